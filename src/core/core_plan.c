@@ -15,18 +15,24 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
     open_touch (self, plan, WRITE_RUN);
 }
 
-// Keys of a plan besides those of its record. By a command: what was written of them before in this
-// batch is a command as well.
-static void delete_key (struct core *self, const struct open_plan *plan, const char *kind)
+// Keys of a plan besides those of its record: `kinds` are their second words. By a command: what
+// was written of them before in this batch is a command as well.
+static void delete_keys (struct core *self, const struct open_plan *plan, const char *const *kinds)
 {
-    struct span member = member_of (self, plan);
-    char key[16 + STATION_NAME_MAX + 20];
-    int size = snprintf (key, sizeof key, "plan:%s:%.*s", kind, (int)(member.size - 9),
-                         (const char *)member.data + 9);
-    const struct span words[] = {span_text ("DEL"),
-                                 rows_copy (self->gathering, span_of (key, (size_t)size))};
-    rows_command (self->gathering, words, sizeof words / sizeof *words);
+    struct span member = member_of (self, plan), words[4] = {span_text ("DEL")};
+    size_t count = 1;
+    for (; kinds[count - 1]; count++) {
+        char key[16 + STATION_NAME_MAX + 20];
+        int size = snprintf (key, sizeof key, "plan:%s:%.*s", kinds[count - 1],
+                             (int)(member.size - 9), (const char *)member.data + 9);
+        words[count] = rows_copy (self->gathering, span_of (key, (size_t)size));
+    }
+    rows_command (self->gathering, words, count);
 }
+
+static const char *const answers_of[] = {"work", "failed", NULL};
+static const char *const team_of[] = {"team", NULL};
+static const char *const all_of[] = {"work", "failed", "team", NULL};
 
 // -- outcomes
 
@@ -163,8 +169,7 @@ static void put_in (struct core *self, const struct core_submission *submission,
     open_touch (self, plan, WRITE_LISTED);
     if (!submission->made_here) { // nothing of a former one may be taken for its own
         open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
-        delete_key (self, plan, "work");
-        delete_key (self, plan, "team");
+        delete_keys (self, plan, all_of);
     }
     if (submission->queued)
         open_queue (self, plan, submission->due_us);
@@ -235,7 +240,7 @@ void open_wait_for_target (struct core *self, const struct open_plan *plan, bool
 
 static void forget_team (struct core *self, struct open_plan *plan)
 {
-    delete_key (self, plan, "team");
+    delete_keys (self, plan, team_of);
     if (plan->pull)
         pull_forget (self, plan);
     plan->team_known = true;
@@ -250,7 +255,7 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     open_unqueue (self, plan);
     open_wait_for_target (self, plan, false, now_us);
     if (has_work)
-        delete_key (self, plan, "work");
+        delete_keys (self, plan, answers_of);
     if (has_team || plan->pull)
         forget_team (self, plan);
     plan->team_known = true;

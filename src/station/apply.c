@@ -188,6 +188,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                       .uncalled = span_of (uncalled, uncalled_size),
                       .keep_message = self->keep_message,
                       .callback = callbacks,
+                      .failed = outcome && self->status >= ZERO_STATUS_ERROR_FLAG,
                       .has_team = has_team (self, plan),
                       .then = self->step || self->callback || self->ends_callback ? follow : NULL},
                   on_committed, self);

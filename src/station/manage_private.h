@@ -86,7 +86,7 @@ int manage_check_messages (struct station *self, const char *user, const struct 
 
 // -- the words, each in the file of its name
 
-manage_fn manage_list, manage_history, manage_result, manage_forget, manage_restore, manage_next,
+manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore, manage_next,
     manage_station, manage_stats, manage_health;
 manage_fn manage_load, manage_whoami, manage_callback, manage_cancel, manage_done, manage_flow,
     manage_kind, manage_limit, manage_why;

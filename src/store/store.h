@@ -227,6 +227,7 @@ struct store_commit {
     struct span uncalled; // for the history when there is no room for that
     bool keep_message;    // do not write the plan: its message could not be read
     bool has_team;        // workers fetched it: more is kept of it
+    bool failed;          // its record is one of the plan's last failures
     bool flow;            // COMMIT_LEASE: its run is a flow's
     bool callback;        // its outcomes are not broadcast, and have a history of their own
     // Called at once when the decision stands, with `owner`: what follows from it in the same
@@ -344,7 +345,8 @@ struct store_loaded {
     bool given_up;       // that run gave no status in time: only a late one can still come
     uint64_t exec_id;
     bool again;
-    const redisReply *work; // participant, its result as JSON text, ...; NULL if not asked for
+    const redisReply *work;     // participant, its result as JSON text, ...; NULL if not asked for
+    const redisReply *failures; // its last ones; NULL if not asked for
     const struct store_place *place; // the same
     const char *error;
 };
@@ -370,6 +372,12 @@ void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *
 
 // {"plan_id", "results": [{"worker", "frames": [description, ...]}, ...]} of that answer. Free it.
 char *store_results_json (const struct store_loaded *answer, uint64_t plan_id);
+
+// The same without waiting, and with its last failures; an array of them, the last first, each as
+// store_history_at has outcomes.
+void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply,
+                          void *owner);
+json_t *store_failures_json (const struct store_loaded *answer);
 
 // The same without waiting, and with its place in the queue.
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);

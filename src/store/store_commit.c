@@ -18,6 +18,9 @@ struct committing {
     char epoch[24];
     uint8_t *message; // STORE_CHANGED
     char full[40];
+    enum standing standing; // of the plan afterwards
+    bool stood;             // it was stopped before, or may have been
+    struct span failure;    // the record, if it is one of its last failures
     // of a vote that is closed
     struct core_commit commit;
     struct plan *called;
@@ -184,6 +187,27 @@ static bool commit_to_core (struct committing *self, const struct core_commit *c
     return true;
 }
 
+// -- what is kept beside the plan: that its run leaves it stopped, or that it was stopped during
+// the run; and how it failed
+
+static void note_what_stays (struct committing *self, const struct store_commit *commit)
+{
+    const struct plan *plan = commit->plan;
+    bool ends = commit->decision->commit == COMMIT_END;
+    self->standing = ends ? STANDS_NOT : plan_standing (plan);
+    self->stood = plan->stopped || plan->verdict != VERDICT_NONE;
+    self->failure = commit->failed && !ends ? commit->record : (struct span){0};
+}
+
+static void write_what_stays (const struct committing *self)
+{
+    const struct core_commit *commit = &self->commit;
+    if (self->standing != STANDS_NOT || self->stood)
+        store_stand (self->store, commit->target, commit->id, self->standing);
+    if (self->failure.size)
+        store_failure (self->store, commit->target, commit->id, self->failure);
+}
+
 // -- a vote is closed: all votes are published, so they are read when the last one is written
 
 static struct span keep (struct committing *self, int at, struct span text)
@@ -226,6 +250,7 @@ static void on_votes (void *owner, const redisReply *reply)
     self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
     if (!commit_to_core (self, &self->commit))
         return;
+    write_what_stays (self);
     if (self->called)
         place_called (self, self->called, span_of (self->texts[4], self->unplaced_size));
     if (self->then)
@@ -247,6 +272,7 @@ static void close_poll (struct committing *self, const struct store_commit *comm
     struct core_commit *kept = &self->commit;
     kept->message = keep (self, 0, kept->message);
     kept->record = keep (self, 1, kept->record);
+    self->failure = self->failure.size ? kept->record : self->failure;
     kept->missed = keep (self, 2, kept->missed);
     kept->output = keep (self, 3, kept->output);
     keep (self, 4, commit->uncalled);
@@ -275,17 +301,6 @@ static void write_callback_try (struct store *self, const struct store_commit *c
                               TEXT (oldest)));
 }
 
-// -- a plan that its run leaves stopped, or that was stopped during the run and is over
-
-static void note_standing (struct store *self, const struct store_commit *commit)
-{
-    const struct plan *plan = commit->plan;
-    bool ends = commit->decision->commit == COMMIT_END;
-    enum standing standing = ends ? STANDS_NOT : plan_standing (plan);
-    if (standing != STANDS_NOT || plan->stopped || plan->verdict != VERDICT_NONE)
-        store_stand (self, commit->key_station, plan->id, standing);
-}
-
 // -- a commit
 
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
@@ -302,6 +317,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         caller_field (self, commit->plan->caller, committing->caller);
     if (has_work || commit->decision->close_poll)
         member_make (committing->work, "work", commit->key_station, commit->plan->id);
+    note_what_stays (committing, commit);
     committing->commit = commit_of (self, commit, committing->caller);
     committing->commit.target = span_of (committing->target, commit->key_station.size);
     if (commit->output.size)
@@ -315,7 +331,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
         write_work (self, commit, committing->work);
-    note_standing (self, commit);
+    write_what_stays (committing);
     if (commit->callback && commit->record.size)
         write_callback_try (self, commit);
     if (commit->called)

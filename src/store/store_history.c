@@ -27,6 +27,16 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
 
 enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 }; // before the outcomes; of one
 
+// exec_id is the microsecond in which the run began, or a number that was free behind it.
+static void set_times (json_t *run, int64_t ended_ms)
+{
+    int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
+    if (fired_ms > ended_ms)
+        fired_ms = ended_ms;
+    json_object_set_new (run, "fired", json_real ((double)fired_ms / 1000));
+    json_object_set_new (run, "ended", json_real ((double)ended_ms / 1000));
+}
+
 json_t *store_history_at (const struct store_history *answer, size_t index)
 {
     const redisReply *row = answer->reply->element[HISTORY_HEAD + index];
@@ -38,12 +48,7 @@ json_t *store_history_at (const struct store_history *answer, size_t index)
     json_t *run = pack_read_object (reply_text (row->element[4]), &reason);
     if (!run)
         return NULL;
-    // exec_id is the microsecond in which the run began, or a number that was free behind it.
-    int64_t ended_ms = reply_number (row->element[3]);
     uint64_t exec_id = (uint64_t)json_integer_value (json_object_get (run, "exec_id"));
-    int64_t fired_ms = (int64_t)(exec_id / 1000);
-    if (fired_ms > ended_ms)
-        fired_ms = ended_ms;
     json_t *output = output_json (reply_text (row->element[5]), exec_id);
     if (output)
         json_object_set_new (run, "output", output);
@@ -51,9 +56,46 @@ json_t *store_history_at (const struct store_history *answer, size_t index)
     json_object_set_new (run, "seq", json_integer (sub == 0 ? (json_int_t)seq : 0));
     json_object_set_new (run, "plan", json_from_frame (reply_text (row->element[1])));
     json_object_set_new (run, "station", json_from_frame (reply_text (row->element[2])));
-    json_object_set_new (run, "fired", json_real ((double)fired_ms / 1000));
-    json_object_set_new (run, "ended", json_real ((double)ended_ms / 1000));
+    set_times (run, reply_number (row->element[3]));
     return run;
+}
+
+// -- the last failures of a plan: "ENDED_MS RECORD"
+
+enum { FAILURES_MAX = 5 };
+
+json_t *store_failures_json (const struct store_loaded *answer)
+{
+    json_t *failures = json_array ();
+    size_t count =
+        answer->failures && reply_is_array (answer->failures, 0) ? answer->failures->elements : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct span text = reply_text (answer->failures->element[i]);
+        const uint8_t *blank = text.size ? memchr (text.data, ' ', text.size) : NULL;
+        if (!blank)
+            continue;
+        struct span record = span_of (blank + 1, (size_t)(text.data + text.size - blank - 1));
+        struct reason reason;
+        json_t *run = pack_read_object (record, &reason);
+        if (!run)
+            continue;
+        set_times (run, strtoll ((const char *)text.data, NULL, 10));
+        json_array_append_new (failures, run);
+    }
+    return failures;
+}
+
+void store_failure (struct store *self, struct span station, uint64_t plan_id, struct span record)
+{
+    char key[MEMBER_MAX + 2], last[8];
+    char *text = memory_new (record.size + 32);
+    member_make (key, "failed", station, plan_id);
+    snprintf (last, sizeof last, "%d", FAILURES_MAX - 1);
+    size_t size = (size_t)sprintf (text, "%" PRId64 " ", store_now_us (self) / 1000);
+    memcpy (text + size, record.data, record.size);
+    store_write (self, WORDS (TEXT ("LPUSH"), TEXT (key), span_of (text, size + record.size)));
+    store_write (self, WORDS (TEXT ("LTRIM"), TEXT (key), TEXT ("0"), TEXT (last)));
+    free (text);
 }
 
 // -- the question

@@ -12,7 +12,7 @@
 
 enum { CANDIDATES_MAX = 8 }; // entries of one id; two exist after edits by hand only
 
-enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_PLACE };
+enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
 
 struct lookup {
     struct waiter waiter; // until what is known of the plan is written
@@ -68,6 +68,15 @@ static void on_work (void *owner, const redisReply *reply)
     if (failed (self, reply))
         return;
     self->answer.work = reply;
+    answer (self);
+}
+
+static void on_failures (void *owner, const redisReply *reply)
+{
+    struct lookup *self = owner;
+    if (failed (self, reply))
+        return;
+    self->answer.failures = reply;
     answer (self);
 }
 
@@ -131,7 +140,10 @@ static void ask_more (struct lookup *self)
         member_make (member, "msg", span_text (self->target), self->plan_id);
         snprintf (key, sizeof key, "plan:wait:%s", self->target);
         ask (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_waits);
-    } else if (self->more == MORE_NOTHING) {
+    } else if (self->more == MORE_FAILURES && message_exec_id (self->answer.message)) {
+        member_make (key, "failed", span_text (self->target), self->plan_id);
+        ask (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")), on_failures);
+    } else if (self->more == MORE_NOTHING || self->more == MORE_FAILURES) {
         answer (self);
     } else {
         member_make (key, "work", span_text (self->target), self->plan_id);
@@ -338,6 +350,13 @@ void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *
 {
     struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = MORE_WORK;
+    look_behind_writes (lookup);
+}
+
+void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
+{
+    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    lookup->more = MORE_FAILURES;
     look_behind_writes (lookup);
 }
 

@@ -178,6 +178,9 @@ enum standing message_standing (struct span message);
 void store_stand (struct store *self, struct span station, uint64_t plan_id,
                   enum standing standing);
 
+// One more of the last failures of a plan.
+void store_failure (struct store *self, struct span station, uint64_t plan_id, struct span record);
+
 // -- outputs
 
 void store_outputs_written (struct store *self, size_t size);

@@ -5,18 +5,19 @@
 #include "codes.h"
 #include "json.h"
 #include "options.h"
+#include "outcomes.h"
 #include "plan_ref.h"
 #include "plan_words.h"
 #include "policy.h"
 #include "print.h"
+#include "run_words.h"
 #include "show_plan.h"
 #include "terms_show.h"
 
 static const char about[] =
-    "Show a plan as it is now: what it calls, when it runs next, how its last run ended, and its\n"
-    "policies, as the options of `zplan add`. --json has all of its fields and frames, "
-    "--json=wire\n"
-    "as the station sends them.\n\n"
+    "Show a plan as it is now: what it calls, when it runs next, how its last run ended, its last\n"
+    "failures, and its policies, as the options of `zplan add`. --json has all of its fields and\n"
+    "frames, --json=wire as the station sends them.\n\n"
     "  zplan show nightly\n"
     "  zplan show 1f\n"
     "  zplan show 1f --json | jq .next_at\n";
@@ -144,6 +145,22 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     json_decref (answer);
 }
 
+// The last failures, also after a run that ended well.
+static void print_failures (const json_t *plan)
+{
+    size_t i;
+    const json_t *run;
+    json_array_foreach (json_object_get (plan, "failures"), i, run)
+    {
+        char out[WORD_SIZE];
+        terms_label (i == 0 ? "failures" : "");
+        printf ("%s  ", moment_word (json_object_get (run, "ended"), out));
+        printf ("%s  ", outcome_text (json_object_get (run, "status"), out));
+        write_run_reason (stdout, run);
+        putchar ('\n');
+    }
+}
+
 static void print_all (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     show_what (plan);
@@ -152,6 +169,7 @@ static void print_all (const struct cli *cli, struct zplan_client *client, const
     show_state (plan);
     print_progress (cli, client, plan);
     show_how (plan);
+    print_failures (plan);
 }
 
 static int show (const struct cli *cli, struct zplan_client *client, const char *id)

@@ -107,6 +107,8 @@ def tells(station, ids):
     views["outputs"] = bare(station.rig.client.done("history", {"output": True}).json["runs"])
     for what, ident in ids.items():
         views[what] = bare(station.lines("show", ident))
+        for plan in views[what]:        # they begin anew with an import
+            plan.pop("failures", None)
         views["next " + what] = bare(station("next", ident, "--json=wire").out)
     return views
 

@@ -1,0 +1,126 @@
+// message: a plan as it is stored, with what is known of its run and of its last failures.
+#include <stdlib.h>
+
+#include "json.h"
+#include "manage_private.h"
+#include "memory.h"
+#include "permit.h"
+#include "plan_json.h"
+#include "reads.h"
+#include "runs.h"
+
+// What the worker said last of the run in hand; empty when it said nothing.
+static const char *progress_of (struct station *self, uint64_t id,
+                                const struct store_loaded *answer)
+{
+    const struct held_run *held = runs_find (self, id);
+    bool its = held && held->progress && answer->running && answer->exec_id == held->run.exec_id;
+    return its ? held->progress : "";
+}
+
+// Where the plan stands among its iterations, which is derived and never stored.
+static bool place_in (uint64_t id, struct span message, struct place *ret)
+{
+    struct reason reason;
+    // Mostly there are none, and the message, which may be large, is not read for that.
+    if (!memmem (message.data, message.size, "\"cycle\"", 7) &&
+        !memmem (message.data, message.size, "\"iteration\"", 11))
+        return false;
+    struct plan *plan = plan_from_stored_json (id, message, &reason);
+    int64_t cycle = plan ? policy_cycle (plan->policy) : 0;
+    if (cycle)
+        *ret = policy_place (plan_occurrence (plan).used, cycle);
+    plan_destroy (&plan);
+    return cycle != 0;
+}
+
+// The members that the stored object gets: `,"progress":"...",...}`. Free it; NULL = none.
+static char *more_members (struct station *self, uint64_t id, const struct store_loaded *answer,
+                           json_t *failures)
+{
+    const char *progress = progress_of (self, id, answer);
+    struct place place;
+    json_t *object = json_object ();
+    if (*progress)
+        json_object_set_new (object, "progress", json_string (progress));
+    if (place_in (id, answer->message, &place)) {
+        json_object_set_new (object, "current_iteration", json_integer (place.iteration));
+        json_object_set_new (object, "current_cycle", json_integer (place.cycle));
+    }
+    if (json_array_size (failures))
+        json_object_set (object, "failures", failures);
+    // Seconds to the millisecond: 13 digits until the year 2286.
+    char *text = json_object_size (object)
+                     ? json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (13))
+                     : NULL;
+    if (text)
+        text[0] = ','; // it goes on with them
+    json_decref (object);
+    return text;
+}
+
+// Its callback may be known to those only who may change it.
+static char *masked_message (struct span message)
+{
+    struct reason ignored;
+    json_t *stored = json_read_object (message, &ignored);
+    plan_mask_stored (stored);
+    char *text = stored ? json_write (stored) : memory_text ("{}");
+    json_decref (stored);
+    return text;
+}
+
+// The stored object is not parsed for that: it may be large.
+static char *with_members (struct station *self, const char *user, uint64_t id,
+                           const struct store_loaded *answer, json_t *failures)
+{
+    static const char callback[] = ",\"callback\":";
+    struct span message = answer->message;
+    bool masks = memmem (message.data, message.size, callback, sizeof callback - 1) &&
+                 !permits_roles (self, user, CURVE_ROLE_MANAGE);
+    char *members = more_members (self, id, answer, failures), *masked = NULL;
+    if (masks)
+        message = span_text (masked = masked_message (message));
+    size_t size = message.size, more = members ? strlen (members) : 0;
+    char *json = memory_new (size + more + 1);
+    memcpy (json, message.data, size);
+    free (masked);
+    char *brace = members ? memrchr (json, '}', size) : NULL;
+    if (brace)
+        memcpy (brace, members, more + 1);
+    free (members);
+    return json;
+}
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
+    enum store_result result = inquiry_check (inquiry, answer);
+    if (result == STORE_DONE) {
+        json_t *failures = store_failures_json (answer);
+        char *json = with_members (self, inquiry->peer->user, inquiry->plan.id, answer, failures);
+        manage_reply (self, inquiry->peer, inquiry->plan.id, json);
+        json_decref (failures);
+        free (json);
+    }
+    inquiry_end (inquiry, result, answer->error);
+    station_resume (self);
+}
+
+static void message_go (void *owner, enum read_how how)
+{
+    struct inquiry *inquiry = owner;
+    if (how == READ_DROP)
+        on_loaded (inquiry, &(struct store_loaded){.result = STORE_LOST, .error = ""});
+    else
+        store_load_failures (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
+}
+
+void manage_message (struct station *self, struct request *request,
+                     const struct arguments *arguments)
+{
+    struct inquiry *inquiry = inquiry_new (self, request, arguments->at[0]);
+    if (inquiry)
+        reads_start (self, inquiry->peer, message_go, inquiry);
+}
