@@ -374,6 +374,10 @@ int64_t core_unread (const struct core *self, struct span target);
 // How many ready plans a target has in memory, and how many go before one of this class that was
 // due then.
 int64_t core_ready (const struct core *self, struct span target);
+
+// Since when the plan waits that has waited longest of those that are ready, or offered to workers
+// and not taken; 0 = there is none.
+int64_t core_oldest_us (const struct core *self, struct span target);
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
                      int64_t due_us, uint64_t id);
 

@@ -123,6 +123,18 @@ int64_t core_pull_offers (const struct core *self, struct span target)
     return of ? (int64_t)(of->offers.end - of->offers.first) : 0;
 }
 
+int64_t core_oldest_us (const struct core *self, struct span name)
+{
+    const struct core_target *target = target_find_in (self, name);
+    int64_t oldest_us = target ? ready_oldest_us (&target->ready) : INT64_MAX;
+    for (size_t i = target ? target->offers.first : 0; target && i < target->offers.end; i++) {
+        // The number of a run is the microsecond of its claim.
+        int64_t since_us = (int64_t)target->offers.at[i]->exec_id;
+        oldest_us = since_us < oldest_us ? since_us : oldest_us;
+    }
+    return oldest_us == INT64_MAX ? 0 : oldest_us;
+}
+
 struct each_offer {
     core_offer_fn *call;
     void *owner;

@@ -357,6 +357,22 @@ int64_t ready_before (const struct ready *self, int priority, struct span name, 
     return before;
 }
 
+int64_t ready_oldest_us (const struct ready *self)
+{
+    int64_t oldest_us = INT64_MAX;
+    for (size_t i = 0; i < self->level_count; i++) {
+        const struct ready_group *group = self->levels[i].turn;
+        do {
+            if (group->first < group->end && group->line[group->first].due_us < oldest_us)
+                oldest_us = group->line[group->first].due_us;
+            if (group->heaped && group->heap[0].due_us < oldest_us)
+                oldest_us = group->heap[0].due_us;
+            group = group->next;
+        } while (group != self->levels[i].turn);
+    }
+    return oldest_us;
+}
+
 // -- cutting
 
 // As Redis orders the members of a target: those of one score by their bytes.

@@ -76,6 +76,9 @@ size_t ready_look (const struct ready *self, uint64_t *out, size_t max);
 int64_t ready_before (const struct ready *self, int priority, struct span group, int64_t due_us,
                       uint64_t id);
 
+// When the one was due that has waited longest; INT64_MAX = there is none.
+int64_t ready_oldest_us (const struct ready *self);
+
 // A plan in the middle of those of this priority and below, by (due_us, id as Redis orders
 // members), about. False: there are none.
 bool ready_middle (const struct ready *self, int priority, struct ready_plan *ret);

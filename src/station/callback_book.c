@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "callback_drop.h"
 #include "memory.h"
 
 #define KEY "plan:callbacks" // SOURCE -> how many, and " SOURCE" -> bytes of their frames
@@ -102,16 +103,6 @@ static void change (struct station *self, const struct plan *callback, int sign)
     write_change (self, field, sign * bytes);
 }
 
-void callback_book_placed (struct station *self, const struct plan *callback)
-{
-    change (self, callback, 1);
-}
-
-void callback_book_gone (struct station *self, const struct plan *callback)
-{
-    change (self, callback, -1);
-}
-
 // At the bound of all it is the source that has the most which waits.
 static bool has_most (const struct callback_book *self, const struct kept_callbacks *tally)
 {
@@ -130,6 +121,19 @@ static bool is_full (const struct station *self, const struct kept_callbacks *ta
            tally->bytes >= limits->callbacks_station_bytes ||
            ((all->count >= limits->callbacks || all->bytes >= limits->callbacks_bytes) &&
             has_most (self->callbacks, tally));
+}
+
+void callback_book_placed (struct station *self, const struct plan *callback)
+{
+    change (self, callback, 1);
+    const char *source = callback->source ? callback->source : "";
+    if (is_full (self, tally_for (self->callbacks, source)))
+        callback_drop_full (self, span_text (source));
+}
+
+void callback_book_gone (struct station *self, const struct plan *callback)
+{
+    change (self, callback, -1);
 }
 
 bool callback_book_full (const struct station *self, struct span source)

@@ -130,7 +130,8 @@ struct station {
     void *target_context; // of their sockets, which may outlive the station (forward.h)
     struct forward *forward;
     struct callback_book *callbacks; // NULL = none yet
-    int64_t callback_tested_us;      // when one was tried out last, monotonic; 0 = never
+    int64_t dropping_us; // callbacks may be dropped then, monotonic; INT64_MAX = some are just now
+    int64_t callback_tested_us; // when one was tried out last, monotonic; 0 = never
     struct target *targets[TARGETS_MAX];
     size_t target_count;
     struct target **gone; // that were removed, until the next turn

@@ -20,19 +20,20 @@
     X (runs_sent)                                                                                  \
     X (runs_ended_well)                                                                            \
     X (runs_failed)                                                                                \
-    X (exhausted)      /* occurrences that failed, and are not tried again */                      \
-    X (missed)         /* occurrences that were not run */                                         \
-    X (dropped_traces) /* values of traceparent that were not valid */                             \
-    X (busy)           /* of the refused requests: answered with BUSY */                           \
-    X (timeouts)       /* runs that took longer than their plan allows */                          \
-    X (cancelled)      /* runs that somebody ended */                                              \
-    X (stale_commits)  /* writes refused because the run was not the current one */                \
-    X (lost_data)      /* times that Redis had lost data which were there */                       \
-    X (wrong_keys)     /* keys of ours that were of another type, replaced */                      \
-    X (stale_claims)   /* runs not sent because their lease was nearly over */                     \
-    X (lost_plans)     /* queue entries without a sound message, removed */                        \
-    X (requeued)       /* plans that were missing in the queue, re-queued */                       \
-    X (forgotten)      /* outcomes taken out of the history */                                     \
+    X (exhausted)         /* occurrences that failed, and are not tried again */                   \
+    X (missed)            /* occurrences that were not run */                                      \
+    X (dropped_traces)    /* values of traceparent that were not valid */                          \
+    X (busy)              /* of the refused requests: answered with BUSY */                        \
+    X (timeouts)          /* runs that took longer than their plan allows */                       \
+    X (cancelled)         /* runs that somebody ended */                                           \
+    X (stale_commits)     /* writes refused because the run was not the current one */             \
+    X (lost_data)         /* times that Redis had lost data which were there */                    \
+    X (wrong_keys)        /* keys of ours that were of another type, replaced */                   \
+    X (stale_claims)      /* runs not sent because their lease was nearly over */                  \
+    X (lost_plans)        /* queue entries without a sound message, removed */                     \
+    X (requeued)          /* plans that were missing in the queue, re-queued */                    \
+    X (dropped_callbacks) /* that had failed for good, and were too many or too old */             \
+    X (forgotten)         /* outcomes taken out of the history */                                  \
     X (broadcasts)
 
 struct counters {

@@ -10,6 +10,7 @@
 
 #include "ahead.h"
 #include "apply.h"
+#include "callback_drop.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -355,6 +356,8 @@ static void on_swept (void *owner, const struct store_swept *swept)
     bool missing = false;
     for (size_t i = 0; i < swept->count; i++)
         missing = requeue (self, &swept->outside[i]) || missing;
+    if (!swept->last)
+        callback_drop_old (self);
     self->swept = swept->last;
     self->sweep_us = clock_mono_us () + (!swept->last ? self->settings->sweep_interval_s * 1000000
                                          : missing    ? SWEEP_SOON_US

@@ -5,6 +5,7 @@
 
 #include "apply.h"
 #include "callback_book.h"
+#include "callback_drop.h"
 #include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
@@ -137,8 +138,10 @@ void fire (struct station *self, const struct store_claimed *claimed)
                  !claimed->again && !claimed->lost && !stands;
     bool full = decision.send && !stands && plan->policy && plan->policy->callback &&
                 callback_book_full (self, plan->station);
-    if (full)
+    if (full) {
         outcome.cause = CAUSE_HELD;
+        callback_drop_full (self, plan->station);
+    }
     if (decision.send && flow && !full) {
         flow_fire (self, claimed, plan,
                    goes_on             ? FLOW_GOES_ON

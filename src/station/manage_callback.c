@@ -1,5 +1,6 @@
-// callback test: a callback that tells of no run, so that who sets one up sees what its receiver
-// gets. It takes the path of all others: the same sender, signature, rules. Source: proto 9.13.
+// callback redeliver: a dead one is sent again, as by reset. callback test: a callback that tells
+// of no run, so that who sets one up sees what its receiver gets. It takes the path of all others:
+// the same sender, signature, rules. Source: proto 9.13.
 #include <stdlib.h>
 
 #include "callback.h"
@@ -77,16 +78,30 @@ static int check (struct station *self, const struct request *request, struct sp
     return 0;
 }
 
-void manage_callback (struct station *self, struct request *request,
-                      const struct arguments *arguments)
+// Of nothing but a callback: its key says so.
+static void redeliver (struct station *self, struct request *request,
+                       const struct arguments *arguments, const struct subword *word)
 {
+    uint64_t id;
+    char key[sizeof self->settings->callback_target + 32];
     struct reason reason;
-    struct span target = arguments->at[1];
-    if (!span_is (arguments->at[0], "test")) {
-        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
-                      "callback: want test TARGET CALLBACK as JSON");
+    (void)word;
+    if (!ident_parse (arguments->at[1], &id)) {
+        reason_set (&reason, "id: want 1..16 hex digits, got %s", quoted (arguments->at[1]));
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
+    snprintf (key, sizeof key, "plan:msg:%s:%.*s", self->settings->callback_target,
+              (int)arguments->at[1].size, (const char *)arguments->at[1].data);
+    manage_redeliver (self, request, span_text (key));
+}
+
+static void try_out (struct station *self, struct request *request,
+                     const struct arguments *arguments, const struct subword *word)
+{
+    struct reason reason;
+    (void)word;
+    struct span target = arguments->at[1];
     if (!permit_station (self, &request->peer, target))
         return;
     json_t *object = json_read_object (arguments->at[2], &reason);
@@ -105,4 +120,13 @@ void manage_callback (struct station *self, struct request *request,
     store_place (self->store, trying->callback, true);
     callback_book_placed (self, trying->callback);
     store_when_written (self->store, on_written, trying);
+}
+
+void manage_callback (struct station *self, struct request *request,
+                      const struct arguments *arguments)
+{
+    static const struct subword words[] = {{"test", 3, CURVE_ROLE_MANAGE, try_out},
+                                           {"redeliver", 2, CURVE_ROLE_MANAGE, redeliver}};
+    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
+                    "callback: want test TARGET CALLBACK as JSON, or redeliver ID");
 }

@@ -43,9 +43,9 @@ struct change {
 };
 
 static const enum plan_event events[MANAGE_WORDS] = {
-    [MANAGE_PAUSE] = EVENT_PAUSE, [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_CLOSE] = EVENT_END,
-    [MANAGE_SKIP] = EVENT_UPDATE, [MANAGE_RUN] = EVENT_QUEUE,   [MANAGE_UPDATE] = EVENT_UPDATE,
-    [MANAGE_DONE] = EVENT_UPDATE,
+    [MANAGE_PAUSE] = EVENT_PAUSE,   [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_REDELIVER] = EVENT_QUEUE,
+    [MANAGE_CLOSE] = EVENT_END,     [MANAGE_SKIP] = EVENT_UPDATE, [MANAGE_RUN] = EVENT_QUEUE,
+    [MANAGE_UPDATE] = EVENT_UPDATE, [MANAGE_DONE] = EVENT_UPDATE,
 };
 
 static void change_end (struct change *self)
@@ -252,6 +252,11 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
 static void on_stored (void *owner, enum store_result result, const char *error);
 static void on_flow (void *owner, const struct flow *flow, int version, const char *reason);
 
+static bool resets (const struct change *self)
+{
+    return self->word == MANAGE_RESET || self->word == MANAGE_REDELIVER;
+}
+
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct change *self = owner;
@@ -263,8 +268,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         change_end (self);
         return;
     }
-    bool moves =
-        self->word == MANAGE_PAUSE || self->word == MANAGE_RESET || self->word == MANAGE_DONE;
+    bool moves = self->word == MANAGE_PAUSE || resets (self) || self->word == MANAGE_DONE;
     if (!moves && station_is_callbacks (station, answer->station)) {
         refuse (self, (enum wire_error)permit_deny_callback (&reason), reason.text);
         return;
@@ -320,7 +324,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
-                                         .begins_anew = self->word == MANAGE_RESET && fetched,
+                                         .begins_anew = resets (self) && fetched,
                                          .missed = span_of (missed, missed_size)},
                   on_stored, self);
     free (missed);
@@ -405,6 +409,11 @@ void manage_reset (struct station *self, struct request *request, const struct a
 {
     if (!manage_flow_undo (self, request, arguments->at[0], true))
         start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RESET});
+}
+
+void manage_redeliver (struct station *self, struct request *request, struct span key)
+{
+    start (self, request, key, &(struct change){.word = MANAGE_REDELIVER});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)

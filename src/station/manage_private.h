@@ -84,10 +84,13 @@ void manage_subword (struct station *self, struct request *request,
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason);
 
+// The callback of this message key is sent again at once.
+void manage_redeliver (struct station *self, struct request *request, struct span key);
+
 // -- the words, each in the file of its name
 
-manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore, manage_next,
-    manage_station, manage_stats, manage_health;
+manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore,
+    manage_next, manage_station, manage_stats, manage_health;
 manage_fn manage_load, manage_whoami, manage_callback, manage_cancel, manage_done, manage_flow,
     manage_kind, manage_limit, manage_why;
 manage_fn manage_take, manage_alive, manage_report, manage_team;

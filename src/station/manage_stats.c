@@ -34,6 +34,7 @@ static json_t *target_stats (struct station *self, struct target *target)
         {"fresh", (int64_t)tally->fresh},
         {"late_ms", (int64_t)tally->late_ms},
         {"ready", store_ready (self->store, target_name (target))},
+        {"oldest_due", store_oldest_us (self->store, target_name (target)) / 1000000},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new (object, numbers[i].name, json_integer (numbers[i].value));
@@ -120,7 +121,8 @@ static char *stats_json (struct station *self, const struct peer *peer,
         {"seq", stats->seq},
         {"next", (int64_t)stats->next},
         {"oldest_due", stats->due ? (int64_t)stats->next : 0},
-        {"stopped", stats->plans > stats->queued ? stats->plans - stats->queued : 0},
+        {"stopped", stats->stopped},
+        {"dead", stats->dead},
         {"redis_bytes", stats->memory},
         {"stations", (int64_t)self->target_count},
         {"attending", self->attending},

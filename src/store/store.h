@@ -192,6 +192,7 @@ void store_settle (struct store *self, store_done_fn *reply, void *owner);
 
 // How many plans of a target are due and wait for their turn.
 int64_t store_ready (const struct store *self, const char *target);
+int64_t store_oldest_us (const struct store *self, const char *target); // core_oldest_us
 
 // How many due plans of a target are in Redis only, as the memory for those that wait is full.
 int64_t store_unread (const struct store *self, const char *target);
@@ -382,6 +383,13 @@ json_t *store_failures_json (const struct store_loaded *answer);
 // The same without waiting, and with its place in the queue.
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
 
+// Delete a plan that failed for good, in the batch of this turn. False: it is another one by now.
+bool store_drop_dead (struct store *self, const struct plan *plan);
+
+// A try of a callback, for their history.
+void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
+                         struct span record);
+
 struct store_removed {
     enum store_result result;
     struct span station; // it was of
@@ -433,6 +441,7 @@ struct store_filter {
     uint64_t after;            // id, 0 = from the start
     int64_t after_us;          // its place, where the order is not that of ids
     const char *after_station; // the same
+    bool oldest;               // STORE_STOPPED, STORE_DEAD: what stopped first first
     int64_t from_s, to_s;      // STORE_BY_TIME: at or after, before; 0 = any
     int64_t limit;
     const char *station;        // "" = any
@@ -627,7 +636,7 @@ void store_identity (struct store *self, const struct store_identity_wish *wish,
 
 struct store_stats {
     enum store_result result;
-    int64_t plans, queued, due, running, outcomes, seq, memory;
+    int64_t plans, queued, due, running, stopped, dead, outcomes, seq, memory;
     struct span epoch;
     double next; // score of the next plan, 0 = none
     const char *error;

@@ -347,3 +347,8 @@ int64_t store_ready (const struct store *self, const char *target)
 {
     return core_ready (self->core, span_text (target));
 }
+
+int64_t store_oldest_us (const struct store *self, const char *target)
+{
+    return core_oldest_us (self->core, span_text (target));
+}

@@ -285,7 +285,8 @@ static void close_poll (struct committing *self, const struct store_commit *comm
 
 // -- the history of callbacks, whose tries push no run out of that of all
 
-static void write_callback_try (struct store *self, const struct store_commit *commit)
+void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
+                         struct span record)
 {
     enum { TRIES_MAX = 100000 };
     char id[IDENT_SIZE], ended[24], most[24], oldest[24];
@@ -293,10 +294,9 @@ static void write_callback_try (struct store *self, const struct store_commit *c
     snprintf (ended, sizeof ended, "%" PRId64, now_ms);
     snprintf (most, sizeof most, "%d", TRIES_MAX);
     snprintf (oldest, sizeof oldest, "%" PRId64, now_ms - self->bounds.history_age_s * 1000);
-    store_write (
-        self, WORDS (TEXT ("XADD"), TEXT (KEY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"), TEXT (most),
-                     TEXT ("*"), TEXT ("p"), TEXT (ident_text (commit->plan->id, id)), TEXT ("s"),
-                     commit->key_station, TEXT ("t"), TEXT (ended), TEXT ("r"), commit->record));
+    store_write (self, WORDS (TEXT ("XADD"), TEXT (KEY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
+                              TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
+                              TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
     store_write (self, WORDS (TEXT ("XTRIM"), TEXT (KEY_CALLBACKS), TEXT ("MINID"), TEXT ("~"),
                               TEXT (oldest)));
 }
@@ -333,7 +333,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         write_work (self, commit, committing->work);
     write_what_stays (committing);
     if (commit->callback && commit->record.size)
-        write_callback_try (self, commit);
+        store_callback_try (self, commit->plan->id, commit->key_station, commit->record);
     if (commit->called)
         place_called (committing, commit->called, commit->uncalled);
     if (commit->then)

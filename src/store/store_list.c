@@ -218,12 +218,12 @@ static void ask_ordered (struct listing *self)
     if (filter->to_s)
         snprintf (to, sizeof to, "%" PRId64, filter->to_s);
     snprintf (count, sizeof count, "%" PRId64, most_of (filter));
-    bool by_time = filter->order == STORE_BY_TIME;
+    bool by_time = filter->order == STORE_BY_TIME, ascends = by_time || filter->oldest;
     const struct span args[] = {span_text (order_keys[filter->order]),
                                 span_text (KEY_RUNS),
                                 span_text (place),
                                 span_text (member),
-                                span_text (by_time ? "" : "1"),
+                                span_text (ascends ? "" : "1"),
                                 span_text (filter->station),
                                 span_text (from),
                                 span_text (to),

@@ -31,6 +31,16 @@ void store_take_back (struct store *self, struct span station, uint64_t plan_id,
         store_now_us (self));
 }
 
+bool store_drop_dead (struct store *self, const struct plan *plan)
+{
+    struct core_view view;
+    if (plan_standing (plan) != STANDS_DEAD || core_view (self->core, plan->id, &view))
+        return false; // what is written of it now is not known yet
+    store_take_back (self, plan->station, plan->id, plan->caller);
+    store_stand (self, plan->station, plan->id, STANDS_NOT);
+    return true;
+}
+
 bool store_has_runs (const struct store *self, uint64_t plan_id, uint64_t *ret_exec_id)
 {
     *ret_exec_id = store_exec_id (self, plan_id);

@@ -58,21 +58,20 @@ static void take_memory (struct counting *self, const redisReply *reply)
     self->answer.memory = at ? strtoll (at + 12, NULL, 10) : 0;
 }
 
-enum { PLANS, QUEUED, DUE, RUNNING, OUTCOMES, OLDEST, NEXT, MEMORY, QUESTIONS };
+enum { PLANS, QUEUED, DUE, RUNNING, OUTCOMES, STOPPED, DEAD, OLDEST, NEXT, MEMORY, QUESTIONS };
 
 static void on_number (void *owner, const redisReply *reply)
 {
     struct counting *self = owner;
     struct store_stats *answer = &self->answer;
-    int64_t *const numbers[] = {[PLANS] = &answer->plans,
-                                [QUEUED] = &answer->queued,
-                                [DUE] = &answer->due,
-                                [RUNNING] = &answer->running,
-                                [OUTCOMES] = &answer->outcomes};
+    int64_t *const numbers[] = {
+        [PLANS] = &answer->plans,     [QUEUED] = &answer->queued,     [DUE] = &answer->due,
+        [RUNNING] = &answer->running, [OUTCOMES] = &answer->outcomes, [STOPPED] = &answer->stopped,
+        [DEAD] = &answer->dead};
     size_t at = self->at++;
     if (!reply)
         answer->result = STORE_LOST;
-    else if (at <= OUTCOMES)
+    else if (at <= DEAD)
         take_number (numbers[at], reply);
     else if (at == OLDEST)
         take_oldest (self, reply);
@@ -109,6 +108,8 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
         [DUE] = {4, {TEXT ("ZCOUNT"), TEXT (KEY_TIME_SET), TEXT ("-inf"), TEXT (now)}},
         [RUNNING] = {2, {TEXT ("HLEN"), TEXT (KEY_RUNS)}},
         [OUTCOMES] = {2, {TEXT ("XLEN"), TEXT (KEY_HISTORY)}},
+        [STOPPED] = {2, {TEXT ("ZCARD"), TEXT (KEY_STOPPED)}},
+        [DEAD] = {2, {TEXT ("ZCARD"), TEXT (KEY_DEAD)}},
         [OLDEST] = {6,
                     {TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
                      TEXT ("1")}},

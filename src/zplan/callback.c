@@ -161,12 +161,11 @@ static int list (const struct request *request)
 
 // -- redeliver
 
-// At once, also one that waits for its retry: it leaves the queue, and is queued anew.
 static int send_again (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     struct zplan_reply reply;
-    zplan_client_manage (client, "pause", (const char *[]){id}, 1, &reply); // a dead one may not be
-    int outcome = zplan_client_manage (client, "reset", (const char *[]){id}, 1, &reply);
+    int outcome =
+        zplan_client_manage (client, "callback", (const char *[]){"redeliver", id}, 2, &reply);
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     bool done = verdict.code == EXIT_DONE;
     if (cli->json && verdict.code != EXIT_NO_ANSWER) {

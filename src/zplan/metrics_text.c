@@ -94,7 +94,8 @@ static void write_plans (FILE *out, const json_t *stats)
                   {"queued", "Plans in the queue."},
                   {"due", "Plans that are due and not sent yet."},
                   {"running", "Plans with a run in progress."},
-                  {"stopped", "Plans out of the queue: paused, closed or failed permanently."}};
+                  {"stopped", "Plans out of the queue: paused, closed or failed permanently."},
+                  {"dead", "Plans that failed permanently, and nobody has looked at."}};
     for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++)
         write_gauge (out, gauges[i].name, gauges[i].help,
                      (double)number_at (stats, gauges[i].name));
@@ -203,6 +204,24 @@ static void write_targets (FILE *out, const struct labels *labels)
     }
 }
 
+// How long the one has waited that has waited longest.
+static void write_overdue (FILE *out, const json_t *stats, const struct labels *labels)
+{
+    double now = (double)number_at (stats, "now_ms") / 1000;
+    write_head (out, "target_overdue_seconds", "gauge",
+                "Age of the oldest of its plans that are due, or offered to workers.");
+    for (size_t at = 0; at < labels->count; at++) {
+        double age = 0;
+        for (size_t i = 0; i < labels->at[at].count; i++) {
+            int64_t oldest = number_at (labels->at[at].targets[i], "oldest_due");
+            age = oldest && now - (double)oldest > age ? now - (double)oldest : age;
+        }
+        fputs ("zplan_target_overdue_seconds{target=", out);
+        write_label (out, labels->at[at].name);
+        fprintf (out, "} %.15g\n", age);
+    }
+}
+
 // -- histograms
 
 // `target` NULL: it has no label.
@@ -291,5 +310,6 @@ void metrics_write (FILE *out, const json_t *health, const json_t *stats, size_t
     write_plans (out, stats);
     write_counters (out, json_object_get (stats, "counters"));
     write_targets (out, &labels);
+    write_overdue (out, stats, &labels);
     write_histograms (out, json_object_get (stats, "histograms"), &labels);
 }

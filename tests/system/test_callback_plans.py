@@ -392,3 +392,87 @@ def test_plans_wait_while_too_many_are_kept(make_rig):
     rig.client.done("reset", late)      # or it waits for half a minute
     finish(rig, late)
     wait_until(lambda: rig.db.hget("plan:callbacks", "jobs") == b"1", "one is kept")
+
+
+# -- those that failed for good are dropped
+
+def dead(rig, sender, count, **fields):
+    """Plans whose callbacks failed for good, the oldest first: (its id, that of the callback)."""
+    made = []
+    for _ in range(count):
+        ident = rig.client.added(wants({**CALLBACK, "retry": NONE}, **fields))
+        finish(rig, ident)
+        sender.of(ident).report("fail", reason="HTTP 500")
+        made.append((ident, wait_until(lambda: (told := shown(rig, ident))["state"] == "dead" and told["id"], "it is dead")))
+    return made
+
+
+def dropped(rig):
+    return [run for run in rig.client.done("history", {"station": "callbacks"}).json["runs"] if "dropped" in run["reason"]]
+
+
+def test_the_oldest_dead_ones_make_room(make_rig):
+    rig = make_rig("--max-callbacks-station", "3")
+    sender = Sender(rig, "s1")
+    made = dead(rig, sender, 3)
+    (run,) = wait_until(lambda: dropped(rig), "there were as many as may be")
+    assert (run["plan"], run["status"]) == (made[0][1], ST.CANCELLED) and "too many callbacks of its source" in run["reason"]
+    assert [shown(rig, ident)["state"] for ident, _ in made] == ["given_up", "dead", "dead"]
+    assert rig.db.hget("plan:callbacks", "jobs") == b"2" and rig.client.done("stats").json["counters"]["dropped_callbacks"] == 1
+    assert [plan["plan_id"] for plan in rig.client.done("list", {"order": "dead"}).json["plans"]] == [
+        int(ident, 16) for _, ident in made[:0:-1]]
+    assert rig.client.done("health").json["problems"] == []
+    alive = rig.client.added(wants())
+    finish(rig, alive)      # it goes on: one more makes room for it
+    wait_until(lambda: len(dropped(rig)) == 2, "one more is dropped")
+    assert shown(rig, alive)["state"] == "queued"
+
+
+def test_those_of_others_are_left_alone(make_rig):
+    """A source that has too many loses its own, and plans of others do not wait."""
+    rig = make_rig("--max-callbacks-station", "2")
+    sender = Sender(rig, "s1")
+    ident = rig.client.added(wants({**CALLBACK, "retry": NONE}), station="news")
+    rig.news.answer(rig.news.recv(), ST.OK, [(FT.CONTENT, b"good")])
+    sender.of(ident).report("fail", reason="HTTP 500")
+    wait_until(lambda: shown(rig, ident)["state"] == "dead", "it is dead")
+    dead(rig, sender, 3)
+    wait_until(lambda: len(dropped(rig)) == 2, "two of jobs are dropped")
+    assert shown(rig, ident)["state"] == "dead"
+
+
+def test_what_nobody_looked_at_for_a_month(make_rig):
+    rig = make_rig("--sweep-interval", "1")
+    sender = Sender(rig, "s1")
+    (old, new) = dead(rig, sender, 2)
+    now = rig.db.time()[0]
+    rig.db.zadd("plan:dead", {f"plan:msg:callbacks:{old[1]}": now - 30 * 86400 - 10})
+    (run,) = wait_until(lambda: dropped(rig), "it is too old")
+    assert run["plan"] == old[1] and "30 days" in run["reason"]
+    assert shown(rig, old[0])["state"] == "given_up" and shown(rig, new[0])["state"] == "dead"
+
+
+# -- one more time
+
+def test_redeliver(make_rig):
+    """A dead one, or one that waits for its retry; and nothing else."""
+    rig = make_rig()
+    sender = Sender(rig, "s1")
+    (ident, callback), = dead(rig, sender, 1)
+    rig.client.done("callback", "redeliver", callback)
+    sender.of(ident).report()
+    wait_until(lambda: shown(rig, ident)["state"] == "delivered", "it was sent again")
+    slow = rig.client.added(wants({**CALLBACK, "retry": {"strategy": "fixed", "interval": 86400, "max": 5}}))
+    finish(rig, slow)
+    sender.of(slow).report("fail", reason="HTTP 500")
+    wait_until(lambda: shown(rig, slow)["state"] == "retrying", "it waits for tomorrow")
+    rig.client.done("callback", "redeliver", shown(rig, slow)["id"])
+    sender.of(slow).report()
+    wait_until(lambda: shown(rig, slow)["state"] == "delivered", "it did not wait")
+    assert "no plan" in rig.client.refused("callback", "redeliver", callback, status=ST.NOT_FIND)
+    other = rig.client.added(later())
+    rig.client.done("pause", other)
+    rig.client.refused("callback", "redeliver", other, status=ST.NOT_FIND)
+    assert rig.message(other)["plan_state"] == 5
+    assert rig.client.refused("callback", "redeliver", "zz").startswith("id: want")
+    assert "redeliver ID" in rig.client.refused("callback", "redelivr", "1f")

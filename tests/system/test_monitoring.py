@@ -13,7 +13,7 @@ from test_metrics import metrics
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "..", "..", "docker", "monitoring")
 ALERTS = {"ZplanDown", "ZplanRedisDown", "ZplanNothingRuns", "ZplanLate", "ZplanTargetDown", "ZplanFailing",
-          "ZplanNoWorker", "ZplanMissed", "ZplanDead", "ZplanLostData", "ZplanRedisNearlyFull", "ZplanClock"}
+          "ZplanNoWorker", "ZplanMissed", "ZplanDead", "ZplanCallbacksBehind", "ZplanLostData", "ZplanRedisNearlyFull", "ZplanClock"}
 
 
 def text_of(name):
@@ -41,7 +41,7 @@ def test_rules_and_dashboard_name_what_is_served(rig):
         asked = set(re.findall(r"\bzplan_\w+", expression))
         assert asked and asked <= names, expression
         for label in re.findall(r'(\w+)=~?"', expression):
-            assert label in ("job", "outcome"), expression
+            assert label in ("job", "outcome", "target"), expression
 
 
 def test_each_alert_says_what_to_do():

@@ -1,0 +1,129 @@
+#include "callback_drop.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "callback_book.h"
+#include "callback_state.h"
+#include "clock.h"
+#include "codes.h"
+#include "memory.h"
+#include "outcome.h"
+#include "plan_json.h"
+
+enum { PAGE = 100, AGAIN_US = 5000000, OLD_S = 30 * 86400 };
+
+struct dropping {
+    struct station *station;
+    char source[STATION_NAME_MAX + 1]; // "" = what is too old
+    char member[STATION_NAME_MAX + 16];
+    struct span members[1];
+    struct store_filter filter;
+    bool any; // was dropped; else it is of no use to look again at once
+};
+
+// The history of callbacks is where somebody looks for it.
+static void tell (const struct dropping *self, const struct plan *callback)
+{
+    struct station *station = self->station;
+    size_t size;
+    struct outcome_record record = {
+        .title = callback->description,
+        .nominal = callback->plan_time,
+        .status = ZERO_STATUS_CANCELLED_ID,
+        .state = PLAN_CLOSE,
+        .exec_id = callback->exec_id,
+        .worker = callback->station,
+        .reason = span_text (self->source[0] ? "dropped: too many callbacks of its source are kept"
+                                             : "dropped: it had failed for good 30 days before")};
+    char *text = store_record (&record, &size);
+    store_callback_try (station->store, callback->id, callback->station, span_of (text, size));
+    free (text);
+}
+
+static bool drop (const struct dropping *self, const struct store_listed *listed)
+{
+    struct station *station = self->station;
+    struct reason ignored;
+    struct plan *callback = plan_from_stored_json (listed->plan_id, listed->message, &ignored);
+    // Somebody sends it again just now, or removes it.
+    bool drops = callback && store_drop_dead (station->store, callback);
+    if (drops) {
+        callback_give_up (station, callback->id);
+        callback_book_gone (station, callback);
+        station->counters.dropped_callbacks++;
+        tell (self, callback);
+    }
+    plan_destroy (&callback);
+    return drops;
+}
+
+static bool wants (const struct dropping *self, const struct store_listed *listed)
+{
+    if (self->source[0])
+        return callback_book_full (self->station, span_text (self->source));
+    return listed->place_us < (station_now (self->station) - OLD_S) * 1000000;
+}
+
+static void ask (struct dropping *self);
+
+static void on_page (void *owner, const struct store_page *page)
+{
+    struct dropping *self = owner;
+    struct station *station = self->station;
+    size_t at = 0, dropped = 0;
+    for (; page->result == STORE_DONE && at < page->count && wants (self, &page->plans[at]); at++)
+        dropped += drop (self, &page->plans[at]);
+    bool more = page->result == STORE_DONE && page->last && at == page->count;
+    self->any = self->any || dropped;
+    if (dropped)
+        link_flush (store_link (station->store));
+    if (!more) {
+        station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
+        free (self);
+        return;
+    }
+    self->filter.after = page->last;
+    self->filter.after_us = page->last_us;
+    ask (self);
+}
+
+static void ask (struct dropping *self)
+{
+    self->filter.after_station = self->station->settings->callback_target;
+    store_list (self->station->store, &self->filter, on_page, self);
+}
+
+static void begin (struct station *self, struct span source)
+{
+    struct dropping *dropping = memory_new (sizeof *dropping);
+    dropping->station = self;
+    dropping->filter = (struct store_filter){.order = STORE_DEAD,
+                                             .oldest = true,
+                                             .limit = PAGE,
+                                             .station = self->settings->callback_target,
+                                             .state = -1,
+                                             .type = -1};
+    if (source.size) {
+        snprintf (dropping->source, sizeof dropping->source, "%.*s", (int)source.size,
+                  (const char *)source.data);
+        snprintf (dropping->member, sizeof dropping->member, "\"source\":\"%s\"", dropping->source);
+        dropping->members[0] = span_text (dropping->member);
+        dropping->filter.members = dropping->members;
+        dropping->filter.member_count = 1;
+    }
+    self->dropping_us = INT64_MAX; // until it is done
+    ask (dropping);
+}
+
+void callback_drop_full (struct station *self, struct span source)
+{
+    if (clock_mono_us () >= self->dropping_us)
+        begin (self, source);
+}
+
+void callback_drop_old (struct station *self)
+{
+    if (self->dropping_us != INT64_MAX && self->callbacks)
+        begin (self, (struct span){0});
+}
