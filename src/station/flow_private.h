@@ -61,6 +61,10 @@ void flow_live_forget (struct flow_live *live);
 bool flow_live_carry (struct flow_live *live, const struct flow_event *event,
                       struct reason *reason);
 
+// The same of a retry that goes on by this definition, another version of the run's.
+bool flow_live_carry_version (struct flow_live *live, const struct flow_event *event,
+                              const struct flow *flow, int version, struct reason *reason);
+
 // A run that had ended goes on: a flow plan is placed for it, if its own has ended with it.
 void flow_live_reopen (struct flow_live *live);
 
@@ -126,6 +130,9 @@ void flow_news_carried (struct flow_live *live, const struct flow_event *event,
 void flow_news_send (struct flow_live *live);
 
 // -- rows: flow_stored.c
+
+// It goes on by another version of its definition.
+void flow_live_write_version (struct flow_live *live);
 
 // What a call of flow_step changed.
 void flow_live_write (struct flow_live *live, const struct flow_effects *effects);

@@ -159,6 +159,11 @@ void flow_live_write (struct flow_live *live, const struct flow_effects *effects
     write_log (live, effects);
 }
 
+void flow_live_write_version (struct flow_live *live)
+{
+    put_number (live, "version", live->version);
+}
+
 void flow_live_adopt (struct flow_live *live, uint64_t plan_id)
 {
     char plan[IDENT_SIZE];

@@ -1,8 +1,10 @@
 // flow: what people do to runs. The run is carried over an event, and the command is replied to
 // when that is written. proto/flows.md 18.9.
+#include <limits.h>
 #include <stdlib.h>
 
 #include "filter.h"
+#include "flow_book.h"
 #include "flow_live.h"
 #include "json.h"
 #include "manage_flow_command.h"
@@ -60,7 +62,9 @@ static bool carry_run (struct run_command *self, struct flow_live *live)
     self->event.params = json_object_get (live->inherit, "params");
     self->event.text = *self->text ? self->text : NULL;
     self->event.key = *self->key ? self->key : NULL;
-    self->carried = flow_live_carry (live, &self->event, &reason);
+    self->carried = self->flow ? flow_live_carry_version (live, &self->event, self->flow,
+                                                          self->version, &reason)
+                               : flow_live_carry (live, &self->event, &reason);
     if (!self->carried)
         reason_set (&self->reason, "flow: %s", reason.text);
     return self->carried;
@@ -147,6 +151,34 @@ static void go_on (struct run_command *self, struct flow_live *live)
         carry_alone (self);
 }
 
+// -- by another version of the definition
+
+static void on_definition (void *owner, const struct flow *flow, int version, const char *why)
+{
+    struct run_command *self = owner;
+    struct station *station = self->station;
+    struct flow_live *live = flow_live_find (station, self->run);
+    struct reason reason;
+    (void)version;
+    if (!flow || !live) {
+        reason_set (&reason, "flow: version %d: %s", self->version,
+                    flow ? "Redis was lost meanwhile" : why);
+        run_command_refuse (self, flow ? ZPLAN_ENET : ZPLAN_ENOTFIND, reason.text);
+        return;
+    }
+    self->flow = flow_book_hold (station, flow);
+    go_on (self, live);
+    link_flush (store_link (station->store));
+}
+
+static void go_on_with_version (struct run_command *self, struct flow_live *live)
+{
+    if (self->version && self->version != live->version)
+        flow_book_get (self->station, live->flow_name, self->version, on_definition, self);
+    else
+        go_on (self, live);
+}
+
 // -- the subcommands
 
 static void take_text (char *out, size_t room, const struct flow_words *words, size_t at)
@@ -231,6 +263,14 @@ static bool read_restart (void *owner, const json_t *value)
     return json_is_boolean (value);
 }
 
+static bool read_version (void *owner, const json_t *value)
+{
+    struct run_command *self = owner;
+    json_int_t version = json_integer_value (value);
+    self->version = version > 0 && version < INT_MAX ? (int)version : 0;
+    return json_is_integer (value) && self->version;
+}
+
 static const char rule_reason[] = "want a text of at most 199 bytes";
 
 static const struct filter_field skip_options[] = {
@@ -242,6 +282,7 @@ static const struct filter_field retry_options[] = {
     {"steps", read_steps, "want a list of steps"},
     {"fresh", read_fresh, "want true or false"},
     {"restart", read_restart, "want true or false"},
+    {"version", read_version, "want the number of a version"},
     {"reason", read_reason, rule_reason},
 };
 
@@ -283,7 +324,10 @@ void manage_flow_retry_run (struct station *self, struct request *request,
                             const struct flow_words *words)
 {
     struct run_command *command = change_new (self, request, words, FLOW_RETRY);
-    if (command && take_options (command, words, 1, OPTIONS (retry_options)))
+    if (!command)
+        return;
+    command->go = go_on_with_version;
+    if (take_options (command, words, 1, OPTIONS (retry_options)))
         run_command_start (command);
 }
 

@@ -21,8 +21,10 @@ struct run_command {
     char text[REASON_MAX];         // a reason
     char key[KEY_NAME_SIZE];       // who signals
     json_t *value, *steps;
-    bool carried;         // the run was
-    struct reason reason; // why it was not
+    int version;             // of a retry; 0 = as it was
+    const struct flow *flow; // that is of it, held; NULL = as it was
+    bool carried;            // the run was
+    struct reason reason;    // why it was not
 };
 
 // Of the run in the first word. NULL: that is no number of a run, and the request was refused.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "filter.h"
+#include "flow_book.h"
 #include "flow_live.h"
 #include "flow_private.h"
 #include "flow_why.h"
@@ -19,6 +20,8 @@ void run_command_end (struct run_command *self)
     struct station *station = self->station;
     json_decref (self->value);
     json_decref (self->steps);
+    if (self->flow)
+        flow_book_release (station, self->flow);
     free (self);
     station_resume (station);
 }

@@ -70,6 +70,8 @@ static void add_retry (struct saying *say, char **args, int count, const struct 
         json_object_set_new (options, "fresh", json_true ());
     if (wish->restart)
         json_object_set_new (options, "restart", json_true ());
+    if (wish->version)
+        json_object_set_new (options, "version", json_integer (wish->version));
     if (wish->reason)
         json_object_set_new (options, "reason", json_from_frame (span_text (wish->reason)));
     json_decref (steps);

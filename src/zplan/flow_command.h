@@ -30,6 +30,7 @@ struct flow_wish {
     struct option_texts params;
     int64_t rows; // at most so many; 0 = as ever
     bool wait, follow, graph, fresh, restart, force;
+    int64_t version; // of a retry; 0 = as it was
 };
 
 // Run the definition in the first file on a virtual clock; the others are of its sub-flows. Returns

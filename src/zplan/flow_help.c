@@ -209,6 +209,14 @@ static const struct option retry_rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct flow_wish, restart),
      .help = "all steps again, also those that finished"},
+    {.name = "--version",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct flow_wish, version),
+     .help = "go on by this version, of the same steps and edges: what\n"
+             "differs in it, and all behind it, begins anew",
+     .min = 1,
+     .max = INT32_MAX},
     {.name = "--reason",
      .metavar = "TEXT",
      .type = OPTION_TEXT,
@@ -365,7 +373,8 @@ static const struct flow_text {
                         "or were cancelled. What finished keeps its value",
                         "  zplan flow retry last\n"
                         "  zplan flow retry 2a load resize.3 --reason 'the disk was full'\n"
-                        "  zplan flow retry 2a --restart --fresh\n"},
+                        "  zplan flow retry 2a --restart --fresh\n"
+                        "  zplan flow retry last --version 4  # with a step mended\n"},
     [FLOW_SUSPEND_RUN] = {"suspend", "RUN [REASON]", PEOPLE, LAST,
                           "start no further steps; what is in flight goes on",
                           "  zplan flow suspend 2a maintenance\n"},
