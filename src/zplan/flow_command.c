@@ -19,6 +19,7 @@ static const struct subword words[FLOW_WORDS] = {
     [FLOW_EXPORT] = {"export", 0, INT_MAX, "want names of flows"},
     [FLOW_IMPORT] = {"import", 1, 1, "want one file; - is standard input"},
     [FLOW_START_RUN] = {"start", 1, 1, "want one flow"},
+    [FLOW_BACKFILL] = {"backfill", 1, 1, "want one flow"},
     [FLOW_SHOW_RUNS] = {"runs", 0, 0, "want no arguments; --flow NAME has the runs of a flow"},
     [FLOW_SHOW_RUN] = {"show", 1, 1, "want one run"},
     [FLOW_SHOW_LOG] = {"log", 1, 1, "want one run"},
@@ -71,6 +72,8 @@ static int run (const struct cli *cli, enum flow_word word, int count, const str
         return flow_import (cli, behind[0]);
     case FLOW_START_RUN:
         return flow_start (cli, behind[0], wish);
+    case FLOW_BACKFILL:
+        return flow_backfill (cli, behind[0], wish);
     case FLOW_SHOW_RUNS:
         return flow_runs (cli, wish);
     case FLOW_SHOW_RUN:

@@ -30,7 +30,9 @@ struct flow_wish {
     struct option_texts params;
     int64_t rows; // at most so many; 0 = as ever
     bool wait, follow, graph, fresh, restart, force;
-    int64_t version; // of a retry; 0 = as it was
+    int64_t version;       // of a retry; 0 = as it was
+    const char *from, *to; // of a backfill
+    bool dry_run;
 };
 
 // Run the definition in the first file on a virtual clock; the others are of its sub-flows. Returns
@@ -53,6 +55,7 @@ int flow_import (const struct cli *cli, const char *file);
 
 // Runs: NAME of a flow; RUN; RUN/STEP. Each returns an exit code.
 int flow_start (const struct cli *cli, const char *name, const struct flow_wish *wish);
+int flow_backfill (const struct cli *cli, const char *name, const struct flow_wish *wish);
 int flow_runs (const struct cli *cli, const struct flow_wish *wish);
 int flow_show (const struct cli *cli, const char *run, const struct flow_wish *wish);
 int flow_log (const struct cli *cli, const char *run, const struct flow_wish *wish);

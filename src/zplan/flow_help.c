@@ -137,6 +137,33 @@ static const struct option start_rows[] = {
              "1 it failed, was cancelled or timed out"},
 };
 
+static const struct option backfill_rows[] = {
+    {.name = "--from",
+     .metavar = "DATE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, from),
+     .help = "the first time, as 2026-01-01 or 2026-01-01T02:00"},
+    {.name = "--to",
+     .metavar = "DATE",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, to),
+     .help = "the last time, itself included"},
+    {.name = "--cron",
+     .metavar = "EXPR",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct flow_wish, cron),
+     .help = "the times between; by default 0 0 * * *, each day"},
+    {.name = "--param",
+     .metavar = "NAME=VALUE",
+     .type = OPTION_TEXTS,
+     .offset = offsetof (struct flow_wish, params),
+     .help = "a param of all runs, as of start"},
+    {.name = "--dry-run",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct flow_wish, dry_run),
+     .help = "print the times; start nothing"},
+};
+
 static const struct option runs_rows[] = {
     {.name = "--flow",
      .metavar = "NAME",
@@ -267,7 +294,8 @@ enum groups {
     SKIP = 128,
     RETRY = 256,
     CANCEL = 512,
-    ALL = 1023
+    BACKFILL = 1024,
+    ALL = 2047
 };
 
 static const struct flow_text {
@@ -335,6 +363,14 @@ static const struct flow_text {
                         "  zplan flow start etl --param day=20260131 --param limit=5\n"
                         "  zplan flow start purchase --input order.json --unique order/4711\n"
                         "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n"},
+    [FLOW_BACKFILL] =
+        {"backfill", "NAME", RUNS, BACKFILL,
+         "start a run for each time from one date to another, its batch: a plan NAME@BATCH, "
+         "so that those which are there are not started twice. They run beside each other; "
+         "zplan limit set station:NAME says how many at a time",
+         "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-31\n"
+         "  zplan flow backfill etl --from 2026-01-01T00:00 --to 2026-01-02T00:00 --cron '0 * * * "
+         "*' --dry-run\n"},
     [FLOW_SHOW_RUNS] = {"runs", "", RUNS, LISTED, "print the newest runs",
                         "  zplan flow runs --flow etl --state failed\n"},
     [FLOW_SHOW_RUN] = {"show", "RUN", RUNS, SHOW | LAST,
@@ -498,6 +534,7 @@ void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_w
                {SIMULATE, {"Simulate", ROWS (simulate_rows), wish}},
                {SIMULATE, {"Flow plan of simulate", self->terms, term_count, &wish->terms}},
                {START, {"Start", ROWS (start_rows), wish}},
+               {BACKFILL, {"Backfill", ROWS (backfill_rows), wish}},
                {LISTED, {"Runs", ROWS (runs_rows), wish}},
                {SHOW, {"Show", ROWS (show_rows), wish}},
                {LOG, {"Log", ROWS (log_rows), wish}},
@@ -505,6 +542,7 @@ void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_w
                {RETRY, {"Retry", ROWS (retry_rows), wish}},
                {CANCEL, {"Cancel", ROWS (cancel_rows), wish}},
                {LAST, {"The newest run", ROWS (last_rows), wish}}};
+    _Static_assert(sizeof all / sizeof *all <= USAGE_GROUPS_MAX, "there is room for all");
     self->about = write_about (word);
     self->synopsis = write_synopsis (word);
     *ret = (struct usage){.synopsis = self->synopsis,

@@ -15,6 +15,7 @@ enum flow_word {
     FLOW_EXPORT,
     FLOW_IMPORT,
     FLOW_START_RUN,
+    FLOW_BACKFILL,
     FLOW_SHOW_RUNS,
     FLOW_SHOW_RUN,
     FLOW_SHOW_LOG,

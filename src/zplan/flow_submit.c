@@ -1,15 +1,19 @@
-// zplan flow start: a plan that runs a flow once, at once.
+// zplan flow start: a plan that runs a flow once, at once; backfill: one for each time.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "civil.h"
 #include "codes.h"
 #include "expr.h"
+#include "flow.h"
 #include "flow_command.h"
 #include "flow_file.h"
 #include "flow_run_view.h"
+#include "instant.h"
 #include "json.h"
+#include "memory.h"
 #include "plan_ref.h"
 #include "print.h"
 
@@ -194,31 +198,178 @@ static int submit (const struct cli *cli, struct zplan_client *client, const cha
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 
-int flow_start (const struct cli *cli, const char *flow, const struct flow_wish *wish)
+// What all plans of a start are made of.
+struct starting {
+    const struct cli *cli;
+    const struct flow_wish *wish;
+    const char *flow;
+    char *input;    // NULL = none
+    json_t *params; // NULL = none
+    struct zplan_client *client;
+};
+
+// EXIT_DONE, or why not, which was said. To be ended in both cases.
+static int starting_begin (struct starting *self)
 {
     int code = EXIT_USAGE;
     struct reason reason;
-    char *input = wish->input ? read_input (wish->input, &reason) : NULL;
-    if (wish->input && !input) {
+    const struct flow_wish *wish = self->wish;
+    self->input = wish->input ? read_input (wish->input, &reason) : NULL;
+    if (wish->input && !self->input) {
         complain ("--input", span_text (reason.text));
         return EXIT_REFUSED;
     }
-    json_t *plan = plan_of (flow, wish), *params = json_object (), *declared = NULL;
-    struct zplan_client *client = call_open (cli, &code);
-    if (client && wish->params.count)
-        declared = declared_params (cli, client, flow);
-    bool good = client;
-    for (size_t i = 0; good && i < wish->params.count; i++)
-        good = add_param (params, declared, wish->params.texts[i], &reason);
-    if (wish->params.count)
-        json_object_set (plan, "params", params);
-    if (client)
-        code = good ? submit (cli, client, flow, plan, input, wish->wait)
-                    : usage_error (cli->argv[0], &reason);
-    zplan_client_destroy (&client);
+    self->client = call_open (self->cli, &code);
+    if (!self->client || !wish->params.count)
+        return self->client ? EXIT_DONE : code;
+    json_t *declared = declared_params (self->cli, self->client, self->flow);
+    self->params = json_object ();
+    code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < wish->params.count; i++)
+        if (!add_param (self->params, declared, wish->params.texts[i], &reason))
+            code = usage_error (self->cli->argv[0], &reason);
     json_decref (declared);
-    json_decref (params);
+    return code;
+}
+
+static int starting_submit (const struct starting *self, const struct flow_wish *wish)
+{
+    json_t *plan = plan_of (self->flow, wish);
+    if (self->params)
+        json_object_set (plan, "params", self->params);
+    int code = submit (self->cli, self->client, self->flow, plan, self->input, wish->wait);
     json_decref (plan);
-    free (input);
+    return code;
+}
+
+static void starting_end (struct starting *self)
+{
+    zplan_client_destroy (&self->client);
+    json_decref (self->params);
+    free (self->input);
+}
+
+int flow_start (const struct cli *cli, const char *flow, const struct flow_wish *wish)
+{
+    struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
+    int code = starting_begin (&starting);
+    if (code == EXIT_DONE)
+        code = starting_submit (&starting, wish);
+    starting_end (&starting);
+    return code;
+}
+
+// -- backfill: a run for each time that was missed, or was before the flow was there
+
+enum { BACKFILL_MAX = 10000, BATCH_SIZE = 40 };
+
+// Times are of a wall clock: that of the flow plan's zone, where `batch` is read.
+struct backfill {
+    struct zone *wall;
+    struct cron *cron;
+    int64_t from, to;
+};
+
+static bool backfill_read (struct backfill *self, const struct flow_wish *wish,
+                           struct reason *reason)
+{
+    const struct {
+        const char *option, *text;
+        int64_t *ret;
+    } times[] = {{"--from", wish->from, &self->from}, {"--to", wish->to, &self->to}};
+    const struct span text = span_text (wish->cron ? wish->cron : "0 0 * * *");
+    struct reason why;
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (!times[i].text || instant_parse_date (times[i].text, self->wall, times[i].ret, &why)) {
+            reason_set (reason, "%s: %s", times[i].option,
+                        times[i].text ? why.text : "want a date as 2026-01-31");
+            return false;
+        }
+    self->cron = cron_new (&text, 1, &why);
+    if (!self->cron)
+        reason_set (reason, "--cron: %s", why.text);
+    else if (self->from > self->to)
+        reason_set (reason, "--to: want a time that is not before --from");
+    return self->cron && self->from <= self->to;
+}
+
+static void batch_text (int64_t time, char out[BATCH_SIZE])
+{
+    int64_t day = civil_day_of (time), seconds = civil_time_of_day (time);
+    struct civil_date date = civil_date (day);
+    int size = snprintf (out, BATCH_SIZE, "%04d-%02d-%02d", (int)date.year, date.month, date.day);
+    if (seconds)
+        snprintf (out + size, BATCH_SIZE - (size_t)size, "T%02d:%02d:%02d", (int)(seconds / 3600),
+                  (int)(seconds / 60 % 60), (int)(seconds % 60));
+}
+
+// The times, as texts; NULL with a reason. There is one at least. Each is to be freed, and the
+// list.
+static char **backfill_times (const struct backfill *self, size_t *ret_count, struct reason *reason)
+{
+    char **times = NULL;
+    int64_t time = self->from;
+    size_t count = 0;
+    for (; cron_next (self->cron, self->wall, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, time, &time) &&
+           time <= self->to && count <= BACKFILL_MAX;
+         time++) {
+        char batch[BATCH_SIZE];
+        batch_text (time, batch);
+        times = memory_resize (times, (count + 1) * sizeof *times);
+        times[count++] = memory_text (batch);
+    }
+    if (count && count <= BACKFILL_MAX) {
+        *ret_count = count;
+        return times;
+    }
+    if (count)
+        reason_set (reason, "--to: want at most %d times, there are more", BACKFILL_MAX);
+    else
+        reason_set (reason, "--cron: no time of it is between --from and --to");
+    while (count)
+        free (times[--count]);
+    free (times);
+    return NULL;
+}
+
+static int start_each (const struct cli *cli, const char *flow, const struct flow_wish *wish,
+                       char *const *times, size_t count)
+{
+    struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
+    int code = starting_begin (&starting);
+    for (size_t i = 0; code == EXIT_DONE && i < count; i++) {
+        struct flow_wish one = *wish;
+        char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
+        snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, times[i]);
+        snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, times[i]);
+        one.batch = times[i];
+        one.unique = key;
+        one.title = wish->title ? wish->title : title;
+        code = starting_submit (&starting, &one);
+    }
+    starting_end (&starting);
+    return code;
+}
+
+int flow_backfill (const struct cli *cli, const char *flow, const struct flow_wish *wish)
+{
+    struct reason reason;
+    struct backfill backfill = {.wall = zone_new_utc ()};
+    size_t count = 0;
+    int code = EXIT_DONE;
+    bool good = backfill_read (&backfill, wish, &reason);
+    char **times = good ? backfill_times (&backfill, &count, &reason) : NULL;
+    if (!times)
+        code = usage_error (cli->argv[0], &reason);
+    else if (!wish->dry_run)
+        code = start_each (cli, flow, wish, times, count);
+    for (size_t i = 0; i < count; i++) {
+        if (wish->dry_run)
+            puts (times[i]);
+        free (times[i]);
+    }
+    free (times);
+    cron_destroy (&backfill.cron);
+    zone_destroy (&backfill.wall);
     return code;
 }

@@ -54,7 +54,7 @@ struct option_group {
     void *values;
 };
 
-enum { USAGE_GROUPS_MAX = 11 };
+enum { USAGE_GROUPS_MAX = 12 };
 
 // All that a verb takes, and its help.
 struct usage {
