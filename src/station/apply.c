@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "callback_book.h"
+#include "callback_drop.h"
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_live.h"
@@ -92,6 +93,7 @@ static void follow (void *owner)
     if (self->callback) {
         store_place (station->store, self->callback, true);
         callback_book_placed (station, self->callback);
+        callback_drop_full (station, span_text (self->key_station));
     }
     if (self->ends_callback)
         callback_book_gone (station, self->ends_callback);

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "callback_drop.h"
 #include "memory.h"
 
 #define KEY "plan:callbacks" // SOURCE -> how many, and " SOURCE" -> bytes of their frames
@@ -126,9 +125,6 @@ static bool is_full (const struct station *self, const struct kept_callbacks *ta
 void callback_book_placed (struct station *self, const struct plan *callback)
 {
     change (self, callback, 1);
-    const char *source = callback->source ? callback->source : "";
-    if (is_full (self, tally_for (self->callbacks, source)))
-        callback_drop_full (self, span_text (source));
 }
 
 void callback_book_gone (struct station *self, const struct plan *callback)

@@ -118,7 +118,7 @@ static void begin (struct station *self, struct span source)
 
 void callback_drop_full (struct station *self, struct span source)
 {
-    if (clock_mono_us () >= self->dropping_us)
+    if (callback_book_full (self, source) && clock_mono_us () >= self->dropping_us)
         begin (self, source);
 }
 
