@@ -275,7 +275,7 @@ static const struct word {
 } words[MANAGE_WORDS] = {
     [MANAGE_PAUSE] = {"pause", OPEN, pause_plan},
     [MANAGE_RESET] = {"reset", STOPPED, reset_plan},
-    [MANAGE_REDELIVER] = {"redeliver", STOPPED | IN (PLAN_RETRY), reset_plan},
+    [MANAGE_AT_ONCE] = {"redeliver", STOPPED | IN (PLAN_RETRY), reset_plan},
     [MANAGE_CLOSE] = {"close", OPEN | STOPPED | CLOSED, close_plan},
     [MANAGE_SKIP] = {"skip", OPEN | STOPPED, skip_plan},
     [MANAGE_RUN] = {"run", OPEN | STOPPED, run_plan},

@@ -8,7 +8,7 @@
 enum manage_word {
     MANAGE_PAUSE,
     MANAGE_RESET,
-    MANAGE_REDELIVER, // the same of a callback, which may wait for its retry
+    MANAGE_AT_ONCE, // the same of a callback or flow, which may wait for its retry
     MANAGE_CLOSE,
     MANAGE_SKIP,
     MANAGE_RUN,

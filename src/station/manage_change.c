@@ -43,7 +43,7 @@ struct change {
 };
 
 static const enum plan_event events[MANAGE_WORDS] = {
-    [MANAGE_PAUSE] = EVENT_PAUSE,   [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_REDELIVER] = EVENT_QUEUE,
+    [MANAGE_PAUSE] = EVENT_PAUSE,   [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_AT_ONCE] = EVENT_QUEUE,
     [MANAGE_CLOSE] = EVENT_END,     [MANAGE_SKIP] = EVENT_UPDATE, [MANAGE_RUN] = EVENT_QUEUE,
     [MANAGE_UPDATE] = EVENT_UPDATE, [MANAGE_DONE] = EVENT_UPDATE,
 };
@@ -254,7 +254,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
 
 static bool resets (const struct change *self)
 {
-    return self->word == MANAGE_RESET || self->word == MANAGE_REDELIVER;
+    return self->word == MANAGE_RESET || self->word == MANAGE_AT_ONCE;
 }
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
@@ -413,7 +413,7 @@ void manage_reset (struct station *self, struct request *request, const struct a
 
 void manage_redeliver (struct station *self, struct request *request, struct span key)
 {
-    start (self, request, key, &(struct change){.word = MANAGE_REDELIVER});
+    start (self, request, key, &(struct change){.word = MANAGE_AT_ONCE});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)

@@ -87,7 +87,7 @@ static void carry_alone (struct run_command *self)
     store_when_written (self->station->store, on_written, self);
 }
 
-// -- a run that has ended goes on in its flow plan, if that is parked
+// -- a run that has ended goes on in its flow plan, if that is parked or waits for its retry
 
 static void go_on (struct run_command *self, struct flow_live *live);
 
@@ -122,9 +122,10 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     bool stands = id && answer->result == STORE_DONE && !answer->running;
     struct plan *plan = stands ? plan_from_stored_json (id, answer->message, &reason) : NULL;
     const struct manage_request reset = {
-        .word = MANAGE_RESET, .zone = self->station->zone, .now = station_now (self->station)};
-    bool parked = plan && plan->state == PLAN_ERROR && plan->flow_run == self->run &&
-                  engine_manage (plan, &reset, &queue, &reason) == 0;
+        .word = MANAGE_AT_ONCE, .zone = self->station->zone, .now = station_now (self->station)};
+    bool waits = plan && (plan->state == PLAN_ERROR || plan->state == PLAN_RETRY);
+    bool parked =
+        waits && plan->flow_run == self->run && engine_manage (plan, &reset, &queue, &reason) == 0;
     if (parked) {
         int64_t revision = plan->revision;
         plan->revision = station_revision ();

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from flowrig import Flows, call
-from zplantest import ERROR, FT, ST, every, wait_until
+from zplantest import ERROR, FT, RETRY, ST, every, wait_until
 
 CHAIN = {"a": call(), "b": call(["a"], args=["=steps.a.value.n + 1"]), "c": call(["b"], json={"got": "=steps.b.value"})}
 
@@ -334,6 +334,26 @@ def test_a_retry_of_an_ended_run_goes_on_in_its_parked_flow_plan(rig, flows):
     assert len(rig.db.keys("plan:msg:*")) == 1
     runs = rig.client.done("history", {"limit": 1000}).json["runs"]
     assert [one["status"] for one in runs if one["station"] == "pair"] == [ST.FAILED, ST.OK]
+
+
+@pytest.mark.parametrize("word, options", [("skip", ["b"]), ("retry", [])])
+def test_a_run_that_is_mended_while_its_flow_plan_waits_for_its_retry(rig, flows, word, options):
+    """It goes on at once, and its end is that of the flow plan: nothing runs once more."""
+    flows.put("pair", {"a": call(), "b": call(["a"])})
+    ident = flows.start("pair", retry={"strategy": "fixed", "interval": 2, "max": 9})
+    flows.next("a")
+    second = flows.call()
+    run = second.flow["run"]
+    flows.fail(second)
+    wait_until(lambda: rig.message(ident, "pair")["plan_state"] == RETRY, "it waits for its retry")
+    flows.flow(word, run, *options)
+    if word == "retry":
+        flows.next("b")
+    flows.until(run, "finished")
+    rig.gone(ident, "pair")
+    flows.nothing(2.5)      # not even when it would have been retried
+    runs = [one["status"] for one in rig.client.done("history", {"limit": 1000}).json["runs"] if one["station"] == "pair"]
+    assert runs == [ST.FAILED, ST.OK] and len(flows.flow("runs")["runs"]) == 1
 
 
 def test_a_limit_of_a_flow_holds_its_runs_back(rig, flows):

@@ -23,10 +23,9 @@ static struct plan *plan_at_1030 (void)
 }
 
 static const char *const word_names[MANAGE_WORDS] = {
-    [MANAGE_PAUSE] = "pause", [MANAGE_RESET] = "reset",
-    [MANAGE_CLOSE] = "close", [MANAGE_SKIP] = "skip",
-    [MANAGE_RUN] = "run",     [MANAGE_UPDATE] = "update",
-    [MANAGE_DONE] = "done",   [MANAGE_REDELIVER] = "redeliver"};
+    [MANAGE_PAUSE] = "pause", [MANAGE_RESET] = "reset",      [MANAGE_CLOSE] = "close",
+    [MANAGE_SKIP] = "skip",   [MANAGE_RUN] = "run",          [MANAGE_UPDATE] = "update",
+    [MANAGE_DONE] = "done",   [MANAGE_AT_ONCE] = "redeliver"};
 
 // The engine's answer: where the plan is queued, or REFUSED; then the plan is as it was, and there
 // is a reason.
@@ -60,7 +59,7 @@ static const bool allowed[MANAGE_WORDS][PLAN_STATES] = {
     //                 none   queue  execute retry  skip   pause  error  close
     [MANAGE_PAUSE]  = {true,  true,  true,   true,  true,  false, false, false},
     [MANAGE_RESET]  = {false, false, false,  false, false, true,  true,  false},
-    [MANAGE_REDELIVER] = {false, false, false, true, false, true, true, false},
+    [MANAGE_AT_ONCE] = {false, false, false, true, false, true, true, false},
     [MANAGE_CLOSE]  = {true,  true,  true,   true,  true,  true,  true,  true},
     [MANAGE_SKIP]   = {true,  true,  true,   true,  true,  true,  true,  false},
     [MANAGE_RUN]    = {true,  true,  true,   true,  true,  true,  true,  false},
@@ -143,7 +142,7 @@ static const struct effect_row {
     {"close: an extra run was asked for", MANAGE_CLOSE, PLAN_QUEUE, PLAN_ERROR, false, 1, PLAN_CLOSE, 0, REQUEUE_OUT, 1, 3},
 
     {"reset: paused", MANAGE_RESET, PLAN_PAUSE, 0, false, 1, PLAN_QUEUE, 0, REQUEUE_TIME, 1, 0},
-    {"redeliver: waits for its retry", MANAGE_REDELIVER, PLAN_RETRY, 0, false, 0x82, PLAN_QUEUE, 0, REQUEUE_TIME, 0x82, 0},
+    {"redeliver: waits for its retry", MANAGE_AT_ONCE, PLAN_RETRY, 0, false, 0x82, PLAN_QUEUE, 0, REQUEUE_TIME, 0x82, 0},
     {"reset: parked", MANAGE_RESET, PLAN_ERROR, 0, false, 0x84, PLAN_QUEUE, 0, REQUEUE_TIME, 0x84, 0},
     {"reset: gives the right to run back", MANAGE_RESET, PLAN_ERROR, 0, false, PLANERROR, PLAN_QUEUE, 0, REQUEUE_TIME, 0, 0},
     {"reset: paused, then lost the right to run", MANAGE_RESET, PLAN_PAUSE, 0, false, PLANERROR, PLAN_QUEUE, 0, REQUEUE_TIME, 0, 0},
