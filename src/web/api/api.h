@@ -1,0 +1,51 @@
+// The resources of the HTTP interface, each of which answers one route.
+#pragma once
+
+#include "exchange.h"
+
+// Answer the request, or ask the station. Its route is set, and its body is read.
+void api_call (struct exchange *self);
+
+// The server ends: what waits for answers here is answered.
+void api_end (struct server *server);
+
+typedef void api_fn (struct exchange *self);
+
+// api_plans.c
+api_fn api_plans, api_plan, api_next, api_why, api_team, api_result;
+
+// api_submit.c
+api_fn api_plan_new, api_plan_put, api_preview;
+
+// api_change.c
+api_fn api_command, api_plan_delete, api_plan_patch;
+
+// api_runs.c
+api_fn api_runs, api_run;
+
+// api_station.c
+api_fn api_live, api_ready, api_openapi, api_targets, api_target, api_load, api_stats, api_health;
+
+// api_shelf.c
+api_fn api_kinds, api_kind, api_kind_put, api_limits, api_limit_put, api_shelf_delete;
+
+// api_session.c
+api_fn api_session, api_session_new, api_session_end;
+
+// api_metrics.c
+api_fn api_metrics;
+
+// ---- what they share, api.c
+
+// Ask the command of the route about the plan of the path, with one more argument or none.
+void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn);
+
+// A list that has pages, filtered by the query and by what `filter`, which is taken, has already.
+// `order` marks its cursors; `list` is its name in the station's answer.
+struct api_page {
+    char order;
+    const char *list;
+    int kind; // enum json_kind of an item
+};
+
+void api_ask_page (struct exchange *self, const struct api_page *page, json_t *filter);

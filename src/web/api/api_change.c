@@ -1,0 +1,178 @@
+// Plans as they are changed.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "json.h"
+#include "json_names.h"
+#include "json_words.h"
+#include "memory.h"
+#include "plan_document.h"
+#include "submission.h"
+
+static bool is_rejection (const struct station_answer *answer, uint8_t status)
+{
+    return answer->error == ZPLAN_OK && answer->status == status;
+}
+
+// Read the plan again, to see why the station rejected the command: by its state, never by the
+// words of the reason, which are kept.
+static void look_why (struct exchange *self, const struct station_answer *answer, exchange_fn *fn)
+{
+    const char *colon = strstr (answer->words, ": ");
+    self->own = memory_text (colon ? colon + 2 : answer->words);
+    exchange_keep (self, self->own);
+    const struct question question = {
+        .word = "message", .args = {self->routed.args[0]}, .count = 1, .repeat = true};
+    exchange_question (self, &question, fn);
+}
+
+static bool is_in (const json_t *plan, const char *const *states)
+{
+    const char *state = json_state_name (json_object_get (plan, "plan_state"));
+    for (; state && *states; states++)
+        if (strcmp (state, *states) == 0)
+            return true;
+    return false;
+}
+
+// -- commands
+
+// What was asked for is so already, or the plan is in another state, or the argument is wrong.
+static void on_looked (struct exchange *self, const struct station_answer *answer)
+{
+    static const char *const paused[] = {"paused", NULL}, *const open[] = {"none",    "queued",
+                                                                           "running", "retrying",
+                                                                           "skip",    NULL},
+                             *const running[] = {"running", NULL};
+    const struct route *route = self->routed.route;
+    const char *words = self->own;
+    if (exchange_failed (self, answer))
+        return;
+    if ((route == &routes[ROUTE_PAUSE] && is_in (answer->json, paused)) ||
+        (route == &routes[ROUTE_RESUME] && is_in (answer->json, open)))
+        exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+    else if (is_in (answer->json, running) || !json_object_size (self->json))
+        exchange_problem (self, 409, "wrong_state", "%s", words);
+    else
+        exchange_problem (self, 422, "manage_arg_error", "%s", words);
+}
+
+static void on_changed (struct exchange *self, const struct station_answer *answer)
+{
+    if (is_rejection (answer, ZERO_STATUS_MANAGE_ARG_ERROR_ID)) {
+        look_why (self, answer, on_looked);
+        return;
+    }
+    if (exchange_failed (self, answer))
+        return;
+    bool cancel = self->routed.route == &routes[ROUTE_CANCEL];
+    exchange_json (self, 200, json_names (cancel ? JSON_ANSWER : JSON_PLAN, answer->json));
+}
+
+// The field of the body that is the command's argument; NULL: it has none.
+static const char *field_of (const struct route *route)
+{
+    return route == &routes[ROUTE_SKIP]     ? "count"
+           : route == &routes[ROUTE_CANCEL] ? "reason"
+           : route == &routes[ROUTE_DONE]   ? "remark"
+                                            : NULL;
+}
+
+void api_command (struct exchange *self)
+{
+    const char *field = field_of (self->routed.route);
+    const json_t *value = field ? json_object_get (self->json, field) : NULL;
+    char text[24];
+    if (exchange_value (self, "If-Match")) {
+        exchange_problem (self, 400, "no_revision",
+                          "If-Match: a command has no revision; the check would not be atomic");
+        return;
+    }
+    if (json_object_size (self->json) > (value ? 1 : 0)) {
+        exchange_problem (self, 422, "unknown_field", "the body: want %s",
+                          field ? field : "no fields");
+        return;
+    }
+    if (self->routed.route == &routes[ROUTE_SKIP]) {
+        if (!json_is_integer (value)) {
+            exchange_problem (self, 422, "invalid_field", "count: want 1..2147483647");
+            return;
+        }
+        snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
+        api_ask_plan (self, exchange_keep (self, memory_text (text)), on_changed);
+        return;
+    }
+    if (value && !json_is_string (value)) {
+        exchange_problem (self, 422, "invalid_field", "%s: want a string", field);
+        return;
+    }
+    api_ask_plan (self, json_string_value (value), on_changed);
+}
+
+static void on_removed (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_empty (self, 204);
+}
+
+void api_plan_delete (struct exchange *self)
+{
+    api_ask_plan (self, NULL, on_removed);
+}
+
+// -- update
+
+static void on_looked_for_update (struct exchange *self, const struct station_answer *answer)
+{
+    static const char *const running[] = {"running", NULL};
+    const char *words = self->own;
+    int64_t wanted = 0;
+    char etag[PLAN_ETAG_SIZE];
+    if (exchange_failed (self, answer))
+        return;
+    plan_etag_read (exchange_value (self, "If-Match"), &wanted);
+    exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
+    if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
+        exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
+    else if (is_in (answer->json, running))
+        exchange_problem (self, 409, "running", "%s", words);
+    else
+        exchange_problem (self, 422, "manage_arg_error", "%s", words);
+}
+
+static void on_updated (struct exchange *self, const struct station_answer *answer)
+{
+    char etag[PLAN_ETAG_SIZE];
+    if (is_rejection (answer, ZERO_STATUS_MANAGE_ARG_ERROR_ID)) {
+        look_why (self, answer, on_looked_for_update);
+        return;
+    }
+    if (exchange_failed (self, answer))
+        return;
+    exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
+    exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+}
+
+void api_plan_patch (struct exchange *self)
+{
+    struct reason reason;
+    int64_t revision;
+    const char *match = exchange_value (self, "If-Match");
+    if (!match || plan_etag_read (match, &revision)) {
+        exchange_problem (self, 428, "no_revision",
+                          "If-Match: want the ETag of the plan as it was read");
+        return;
+    }
+    json_t *changes = self->json ? submission_changes (self->json, &reason) : NULL;
+    if (!changes) {
+        exchange_problem (self, 422, "invalid_field", "%s",
+                          self->json ? reason.text : "want changes as a JSON object");
+        return;
+    }
+    json_object_set_new (changes, "revision", json_integer (revision));
+    char *text = exchange_keep (self, json_write (changes));
+    json_decref (changes);
+    api_ask_plan (self, text, on_updated);
+}

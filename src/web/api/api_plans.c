@@ -1,0 +1,106 @@
+// Plans as they are read.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api.h"
+#include "json_names.h"
+#include "memory.h"
+#include "plan_document.h"
+#include "query.h"
+
+void api_plans (struct exchange *self)
+{
+    static const struct api_page page = {'i', "plans", JSON_PLAN};
+    api_ask_page (self, &page, json_object ());
+}
+
+// -- one plan
+
+static void on_plan (struct exchange *self, const struct station_answer *answer)
+{
+    char etag[PLAN_ETAG_SIZE];
+    bool frames = false, live = false;
+    struct reason reason;
+    if (exchange_failed (self, answer))
+        return;
+    query_flag (&self->target, "frames", &frames, &reason); // was checked
+    query_flag (&self->target, "live", &live, &reason);
+    plan_etag (answer->json, frames, etag);
+    const char *known = exchange_value (self, "If-None-Match");
+    if (!live)
+        exchange_header (self, "ETag", etag);
+    if (!live && known && strcmp (known, etag) == 0) {
+        exchange_empty (self, 304);
+        return;
+    }
+    json_t *plan = json_names (JSON_PLAN, answer->json);
+    if (!frames)
+        json_object_del (plan, "frames");
+    if (!live)
+        json_object_del (plan, "progress");
+    exchange_json (self, 200, plan);
+}
+
+void api_plan (struct exchange *self)
+{
+    bool frames, live;
+    struct reason reason;
+    if (query_flag (&self->target, "frames", &frames, &reason) ||
+        query_flag (&self->target, "live", &live, &reason)) {
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    const struct question question = {.word = "message",
+                                      .args = {self->routed.args[0]},
+                                      .count = 1,
+                                      .repeat = true,
+                                      .large = frames};
+    exchange_question (self, &question, on_plan);
+}
+
+// -- when and why
+
+static void on_next (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, plan_next_document (answer->json));
+}
+
+void api_next (struct exchange *self)
+{
+    int64_t count;
+    struct reason reason;
+    char text[24];
+    if (query_number (&self->target, "count", 1, 1000, 10, &count, &reason)) {
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    snprintf (text, sizeof text, "%" PRId64, count);
+    api_ask_plan (self, exchange_keep (self, memory_text (text)), on_next);
+}
+
+static void on_document (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
+}
+
+void api_why (struct exchange *self)
+{
+    api_ask_plan (self, NULL, on_document);
+}
+
+void api_team (struct exchange *self)
+{
+    api_ask_plan (self, NULL, on_document);
+}
+
+void api_result (struct exchange *self)
+{
+    const struct question question = {.word = "result",
+                                      .args = {self->routed.args[0]},
+                                      .count = 1,
+                                      .repeat = true,
+                                      .large = true};
+    exchange_question (self, &question, on_document);
+}

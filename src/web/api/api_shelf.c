@@ -1,0 +1,100 @@
+// What the station keeps under names: kinds of plans, and limits.
+#include "api.h"
+#include "json.h"
+
+// {NAME: fields} as a list; each item has its name.
+static json_t *items_of (const json_t *objects, const char *inside)
+{
+    const char *name;
+    json_t *fields, *items = json_array ();
+    json_object_foreach ((json_t *)(uintptr_t)objects, name, fields)
+    {
+        json_t *item = inside                    ? json_pack ("{s:O}", inside, fields)
+                       : json_is_object (fields) ? json_copy (fields)
+                                                 : json_object ();
+        json_object_set_new (item, "name", json_string (name));
+        json_array_append_new (items, item);
+    }
+    return items;
+}
+
+static void ask (struct exchange *self, const char *word, const char *text, exchange_fn *fn)
+{
+    const char *const args[] = {word, self->routed.args[0], text};
+    exchange_ask (self, args, text ? 3 : self->routed.args[0] ? 2 : 1, fn);
+}
+
+static void on_kinds (struct exchange *self, const struct station_answer *answer)
+{
+    if (exchange_failed (self, answer))
+        return;
+    json_t *items = items_of (json_object_get (answer->json, "kinds"), "spec");
+    if (self->routed.args[0])
+        exchange_json (self, 200, json_incref (json_array_get (items, 0)));
+    else
+        exchange_json (self, 200, json_pack ("{s:O}", "items", items));
+    json_decref (items);
+}
+
+void api_kinds (struct exchange *self)
+{
+    ask (self, "list", NULL, on_kinds);
+}
+
+void api_kind (struct exchange *self)
+{
+    ask (self, "get", NULL, on_kinds);
+}
+
+// What is put is kept as text until the station has answered. NULL: it was answered.
+static const char *body_text (struct exchange *self, const json_t *fields)
+{
+    if (json_is_object (fields))
+        return exchange_keep (self, json_write ((json_t *)(uintptr_t)fields));
+    exchange_problem (self, 422, "invalid_field", "want a JSON object");
+    return NULL;
+}
+
+void api_kind_put (struct exchange *self)
+{
+    const char *text = body_text (self, json_object_get (self->json, "spec"));
+    if (text)
+        ask (self, "put", text, on_kinds);
+}
+
+static void on_limits (struct exchange *self, const struct station_answer *answer)
+{
+    if (exchange_failed (self, answer))
+        return;
+    json_t *limits = json_object_get (answer->json, "limits");
+    exchange_json (self, 200, json_pack ("{s:o}", "items", items_of (limits, NULL)));
+}
+
+void api_limits (struct exchange *self)
+{
+    ask (self, "list", NULL, on_limits);
+}
+
+static void on_done (struct exchange *self, const struct station_answer *answer)
+{
+    if (exchange_failed (self, answer))
+        return;
+    if (self->routed.route == &routes[ROUTE_LIMIT_PUT]) {
+        json_object_set_new (self->json, "name", json_string (self->routed.args[0]));
+        exchange_json (self, 200, json_incref (self->json));
+    } else {
+        exchange_empty (self, 204);
+    }
+}
+
+void api_limit_put (struct exchange *self)
+{
+    const char *text = body_text (self, self->json);
+    if (text)
+        ask (self, "set", text, on_done);
+}
+
+void api_shelf_delete (struct exchange *self)
+{
+    ask (self, "remove", NULL, on_done);
+}

@@ -1,0 +1,135 @@
+// The station itself, its targets, and this program.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api.h"
+#include "json.h"
+#include "json_names.h"
+#include "openapi.h"
+#include "query.h"
+#include "server.h"
+
+enum { READY_MS = 1000 };
+
+void api_live (struct exchange *self)
+{
+    exchange_empty (self, 204);
+}
+
+static void on_ping (struct exchange *self, const struct station_answer *answer)
+{
+    bool serves = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
+    exchange_empty (self, serves ? 204 : 503);
+}
+
+void api_ready (struct exchange *self)
+{
+    const struct question question = {.deadline_ms = READY_MS};
+    self->gateway = self->server->gateway;
+    exchange_question (self, &question, on_ping);
+}
+
+void api_openapi (struct exchange *self)
+{
+    exchange_json (self, 200, openapi_document (self->server->settings->root, ZPLAN_VERSION));
+}
+
+// -- targets
+
+static void on_targets (struct exchange *self, const struct station_answer *answer)
+{
+    const char *name = self->routed.args[0];
+    size_t i;
+    const json_t *target;
+    if (exchange_failed (self, answer))
+        return;
+    json_t *items = json_array ();
+    json_array_foreach (json_object_get (answer->json, "stations"), i, target)
+    {
+        const char *own = json_string_value (json_object_get (target, "name"));
+        if (!name || (own && strcmp (own, name) == 0))
+            json_array_append_new (items, json_names (JSON_TARGET, target));
+    }
+    if (!name)
+        exchange_json (self, 200, json_pack ("{s:O}", "items", items));
+    else if (json_array_size (items) == 0)
+        exchange_problem (self, 404, "not_find", "there is no such target");
+    else
+        exchange_json (self, 200, json_incref (json_array_get (items, 0)));
+    json_decref (items);
+}
+
+void api_targets (struct exchange *self)
+{
+    static const char *const args[] = {"list"};
+    exchange_ask (self, args, 1, on_targets);
+}
+
+void api_target (struct exchange *self)
+{
+    api_targets (self);
+}
+
+// -- numbers
+
+static void on_load (struct exchange *self, const struct station_answer *answer)
+{
+    if (exchange_failed (self, answer))
+        return;
+    const json_t *from = json_object_get (answer->json, "from");
+    exchange_json (self, 200,
+                   json_pack ("{s:o, s:O*, s:O*, s:O*}", "from",
+                              json_instant_ms (json_integer_value (from) * 1000), "step_s",
+                              json_object_get (answer->json, "step"), "counts",
+                              json_object_get (answer->json, "counts"), "total",
+                              json_object_get (answer->json, "total")));
+}
+
+void api_load (struct exchange *self)
+{
+    static const char *const names[] = {"from", "to"};
+    struct reason reason;
+    int64_t number;
+    json_t *fields = json_object ();
+    int rc = 0;
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        const char *text = request_target_field (&self->target, names[i]);
+        rc = text ? query_instant (names[i], text, &number, &reason) : 0;
+        if (text && rc == 0)
+            json_object_set_new (fields, names[i], json_integer (number));
+    }
+    rc = rc ? rc : query_number (&self->target, "step", 1, 604800, 0, &number, &reason);
+    if (rc == 0 && number)
+        json_object_set_new (fields, "step", json_integer (number));
+    if (rc) {
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+    } else {
+        const char *const args[] = {exchange_keep (self, json_write (fields))};
+        exchange_ask (self, args, json_object_size (fields) ? 1 : 0, on_load);
+    }
+    json_decref (fields);
+}
+
+static void on_stats (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
+}
+
+void api_stats (struct exchange *self)
+{
+    exchange_ask (self, NULL, 0, on_stats);
+}
+
+static void on_health (struct exchange *self, const struct station_answer *answer)
+{
+    if (exchange_failed (self, answer))
+        return;
+    bool healthy = json_is_true (json_object_get (answer->json, "healthy"));
+    exchange_json (self, healthy ? 200 : 503, json_names (JSON_ANSWER, answer->json));
+}
+
+void api_health (struct exchange *self)
+{
+    exchange_ask (self, NULL, 0, on_health);
+}

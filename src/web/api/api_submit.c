@@ -1,0 +1,228 @@
+// Plans as they are submitted.
+//
+// A submission always has an id: that of the path, of the body, of the Idempotency-Key, or one that
+// is drawn here. So it may be sent to the station again, and whoever got no answer knows what to
+// ask for.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "ident.h"
+#include "json_names.h"
+#include "memory.h"
+#include "plan_document.h"
+#include "plan_frame.h"
+#include "query.h"
+#include "random.h"
+#include "server.h"
+#include "submission.h"
+
+// What the question borrows from.
+struct submitting {
+    struct submission read;
+    struct zplan_submission sent;
+    unsigned status; // 201, or 200: it was there already
+    char words[REASON_MAX];
+};
+
+static void clear_submitting (struct exchange *self)
+{
+    struct submitting *own = self->own;
+    submission_clear (&own->read);
+    free (own);
+}
+
+static void set_location (struct exchange *self)
+{
+    const char *root = self->server->settings->root;
+    char location[SETTING_TEXT_MAX + 64];
+    snprintf (location, sizeof location, "%s/v1/plans/%s", root[1] ? root : "", self->id);
+    exchange_header (self, "Location", location);
+}
+
+// 0, or -1: it was answered with why the plan is wrong.
+static int judge (struct exchange *self, const char *plan)
+{
+    static const struct plan_limits limits = {1 << 20, DESCRIPTION_ROOM, 16};
+    struct plan_fields *fields = memory_new (sizeof *fields);
+    struct reason reason = {""};
+    int rc = plan_frame_parse (span_text (plan), &limits, fields, &reason);
+    if (rc == 0)
+        plan_fields_clear (fields);
+    else
+        exchange_problem (self, 422, "plan_error", "%s", reason.text);
+    free (fields);
+    return rc ? -1 : 0;
+}
+
+// 0, or -1: it was answered.
+static int read_body (struct exchange *self, struct submission *ret)
+{
+    struct reason reason;
+    if (!self->json) {
+        exchange_problem (self, 400, "invalid_json", "want a plan as a JSON object");
+        return -1;
+    }
+    if (submission_read (self->json, ret, &reason)) {
+        exchange_problem (self, 422, "plan_error", "%s", reason.text);
+        return -1;
+    }
+    return judge (self, ret->plan);
+}
+
+// -- the answer
+
+static void on_read (struct exchange *self, const struct station_answer *answer)
+{
+    const struct submitting *own = self->own;
+    bool read = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
+    char etag[PLAN_ETAG_SIZE];
+    set_location (self);
+    if (read)
+        exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
+    json_t *plan = read ? json_names (JSON_PLAN, answer->json)
+                        : json_pack ("{s:s, s:s}", "id", self->id, "target", own->read.target);
+    json_object_del (plan, "frames");
+    exchange_json (self, own->status, plan);
+}
+
+// The plan under this id has other bytes, or the station does not take this one.
+static void on_other (struct exchange *self, const struct station_answer *answer)
+{
+    const struct submitting *own = self->own;
+    bool other = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
+    bool put = self->routed.route == &routes[ROUTE_PLAN_PUT];
+    exchange_problem (self, put && other ? 409 : 422, other ? "other_plan" : "plan_error", "%s",
+                      own->words);
+}
+
+static void ask_plan (struct exchange *self, exchange_fn *fn)
+{
+    const struct question question = {
+        .word = "message", .args = {self->id}, .count = 1, .repeat = true};
+    exchange_question (self, &question, fn);
+}
+
+static void on_submitted (struct exchange *self, const struct station_answer *answer)
+{
+    struct submitting *own = self->own;
+    const char *prefer = exchange_value (self, "Prefer");
+    if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_FRAME_PLANERROR_ID) {
+        const char *colon = strstr (answer->words, ": ");
+        snprintf (own->words, sizeof own->words, "%s", colon ? colon + 2 : answer->words);
+        ask_plan (self, on_other);
+        return;
+    }
+    if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID)
+        set_location (self);
+    else if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // of what the plan names
+        const char *colon = strstr (answer->words, ": ");
+        exchange_problem (self, 422, "not_find", "%s", colon ? colon + 2 : answer->words);
+        return;
+    }
+    if (exchange_failed (self, answer))
+        return;
+    if (answer->id[0])
+        snprintf (self->id, sizeof self->id, "%s", answer->id);
+    own->status = strstr (answer->words, "already exists") ? 200 : 201;
+    if (prefer && strcmp (prefer, "return=minimal") == 0) {
+        const struct station_answer none = {.error = ZPLAN_ERROR_NO_ANSWER};
+        on_read (self, &none);
+    } else {
+        ask_plan (self, on_read);
+    }
+}
+
+static void submit (struct exchange *self, struct submission *read)
+{
+    struct submitting *own = memory_new (sizeof *own);
+    own->read = *read;
+    self->own = own;
+    self->clear = clear_submitting;
+    own->sent = (struct zplan_submission){.station = read->target,
+                                          .plan = read->plan,
+                                          .id = self->id,
+                                          .frames = own->read.frames,
+                                          .count = own->read.count};
+    const struct question question = {.submission = &own->sent, .repeat = true};
+    exchange_question (self, &question, on_submitted);
+}
+
+// -- the resources
+
+void api_plan_new (struct exchange *self)
+{
+    struct submission read = {0};
+    struct reason reason;
+    const char *key = exchange_value (self, "Idempotency-Key");
+    const char *user = self->user ? self->user : "";
+    if (key && plan_id_of_key (user, key, self->id, &reason)) {
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    if (read_body (self, &read)) {
+        submission_clear (&read);
+        return;
+    }
+    if (key && read.id) {
+        submission_clear (&read);
+        exchange_problem (self, 400, "invalid_field", "id: not together with Idempotency-Key");
+        return;
+    }
+    if (read.id)
+        snprintf (self->id, sizeof self->id, "%s", read.id);
+    else if (!key)
+        ident_text ((random_anew () & INT64_MAX) | 1, self->id);
+    submit (self, &read);
+}
+
+void api_plan_put (struct exchange *self)
+{
+    struct submission read = {0};
+    uint64_t id;
+    if (!ident_parse (span_text (self->routed.args[0]), &id)) {
+        exchange_problem (self, 400, "invalid_field", "id: want 1..7fffffffffffffff in hex");
+        return;
+    }
+    ident_text (id, self->id);
+    if (read_body (self, &read)) {
+        submission_clear (&read);
+        return;
+    }
+    submit (self, &read);
+}
+
+// -- when would it run
+
+static void on_preview (struct exchange *self, const struct station_answer *answer)
+{
+    const json_t *zone = json_object_get (json_object_get (self->json, "spec"), "timezone");
+    if (exchange_failed (self, answer))
+        return;
+    json_t *body = plan_next_document (answer->json);
+    json_object_set (body, "zone", zone ? (json_t *)(uintptr_t)zone : json_null ());
+    exchange_json (self, 200, body);
+}
+
+void api_preview (struct exchange *self)
+{
+    int64_t count;
+    char text[24];
+    struct reason reason;
+    json_t *spec = json_object_get (self->json, "spec");
+    if (query_number (&self->target, "count", 1, 1000, 10, &count, &reason)) {
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    if (!json_is_object (spec)) {
+        exchange_problem (self, 422, "plan_error", "spec: want an object");
+        return;
+    }
+    char *plan = exchange_keep (self, json_dumps (spec, JSON_COMPACT));
+    if (judge (self, plan))
+        return;
+    snprintf (text, sizeof text, "%" PRId64, count);
+    const char *const args[] = {plan, exchange_keep (self, memory_text (text))};
+    exchange_ask (self, args, 2, on_preview);
+}

@@ -1,0 +1,52 @@
+#include "assets.h"
+
+#include <microhttpd.h>
+
+// What pages may do: nothing but what comes from here.
+static const char policy[] =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'";
+
+const struct asset *assets_find (const struct request_target *target)
+{
+    const char *name = NULL;
+    if (target->segment_count == 0)
+        name = "index.html";
+    else if (target->segment_count == 2 && strcmp (target->segments[0], "assets") == 0)
+        name = target->segments[1];
+    for (size_t i = 0; name && i < asset_count; i++)
+        if (strcmp (assets[i].name, name) == 0)
+            return &assets[i];
+    return NULL;
+}
+
+bool assets_allow (const char *method, struct routed *ret)
+{
+    memcpy (ret->allow, "GET, HEAD", sizeof "GET, HEAD");
+    return strcmp (method, "GET") == 0 || strcmp (method, "HEAD") == 0;
+}
+
+void assets_answer (struct exchange *self)
+{
+    const struct asset *asset = assets_find (&self->target);
+    const char *known = exchange_value (self, "If-None-Match");
+    const char *takes = exchange_value (self, "Accept-Encoding");
+    bool gzip = asset->gzip && takes && strstr (takes, "gzip");
+    exchange_header (self, "ETag", asset->etag);
+    exchange_header (self, "Cache-Control", "no-cache"); // ask each time; it is 304 mostly
+    exchange_header (self, "Vary", "Accept-Encoding");
+    exchange_header (self, "Content-Security-Policy", policy);
+    if (known && strcmp (known, asset->etag) == 0) {
+        exchange_empty (self, 304);
+        return;
+    }
+    exchange_header (self, "Content-Type", asset->type);
+    if (gzip)
+        exchange_header (self, "Content-Encoding", "gzip");
+    const unsigned char *bytes = gzip ? asset->gzip : asset->bytes;
+    exchange_response (self, 200,
+                       MHD_create_response_from_buffer (gzip ? asset->gzip_size : asset->size,
+                                                        (void *)(uintptr_t)bytes,
+                                                        MHD_RESPMEM_PERSISTENT));
+}

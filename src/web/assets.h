@@ -1,0 +1,21 @@
+// The pages, embedded in the program.
+#pragma once
+
+#include "exchange.h"
+
+struct asset {
+    const char *name, *type, *etag;
+    const unsigned char *bytes, *gzip; // gzip: NULL where it is not smaller
+    size_t size, gzip_size;
+};
+
+extern const struct asset assets[];
+extern const size_t asset_count;
+
+// `/` or `/assets/NAME`; NULL: there is no such file.
+const struct asset *assets_find (const struct request_target *target);
+
+// Whether the method reads; else the allowed ones are filled.
+bool assets_allow (const char *method, struct routed *ret);
+
+void assets_answer (struct exchange *self);

@@ -1,0 +1,266 @@
+#include "exchange.h"
+
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "assets.h"
+#include "clock.h"
+#include "json.h"
+#include "json_words.h"
+#include "judge.h"
+#include "memory.h"
+#include "problem.h"
+#include "server.h"
+
+enum { BODY_MS = 30000, ANSWER_MS = 60000 };
+
+// -- the answer
+
+void exchange_header (struct exchange *self, const char *name, const char *value)
+{
+    if (self->header_count == EXCHANGE_HEADERS_MAX)
+        return;
+    self->headers[self->header_count].name = name;
+    self->headers[self->header_count++].value = memory_text (value);
+}
+
+// The headers of every answer, of which a resource may replace some.
+static void add_headers (struct exchange *self, struct MHD_Response *response)
+{
+    static const char *const always[][2] = {
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Vary", "Authorization, Accept"},
+        {"Cache-Control", "no-store"},
+        {"Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'"},
+    };
+    for (size_t i = 0; i < self->header_count; i++)
+        MHD_add_response_header (response, self->headers[i].name, self->headers[i].value);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (!MHD_get_response_header (response, always[i][0]))
+            MHD_add_response_header (response, always[i][0], always[i][1]);
+}
+
+void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response)
+{
+    add_headers (self, response);
+    self->response = response;
+    self->status = status;
+    self->state = EXCHANGE_ANSWERED;
+    server_count (self->server, self);
+    if (self->suspended) {
+        self->suspended = false;
+        MHD_resume_connection (self->connection);
+        server_wake (self->server);
+    }
+}
+
+void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
+                     size_t size)
+{
+    exchange_header (self, "Content-Type", type);
+    exchange_response (self, status,
+                       MHD_create_response_from_buffer_with_free_callback (size, bytes, free));
+}
+
+void exchange_empty (struct exchange *self, unsigned status)
+{
+    exchange_response (
+        self, status,
+        MHD_create_response_from_buffer (0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT));
+}
+
+void exchange_json (struct exchange *self, unsigned status, json_t *json)
+{
+    char *text = json_write (json);
+    json_decref (json);
+    exchange_bytes (self, status, "application/json", text, strlen (text));
+}
+
+void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
+                       ...)
+{
+    struct reason detail;
+    char text[REASON_MAX];
+    va_list list;
+    va_start (list, format);
+    vsnprintf (text, sizeof text, format, list);
+    va_end (list);
+    reason_set (&detail, "%s", text); // cut at a character
+    json_t *problem = problem_new ((int)status, code, detail.text);
+    if (self->id[0])
+        json_object_set_new (problem, "id", json_string (self->id));
+    char *body = json_write (problem);
+    json_decref (problem);
+    exchange_bytes (self, status, "application/problem+json", body, strlen (body));
+}
+
+bool exchange_failed (struct exchange *self, const struct station_answer *answer)
+{
+    char code[JSON_CODE_SIZE];
+    bool unsafe = route_is_unsafe (self->routed.route);
+    if (answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG)
+        return false;
+    if (answer->error == ZPLAN_ERROR_AGAIN || answer->error == ZPLAN_ERROR_CLOSED) {
+        exchange_header (self, "Retry-After", "1");
+        exchange_problem (self, 503, "busy", "zplan-web has too many requests in progress");
+        return true;
+    }
+    if (answer->error != ZPLAN_OK && unsafe) {
+        exchange_problem (self, 504, "no_answer",
+                          "the station did not answer: it is unknown whether it was done");
+        return true;
+    }
+    if (answer->error != ZPLAN_OK) {
+        exchange_header (self, "Retry-After", "1");
+        exchange_problem (self, 503, "no_answer", "the station did not answer");
+        return true;
+    }
+    // "-no find: ..." is the station's word and then its reason.
+    const char *colon = strstr (answer->words, ": ");
+    int status = problem_status (answer->status, unsafe);
+    if (status == 503)
+        exchange_header (self, "Retry-After", "1");
+    exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
+                      colon ? colon + 2 : answer->words);
+    return true;
+}
+
+// -- the station
+
+void *exchange_keep (struct exchange *self, void *block)
+{
+    if (self->kept_count == EXCHANGE_KEPT_MAX)
+        abort (); // a bug: no resource keeps as many
+    return self->kept[self->kept_count++] = block;
+}
+
+static void on_answer (void *owner, const struct station_answer *answer)
+{
+    struct exchange *self = owner;
+    self->fn (self, answer);
+}
+
+void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn)
+{
+    struct question asked = *question;
+    if (!asked.user)
+        asked.user = self->user;
+    self->fn = fn;
+    self->state = EXCHANGE_ASKING;
+    gateway_ask (self->gateway, &asked, on_answer, self);
+}
+
+void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn)
+{
+    const struct route *route = self->routed.route;
+    struct question question = {.word = route->command, .count = count, .repeat = route->repeat};
+    for (size_t i = 0; i < count && i < GATEWAY_ARGS_MAX; i++)
+        question.args[i] = args[i];
+    exchange_question (self, &question, fn);
+}
+
+const char *exchange_value (const struct exchange *self, const char *name)
+{
+    return MHD_lookup_connection_value (self->connection, MHD_HEADER_KIND, name);
+}
+
+// -- its life
+
+struct exchange *exchange_new (struct server *server, struct MHD_Connection *connection,
+                               const char *target)
+{
+    struct exchange *self = memory_new (sizeof *self);
+    self->server = server;
+    self->connection = connection;
+    self->peer =
+        MHD_get_connection_info (connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    self->raw = memory_text (target);
+    self->begun_us = clock_mono_us ();
+    self->gateway = server->gateway;
+    return self;
+}
+
+void exchange_destroy (struct exchange **self_p)
+{
+    struct exchange *self = *self_p;
+    if (self->clear)
+        self->clear (self);
+    for (size_t i = 0; i < self->kept_count; i++)
+        free (self->kept[i]);
+    for (size_t i = 0; i < self->header_count; i++)
+        free (self->headers[i].value);
+    if (self->response)
+        MHD_destroy_response (self->response);
+    request_target_clear (&self->target);
+    json_decref (self->json);
+    free (self->body);
+    free (self->raw);
+    free (self);
+    *self_p = NULL;
+}
+
+static bool read_body (struct exchange *self, const char *data, size_t size)
+{
+    if (self->body_size + size > self->body_max)
+        return false; // the library gives no more than Content-Length
+    if (!self->body)
+        self->body = memory_new (self->body_max);
+    memcpy (self->body + self->body_size, data, size);
+    self->body_size += size;
+    return true;
+}
+
+static void dispatch (struct exchange *self)
+{
+    struct reason reason;
+    peer_deadline (self->peer, ANSWER_MS);
+    if (!self->routed.route) {
+        assets_answer (self);
+        return;
+    }
+    if (self->body_size && self->routed.route->body != BODY_LINES) {
+        self->json = json_read_object (span_of (self->body, self->body_size), &reason);
+        if (!self->json) {
+            exchange_problem (self, 400, "invalid_json", "%s", reason.text);
+            return;
+        }
+    }
+    api_call (self);
+}
+
+static int queue_answer (struct exchange *self)
+{
+    return MHD_queue_response (self->connection, self->status, self->response) == MHD_YES ? 0 : -1;
+}
+
+int exchange_handle (struct exchange *self, const char *method, const char *version,
+                     const char *data, size_t *size)
+{
+    if (self->state == EXCHANGE_NEW) {
+        self->state = EXCHANGE_READING;
+        if (judge_request (self, method, version))
+            return queue_answer (self);
+        peer_deadline (self->peer, BODY_MS);
+        return 0; // an answer in this call would close the connection, as if there were a body
+    }
+    if (*size) {
+        bool fits = read_body (self, data, *size);
+        *size = 0;
+        return fits ? 0 : -1;
+    }
+    if (self->state == EXCHANGE_READING)
+        dispatch (self);
+    if (self->state == EXCHANGE_ANSWERED)
+        return queue_answer (self);
+    if (!self->suspended) {
+        self->suspended = true;
+        MHD_suspend_connection (self->connection);
+    }
+    return 0;
+}

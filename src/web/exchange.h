@@ -1,0 +1,97 @@
+// One HTTP request and its answer. It is judged when its header is there, read, dispatched to its
+// resource, and answered at once or when the station has answered; until then it is suspended.
+#pragma once
+
+#include "gateway.h"
+#include "routes.h"
+
+enum { EXCHANGE_KEPT_MAX = 8, EXCHANGE_HEADERS_MAX = 8 };
+
+struct exchange;
+struct server;
+struct peer;
+struct MHD_Connection;
+struct MHD_Response;
+
+typedef void exchange_fn (struct exchange *self, const struct station_answer *answer);
+
+struct exchange {
+    struct server *server;
+    struct MHD_Connection *connection;
+    struct peer *peer;
+    char *raw; // the target as it was sent
+    struct request_target target;
+    struct routed routed;
+    struct gateway *gateway;
+    struct session *session; // whose; NULL: there are no users
+    const char *user;        // of the session
+    uint8_t *body;
+    size_t body_size, body_max;
+    json_t *json; // the body; NULL: there is none
+    enum { EXCHANGE_NEW, EXCHANGE_READING, EXCHANGE_ASKING, EXCHANGE_ANSWERED } state;
+    bool suspended;
+    struct exchange *next; // of those that wait for one answer
+    struct MHD_Response *response;
+    unsigned status;
+    int64_t begun_us;
+    struct {
+        const char *name;
+        char *value;                 // owned
+    } headers[EXCHANGE_HEADERS_MAX]; // of the answer
+    size_t header_count;
+    exchange_fn *fn;               // of the question
+    void *kept[EXCHANGE_KEPT_MAX]; // what its resource keeps until the end; free () each
+    size_t kept_count;
+    void *own; // of the resource, which ends it by `clear`
+    void (*clear) (struct exchange *self);
+    char id[17]; // of the plan that is submitted
+};
+
+// ---- the answer. Exactly one of these is called for each exchange.
+
+// `json` is taken.
+void exchange_json (struct exchange *self, unsigned status, json_t *json);
+void exchange_empty (struct exchange *self, unsigned status);
+
+// `bytes` is taken; `type` is the media type.
+void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
+                     size_t size);
+
+// `response` is taken, with the headers of its own.
+void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response);
+
+// An error, RFC 9457.
+void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
+                       ...) __attribute__ ((format (printf, 4, 5)));
+
+// The same for what the station did not do, or did not answer. False: it did it.
+bool exchange_failed (struct exchange *self, const struct station_answer *answer);
+
+// ---- before the answer
+
+// A header of the answer, which is made by one of the functions above afterwards. `name` is
+// borrowed.
+void exchange_header (struct exchange *self, const char *name, const char *value);
+
+// A header of the request; NULL: it is not there.
+const char *exchange_value (const struct exchange *self, const char *name);
+
+// Keep a block until the end. Returns it.
+void *exchange_keep (struct exchange *self, void *block);
+
+// Ask the station the command of the route; what `args` point to must be kept. `fn` is called with
+// its answer.
+void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn);
+
+// The same for any question.
+void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn);
+
+// ---- of the server and the API
+
+struct exchange *exchange_new (struct server *server, struct MHD_Connection *connection,
+                               const char *target);
+void exchange_destroy (struct exchange **self);
+
+// One call of the library's handler. 0, or -1: the connection is to be cut.
+int exchange_handle (struct exchange *self, const char *method, const char *version,
+                     const char *data, size_t *size);

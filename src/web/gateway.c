@@ -1,0 +1,229 @@
+#include "gateway.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "clock.h"
+#include "json.h"
+#include "memory.h"
+
+enum { IN_FLIGHT_MAX = 64, LARGE_MAX = 4, REPEAT_MS = 200 };
+
+// A question is waiting for its turn, in flight, or waiting to be repeated.
+struct ask {
+    struct gateway *gateway;
+    struct ask *next, **place;
+    enum { ASK_WAITS, ASK_FLIES, ASK_RESTS } state;
+    struct question question;
+    int64_t deadline_us;
+    bool was_busy;
+    struct timer timer; // the deadline while it waits; when it is repeated
+    gateway_fn *fn;
+    void *owner;
+};
+
+struct gateway {
+    struct reactor *reactor;
+    struct zplan_client *client;
+    struct source source;
+    struct task task; // start those that may
+    struct ask *first, **end;
+    size_t flying, large;
+    bool closing;
+};
+
+static void ask_start (struct ask *ask);
+
+static void schedule (struct gateway *self)
+{
+    if (!self->closing)
+        task_set (&self->task, self->reactor);
+}
+
+static void ask_end (struct ask *ask, const struct station_answer *answer)
+{
+    *ask->place = ask->next;
+    if (ask->next)
+        ask->next->place = ask->place;
+    else
+        ask->gateway->end = ask->place;
+    timer_end (&ask->timer);
+    schedule (ask->gateway);
+    ask->fn (ask->owner, answer);
+    free (ask);
+}
+
+static void ask_fail (struct ask *ask, int error)
+{
+    const struct station_answer answer = {.error = error};
+    ask_end (ask, &answer);
+}
+
+static void on_timer (void *owner)
+{
+    struct ask *ask = owner;
+    if (clock_mono_us () >= ask->deadline_us)
+        ask_fail (ask, ZPLAN_ERROR_NO_ANSWER);
+    else
+        ask_start (ask);
+}
+
+// Whether the station could not answer at the moment, and is asked once more in a while.
+static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
+{
+    bool busy = reply->status == ZERO_STATUS_BUSY_ID;
+    bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
+    if (!again || !ask->question.repeat || ask->gateway->closing ||
+        clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
+        return false;
+    ask->was_busy = ask->was_busy || busy;
+    ask->state = ASK_RESTS;
+    timer_set (&ask->timer, ask->gateway->reactor, REPEAT_MS);
+    return true;
+}
+
+static void on_reply (void *context, int error, const struct zplan_reply *reply)
+{
+    struct ask *ask = context;
+    ask->gateway->flying--;
+    ask->gateway->large -= ask->question.large;
+    if (error != ZPLAN_OK) {
+        ask_fail (ask, error);
+        return;
+    }
+    if (ask_rests (ask, reply)) {
+        schedule (ask->gateway);
+        return;
+    }
+    struct reason ignored;
+    struct station_answer answer = {.status = reply->status};
+    size_t size = 0;
+    const void *bytes = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
+    json_t *json = bytes ? json_read_object (span_of (bytes, size), &ignored) : NULL;
+    answer.json = json;
+    zplan_reply_words (reply, answer.words, sizeof answer.words);
+    bytes = zplan_reply_frame (reply, ZERO_FRAME_GLOBAL_ID, &size);
+    if (bytes && size < sizeof answer.id)
+        memcpy (answer.id, bytes, size);
+    ask_end (ask, &answer);
+    json_decref (json);
+}
+
+// A command on behalf of a user has its name in a frame.
+static int send_command (struct gateway *self, struct ask *ask)
+{
+    const struct question *question = &ask->question;
+    struct zplan_frame frames[GATEWAY_ARGS_MAX + 2];
+    size_t count = 0;
+    if (!question->word)
+        return zplan_client_send (self->client, ZERO_BYTE_COMMAND_PING, NULL, 0, on_reply, ask);
+    if (!question->user)
+        return zplan_client_send_word (self->client, question->word, question->args,
+                                       question->count, on_reply, ask);
+    frames[count++] =
+        (struct zplan_frame){ZERO_FRAME_COMMAND, question->word, strlen (question->word)};
+    for (size_t i = 0; i < question->count; i++)
+        frames[count++] =
+            (struct zplan_frame){ZERO_FRAME_ARG, question->args[i], strlen (question->args[i])};
+    frames[count++] =
+        (struct zplan_frame){ZERO_FRAME_REQUESTER, question->user, strlen (question->user)};
+    return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, count, on_reply, ask);
+}
+
+static void ask_start (struct ask *ask)
+{
+    struct gateway *self = ask->gateway;
+    if (self->flying >= IN_FLIGHT_MAX || (ask->question.large && self->large >= LARGE_MAX)) {
+        ask->state = ASK_WAITS;
+        timer_set (&ask->timer, self->reactor, (ask->deadline_us - clock_mono_us ()) / 1000 + 1);
+        return;
+    }
+    int64_t left_ms = (ask->deadline_us - clock_mono_us ()) / 1000;
+    zplan_client_set_timeout (self->client, left_ms > 1 ? left_ms : 1);
+    ask->state = ASK_FLIES;
+    self->flying++;
+    self->large += ask->question.large;
+    timer_end (&ask->timer);
+    int error =
+        ask->question.submission
+            ? zplan_client_send_submission (self->client, ask->question.submission, on_reply, ask)
+            : send_command (self, ask);
+    if (error == ZPLAN_OK)
+        return;
+    self->flying--;
+    self->large -= ask->question.large;
+    ask_fail (ask, error);
+}
+
+static void on_task (void *owner)
+{
+    struct gateway *self = owner;
+    // What is called may ask: from the begin after each, which has another state then.
+    for (struct ask *ask = self->first; ask && self->flying < IN_FLIGHT_MAX;) {
+        if (ask->state != ASK_WAITS || (ask->question.large && self->large >= LARGE_MAX)) {
+            ask = ask->next;
+            continue;
+        }
+        ask_start (ask);
+        ask = self->first;
+    }
+}
+
+static void on_client (void *owner, uint32_t events)
+{
+    struct gateway *self = owner;
+    (void)events;
+    zplan_client_process (self->client);
+}
+
+struct gateway *gateway_new (struct reactor *reactor, struct zplan_client *client)
+{
+    struct gateway *self = memory_new (sizeof *self);
+    self->reactor = reactor;
+    self->client = client;
+    self->end = &self->first;
+    self->source = (struct source){.call = on_client, .owner = self};
+    self->task = (struct task){.call = on_task, .owner = self};
+    source_set (&self->source, reactor, zplan_client_fd (client), EPOLLIN);
+    return self;
+}
+
+void gateway_destroy (struct gateway **self_p)
+{
+    struct gateway *self = *self_p;
+    if (!self)
+        return;
+    self->closing = true;
+    source_end (&self->source);
+    zplan_client_destroy (&self->client); // those in flight end, and call
+    while (self->first)
+        ask_fail (self->first, ZPLAN_ERROR_CLOSED);
+    task_end (&self->task);
+    free (self);
+    *self_p = NULL;
+}
+
+void gateway_ask (struct gateway *self, const struct question *question, gateway_fn *fn,
+                  void *owner)
+{
+    struct ask *ask = memory_new (sizeof *ask);
+    int64_t ms = question->deadline_ms ? question->deadline_ms : GATEWAY_DEADLINE_MS;
+    ask->gateway = self;
+    ask->question = *question;
+    ask->deadline_us = clock_mono_us () + ms * 1000;
+    ask->fn = fn;
+    ask->owner = owner;
+    ask->timer = (struct timer){.call = on_timer, .owner = ask};
+    ask->place = self->end;
+    *self->end = ask;
+    self->end = &ask->next;
+    timer_set (&ask->timer, self->reactor, ms + 1);
+    schedule (self);
+}
+
+size_t gateway_in_flight (const struct gateway *self)
+{
+    return self->flying;
+}

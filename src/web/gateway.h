@@ -1,0 +1,50 @@
+// A connection to the station, on libzplan: questions with a deadline each. Of those that do no
+// harm when they are handled twice the gateway repeats what the station cannot answer at the
+// moment, as during a takeover. So many are in flight that one connection takes no more than its
+// share of the station; others wait in order.
+#pragma once
+
+#include <jansson.h>
+
+#include "reactor.h"
+#include "reason.h"
+#include "zplan_client.h"
+
+enum { GATEWAY_DEADLINE_MS = 8000, GATEWAY_SOON_MS = 400, GATEWAY_ARGS_MAX = 4 };
+
+struct gateway;
+
+struct station_answer {
+    int error;      // enum zplan_error; if it is not ZPLAN_OK the rest is empty
+    uint8_t status; // ZERO_STATUS_...
+    const json_t *json;
+    char words[REASON_MAX]; // the reason of a rejection
+    char id[17];            // GLOBAL_ID
+};
+
+// The answer is valid within the call only.
+typedef void gateway_fn (void *owner, const struct station_answer *answer);
+
+struct question {
+    const char *word; // NULL: PING, or the submission if there is one
+    const char *args[GATEWAY_ARGS_MAX];
+    size_t count;
+    const struct zplan_submission *submission;
+    const char *user;    // on whose behalf; NULL = nobody's
+    bool repeat;         // handling it twice does no harm
+    bool large;          // so may be its answer
+    int64_t deadline_ms; // 0: GATEWAY_DEADLINE_MS
+};
+
+// `client` is taken.
+struct gateway *gateway_new (struct reactor *reactor, struct zplan_client *client);
+
+// Questions without an answer end with ZPLAN_ERROR_CLOSED.
+void gateway_destroy (struct gateway **self);
+
+// Ask. What the question points to is borrowed until `fn` is called, once and never within this
+// call.
+void gateway_ask (struct gateway *self, const struct question *question, gateway_fn *fn,
+                  void *owner);
+
+size_t gateway_in_flight (const struct gateway *self);

@@ -1,0 +1,66 @@
+#include "cursor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base64.h"
+#include "sha1.h"
+
+// Of the filter without what differs from page to page.
+static void sum_of (const json_t *filter, char out[17])
+{
+    uint8_t sum[SHA1_SIZE];
+    json_t *copy = json_copy ((json_t *)(uintptr_t)filter);
+    json_object_del (copy, "after");
+    json_object_del (copy, "limit");
+    char *text = json_dumps (copy, JSON_COMPACT | JSON_SORT_KEYS);
+    const struct span part = span_text (text ? text : "");
+    sha1_sum (&part, 1, sum);
+    for (int i = 0; i < 8; i++)
+        snprintf (out + 2 * i, 3, "%02x", sum[i]);
+    free (text);
+    json_decref (copy);
+}
+
+const char *cursor_write (char order, const char *position, const json_t *filter,
+                          char out[CURSOR_SIZE])
+{
+    char text[CURSOR_POSITION_SIZE + 24], sum[17];
+    sum_of (filter, sum);
+    snprintf (text, sizeof text, "%c%s%.63s", order, sum, position);
+    base64_encode (span_text (text), out);
+    for (char *at = out; *at; at++)
+        *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;
+    out[strcspn (out, "=")] = '\0';
+    return out;
+}
+
+int cursor_read (const char *text, char order, const json_t *filter,
+                 char ret_position[CURSOR_POSITION_SIZE], struct reason *reason)
+{
+    char copy[CURSOR_SIZE + 4], sum[17];
+    uint8_t bytes[CURSOR_SIZE];
+    size_t size = strlen (text), got = 0;
+    if (size >= CURSOR_SIZE || size < 24) {
+        reason_set (reason, "after: want the next of the previous page");
+        return -1;
+    }
+    for (size_t i = 0; i <= size; i++)
+        copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
+    while (size % 4)
+        copy[size++] = '=';
+    sum_of (filter, sum);
+    if (!base64_decode (span_of (copy, size), bytes, &got) || got < 18 ||
+        got - 17 >= CURSOR_POSITION_SIZE || bytes[0] != (uint8_t)order ||
+        memchr (bytes, '\0', got)) {
+        reason_set (reason, "after: want the next of the previous page");
+        return -1;
+    }
+    if (memcmp (bytes + 1, sum, 16) != 0) {
+        reason_set (reason, "after: is of a list with another filter");
+        return -1;
+    }
+    memcpy (ret_position, bytes + 17, got - 17);
+    ret_position[got - 17] = '\0';
+    return 0;
+}

@@ -1,0 +1,17 @@
+// Where the next page of a list begins, as text that is nobody's to read. It holds what its list is
+// filtered by, so that it is of no use with another filter; nothing of it is kept here. Pure.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+enum { CURSOR_SIZE = 160, CURSOR_POSITION_SIZE = 64 };
+
+// `order`: a letter for what is listed; `position`: the station's, at most 63 bytes.
+const char *cursor_write (char order, const char *position, const json_t *filter,
+                          char out[CURSOR_SIZE]);
+
+// 0, or -1 with a reason.
+int cursor_read (const char *text, char order, const json_t *filter,
+                 char ret_position[CURSOR_POSITION_SIZE], struct reason *reason);

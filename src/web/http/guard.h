@@ -1,0 +1,37 @@
+// Which requests are rejected before anything else looks at them. The HTTP library is more tolerant
+// than is safe behind proxies; what it lets through is judged here. Pure.
+#pragma once
+
+#include "reason.h"
+
+enum { GUARD_HEADERS_MAX = 64, GUARD_BODY_MAX = 1 << 20, GUARD_IMPORT_MAX = 64 << 20 };
+
+struct guard_header {
+    struct span name, value;
+};
+
+struct guard_head {
+    const char *method, *version;
+    struct guard_header headers[GUARD_HEADERS_MAX];
+    size_t count; // above GUARD_HEADERS_MAX: the rest is not there
+};
+
+// 0, or the status to reject the request with, and a reason. The connection is to be closed then:
+// where the next request on it begins is not known.
+int guard_check (const struct guard_head *head, struct reason *reason);
+
+// The value of a header, or an empty span without data.
+struct span guard_value (const struct guard_head *head, const char *name);
+
+// The value of Content-Length of a head that was checked; 0 without one.
+int64_t guard_length (const struct guard_head *head);
+
+// Whether HOST or HOST:PORT is this program: `localhost`, an IP literal, or one of `names`, which
+// has commas between them. A page of a stranger reaches this machine under a name of its own only.
+bool guard_host_is_ours (struct span host, const char *names);
+
+// Whether a browser sent this for a page of another origin. `unsafe`: the method changes something.
+bool guard_is_foreign (const struct guard_head *head, bool unsafe);
+
+// Whether a media type is this one; parameters are allowed.
+bool guard_media_is (struct span value, const char *type);

@@ -1,0 +1,111 @@
+#include "openapi.h"
+
+#include <stdlib.h>
+#include <ctype.h>
+#include <stdio.h>
+
+#include "routes.h"
+
+static json_t *parameter (const char *name, size_t size, const char *in)
+{
+    bool path = strcmp (in, "path") == 0;
+    json_t *made = json_pack ("{s:s%, s:s, s:{s:s}}", "name", name, size, "in", in, "schema",
+                              "type", "string");
+    if (path)
+        json_object_set_new (made, "required", json_true ());
+    return made;
+}
+
+static json_t *parameters (const struct route *route)
+{
+    json_t *list = json_array ();
+    for (const char *at = route->path; (at = strchr (at, '{')); at++)
+        json_array_append_new (list, parameter (at + 1, strcspn (at + 1, "}"), "path"));
+    for (const char *at = route->query; *at; at += strspn (at, " ")) {
+        size_t size = strcspn (at, " ");
+        json_array_append_new (list, parameter (at, size, "query"));
+        at += size;
+    }
+    if (route - routes == ROUTE_PLAN_NEW)
+        json_array_append_new (list, parameter ("Idempotency-Key", 15, "header"));
+    if (route - routes == ROUTE_PLAN_PATCH)
+        json_array_append_new (list, parameter ("If-Match", 8, "header"));
+    return list;
+}
+
+static json_t *responses (const struct route *route)
+{
+    json_t *made = json_object ();
+    for (const char *at = route->statuses; *at; at += strspn (at, " ")) {
+        char status[4];
+        snprintf (status, sizeof status, "%.3s", at);
+        json_object_set_new (made, status, json_pack ("{s:s}", "description", route->summary));
+        at += 3;
+    }
+    if (strncmp (route->path, "/v1/", 4) == 0)
+        json_object_set_new (made, "default",
+                             json_pack ("{s:s}", "$ref", "#/components/responses/problem"));
+    return made;
+}
+
+static json_t *body (const struct route *route)
+{
+    static const char *const types[] = {[BODY_JSON] = "application/json",
+                                        [BODY_MERGE] = "application/merge-patch+json",
+                                        [BODY_LINES] = "application/x-ndjson"};
+    return json_pack ("{s:{s:{s:{s:s}}}}", "content", types[route->body], "schema", "type",
+                      route->body == BODY_LINES ? "string" : "object");
+}
+
+static json_t *operation (const struct route *route)
+{
+    char name[32];
+    snprintf (name, sizeof name, "%s", route->name);
+    for (char *at = name; *at; at++)
+        *at = (char)tolower ((unsigned char)*at);
+    json_t *made =
+        json_pack ("{s:s, s:s, s:o, s:o}", "operationId", name, "summary", route->summary,
+                   "parameters", parameters (route), "responses", responses (route));
+    if (route->body != BODY_NONE)
+        json_object_set_new (made, "requestBody", body (route));
+    if (route->role[0])
+        json_object_set_new (made, "x-role", json_string (route->role));
+    if (!route->role[0])
+        json_object_set_new (made, "security", json_array ());
+    if (route->command[0])
+        json_object_set_new (made, "x-command", json_string (route->command));
+    return made;
+}
+
+static json_t *components (void)
+{
+    return json_pack (
+        "{s:{s:{s:s, s:s}}, s:{s:{s:s, s:{s:{s:{s:s}}}}}, s:{s:{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, "
+        "s:{s:s}, s:{s:s}}}}}",
+        "securitySchemes", "token", "type", "http", "scheme", "bearer", "responses", "problem",
+        "description", "an error (RFC 9457)", "content", "application/problem+json", "schema",
+        "$ref", "#/components/schemas/problem", "schemas", "problem", "type", "object",
+        "properties", "type", "type", "string", "title", "type", "string", "status", "type",
+        "integer", "code", "type", "string", "detail", "type", "string");
+}
+
+json_t *openapi_document (const char *root, const char *version)
+{
+    json_t *paths = json_object ();
+    for (size_t i = 0; i < ROUTES; i++) {
+        char method[8];
+        json_t *path = json_object_get (paths, routes[i].path);
+        if (!path) {
+            path = json_object ();
+            json_object_set_new (paths, routes[i].path, path);
+        }
+        snprintf (method, sizeof method, "%s", routes[i].method);
+        for (char *at = method; *at; at++)
+            *at = (char)tolower ((unsigned char)*at);
+        json_object_set_new (path, method, operation (&routes[i]));
+    }
+    return json_pack ("{s:s, s:{s:s, s:s, s:s}, s:[{s:s}], s:[{s:[]}, {}], s:o, s:o}", "openapi",
+                      "3.1.0", "info", "title", "zplan", "version", version, "description",
+                      "The HTTP gateway of a plan proxy station.", "servers", "url", root,
+                      "security", "token", "paths", paths, "components", components ());
+}

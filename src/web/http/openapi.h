@@ -1,0 +1,6 @@
+// The interface as an OpenAPI 3.1 document, made from the one table of routes. Pure.
+#pragma once
+
+#include <jansson.h>
+
+json_t *openapi_document (const char *root, const char *version);

@@ -1,0 +1,61 @@
+#include "plan_document.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ident.h"
+#include "json_names.h"
+
+enum { KEY_MIN = 16, KEY_MAX = 255 };
+
+const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE])
+{
+    snprintf (out, PLAN_ETAG_SIZE, "\"%" PRId64 "-%" PRIx64 "%s\"",
+              (int64_t)json_integer_value (json_object_get (plan, "revision")),
+              (uint64_t)json_integer_value (json_object_get (plan, "exec_id")), frames ? "-f" : "");
+    return out;
+}
+
+int plan_etag_read (const char *text, int64_t *ret_revision)
+{
+    size_t digits = strspn (text + (text[0] == '"'), "0123456789");
+    if (text[0] != '"' || digits == 0 || digits > 18 || text[1 + digits] != '-' ||
+        text[strlen (text) - 1] != '"')
+        return -1;
+    *ret_revision = strtoll (text + 1, NULL, 10);
+    return 0;
+}
+
+json_t *plan_next_document (const json_t *answer)
+{
+    size_t i;
+    const json_t *time;
+    json_t *list = json_array ();
+    json_array_foreach (json_object_get (answer, "next"), i, time)
+        json_array_append_new (list, json_instant_ms (json_integer_value (time) * 1000));
+    return json_pack ("{s:o, s:b}", "next", list, "never",
+                      json_is_true (json_object_get (answer, "never")));
+}
+
+int plan_id_of_key (const char *user, const char *key, char out[17], struct reason *reason)
+{
+    unsigned char sum[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
+    uint64_t id = 0;
+    size_t size = strlen (key);
+    if (size < KEY_MIN || size > KEY_MAX) {
+        reason_set (reason, "Idempotency-Key: want 16..255 bytes");
+        return -1;
+    }
+    crypto_hash_sha256_init (&state);
+    crypto_hash_sha256_update (&state, (const unsigned char *)user, strlen (user) + 1);
+    crypto_hash_sha256_update (&state, (const unsigned char *)key, size);
+    crypto_hash_sha256_final (&state, sum);
+    for (int i = 0; i < 8; i++)
+        id = id << 8 | sum[i];
+    id &= INT64_MAX;
+    ident_text (id ? id : 1, out);
+    return 0;
+}

@@ -1,0 +1,21 @@
+// What is said of a plan besides its fields: versions, times. Pure.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+enum { PLAN_ETAG_SIZE = 64 };
+
+// The strong ETag of a plan as `message` returns it, with its frames or without.
+const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE]);
+
+// The revision in an If-Match. 0, or -1: it is none of these.
+int plan_etag_read (const char *text, int64_t *ret_revision);
+
+// The answer of `next`: {next: [instant, ...], never}.
+json_t *plan_next_document (const json_t *answer);
+
+// The id that a submission gets for an Idempotency-Key of a user ("" without users): the same one
+// whenever both are the same. 0, or -1 with a reason: the key is none.
+int plan_id_of_key (const char *user, const char *key, char out[17], struct reason *reason);

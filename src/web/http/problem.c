@@ -1,0 +1,94 @@
+#include "problem.h"
+
+#include <stdio.h>
+
+#include "json_words.h"
+#include "plan_frame.h"
+#include "zplan_codes.h"
+
+static const struct {
+    int status;
+    const char *title;
+} rows[] = {
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {415, "Unsupported Media Type"},
+    {421, "Misdirected Request"},
+    {422, "Unprocessable Content"},
+    {428, "Precondition Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {507, "Insufficient Storage"},
+};
+
+const char *problem_title (int status)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].status == status)
+            return rows[i].title;
+    return "Error";
+}
+
+int problem_status (uint8_t station_status, bool unsafe)
+{
+    switch (station_status) {
+    case ZERO_STATUS_NOT_FIND_ID:
+        return 404;
+    case ZERO_STATUS_DENY_ID:
+        return 403;
+    case ZERO_STATUS_BUSY_ID:
+        return 503;
+    case ZERO_STATUS_NET_ERROR_ID:
+        // Whether it was done is not known, and clients repeat a 503 by themselves.
+        return unsafe ? 504 : 503;
+    case ZERO_STATUS_FRAME_PLANERROR_ID:
+    case ZERO_STATUS_MANAGE_ARG_ERROR_ID:
+    case ZERO_STATUS_FRAME_INVALID_ID:
+        return 422;
+    default:
+        return 500;
+    }
+}
+
+// Where the field is in what a submitter writes; "" if the text begins with none.
+static void point_to (const char *detail, char *out, size_t size)
+{
+    char name[64];
+    size_t length = strcspn (detail, ":.[ ");
+    out[0] = '\0';
+    if (length == 0 || length >= sizeof name || !detail[length] || detail[length] == ' ')
+        return;
+    snprintf (name, sizeof name, "%.*s", (int)length, detail);
+    if (strcmp (name, "description") == 0)
+        snprintf (out, size, "#/title");
+    else if (strcmp (name, "station") == 0 || strcmp (name, "target") == 0)
+        snprintf (out, size, "#/target");
+    else if (plan_frame_field (name))
+        snprintf (out, size, "#/spec/%s", name);
+}
+
+json_t *problem_new (int status, const char *code, const char *detail)
+{
+    char type[96], pointer[80];
+    snprintf (type, sizeof type, "/help/%s", code);
+    json_t *problem = json_pack ("{s:s, s:s, s:i, s:s}", "type", type, "title",
+                                 problem_title (status), "status", status, "code", code);
+    if (detail[0])
+        json_object_set_new (problem, "detail", json_string (detail));
+    point_to (detail, pointer, sizeof pointer);
+    if (pointer[0] && status == 422)
+        json_object_set_new (problem, "errors",
+                             json_pack ("[{s:s, s:s}]", "pointer", pointer, "detail", detail));
+    return problem;
+}

@@ -1,0 +1,16 @@
+// Errors as RFC 9457 has them. Pure.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+// `code`: the name of the error in small letters. `detail` may be empty. With the name of a field
+// of a plan in front of it, that field is pointed to.
+json_t *problem_new (int status, const char *code, const char *detail);
+
+// The text of an HTTP status.
+const char *problem_title (int status);
+
+// The HTTP status of a rejection by the station. `unsafe`: the method changes something.
+int problem_status (uint8_t station_status, bool unsafe);

@@ -1,0 +1,143 @@
+#include "query.h"
+
+#include <stdio.h>
+
+#include "json_words.h"
+#include "rfc3339.h"
+#include "settings.h"
+
+enum kind { TEXT, NUMBER, FLAG, STATE, INTEGER_OR_TEXT };
+
+static const struct row {
+    const char *name, *wire;
+    enum kind kind;
+    int64_t min, max;
+} rows[] = {
+    {"limit", "limit", NUMBER, 1, 1000},
+    {"target", "station", TEXT},
+    {"state", "state", STATE},
+    {"type", "type", TEXT},
+    {"title", "title", TEXT},
+    {"verdict", "verdict", TEXT},
+    {"held", "held", FLAG},
+    {"tenant", "tenant", INTEGER_OR_TEXT},
+    {"creator", "creator", INTEGER_OR_TEXT},
+    {"category", "category", TEXT},
+    {"kind", "kind", TEXT},
+    {"name", "key", TEXT},
+    {"group", "group", TEXT},
+    {"remark", "remark", TEXT},
+    {"flow_run", "flow_run", TEXT},
+    {"plan", "plan", TEXT},
+    {"since", "since", NUMBER, 0, INT64_MAX},
+    {"epoch", "epoch", TEXT},
+    {"newest", "newest", FLAG},
+    {"output", "output", FLAG},
+};
+
+static int wrong (struct reason *reason, const char *name, const char *want, const char *got)
+{
+    reason_set (reason, "%s: want %s, got %s", name, want, quoted (span_text (got)));
+    return -1;
+}
+
+static int read_flag (const char *name, const char *text, bool *ret, struct reason *reason)
+{
+    bool yes = strcmp (text, "1") == 0 || strcmp (text, "true") == 0;
+    if (!yes && strcmp (text, "0") != 0 && strcmp (text, "false") != 0)
+        return wrong (reason, name, "1, true, 0 or false", text);
+    *ret = yes;
+    return 0;
+}
+
+static int read_number (const char *name, const char *text, int64_t min, int64_t max, int64_t *ret,
+                        struct reason *reason)
+{
+    int64_t number;
+    if (number_parse (text, &number) && number >= min && number <= max) {
+        *ret = number;
+        return 0;
+    }
+    char want[64];
+    snprintf (want, sizeof want, "%lld..%lld", (long long)min, (long long)max);
+    return wrong (reason, name, want, text);
+}
+
+// The state's number on the wire, by its word here; of those with one word that of the queue.
+static json_t *state_of (const char *text)
+{
+    for (int i = 1; i < 8; i++) {
+        json_t *number = json_integer (i);
+        const char *name = json_state_name (number);
+        if (name && strcmp (name, text) == 0)
+            return number;
+        json_decref (number);
+    }
+    return NULL;
+}
+
+static json_t *value_of (const struct row *row, const char *text, struct reason *reason)
+{
+    int64_t number;
+    bool flag;
+    json_t *state;
+    switch (row->kind) {
+    case NUMBER:
+        return read_number (row->name, text, row->min, row->max, &number, reason)
+                   ? NULL
+                   : json_integer (number);
+    case FLAG:
+        return read_flag (row->name, text, &flag, reason) ? NULL : json_boolean (flag);
+    case INTEGER_OR_TEXT:
+        return number_parse (text, &number) ? json_integer (number) : json_string (text);
+    case STATE:
+        state = state_of (text);
+        if (!state)
+            wrong (reason, "state", "queued, running, retrying, paused, error or closed", text);
+        return state;
+    default:
+        return json_string (text);
+    }
+}
+
+json_t *query_filter (const struct request_target *target, struct reason *reason)
+{
+    json_t *filter = json_object ();
+    for (size_t i = 0; i < target->field_count; i++)
+        for (size_t at = 0; at < sizeof rows / sizeof *rows; at++) {
+            if (strcmp (rows[at].name, target->fields[i].name) != 0)
+                continue;
+            json_t *value = value_of (&rows[at], target->fields[i].value, reason);
+            if (!value) {
+                json_decref (filter);
+                return NULL;
+            }
+            json_object_set_new (filter, rows[at].wire, value);
+        }
+    return filter;
+}
+
+int query_instant (const char *name, const char *text, int64_t *ret, struct reason *reason)
+{
+    struct reason ignored;
+    if ((number_parse (text, ret) && *ret >= 0) ||
+        rfc3339_parse (span_text (text), ret, &ignored) == 0)
+        return 0;
+    return wrong (reason, name, "RFC 3339 with an offset, or Unix seconds", text);
+}
+
+int query_number (const struct request_target *target, const char *name, int64_t min, int64_t max,
+                  int64_t fallback, int64_t *ret, struct reason *reason)
+{
+    const char *text = request_target_field (target, name);
+    *ret = fallback;
+    return text ? read_number (name, text, min, max, ret, reason) : 0;
+}
+
+int query_flag (const struct request_target *target, const char *name, bool *ret,
+                struct reason *reason)
+{
+    const char *text = request_target_field (target, name);
+    *ret = false;
+    return text ? read_flag (name, text, ret, reason) : 0;
+}

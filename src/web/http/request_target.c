@@ -1,0 +1,156 @@
+#include "request_target.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "utf8.h"
+
+static int hex_digit (uint8_t byte)
+{
+    return byte >= '0' && byte <= '9'   ? byte - '0'
+           : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+           : byte >= 'A' && byte <= 'F' ? byte - 'A' + 10
+                                        : -1;
+}
+
+static bool is_text (const char *text, size_t size)
+{
+    const uint8_t *at = (const uint8_t *)text, *end = at + size;
+    while (at < end) {
+        size_t bytes = utf8_size (at, end);
+        if (bytes == 0 || *at < 0x20 || *at == 0x7f)
+            return false;
+        at += bytes;
+    }
+    return true;
+}
+
+// Decode to `out`, which has room for raw.size bytes and a NUL. Where the next one goes, or NULL.
+static char *decode (struct span raw, bool plus_is_blank, char *out)
+{
+    char *begin = out;
+    for (size_t i = 0; i < raw.size; i++) {
+        if (raw.data[i] == '%') {
+            int high = i + 2 < raw.size ? hex_digit (raw.data[i + 1]) : -1;
+            int low = i + 2 < raw.size ? hex_digit (raw.data[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return NULL;
+            i += 2;
+            *out++ = (char)(high * 16 + low);
+        } else {
+            *out++ = plus_is_blank && raw.data[i] == '+' ? ' ' : (char)raw.data[i];
+        }
+    }
+    *out = '\0';
+    return is_text (begin, (size_t)(out - begin)) ? out + 1 : NULL;
+}
+
+static struct span cut (struct span *rest, char at)
+{
+    const uint8_t *end = rest->size ? memchr (rest->data, at, rest->size) : NULL;
+    struct span part = span_of (rest->data, end ? (size_t)(end - rest->data) : rest->size);
+    *rest = end ? span_of (end + 1, rest->size - part.size - 1) : (struct span){0};
+    return part;
+}
+
+static int wrong (struct reason *reason, const char *text)
+{
+    reason_set (reason, "%s", text);
+    return -1;
+}
+
+static int read_path (struct span path, struct request_target *ret, char **at,
+                      struct reason *reason)
+{
+    struct span rest = span_of (path.data + 1, path.size - 1);
+    while (rest.size) {
+        bool last = !memchr (rest.data, '/', rest.size);
+        struct span raw = cut (&rest, '/');
+        char *text = *at;
+        if (ret->segment_count == TARGET_SEGMENTS_MAX)
+            return wrong (reason, "path: too many segments");
+        *at = raw.size ? decode (raw, false, text) : NULL;
+        if (!*at)
+            return wrong (reason, "path: want UTF-8 text, segments that are not empty, and %HH");
+        if (strpbrk (text, "/\\") || strcmp (text, ".") == 0 || strcmp (text, "..") == 0)
+            return wrong (reason, "path: want no slash, backslash, . or .. in a segment");
+        ret->segments[ret->segment_count++] = text;
+        if (!last && !rest.size)
+            return wrong (reason, "path: want no slash at its end");
+    }
+    return 0;
+}
+
+static int read_query (struct span rest, struct request_target *ret, char **at,
+                       struct reason *reason)
+{
+    while (rest.size) {
+        struct span value = cut (&rest, '&');
+        struct span name = cut (&value, '=');
+        struct query_field field = {.name = *at};
+        if (name.size == 0 && value.size == 0)
+            continue;
+        if (ret->field_count == TARGET_FIELDS_MAX)
+            return wrong (reason, "query: want at most 32 fields");
+        field.value = *at = decode (name, true, *at);
+        *at = *at ? decode (value, true, *at) : NULL;
+        if (!*at)
+            return wrong (reason, "query: want UTF-8 text and %HH");
+        if (request_target_field (ret, field.name)) {
+            reason_set (reason, "query: %s is given twice", quoted (span_text (field.name)));
+            return -1;
+        }
+        ret->fields[ret->field_count++] = field;
+    }
+    return 0;
+}
+
+// The path and what follows it; of an absolute URL the authority is kept.
+static struct span path_of (struct span raw, struct span *ret_authority)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t size = strlen (schemes[i]);
+        if (raw.size <= size || memcmp (raw.data, schemes[i], size) != 0)
+            continue;
+        struct span rest = span_of (raw.data + size, raw.size - size);
+        const uint8_t *slash = memchr (rest.data, '/', rest.size);
+        size_t before = slash ? (size_t)(slash - rest.data) : rest.size;
+        *ret_authority = span_of (rest.data, before);
+        return span_of (rest.data + before, rest.size - before);
+    }
+    return raw;
+}
+
+int request_target_read (struct span raw, struct request_target *ret, struct reason *reason)
+{
+    struct request_target self = {0};
+    if (raw.size > TARGET_SIZE_MAX || (raw.size && memchr (raw.data, '#', raw.size)))
+        return wrong (reason, "target: want at most 8192 bytes, without a fragment");
+    struct span query = path_of (raw, &self.authority);
+    struct span path = cut (&query, '?');
+    if (path.size == 0 || path.data[0] != '/')
+        return wrong (reason, "target: want a path");
+    // No part is longer decoded; each has a NUL, in the place of what is before it or behind it.
+    char *at = self.text = memory_new (raw.size + 2 * TARGET_FIELDS_MAX + 2);
+    if (read_path (path, &self, &at, reason) || read_query (query, &self, &at, reason)) {
+        request_target_clear (&self);
+        return -1;
+    }
+    *ret = self;
+    return 0;
+}
+
+void request_target_clear (struct request_target *self)
+{
+    free (self->text);
+    *self = (struct request_target){0};
+}
+
+const char *request_target_field (const struct request_target *self, const char *name)
+{
+    for (size_t i = 0; i < self->field_count; i++)
+        if (strcmp (self->fields[i].name, name) == 0)
+            return self->fields[i].value;
+    return NULL;
+}

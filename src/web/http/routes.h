@@ -1,0 +1,43 @@
+// The resources of the HTTP interface. Pure.
+#pragma once
+
+#include <stdbool.h>
+
+#include "request_target.h"
+
+enum { ROUTE_ARGS_MAX = 2 };
+
+enum route_id {
+#define ROUTE(name, method, path, command, role, query, body, repeat, statuses, summary)           \
+    ROUTE_##name,
+#include "routes.def"
+    ROUTES
+};
+
+enum route_body { BODY_NONE, BODY_JSON, BODY_MERGE, BODY_LINES };
+
+struct route {
+    const char *name, *method, *path, *command, *role, *query;
+    enum route_body body;
+    bool repeat; // handling its command twice does no harm
+    const char *statuses, *summary;
+};
+
+extern const struct route routes[ROUTES];
+
+struct routed {
+    const struct route *route;
+    const char *args[ROUTE_ARGS_MAX]; // the values of the segments in braces
+    char allow[64];                   // the methods of the path: "GET, HEAD"
+};
+
+// 0, 404 (no such path), or 405 (another method; `allow` is filled). HEAD is there wherever GET is.
+int routes_find (const char *method, const struct request_target *target, struct routed *ret);
+
+// Whether the method changes something.
+bool route_is_unsafe (const struct route *self);
+
+// Whether the query has fields that the route does not know. 0, or -1 with a reason that has the
+// nearest one.
+int route_check_query (const struct route *self, const struct request_target *target,
+                       struct reason *reason);

@@ -1,0 +1,190 @@
+#include "submission.h"
+
+#include <stdlib.h>
+
+#include "base64.h"
+#include "codes.h"
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "nearest.h"
+
+enum { FRAMES_MAX = 28, COUNT_OF_TYPES = 256 };
+
+static const char fields[] = "target title command args frames spec hold id";
+
+static int wrong (struct reason *reason, const char *text)
+{
+    reason_set (reason, "%s", text);
+    return -1;
+}
+
+static int check_names (const json_t *object, const char *known, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)object, name, value)
+    {
+        struct nearest nearest = nearest_to (name);
+        size_t size = strlen (name);
+        bool found = false;
+        for (const char *at = known; size && (at = strstr (at, name)); at += size)
+            found = found || ((at == known || at[-1] == ' ') && (!at[size] || at[size] == ' '));
+        if (found)
+            continue;
+        nearest_try_list (&nearest, known);
+        reason_set (reason, "unknown field %s%s", quoted (span_text (name)),
+                    nearest_hint (&nearest));
+        return -1;
+    }
+    return 0;
+}
+
+static int add_frame (struct submission *self, uint8_t type, struct span bytes,
+                      struct reason *reason)
+{
+    if (self->count == FRAMES_MAX)
+        return wrong (reason, "frames: want at most 28");
+    self->frames[self->count++] = (struct zplan_frame){type, bytes.data, bytes.size};
+    return 0;
+}
+
+static struct span text_of (const json_t *value)
+{
+    return span_of (json_string_value (value), json_string_length (value));
+}
+
+// The type by its name; 0: there is none that a client may send.
+static uint8_t type_of (const char *name)
+{
+    for (int i = 1; name && i < COUNT_OF_TYPES; i++)
+        if (frame_name ((uint8_t)i) && strcmp (frame_name ((uint8_t)i), name) == 0)
+            return i == ZERO_FRAME_PLAN || i == ZERO_FRAME_STATION_ID || i == ZERO_FRAME_GLOBAL_ID
+                       ? 0
+                       : (uint8_t)i;
+    return 0;
+}
+
+static int read_frames (struct submission *self, const json_t *frames, size_t *room,
+                        struct reason *reason)
+{
+    size_t i, size;
+    const json_t *frame;
+    uint8_t *at = self->bytes;
+    json_array_foreach (frames, i, frame)
+    {
+        const json_t *text = json_object_get (frame, "text"), *b64 = json_object_get (frame, "b64");
+        uint8_t type = type_of (json_string_value (json_object_get (frame, "type")));
+        struct span bytes = text_of (text);
+        if (!type || !json_is_string (text) == !json_is_string (b64))
+            return wrong (reason, "frames: want {type, text} or {type, b64}");
+        if (b64) {
+            if (!base64_decode (text_of (b64), at, &size))
+                return wrong (reason, "frames: b64: want base64 with padding");
+            bytes = span_of (at, size);
+            at += size;
+        }
+        if (add_frame (self, type, bytes, reason))
+            return -1;
+    }
+    *room = (size_t)(at - self->bytes);
+    return 0;
+}
+
+static int read_words (struct submission *self, struct reason *reason)
+{
+    const json_t *command = json_object_get (self->object, "command");
+    const json_t *args = json_object_get (self->object, "args"), *arg;
+    size_t i;
+    if ((command && !json_is_string (command)) || (args && !json_is_array (args)))
+        return wrong (reason, "want command as a string, args as an array of strings");
+    if (command && add_frame (self, ZERO_FRAME_COMMAND, text_of (command), reason))
+        return -1;
+    json_array_foreach (args, i, arg)
+    {
+        if (!json_is_string (arg))
+            return wrong (reason, "args: want strings");
+        if (add_frame (self, ZERO_FRAME_ARG, text_of (arg), reason))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_plan (struct submission *self, struct reason *reason)
+{
+    json_t *spec = json_object_get (self->object, "spec");
+    json_t *title = json_object_get (self->object, "title");
+    json_t *hold = json_object_get (self->object, "hold");
+    if (!json_is_object (spec))
+        return wrong (reason, "spec: want an object");
+    if (json_object_get (spec, "description") || (title && !json_is_string (title)))
+        return wrong (reason, "title: want a string, outside spec");
+    json_t *plan = json_copy (spec);
+    if (title)
+        json_object_set (plan, "description", title);
+    if (hold)
+        json_object_set (plan, "hold", hold);
+    self->plan = json_write (plan);
+    json_decref (plan);
+    return 0;
+}
+
+static int read_id (struct submission *self, struct reason *reason)
+{
+    const json_t *id = json_object_get (self->object, "id");
+    uint64_t number;
+    if (!id)
+        return 0;
+    if (!json_is_string (id) || !ident_parse (text_of (id), &number))
+        return wrong (reason, "id: want 1..7fffffffffffffff in hex, as a string");
+    self->id = json_string_value (id);
+    return 0;
+}
+
+int submission_read (json_t *object, struct submission *ret, struct reason *reason)
+{
+    struct submission self = {.object = json_incref (object)};
+    const json_t *frames = json_object_get (object, "frames"), *frame;
+    size_t i, room = 1;
+    self.target = json_string_value (json_object_get (object, "target"));
+    json_array_foreach (frames, i, frame) room +=
+        json_string_length (json_object_get (frame, "b64"));
+    self.bytes = memory_new (room);
+    int rc = check_names (object, fields, reason);
+    if (rc == 0 && !self.target)
+        rc = wrong (reason, "target: want the name of a target");
+    if (rc == 0 && frames && !json_is_array (frames))
+        rc = wrong (reason, "frames: want an array");
+    if (rc || read_id (&self, reason) || read_plan (&self, reason) || read_words (&self, reason) ||
+        read_frames (&self, frames, &room, reason)) {
+        submission_clear (&self);
+        return -1;
+    }
+    *ret = self;
+    return 0;
+}
+
+void submission_clear (struct submission *self)
+{
+    json_decref (self->object);
+    free (self->plan);
+    free (self->bytes);
+    *self = (struct submission){0};
+}
+
+json_t *submission_changes (const json_t *patch, struct reason *reason)
+{
+    const json_t *spec = json_object_get (patch, "spec");
+    json_t *title = json_object_get (patch, "title");
+    if (check_names (patch, "title spec", reason))
+        return NULL;
+    if ((spec && !json_is_object (spec)) || json_object_get (spec, "revision") ||
+        json_object_get (spec, "messages") || json_object_get (spec, "description")) {
+        wrong (reason, "spec: want an object with fields of a plan");
+        return NULL;
+    }
+    json_t *changes = spec ? json_copy ((json_t *)(uintptr_t)spec) : json_object ();
+    if (title)
+        json_object_set (changes, "description", title);
+    return changes;
+}

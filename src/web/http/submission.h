@@ -1,0 +1,26 @@
+// A plan as JSON here, as the station takes it: {target, title, command, args, frames, spec, hold,
+// id}. Pure.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+#include "zplan_client.h"
+
+// Frames point into `object` and `bytes`.
+struct submission {
+    json_t *object;          // held
+    char *plan;              // the PLAN frame
+    uint8_t *bytes;          // what was base64
+    const char *target, *id; // id: NULL = none is given
+    struct zplan_frame frames[ZPLAN_FRAMES_MAX];
+    size_t count;
+};
+
+// Read a plan. 0, or -1 with a reason that names the field; `ret` is then empty.
+int submission_read (json_t *object, struct submission *ret, struct reason *reason);
+void submission_clear (struct submission *self);
+
+// The changes of a merge patch, as `update` takes them: {title, spec}. NULL with a reason. A new
+// object.
+json_t *submission_changes (const json_t *patch, struct reason *reason);

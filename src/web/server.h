@@ -1,0 +1,59 @@
+// The HTTP server: libmicrohttpd in our reactor. Its connections have deadlines of ours, since the
+// library's count from the last byte that came.
+#pragma once
+
+#include "exchange.h"
+#include "web_settings.h"
+
+struct users;
+struct audit;
+struct stream;
+
+// A connection.
+struct peer {
+    struct server *server;
+    int fd;
+    struct timer deadline;
+    char address[48];
+};
+
+enum { ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
+
+// What is counted of a route; the last row is what has none.
+struct route_count {
+    struct {
+        unsigned code;
+        uint64_t count;
+    } codes[ROUTE_CODES_MAX]; // the last one takes those that have no place
+    int64_t sum_us;
+};
+
+struct server {
+    struct reactor *reactor;
+    const struct web_settings *settings;
+    struct gateway *gateway; // of its own key
+    struct users *users;     // NULL: there are none
+    struct audit *audit;
+    struct stream *stream;
+    struct MHD_Daemon *daemon;
+    int listener, port;
+    struct source source;
+    struct timer timer;
+    struct task task;
+    size_t peers;
+    struct route_count counts[ROUTE_ROWS];
+    struct scrape *scrape;
+};
+
+// Bind and listen. The settings are borrowed, the gateway is taken. NULL with a reason.
+struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
+                           struct gateway *gateway, struct reason *reason);
+void server_destroy (struct server **self);
+
+// Cut the connection in so many milliseconds, if its deadline is not set anew before.
+void peer_deadline (struct peer *self, int64_t ms);
+
+// A connection was resumed, which the library's descriptor does not show.
+void server_wake (struct server *self);
+
+void server_count (struct server *self, const struct exchange *exchange);

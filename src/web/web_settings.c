@@ -1,0 +1,80 @@
+#include "web_settings.h"
+
+#include <stdio.h>
+
+#include "log.h"
+#include "socket.h"
+
+#define FIELD(name) offsetof (struct web_settings, name)
+
+static const struct setting rows[] = {
+    {"listen", "--listen", "ADDRESS:PORT", "127.0.0.1:7924", SETTING_TEXT, FIELD (listen), 0, 0,
+     NULL,
+     "where to serve HTTP; port 0 takes a free one. Another\n"
+     "                              address than loopback needs users and behind_proxy"},
+    {"root", "--root", "PATH", "/", SETTING_TEXT, FIELD (root), 0, 0, NULL,
+     "prefix of all paths, as a proxy passes it"},
+    {"host", "--host", "NAMES", "", SETTING_TEXT, FIELD (host), 0, 0, NULL,
+     "names to be served besides localhost and addresses, with\n"
+     "                              commas between them"},
+    {"behind_proxy", "--behind-proxy", NULL, "0", SETTING_FLAG, FIELD (behind_proxy), 0, 0, NULL,
+     "a proxy in front of it does TLS: other addresses than\n"
+     "                              loopback are allowed"},
+    {"connect", "--connect", "ENDPOINTS", "tcp://127.0.0.1:7920", SETTING_TEXT, FIELD (connect), 0,
+     0, NULL,
+     "request sockets of the stations on one database, with commas\n"
+     "                              between them"},
+    {"events", "--events", "ENDPOINTS", "tcp://127.0.0.1:7922", SETTING_TEXT, FIELD (events), 0, 0,
+     NULL, "events sockets of the same stations"},
+    {"server_key", "--server-key", "KEY", "", SETTING_TEXT, FIELD (server_key), 0, 0, NULL,
+     "the station's public key"},
+    {"key", "--key", "FILE", "", SETTING_TEXT, FIELD (key), 0, 0, NULL,
+     "own CURVE certificate (NAME.key_secret): for its stream and\n"
+     "                              metrics; without users for all requests"},
+    {"users", "--users", "FOLDER", "", SETTING_TEXT, FIELD (users), 0, 0, NULL,
+     "a file for each user ('zplan web user' makes them); empty:\n"
+     "                              whoever reaches it may do what its key may"},
+    {"audit", "--audit", "FILE", "", SETTING_TEXT, FIELD (audit), 0, 0, NULL,
+     "log of what users changed, NDJSON; empty: audit.ndjson in the\n"
+     "                              folder of users"},
+    {"readonly", "--readonly", NULL, "0", SETTING_FLAG, FIELD (readonly), 0, 0, NULL,
+     "reject every request that changes something"},
+    {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
+     "error, warn, info or debug"},
+    {"log_format", "--log-format", "FORMAT", "logfmt", SETTING_TEXT, FIELD (log_format), 0, 0, NULL,
+     "logfmt, or json: one object per line"},
+};
+
+static const struct setting_topic topics[] = {
+    {"listen", "HTTP"}, {"connect", "Station"}, {"users", "Users"}, {"log_level", "Log"}};
+
+const struct setting_table web_setting_table = {rows, sizeof rows / sizeof *rows, topics,
+                                                sizeof topics / sizeof *topics};
+
+int web_settings_check (const void *values, struct reason *reason)
+{
+    const struct web_settings *self = values;
+    enum log_level level;
+    enum log_format format;
+    char endpoint[SETTING_TEXT_MAX + 8];
+    snprintf (endpoint, sizeof endpoint, "tcp://%s", self->listen);
+    size_t root = strlen (self->root);
+    if (!log_level_parse (self->log_level, &level))
+        reason_set (reason, "log_level: want error, warn, info or debug");
+    else if (!log_format_parse (self->log_format, &format))
+        reason_set (reason, "log_format: want logfmt or json");
+    else if (self->server_key[0] && !self->key[0] && !self->users[0])
+        reason_set (reason, "server_key: needs key or users");
+    else if (self->key[0] && !self->server_key[0])
+        reason_set (reason, "key: needs server_key");
+    else if (self->root[0] != '/' || (root > 1 && self->root[root - 1] == '/'))
+        reason_set (reason, "root: want a path, as /zplan");
+    else if (!endpoint_is_local (endpoint) && !(self->users[0] && self->behind_proxy))
+        reason_set (reason, "listen: %s is not loopback: needs users, and behind_proxy",
+                    quoted (span_text (self->listen)));
+    else if (self->audit[0] && !self->users[0])
+        reason_set (reason, "audit: needs users");
+    else
+        return 0;
+    return -1;
+}
