@@ -147,8 +147,9 @@ static int bind_to (const char *listen_at, int *ret_port, struct reason *reason)
     bool bracketed = size > 2 && listen_at[0] == '[' && listen_at[size - 1] == ']';
     struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM,
                                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    int64_t port; // getaddrinfo takes larger ones
     snprintf (host, sizeof host, "%.*s", (int)size - 2 * bracketed, listen_at + bracketed);
-    if (!size || size >= sizeof host || !colon[1] ||
+    if (!size || size >= sizeof host || !number_parse (colon + 1, &port) || port > UINT16_MAX ||
         getaddrinfo (host, colon + 1, &hints, &found)) {
         reason_set (reason, "listen: want ADDRESS:PORT, as 127.0.0.1:7924, got %s",
                     quoted (span_text (listen_at)));

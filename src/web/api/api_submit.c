@@ -1,8 +1,8 @@
 // Plans as they are submitted.
 //
 // A submission always has an id: that of the path, of the body, of the Idempotency-Key, or one that
-// is drawn here. So it may be sent to the station again, and whoever got no answer knows what to
-// ask for.
+// is drawn here; or a name (`key`), by which it is known as well. So it may be sent to the station
+// again, and whoever got no answer knows what to ask for.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,9 +114,10 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
         ask_plan (self, on_other);
         return;
     }
-    if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID)
+    bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
+    if (unknown && self->id[0])
         set_location (self);
-    else if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // of what the plan names
+    if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // of what the plan names
         const char *colon = strstr (answer->words, ": ");
         exchange_problem (self, 422, "not_find", "%s", colon ? colon + 2 : answer->words);
         return;
@@ -142,7 +143,7 @@ static void submit (struct exchange *self, struct submission *read)
     self->clear = clear_submitting;
     own->sent = (struct zplan_submission){.station = read->target,
                                           .plan = read->plan,
-                                          .id = self->id,
+                                          .id = self->id[0] ? self->id : NULL,
                                           .frames = own->read.frames,
                                           .count = own->read.count};
     const struct question question = {.submission = &own->sent, .repeat = true};
@@ -170,7 +171,11 @@ void api_plan_new (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "id: not together with Idempotency-Key");
         return;
     }
-    if (read.id)
+    // A plan with a name is known by that, and takes no id besides.
+    bool named = json_object_get (json_object_get (self->json, "spec"), "key");
+    if (named)
+        self->id[0] = '\0';
+    else if (read.id)
         snprintf (self->id, sizeof self->id, "%s", read.id);
     else if (!key)
         ident_text ((random_anew () & INT64_MAX) | 1, self->id);
