@@ -71,6 +71,7 @@ static const struct row {
     {PLAN, "skip_wait", "counts.skips_pending", SAME},
     {PLAN, "stopped", "stopped", STOPPED},
     {PLAN, "messages", "frames", FRAMES},
+    {PLAN, "failures", "failures", RUNS},
     {PLAN, "poll", NULL, DROP},
     {PLAN, "extra", NULL, DROP},
     {PLAN, "plan_type", "spec.plan_type", PLAN_TYPE},

@@ -44,6 +44,9 @@ static const struct mapping {
     {"for ever", JSON_PLAN, "{'plan_state': 1, 'plan_type': 5, 'plan_repet': -1}",
      "{'state': 'queued', 'running': false, 'spec': {'plan_type': 'day', 'plan_repet': -1},"
      " 'counts': {'left': null}}"},
+    {"failures", JSON_PLAN, "{'failures': [{'status': 130, 'exec_id': 42, 'ended': 1795227062.5}]}",
+     "{'failures': [{'status': 'failed', 'exec_id': '2a', 'ended_at': "
+     "'2026-11-21T02:11:02.500Z'}]}"},
     {"verdict", JSON_PLAN, "{'verdict': 2}", "{'verdict': 'pending'}"},
     {"no verdict", JSON_PLAN, "{'verdict': 0}", "{}"},
     {"stopped", JSON_PLAN, "{'stopped': 'pause by ops at 2026-11-22T02:35:17Z'}",

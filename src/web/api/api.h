@@ -32,6 +32,10 @@ api_fn api_kinds, api_kind, api_kind_put, api_limits, api_limit_put, api_shelf_d
 // api_session.c
 api_fn api_session, api_session_new, api_session_end;
 
+// api_flows.c
+api_fn api_flows, api_flow, api_flow_put, api_flow_delete, api_flow_runs, api_flow_run,
+    api_flow_steps, api_flow_log, api_flow_run_command, api_redeliver;
+
 // api_metrics.c
 api_fn api_metrics;
 

@@ -27,7 +27,7 @@ const char *cursor_write (char order, const char *position, const json_t *filter
 {
     char text[CURSOR_POSITION_SIZE + 24], sum[17];
     sum_of (filter, sum);
-    snprintf (text, sizeof text, "%c%s%.63s", order, sum, position);
+    snprintf (text, sizeof text, "%c%s%.127s", order, sum, position);
     base64_encode (span_text (text), out);
     for (char *at = out; *at; at++)
         *at = *at == '+' ? '-' : *at == '/' ? '_' : *at;

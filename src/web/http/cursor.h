@@ -6,7 +6,7 @@
 
 #include "reason.h"
 
-enum { CURSOR_SIZE = 160, CURSOR_POSITION_SIZE = 64 };
+enum { CURSOR_SIZE = 256, CURSOR_POSITION_SIZE = 128 };
 
 // `order`: a letter for what is listed; `position`: the station's, at most 63 bytes.
 const char *cursor_write (char order, const char *position, const json_t *filter,

@@ -6,7 +6,7 @@
 #include "rfc3339.h"
 #include "settings.h"
 
-enum kind { TEXT, NUMBER, FLAG, STATE, INTEGER_OR_TEXT };
+enum kind { TEXT, NUMBER, FLAG, STATE, STATUS, INSTANT, INTEGER_OR_TEXT };
 
 static const struct row {
     const char *name, *wire;
@@ -33,6 +33,10 @@ static const struct row {
     {"epoch", "epoch", TEXT},
     {"newest", "newest", FLAG},
     {"output", "output", FLAG},
+    {"order", "order", TEXT},
+    {"status", "status", STATUS},
+    {"from", "from", INSTANT},
+    {"to", "to", INSTANT},
 };
 
 static int wrong (struct reason *reason, const char *name, const char *want, const char *got)
@@ -76,6 +80,23 @@ static json_t *state_of (const char *text)
     return NULL;
 }
 
+// One or several, with commas between them: words, or numbers.
+static json_t *statuses_of (const char *text)
+{
+    json_t *list = json_array ();
+    for (const char *at = text;; at++) {
+        char word[32];
+        int64_t number;
+        size_t size = strcspn (at, ",");
+        snprintf (word, sizeof word, "%.*s", (int)size, at);
+        json_array_append_new (list, number_parse (word, &number) ? json_integer (number)
+                                                                  : json_string (word));
+        at += size;
+        if (!*at)
+            return list;
+    }
+}
+
 static json_t *value_of (const struct row *row, const char *text, struct reason *reason)
 {
     int64_t number;
@@ -90,6 +111,10 @@ static json_t *value_of (const struct row *row, const char *text, struct reason 
         return read_flag (row->name, text, &flag, reason) ? NULL : json_boolean (flag);
     case INTEGER_OR_TEXT:
         return number_parse (text, &number) ? json_integer (number) : json_string (text);
+    case INSTANT:
+        return query_instant (row->name, text, &number, reason) ? NULL : json_integer (number);
+    case STATUS:
+        return statuses_of (text);
     case STATE:
         state = state_of (text);
         if (!state)
@@ -120,8 +145,13 @@ json_t *query_filter (const struct request_target *target, struct reason *reason
 int query_instant (const char *name, const char *text, int64_t *ret, struct reason *reason)
 {
     struct reason ignored;
+    char whole[40];
+    const char *point = strchr (text, '.');
+    size_t front = point ? (size_t)(point - text) : strlen (text);
+    const char *rest = point ? point + 1 + strspn (point + 1, "0123456789") : "";
+    snprintf (whole, sizeof whole, "%.*s%s", (int)(front < 32 ? front : 32), text, rest);
     if ((number_parse (text, ret) && *ret >= 0) ||
-        rfc3339_parse (span_text (text), ret, &ignored) == 0)
+        rfc3339_parse (span_text (whole), ret, &ignored) == 0)
         return 0;
     return wrong (reason, name, "RFC 3339 with an offset, or Unix seconds", text);
 }

@@ -1,0 +1,242 @@
+// Flows: definitions, and runs. The station has them all under one command, whose first word says
+// what is asked.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api.h"
+#include "json.h"
+#include "json_names.h"
+#include "json_words.h"
+#include "memory.h"
+#include "query.h"
+
+enum { LIMIT_MAX = 1000 };
+
+// -- names: instants are "..._at", as everywhere
+
+static json_t *named (const json_t *wire)
+{
+    const char *name;
+    json_t *value, *made = json_object ();
+    json_object_foreach ((json_t *)(uintptr_t)wire, name, value)
+    {
+        size_t size = strlen (name);
+        char at[64];
+        bool ms = size > 3 && size < sizeof at && strcmp (name + size - 3, "_ms") == 0;
+        snprintf (at, sizeof at, "%.*s%s", (int)(ms ? size - 3 : size), name, ms ? "_at" : "");
+        if (ms && json_integer_value (value) == 0)
+            continue; // it has not ended
+        json_object_set_new (
+            made, at,
+            ms || strcmp (name, "at") == 0  ? json_instant_ms (json_integer_value (value))
+            : strcmp (name, "updated") == 0 ? json_instant_ms (json_integer_value (value) * 1000)
+                                            : json_incref (value));
+    }
+    return made;
+}
+
+static void answer_named (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, named (answer->json));
+}
+
+// A list under this name becomes `items`.
+static void answer_list (struct exchange *self, const struct station_answer *answer,
+                         const char *list)
+{
+    size_t i;
+    const json_t *item, *next = json_object_get (answer->json, "next");
+    if (exchange_failed (self, answer))
+        return;
+    json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);
+    json_array_foreach (json_object_get (answer->json, list), i, item)
+        json_array_append_new (items, named (item));
+    if (json_is_integer (next)) {
+        char text[24];
+        snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (next));
+        json_object_set_new (body, "next", json_string (text));
+    } else if (next) {
+        json_object_set (body, "next", (json_t *)(uintptr_t)next);
+    }
+    exchange_json (self, 200, body);
+}
+
+static void on_flows (struct exchange *self, const struct station_answer *answer)
+{
+    answer_list (self, answer, "flows");
+}
+
+static void on_runs (struct exchange *self, const struct station_answer *answer)
+{
+    answer_list (self, answer, "runs");
+}
+
+static void on_log (struct exchange *self, const struct station_answer *answer)
+{
+    answer_list (self, answer, "log");
+}
+
+static void on_steps (struct exchange *self, const struct station_answer *answer)
+{
+    answer_list (self, answer, "steps");
+}
+
+// -- asking
+
+// The fields of the query that the command takes, as its filter. NULL: it was answered.
+static const char *filter_text (struct exchange *self)
+{
+    static const char *const texts[] = {"name", "flow", "state"};
+    struct reason reason;
+    int64_t limit;
+    json_t *filter = json_object ();
+    const char *after = request_target_field (&self->target, "after");
+    bool good =
+        query_number (&self->target, "limit", 1, LIMIT_MAX, LIMIT_MAX, &limit, &reason) == 0;
+    if (!good)
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = request_target_field (&self->target, texts[i]);
+        if (text)
+            json_object_set_new (filter, texts[i], json_string (text));
+    }
+    json_object_set_new (filter, "limit", json_integer (limit));
+    if (after && self->routed.route == &routes[ROUTE_FLOW_RUNS])
+        json_object_set_new (filter, "after", json_integer (strtoll (after, NULL, 10)));
+    else if (after)
+        json_object_set_new (filter, "after", json_string (after));
+    const char *text = good ? exchange_keep (self, json_write (filter)) : NULL;
+    json_decref (filter);
+    return text;
+}
+
+static void ask_list (struct exchange *self, const char *word, const char *of, exchange_fn *fn)
+{
+    const char *filter = filter_text (self);
+    const char *const args[] = {word, of ? of : filter, filter};
+    if (filter)
+        exchange_ask (self, args, of ? 3 : 2, fn);
+}
+
+void api_flows (struct exchange *self)
+{
+    ask_list (self, "list", NULL, on_flows);
+}
+
+void api_flow (struct exchange *self)
+{
+    const char *version = request_target_field (&self->target, "version");
+    const char *const args[] = {"get", self->routed.args[0], version};
+    exchange_ask (self, args, version ? 3 : 2, answer_named);
+}
+
+// The definition says the name as well.
+void api_flow_put (struct exchange *self)
+{
+    const char *name = json_string_value (json_object_get (self->json, "flow"));
+    bool check = self->routed.route == &routes[ROUTE_FLOW_CHECK];
+    if (!name || strcmp (name, self->routed.args[0]) != 0) {
+        exchange_problem (self, 422, "invalid_field", "flow: want the name of the path, '%s'",
+                          self->routed.args[0]);
+        return;
+    }
+    const char *const args[] = {check ? "check" : "put",
+                                exchange_keep (self, json_write (self->json))};
+    exchange_ask (self, args, 2, answer_named);
+}
+
+static void on_removed (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_empty (self, 204);
+}
+
+void api_flow_delete (struct exchange *self)
+{
+    const char *const args[] = {"remove", self->routed.args[0]};
+    exchange_ask (self, args, 2, on_removed);
+}
+
+void api_flow_runs (struct exchange *self)
+{
+    ask_list (self, "runs", NULL, on_runs);
+}
+
+void api_flow_run (struct exchange *self)
+{
+    const char *const args[] = {"show", self->routed.args[0]};
+    exchange_ask (self, args, 2, answer_named);
+}
+
+void api_flow_steps (struct exchange *self)
+{
+    ask_list (self, "show", self->routed.args[0], on_steps);
+}
+
+void api_flow_log (struct exchange *self)
+{
+    const char *const args[] = {"log", self->routed.args[0]};
+    exchange_ask (self, args, 2, on_log);
+}
+
+// -- what people do to runs
+
+// The rest of the body as options; NULL: there is none.
+static const char *options_text (struct exchange *self)
+{
+    json_t *options = self->json ? json_copy (self->json) : json_object ();
+    json_object_del (options, "step");
+    const char *text =
+        json_object_size (options) ? exchange_keep (self, json_write (options)) : NULL;
+    json_decref (options);
+    return text;
+}
+
+static const char *text_of_body (struct exchange *self, const char *name)
+{
+    return json_string_value (json_object_get (self->json, name));
+}
+
+void api_flow_run_command (struct exchange *self)
+{
+    const struct route *route = self->routed.route;
+    const char *step = text_of_body (self, "step"), *reason = text_of_body (self, "reason");
+    const char *args[GATEWAY_ARGS_MAX] = {NULL, self->routed.args[0]};
+    size_t count = 2;
+    bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
+    if (of_step && !step) {
+        exchange_problem (self, 422, "invalid_field", "step: want the name of a step");
+        return;
+    }
+    if (of_step)
+        args[count++] = step;
+    if (route == &routes[ROUTE_FLOW_SIGNAL]) {
+        json_t *value = json_object_get (self->json, "value");
+        args[0] = "signal";
+        if (value)
+            args[count++] =
+                exchange_keep (self, json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY));
+    } else if (route == &routes[ROUTE_FLOW_SKIP] || route == &routes[ROUTE_FLOW_RETRY]) {
+        const char *options = options_text (self);
+        args[0] = of_step ? "skip" : "retry";
+        if (options)
+            args[count++] = options;
+    } else {
+        args[0] = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
+                  : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
+                                                        : "cancel";
+        if (reason && route != &routes[ROUTE_FLOW_RESUME])
+            args[count++] = reason;
+    }
+    exchange_ask (self, args, count, answer_named);
+}
+
+// -- callbacks: they are plans; only this is of their own
+
+void api_redeliver (struct exchange *self)
+{
+    const char *const args[] = {"redeliver", self->routed.args[0]};
+    exchange_ask (self, args, 2, answer_named);
+}
