@@ -1,0 +1,136 @@
+// Requests to the gateway: the session, problems, pages, and the live stream.
+const SESSION = 'zplan.session';
+
+// What the gateway said is wrong; `errors` name the fields.
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.detail || body.title || `HTTP ${status}`);
+    this.status = status;
+    this.code = body.code || '';
+    this.errors = body.errors || [];
+    this.body = body;
+  }
+}
+
+let session = sessionStorage.getItem(SESSION) || '';
+let onSignedOut = () => {};
+
+export function whenSignedOut(call) {
+  onSignedOut = call;
+}
+
+function setSession(value) {
+  session = value;
+  if (value) sessionStorage.setItem(SESSION, value);
+  else sessionStorage.removeItem(SESSION);
+}
+
+function headersOf(more) {
+  return session ? {...more, Authorization: `Bearer ${session}`} : {...more};
+}
+
+export function queryOf(fields) {
+  const given = Object.entries(fields || {}).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return given.length ? '?' + new URLSearchParams(given).toString() : '';
+}
+
+// The JSON of a good answer, with its ETag as `etag` of the result's second part; else a Problem is thrown.
+export async function ask(method, path, {query, body, headers} = {}) {
+  const more = body === undefined ? headers : {'Content-Type': 'application/json', ...headers};
+  let response;
+  try {
+    response = await fetch(path + queryOf(query), {
+      method, headers: headersOf(more), body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store'});
+  } catch {
+    throw new Problem(0, {title: 'The gateway does not answer.'});
+  }
+  const text = await response.text();
+  let json = null;
+  try {
+    json = text ? JSON.parse(text) : null;
+  } catch { /* a proxy's page */ }
+  if (response.status === 401) {
+    setSession('');
+    onSignedOut();
+  }
+  if (!response.ok) throw new Problem(response.status, json && typeof json === 'object' ? json : {});
+  return {json, etag: response.headers.get('ETag'), status: response.status};
+}
+
+export async function get(path, query) {
+  return (await ask('GET', path, {query})).json;
+}
+
+export async function post(path, body = {}) {
+  return (await ask('POST', path, {body})).json;
+}
+
+export async function signIn(token) {
+  const {json} = await ask('POST', 'v1/session', {body: {token}});
+  setSession(json.session);
+}
+
+export async function signOut() {
+  try {
+    await ask('DELETE', 'v1/session');
+  } finally {
+    setSession('');
+    onSignedOut();
+  }
+}
+
+// Events of the live stream, as {event, id, data}, to `call`; it comes back by itself, behind the last id. Returns a
+// function that ends it. `state` is called with true when it is connected, with false when not.
+export function stream(fields, call, state = () => {}) {
+  const abort = new AbortController();
+  let last = '', waited = 1000;
+
+  function take(block) {
+    const found = {event: 'message', id: '', data: ''};
+    for (const line of block.split('\n')) {
+      const colon = line.indexOf(':');
+      if (colon < 1) continue;
+      const value = line.slice(colon + 1).replace(/^ /, '');
+      const name = line.slice(0, colon);
+      if (name === 'data') found.data += (found.data ? '\n' : '') + value;
+      else if (name in found) found[name] = value;
+    }
+    if (found.id) last = found.id;
+    if (!found.data) return;
+    try {
+      found.data = JSON.parse(found.data);
+    } catch {
+      return;
+    }
+    call(found);
+  }
+
+  async function read() {
+    const headers = headersOf(last ? {'Last-Event-ID': last} : {});
+    const response = await fetch('v1/stream' + queryOf(fields), {headers, signal: abort.signal, cache: 'no-store'});
+    if (response.status === 404 || response.status === 405) return false;
+    if (!response.ok || !response.body) return true;
+    state(true);
+    waited = 1000;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let rest = ''; ;) {
+      const {value, done} = await reader.read();
+      if (done) return true;
+      const blocks = (rest + value).split('\n\n');
+      rest = blocks.pop();
+      blocks.forEach(take);
+    }
+  }
+
+  (async () => {
+    for (let goesOn = true; goesOn && !abort.signal.aborted;) {
+      try {
+        goesOn = await read();
+      } catch { /* cut: again */ }
+      state(false);
+      await new Promise(resolve => setTimeout(resolve, waited));
+      waited = Math.min(2 * waited, 15000);
+    }
+  })();
+  return () => abort.abort();
+}

@@ -1,0 +1,126 @@
+// The console: sign-in, the frame around the pages, their addresses, keys.
+import {render, useEffect, useRef, useState} from './htm-preact.js';
+import {Problem, get, signIn, signOut, whenSignedOut} from './api.js';
+import {Dialogs, Field, Messages, Select, Trouble, currentZone, html, s, setZone, useData, zones} from './ui.js';
+import {setLanguage, t} from './text.js';
+import {Overview} from './overview.js';
+import {Plans, Running, Dead} from './plans.js';
+import {Plan} from './plan.js';
+import {PlanForm} from './form.js';
+import {Runs} from './runs.js';
+import {Calendar} from './calendar.js';
+import {Callbacks, Doctor, Kinds, Limits, Targets} from './station.js';
+import {Flow, FlowRun, Flows} from './flows.js';
+import {findText} from './find.js';
+
+// address: [page, title, in the menu]
+const pages = {
+  '': [Overview, 'Overview', true], plans: [Plans, 'Plans', true], running: [Running, 'Running', true], runs: [Runs, 'Runs', true],
+  dead: [Dead, 'Dead letters', true], flows: [Flows, 'Flows', true], calendar: [Calendar, 'Calendar', true],
+  targets: [Targets, 'Targets', true], callbacks: [Callbacks, 'Callbacks', true], limits: [Limits, 'Limits', true],
+  kinds: [Kinds, 'Kinds', true], doctor: [Doctor, 'Doctor', true],
+  plan: [Plan, 'Plan'], new: [PlanForm, 'New plan'], edit: [PlanForm, 'Edit plan'], flow: [Flow, 'Flow'], 'flow-run': [FlowRun, 'Flow run'],
+};
+
+function readAddress() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const [page, ...words] = path.split('/').map(decodeURIComponent);
+  return {page: page in pages ? page : '', words, query: Object.fromEntries(new URLSearchParams(query || ''))};
+}
+
+function SignIn({onDone}) {
+  const [error, setError] = useState(null);
+  const submit = async event => {
+    event.preventDefault();
+    try {
+      await signIn(new FormData(event.target).get('token').trim());
+      onDone();
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+  return html`<main id="main"><h1 tabindex="-1">${t('Sign in')}</h1><form onSubmit=${submit} class="form">
+    <${Field} label=${t('Token')} hint=${t('It begins with zpw_. Who runs this station makes one: zplan web user NAME --key FILE')}><input name="token" type="password" autocomplete="current-password" required /></${Field}>
+    <p class="buttons"><button class="primary">${t('Sign in')}</button></p></form><${Trouble} error=${error} /></main>`;
+}
+
+function Menu({page, who}) {
+  const dead = useData('v1/stats', undefined, 15000);
+  const count = dead.data && dead.data.dead;
+  useEffect(() => {
+    document.title = `${count ? `(${count}) ` : ''}${dead.error ? 'down · ' : ''}${t(pages[page][1])} · zplan`;
+  }, [page, count, dead.error]);
+  return html`<header><a class="brand" href="#/">zplan</a><nav aria-label=${t('Pages')}>${Object.entries(pages).filter(([, [, , shown]]) => shown).map(([name, [, title]]) =>
+    html`<a href=${'#/' + name} aria-current=${name === page ? 'page' : undefined}>${t(title)}${name === 'dead' && count ? ` ${count}` : ''}</a>`)}</nav>
+    <form role="search" onSubmit=${findText}><input id="find" name="text" type="search" placeholder="/" aria-label=${t('Find a plan by id, name or title, or a target')} /></form>
+    <${Select} label=${t('Time zone of all times')} value=${currentZone()} options=${zones()} onChange=${name => {
+    setZone(name);
+    dispatchEvent(new Event('hashchange'));
+  }} />
+    ${who && who.users && html`<span>${s(who.user)}</span><button onClick=${signOut}>${t('Sign out')}</button>`}
+    </header>${dead.error && html`<div class="banner bad" role="alert">${s(dead.error.message)} ${t('What is shown may be old.')}</div>`}`;
+}
+
+const shortcuts = {p: 'plans', d: 'dead', r: 'runs', o: '', f: 'flows', t: 'targets', c: 'calendar'};
+function useKeys() {
+  useEffect(() => {
+    let before = '';
+    const press = event => {
+      if (event.target.matches('input, select, textarea') || event.ctrlKey || event.metaKey || event.altKey ||
+          localStorage.getItem('zplan.keys') === 'off') return;
+      if (event.key === '/') {
+        event.preventDefault();
+        document.getElementById('find').focus();
+      } else if (before === 'g' && event.key in shortcuts) {
+        location.hash = '#/' + shortcuts[event.key];
+      }
+      before = event.key;
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+}
+
+function App() {
+  const [address, setAddress] = useState(readAddress());
+  const [turn, setTurn] = useState(0);
+  const [who, setWho] = useState(null);
+  const [state, setState] = useState('asking');
+  const main = useRef(null);
+  const ask = async () => {
+    try {
+      setWho(await get('v1/session'));
+      setState('in');
+    } catch (error) {
+      setState(error instanceof Problem && error.status === 401 ? 'out' : 'in');
+    }
+  };
+  useKeys();
+  useEffect(() => {
+    whenSignedOut(() => setState('out'));
+    ask();
+    const change = () => {
+      setAddress(readAddress());
+      setTurn(number => number + 1);
+    };
+    addEventListener('hashchange', change);
+    return () => removeEventListener('hashchange', change);
+  }, []);
+  useEffect(() => {
+    const heading = main.current && main.current.querySelector('h1');
+    if (heading && turn) heading.focus();
+  }, [turn]);
+  if (state === 'asking') return html`<main><h1>zplan</h1></main>`;
+  if (state === 'out') return html`<${SignIn} onDone=${ask} /><${Messages} />`;
+  const [Page] = pages[address.page];
+  const may = role => !who || !who.roles || (who.roles.includes(role) && !who.readonly);
+  return html`<a class="skip" href="#main" onClick=${event => {
+    event.preventDefault();
+    main.current.querySelector('h1').focus();
+  }}>${t('Skip to the page')}</a><${Menu} page=${address.page} who=${who} />
+    <main id="main" ref=${main}><${Page} key=${address.page + address.words.join('/') + JSON.stringify(address.query)} words=${address.words} query=${address.query} may=${may} /></main>
+    <${Messages} /><${Dialogs} />`;
+}
+
+setLanguage('en');
+render(html`<${App} />`, document.body);

@@ -1,0 +1,104 @@
+// Lists of plans: all by filters, those that run, and dead letters.
+import {useState} from './htm-preact.js';
+import {ask, post, queryOf} from './api.js';
+import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, planLink, s, scheduleText, tell, useData, usePages} from './ui.js';
+import {Connect} from './connect.js';
+import {t} from './text.js';
+
+const base = id => `v1/plans/${encodeURIComponent(s(id))}`;
+const STATES = ['', 'queued', 'running', 'retrying', 'paused', 'error', 'closed'];
+const ORDERS = [['id', 'newest id last'], ['time', 'next run'], ['stopped', 'stopped last'], ['dead', 'dead letters']];
+
+// Actions on many plans: word -> [text, done, asks first]
+const actions = {pause: ['Pause', 'paused'], resume: ['Resume', 'resumed'], run: ['Run now', 'started'], close: ['Close', 'closed', true], remove: ['Remove', 'removed', true]};
+
+export async function actOnPlans(word, ids, reload, body = {}) {
+  const [text, done, asks] = actions[word] || [word, word];
+  if ((asks || ids.length > 1) && !await confirmed(t('{action} {count} plans?', {action: t(text), count: ids.length}), ids, t('{action} {count}', {action: t(text), count: ids.length}))) return;
+  let good = 0;
+  for (const id of ids)
+    if (await act(() => word === 'remove' ? ask('DELETE', base(id)) : post(`${base(id)}/${word}`, body)) !== null) good++;
+  if (good) tell(t('{count} {done}.', {count: good, done: t(done)}));
+  reload();
+}
+
+export const lastCell = plan => plan.last && plan.last.started_at ? html`<${State} of=${plan.last.status} /> ${plan.last.took_s === undefined ? '' : durationText(plan.last.took_s)}` : html`<span class="quiet">–</span>`;
+
+const columns = () => [
+  {title: t('Plan'), cell: plan => html`<${PlanName} plan=${plan} />`},
+  {title: t('Target'), cell: plan => s(plan.target)},
+  {title: t('Schedule'), cell: plan => s(scheduleText(plan))},
+  {title: t('Next run'), cell: plan => plan.state === 'queued' || plan.state === 'retrying' ? html`<${Time} at=${plan.next_at} />` : html`<span class="quiet">–</span>`},
+  {title: t('Last'), cell: lastCell},
+  {title: t('State'), cell: plan => html`<${State} of=${plan.state} />`},
+  {title: t('Id'), cell: plan => html`<a href=${planLink(plan.id)}>${s(plan.id)}</a>`},
+];
+
+function go(page, query) {
+  location.hash = `#/${page}${queryOf(query)}`;
+}
+
+export function Plans({query, may}) {
+  const pages = usePages('v1/plans', {limit: 100, ...query});
+  const targets = useData('v1/targets');
+  const [chosen, choose] = useState(new Set());
+  const set = (name, value) => go('plans', {...query, [name]: value});
+  const names = targets.data ? targets.data.items.map(target => s(target.name)) : [];
+  const filtered = Object.keys(query).some(name => name !== 'order');
+  return html`<h1 tabindex="-1">${t('Plans')}</h1>
+    <form class="filters" onSubmit=${event => {
+    event.preventDefault();
+    set('title', new FormData(event.target).get('title'));
+  }}>
+      <${Select} label=${t('State')} value=${query.state || ''} options=${STATES.map(state => [state, state || t('any state')])} onChange=${value => set('state', value)} />
+      <${Select} label=${t('Target')} value=${query.target || ''} options=${[['', t('any target')], ...names]} onChange=${value => set('target', value)} />
+      <${Select} label=${t('Order')} value=${query.order || 'id'} options=${ORDERS.map(([key, text]) => [key, t(text)])} onChange=${value => go('plans', {...query, order: value === 'id' ? '' : value, from: '', to: ''})} />
+      <input name="title" type="search" value=${query.title || ''} aria-label=${t('Title, * matches anything')} placeholder=${t('title, as report*')} />
+      <button>${t('Filter')}</button>${filtered && html`<a class="button" href="#/plans">${t('All plans')}</a>`}
+      ${may('submit') && html`<a class="button" href="#/new">+ ${t('New plan')}</a>`}</form>
+    ${query.from && html`<p>${t('Due between')} <${Time} at=${query.from * 1000} /> ${t('and')} <${Time} at=${query.to * 1000} /></p>`}
+    <${Trouble} error=${pages.error} />
+    ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next ? (filtered || query.order ? html`<${Empty}>${t('No plan is so.')}</${Empty}>`
+    : html`<${Empty}><p>${t('There are no plans yet.')} <a href="#/new">${t('Make the first one')}</a>, ${t('or')}</p><pre>zplan add --target jobs --command report --weekly Mon 8:30</pre>${names.length === 0 && html`<${Connect} />`}</${Empty}>`)
+    : html`<${Rows} label=${t('Plans')} columns=${columns()} rows=${pages.items} chosen=${chosen} onChoose=${may('manage') ? choose : undefined} /><${More} pages=${pages} />`}
+    ${chosen.size > 0 && html`<p class="buttons" role="toolbar" aria-label=${t('Actions')}><b>${t('{count} selected', {count: chosen.size})}</b>${Object.entries(actions).map(([word, [text]]) =>
+    html`<button class=${word === 'remove' ? 'danger' : ''} onClick=${() => actOnPlans(word, [...chosen], () => {
+      choose(new Set());
+      pages.reload();
+    })}>${t(text)}</button>`)}</p>`}`;
+}
+
+export function Running({may}) {
+  const found = useData('v1/plans', {order: 'running', limit: 200}, 2000);
+  const cancel = async plan => {
+    if (await confirmed(t('Cancel this run?'), [s(plan.title) || s(plan.id)], t('Cancel the run'))) {
+      await act(() => post(`${base(plan.id)}/cancel`, {reason: 'cancelled in the console'}), t('Cancelled.'));
+      found.reload();
+    }
+  };
+  return html`<h1 tabindex="-1">${t('Running')}</h1><${Trouble} error=${found.error} />
+    ${found.data && found.data.items.length === 0 && html`<${Empty}>${t('Nothing runs now.')}</${Empty}>`}
+    ${found.data && found.data.items.length > 0 && html`<div class="scroll"><table><thead><tr><th scope="col">${t('Plan')}</th><th scope="col">${t('Target')}</th><th scope="col">${t('Since')}</th><th scope="col">${t('Progress')}</th><th scope="col">${t('Actions')}</th></tr></thead>
+      <tbody>${found.data.items.map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${s(plan.target)}</td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.progress)}</td>
+      <td>${may('manage') && html`<button onClick=${() => cancel(plan)}>${t('Cancel')}</button>`}</td></tr>`)}</tbody></table></div>`}`;
+}
+
+export function Dead({may}) {
+  const pages = usePages('v1/plans', {order: 'dead', limit: 100});
+  const groups = new Map();
+  for (const plan of pages.items) {
+    const name = `${s(plan.target)}: ${s(plan.last && plan.last.reason) || s(plan.last && plan.last.status)}`;
+    groups.set(name, [...(groups.get(name) || []), plan]);
+  }
+  const resolve = async ids => {
+    const remark = prompt(t('How was it resolved?'), '');
+    if (remark !== null) await actOnPlans('done', ids, pages.reload, {remark});
+  };
+  return html`<h1 tabindex="-1">${t('Dead letters')}</h1><p>${t('Plans that failed for good, callbacks among them. They stay until somebody decides.')}</p><${Trouble} error=${pages.error} />
+    ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next && html`<${Empty}><p class="good">● ${t('There are none.')}</p></${Empty}>`}
+    ${[...groups].map(([name, plans]) => html`<section class="card"><h2>${name} <span class="quiet">${plans.length}</span></h2>
+      ${may('manage') && html`<p class="buttons"><button onClick=${() => actOnPlans('resume', plans.map(plan => plan.id), pages.reload)}>${t('Try all again')}</button><button onClick=${() => resolve(plans.map(plan => plan.id))}>${t('Resolve')}</button><button class="danger" onClick=${() => actOnPlans('remove', plans.map(plan => plan.id), pages.reload)}>${t('Remove')}</button></p>`}
+      <div class="scroll"><table><tbody>${plans.slice(0, 50).map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.verdict)}</td>
+      <td>${may('manage') && html`<button onClick=${() => actOnPlans('resume', [plan.id], pages.reload)}>${t('Try again')}</button> <a class="button" href=${'#/edit/' + encodeURIComponent(s(plan.id))}>${t('Edit')}</a>`}</td></tr>`)}</tbody></table></div></section>`)}
+    ${(pages.next || pages.loading) && html`<${More} pages=${pages} />`}`;
+}

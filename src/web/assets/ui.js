@@ -1,0 +1,281 @@
+// What all pages are made of. Whatever came from the station becomes a child through `s`, so that it is text.
+import {html, useEffect, useRef, useState, useCallback} from './htm-preact.js';
+import {get, Problem} from './api.js';
+import {t} from './text.js';
+
+export {html};
+
+export const s = value => value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+// -- settings of this browser
+
+const ZONE = 'zplan.zone';
+export const zones = () => [...new Set(['UTC', Intl.DateTimeFormat().resolvedOptions().timeZone])];
+let zone = localStorage.getItem(ZONE) || 'UTC';
+export const currentZone = () => zone;
+export function setZone(name) {
+  zone = name;
+  localStorage.setItem(ZONE, name);
+}
+
+// -- times: one function formats all of them, in one zone, with its name
+
+const formats = new Map();
+function format(zone, ms) {
+  const key = zone + ms;
+  if (!formats.has(key))
+    formats.set(key, new Intl.DateTimeFormat('en-GB', {
+      timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit',
+      second: '2-digit', ...(ms ? {fractionalSecondDigits: 3} : {}), hourCycle: 'h23'}));
+  return formats.get(key);
+}
+
+export function instantText(instant, zoneName = zone, ms = false) {
+  const at = new Date(instant);
+  if (isNaN(at)) return s(instant);
+  const part = Object.fromEntries(format(zoneName, ms).formatToParts(at).map(({type, value}) => [type, value]));
+  return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second}${ms ? '.' + part.fractionalSecond : ''}`;
+}
+
+export function durationText(seconds) {
+  const value = Math.abs(Number(seconds));
+  if (!isFinite(value)) return '';
+  if (value < 1) return `${Math.round(value * 1000)} ms`;
+  if (value < 60) return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;
+  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+  if (value < 172800) return `${Math.floor(value / 3600)} h ${Math.floor(value / 60) % 60} min`;
+  return `${Math.round(value / 86400)} d`;
+}
+
+export function relativeText(instant) {
+  const seconds = (new Date(instant) - Date.now()) / 1000;
+  return seconds > 0 ? t('in {span}', {span: durationText(seconds)}) : t('{span} ago', {span: durationText(seconds)});
+}
+
+export function Time({at, ms = false}) {
+  if (!at) return html`<span class="quiet">${t('never')}</span>`;
+  const others = zones().concat('UTC').map(name => `${instantText(at, name, true)} ${name}`);
+  return html`<time datetime=${s(at)} tabindex="0" title=${[...new Set(others), relativeText(at)].join('\n')}>${instantText(at, zone, ms)}</time>`;
+}
+
+// -- data
+
+// What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms while the page is seen.
+export function useData(path, query, every = 0) {
+  const [found, setFound] = useState({loading: true});
+  const asked = useRef(0);
+  const key = path && path + JSON.stringify(query || {});
+  const reload = useCallback(async () => {
+    if (!path) return;
+    const number = ++asked.current;
+    try {
+      const data = await get(path, query);
+      if (number === asked.current) setFound({data, at: Date.now(), loading: false});
+    } catch (error) {
+      if (number === asked.current) setFound(before => ({...before, error, loading: false}));
+    }
+  }, [key]);
+  useEffect(() => {
+    setFound({loading: true});
+    reload();
+    if (!every) return undefined;
+    const timer = setInterval(() => document.hidden || reload(), every);
+    return () => clearInterval(timer);
+  }, [key, every]);
+  return {...found, reload};
+}
+
+// Pages of a list behind each other: {items, error, loading, more, next, lookedAt}.
+export function usePages(path, query) {
+  const [found, setFound] = useState({items: [], loading: true});
+  const asked = useRef(0);
+  const key = path + JSON.stringify(query);
+  const read = useCallback(async (after, before) => {
+    const number = ++asked.current;
+    setFound(old => ({...(after ? old : {items: before}), loading: true}));
+    try {
+      const page = await get(path, {...query, after});
+      if (number === asked.current)
+        setFound(old => ({items: after ? old.items.concat(page.items) : page.items, next: page.next, loading: false}));
+    } catch (error) {
+      if (number === asked.current) setFound(old => ({...old, error, loading: false}));
+    }
+  }, [key]);
+  useEffect(() => {
+    read('', []);
+  }, [key]);
+  return {...found, more: () => read(found.next), reload: () => read('', found.items)};
+}
+
+// -- messages, for people and screen readers
+
+let announce = () => {};
+export function tell(text, kind = 'good') {
+  announce({text, kind});
+}
+export function Messages() {
+  const [message, setMessage] = useState(null);
+  useEffect(() => {
+    announce = setMessage;
+  }, []);
+  useEffect(() => {
+    if (!message || message.kind === 'bad') return undefined;
+    const timer = setTimeout(() => setMessage(null), 6000);
+    return () => clearTimeout(timer);
+  }, [message]);
+  return html`<div class="messages" role="status" aria-live="polite">${message &&
+    html`<p class=${'message ' + message.kind}>${s(message.text)} <button class="plain" aria-label=${t('Close')} onClick=${() => setMessage(null)}>×</button></p>`}</div>`;
+}
+
+export function Trouble({error}) {
+  if (!error) return null;
+  return html`<p class="message bad" role="alert">${error instanceof Problem && error.status ? s(error.status) + ': ' : ''}${s(error.message)}</p>`;
+}
+
+// What is shown in place of an empty list.
+export function Empty({children}) {
+  return html`<div class="empty">${children}</div>`;
+}
+
+// -- asking before something dangerous: Enter does not confirm
+
+let openDialog = () => {};
+export function confirmed(title, lines, word) {
+  return new Promise(resolve => openDialog({title, lines, word, resolve}));
+}
+export function Dialogs() {
+  const [asked, setAsked] = useState(null);
+  const element = useRef(null);
+  useEffect(() => {
+    openDialog = setAsked;
+  }, []);
+  useEffect(() => {
+    if (asked && element.current && !element.current.open) element.current.showModal();
+  }, [asked]);
+  if (!asked) return null;
+  const end = answer => {
+    setAsked(null);
+    asked.resolve(answer);
+  };
+  return html`<dialog ref=${element} aria-labelledby="dialog-title" onCancel=${() => end(false)}>
+    <h2 id="dialog-title">${s(asked.title)}</h2>
+    <ul>${asked.lines.slice(0, 20).map(line => html`<li>${s(line)}</li>`)}</ul>
+    <p class="buttons"><button autofocus onClick=${() => end(false)}>${t('Go back')}</button>
+    <button class="danger" onClick=${() => end(true)}>${s(asked.word)}</button></p></dialog>`;
+}
+
+// -- small things
+
+const marks = {ok: '●', running: '▶', queued: '○', retrying: '↻', paused: '‖', error: '✕', failed: '✕', closed: '■', missed: '–',
+  timeout: '⌛', not_taken: '?', cancelled: '⊘', finished: '●', skipped: '↷', none: '·', new: '○', suspended: '‖', undoing: '↶'};
+const tones = {ok: 'good', finished: 'good', running: 'busy', new: 'busy', retrying: 'warn', paused: 'warn', suspended: 'warn',
+  undoing: 'warn', missed: 'warn', error: 'bad', failed: 'bad', timeout: 'bad', not_taken: 'bad'};
+
+// A state by shape and word, not by its colour alone.
+export function State({of}) {
+  const word = s(of) || 'none';
+  return html`<span class=${'state ' + (tones[word] || 'calm')}><span aria-hidden="true">${marks[word] || '•'}</span> ${word.replace('_', ' ')}</span>`;
+}
+
+export const planLink = id => `#/plan/${encodeURIComponent(s(id))}`;
+export function PlanName({plan}) {
+  const id = plan.plan || plan.id;
+  return html`<a href=${planLink(id)}>${s(plan.title) || s(plan.name) || s(id)}</a>`;
+}
+
+export function Copy({text, label}) {
+  return html`<button class="plain" title=${t('Copy')} onClick=${async () => {
+    await navigator.clipboard.writeText(s(text));
+    tell(t('Copied.'));
+  }}>${label || t('Copy')}</button>`;
+}
+
+export function Field({label, error, children, hint}) {
+  return html`<label class="field"><span>${label}</span>${children}${hint && html`<small>${hint}</small>`}${error && html`<small class="bad" role="alert">${s(error)}</small>`}</label>`;
+}
+
+export function Select({value, options, onChange, label}) {
+  return html`<select aria-label=${label} value=${value} onChange=${event => onChange(event.target.value)}>${options.map(option => {
+    const [key, text] = Array.isArray(option) ? option : [option, option];
+    return html`<option value=${key} selected=${key === value}>${s(text)}</option>`;
+  })}</select>`;
+}
+
+// Bars with a table beside them for who cannot see them. `bars`: [{label, value, href}]
+export function Bars({bars, label}) {
+  const most = Math.max(1, ...bars.map(bar => bar.value));
+  const width = 100 / Math.max(1, bars.length);
+  return html`<figure class="bars"><svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${label}>${bars.map((bar, i) =>
+    html`<rect x=${i * width} width=${width * 0.8} y=${24 - 23 * bar.value / most} height=${23 * bar.value / most}><title>${s(bar.label)}: ${s(bar.value)}</title></rect>`)}</svg>
+    <details><summary>${t('As a table')}</summary><table><tbody>${bars.filter(bar => bar.value).map(bar =>
+      html`<tr><th scope="row">${bar.href ? html`<a href=${bar.href}>${s(bar.label)}</a>` : s(bar.label)}</th><td class="number">${s(bar.value)}</td></tr>`)}</tbody></table></details></figure>`;
+}
+
+// A table of which only the rows that are seen are in the document. `columns`: [{title, cell, number}]; rows have `key`.
+const ROW = 34, WINDOW = 120;
+export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row.id}) {
+  const box = useRef(null);
+  const [top, setTop] = useState(0);
+  const first = Math.max(0, Math.min(Math.floor(top / ROW) - 30, rows.length - WINDOW));
+  const seen = rows.slice(first, first + WINDOW);
+  const choose = (key, on) => {
+    const next = new Set(chosen);
+    if (on) next.add(key);
+    else next.delete(key);
+    onChoose(next);
+  };
+  const move = event => {
+    const step = {j: 1, k: -1, ArrowDown: 1, ArrowUp: -1}[event.key];
+    const row = event.target.closest('tr[data-row]');
+    if (!step || !row || event.target.matches('input, select, textarea')) return;
+    const other = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+    if (other && other.dataset.row) {
+      event.preventDefault();
+      other.focus();
+    }
+  };
+  return html`<div class="rows" ref=${box} tabindex="0" role="region" aria-label=${label} onScroll=${event => setTop(event.target.scrollTop)} onKeyDown=${move}>
+    <table aria-rowcount=${rows.length}><thead><tr>${onChoose && html`<th scope="col"><input type="checkbox" aria-label=${t('Select all')}
+      checked=${rows.length > 0 && chosen.size === rows.length} onChange=${event => onChoose(new Set(event.target.checked ? rows.map(keyOf) : []))} /></th>`}
+      ${columns.map(column => html`<th scope="col" class=${column.number ? 'number' : ''}>${column.title}</th>`)}</tr></thead>
+    <tbody>${first > 0 && html`<tr aria-hidden="true" class="space" ref=${element => element && (element.style.height = first * ROW + 'px')}></tr>`}
+    ${seen.map((row, i) => html`<tr key=${keyOf(row)} data-row="1" tabindex="-1" aria-rowindex=${first + i + 1}>${onChoose && html`<td><input type="checkbox" aria-label=${t('Select {name}', {name: keyOf(row)})}
+      checked=${chosen.has(keyOf(row))} onChange=${event => choose(keyOf(row), event.target.checked)} /></td>`}
+      ${columns.map(column => html`<td class=${column.number ? 'number' : ''}>${column.cell(row)}</td>`)}</tr>`)}
+    ${first + WINDOW < rows.length && html`<tr aria-hidden="true" class="space" ref=${element => element && (element.style.height = (rows.length - first - WINDOW) * ROW + 'px')}></tr>`}</tbody></table></div>`;
+}
+
+export function More({pages}) {
+  return html`<p class="more">${pages.loading ? t('Reading…') : pages.next ? html`<button onClick=${pages.more}>${t('Show more')}</button>` : ''} <span class="quiet">${t('{count} shown', {count: pages.items.length})}</span></p>`;
+}
+
+// -- the schedule in cells of a table, not in sentences
+
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+export function scheduleText(plan) {
+  const spec = plan.spec || {}, value = spec.plan_value;
+  const unit = {second: 's', minute: 'min', hour: 'h', day: 'd'}[spec.plan_type];
+  const zoneName = spec.timezone ? `, ${spec.timezone}` : '';
+  const times = spec.plan_repet > 0 ? `, ${spec.plan_repet}×` : '';
+  if (unit) return spec.cycle ? `cycle ${s(spec.cycle)}${zoneName}` : `${t('every')} ${value} ${unit}${times}${zoneName}`;
+  switch (spec.plan_type) {
+  case 'week': return `${t('week')}: ${WEEKDAYS[value] || s(value)}${times}${zoneName}`;
+  case 'month': return `${t('month')}: ${value > 0 ? value : value === 0 ? t('last day') : t('last day {n}', {n: value})}${times}${zoneName}`;
+  case 'cron': return `cron: ${[].concat(spec.cron || []).map(s).join('; ')}${times}${zoneName}`;
+  case 'time': return t('once, at a time');
+  default: return t('once');
+  }
+}
+
+// -- actions on plans: pending until the station has acknowledged them
+
+export async function act(call, done) {
+  try {
+    const answer = await call();
+    if (done) tell(done);
+    return answer === undefined ? true : answer;
+  } catch (error) {
+    tell(error.status === 504 ? t('The station did not answer: the outcome is unknown. Look at the plan.') : error.message, 'bad');
+    return null;
+  }
+}
