@@ -369,8 +369,7 @@ static const struct flow_text {
          "so that those which are there are not started twice. They run beside each other; "
          "zplan limit set station:NAME says how many at a time",
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-31\n"
-         "  zplan flow backfill etl --from 2026-01-01T00:00 --to 2026-01-02T00:00 --cron '0 * * * "
-         "*' --dry-run\n"},
+         "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"},
     [FLOW_SHOW_RUNS] = {"runs", "", RUNS, LISTED, "print the newest runs",
                         "  zplan flow runs --flow etl --state failed\n"},
     [FLOW_SHOW_RUN] = {"show", "RUN", RUNS, SHOW | LAST,

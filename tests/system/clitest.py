@@ -487,7 +487,7 @@ class PlanStation(FakeStation):
             if (wanted.get("plan", run["plan"]) == run["plan"]
                     and wanted.get("station", run["station"]) == run["station"]
                     and run["status"] in wanted.get("status", [run["status"]])
-                    and wanted.get("from", 0) <= run["ended"] < wanted.get("to", float("inf"))):
+                    and wanted.get("from", 0) <= (run["ended"] or 0) < wanted.get("to", float("inf"))):
                 page.append(run if wanted.get("output") else {k: v for k, v in run.items() if k != "output"})
             if len(page) == wanted["limit"] or at == self.looked_at:
                 more = at < len(kept)
