@@ -7,6 +7,7 @@
 
 #include "api.h"
 #include "assets.h"
+#include "audit.h"
 #include "clock.h"
 #include "json.h"
 #include "json_words.h"
@@ -14,6 +15,7 @@
 #include "memory.h"
 #include "problem.h"
 #include "server.h"
+#include "users.h"
 
 enum { BODY_MS = 30000, ANSWER_MS = 60000 };
 
@@ -52,6 +54,8 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
     self->response = response;
     self->status = status;
     self->state = EXCHANGE_ANSWERED;
+    if (self->audited)
+        audit_after (self->server->audit, self);
     server_count (self->server, self);
     if (self->suspended) {
         self->suspended = false;
@@ -189,6 +193,7 @@ struct exchange *exchange_new (struct server *server, struct MHD_Connection *con
 void exchange_destroy (struct exchange **self_p)
 {
     struct exchange *self = *self_p;
+    users_leave (self);
     if (self->clear)
         self->clear (self);
     for (size_t i = 0; i < self->kept_count; i++)
@@ -231,7 +236,17 @@ static void dispatch (struct exchange *self)
             return;
         }
     }
-    api_call (self);
+    if (route_is_unsafe (self->routed.route)) {
+        if (!audit_before (self->server->audit, self)) {
+            exchange_problem (self, 503, "no_audit", "the audit cannot be written");
+            return;
+        }
+        self->audited = true;
+    }
+    if (users_still (self))
+        api_call (self);
+    else
+        exchange_problem (self, 401, "no_token", "the user or the session has ended");
 }
 
 static int queue_answer (struct exchange *self)

@@ -10,6 +10,7 @@ enum { EXCHANGE_KEPT_MAX = 8, EXCHANGE_HEADERS_MAX = 8 };
 struct exchange;
 struct server;
 struct peer;
+struct key;
 struct MHD_Connection;
 struct MHD_Response;
 
@@ -23,8 +24,12 @@ struct exchange {
     struct request_target target;
     struct routed routed;
     struct gateway *gateway;
-    struct session *session; // whose; NULL: there are no users
-    const char *user;        // of the session
+    const char *user;  // whose; NULL: there are no users, or it needs none
+    char name[65];     // of `user`
+    struct key *key;   // of the user
+    uint8_t token[32]; // its sum
+    char secret[48];   // a session that was made
+    bool audited;      // a line was written before, and one is to follow
     uint8_t *body;
     size_t body_size, body_max;
     json_t *json; // the body; NULL: there is none

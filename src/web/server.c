@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "api.h"
+#include "audit.h"
 #include "clock.h"
 #include "log.h"
 #include "memory.h"
+#include "users.h"
 
 enum {
     CONNECTIONS_MAX = 4096,
@@ -182,6 +184,17 @@ static void log_library (void *cls, const char *format, va_list list)
     log_event (LEVEL_DEBUG, "http", "detail=%s", quoted (span_text (text)));
 }
 
+static bool open_users (struct server *self, struct reason *reason)
+{
+    const struct web_settings *settings = self->settings;
+    char path[SETTING_TEXT_MAX + 16];
+    snprintf (path, sizeof path, "%s/.audit.ndjson", settings->users);
+    self->users = users_new (self->reactor, settings, self->gateway, reason);
+    if (self->users)
+        self->audit = audit_open (settings->audit[0] ? settings->audit : path, reason);
+    return self->users && self->audit;
+}
+
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
                            struct gateway *gateway, struct reason *reason)
 {
@@ -192,6 +205,11 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     self->source = (struct source){.call = on_epoll, .owner = self};
     self->timer = (struct timer){.call = on_timer, .owner = self};
     self->task = (struct task){.call = on_timer, .owner = self};
+    self->listener = -1;
+    if (settings->users[0] && !open_users (self, reason)) {
+        server_destroy (&self);
+        return NULL;
+    }
     self->listener = bind_to (settings->listen, &self->port, reason);
     if (self->listener < 0) {
         server_destroy (&self);
@@ -225,6 +243,7 @@ void server_destroy (struct server **self_p)
     source_end (&self->source);
     timer_end (&self->timer);
     gateway_destroy (&self->gateway);
+    users_end (self->users);
     api_end (self);
     task_end (&self->task);
     if (self->daemon) {
@@ -233,6 +252,8 @@ void server_destroy (struct server **self_p)
     } else if (self->listener >= 0) {
         close (self->listener);
     }
+    users_destroy (&self->users);
+    audit_close (&self->audit);
     free (self);
     *self_p = NULL;
 }

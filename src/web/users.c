@@ -1,7 +1,430 @@
 #include "users.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "key_folder.h"
+#include "log.h"
+#include "memory.h"
+#include "server.h"
+#include "station.h"
+#include "user_file.h"
+
+enum {
+    USERS_MAX = 1000,
+    KEYS_MAX = 64,
+    SESSIONS_MAX = 10000,
+    BUCKETS = 1024,
+    FILE_MAX = 8192,
+    LOOK_MS = 500,
+    SESSION_S = 12 * 3600,
+    IDLE_S = 3600,
+    PER_SECOND = 50, // requests of a session
+    AT_ONCE = 64,    // of a user
+    WRONG_PER_SECOND = 10,
+    WRONG_ROWS = 256
+};
+
+#define SUFFIX ".user"
+
+// A connection to the station, shared by the users of a key.
+struct key {
+    char path[USER_PATH_SIZE];
+    struct gateway *gateway; // NULL: the place is free
+    size_t exchanges;        // that use it
+    bool wanted;             // by a user
+};
+
+struct user {
+    struct user_file file;
+    size_t exchanges;
+};
+
+// So many in a second, by the clock that never steps.
+struct pace {
+    int64_t second;
+    int count;
+};
+
+struct session {
+    struct session *next;
+    uint8_t sum[TOKEN_SUM_SIZE], token[TOKEN_SUM_SIZE]; // of itself, of the token it came from
+    char user[USER_NAME_SIZE];
+    int64_t end_us, idle_us;
+    struct pace pace;
+};
+
+struct users {
+    struct reactor *reactor;
+    const struct web_settings *settings;
+    struct gateway *own;
+    struct timer timer;
+    uint64_t mark; // of the folder when it was read
+    struct user *users;
+    size_t count;
+    struct key keys[KEYS_MAX];
+    struct session *sessions[BUCKETS];
+    size_t session_count;
+    struct pace wrong[WRONG_ROWS]; // tokens, by the address
+};
+
+static bool pace_takes (struct pace *self, int most)
+{
+    int64_t second = clock_mono_us () / 1000000;
+    if (self->second != second)
+        *self = (struct pace){.second = second};
+    return self->count++ < most;
+}
+
+static int64_t now_s (void)
+{
+    return clock_wall_us () / 1000000;
+}
+
+// -- the folder
+
+static int read_user (const char *path, struct user_file *ret, struct reason *reason)
+{
+    char text[FILE_MAX];
+    struct stat entry;
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || fstat (fd, &entry)) {
+        reason_set (reason, "%s", strerror (errno));
+        if (fd >= 0)
+            close (fd);
+        return -1;
+    }
+    bool fits = S_ISREG (entry.st_mode) && entry.st_uid == geteuid () && !(entry.st_mode & 077);
+    ssize_t size = fits ? read (fd, text, sizeof text) : -1;
+    close (fd);
+    if (size < 0 || size == sizeof text) {
+        reason_set (reason, "want a file of this user with mode 0600, below %d bytes", FILE_MAX);
+        return -1;
+    }
+    return user_file_read (span_of (text, (size_t)size), ret, reason);
+}
+
+static struct user *find_user (const struct users *self, const char *name)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (strcmp (self->users[i].file.name, name) == 0)
+            return &self->users[i];
+    return NULL;
+}
+
+// The file NAME.user is of the user NAME, so that no two are of one.
+static void add_user (struct users *self, const char *file_name, struct user *list, size_t *count)
+{
+    struct reason reason;
+    struct user_file file;
+    char path[SETTING_TEXT_MAX + 300];
+    bool wants_key = self->settings->server_key[0] != '\0';
+    size_t size = strlen (file_name) - strlen (SUFFIX);
+    snprintf (path, sizeof path, "%s/%s", self->settings->users, file_name);
+    if (read_user (path, &file, &reason) == 0) {
+        const struct user *before = find_user (self, file.name);
+        if (strlen (file.name) != size || memcmp (file.name, file_name, size) != 0)
+            reason_set (&reason, "name: want that of the file");
+        else if (wants_key != (file.key[0] != '\0'))
+            reason_set (&reason,
+                        "key: is wanted where the station has certificates, and only there");
+        else {
+            list[*count].exchanges = before ? before->exchanges : 0;
+            list[(*count)++].file = file;
+            return;
+        }
+    }
+    log_event (LEVEL_WARN, "user_rejected", "file=%s reason=%s", quoted (span_text (path)),
+               quoted (span_text (reason.text)));
+}
+
+static bool is_alive (const struct users *self, const struct session *session)
+{
+    const struct user *user = find_user (self, session->user);
+    int64_t now_us = clock_mono_us ();
+    return user && now_us < session->end_us && now_us < session->idle_us &&
+           user_has_token (&user->file, session->token, now_s ());
+}
+
+static void sweep (struct users *self)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session **at = &self->sessions[i]; *at;) {
+            struct session *session = *at;
+            if (is_alive (self, session)) {
+                at = &session->next;
+                continue;
+            }
+            *at = session->next;
+            self->session_count--;
+            free (session);
+        }
+    for (size_t i = 0; i < KEYS_MAX; i++)
+        if (self->keys[i].gateway && !self->keys[i].wanted && !self->keys[i].exchanges)
+            gateway_destroy (&self->keys[i].gateway);
+}
+
+static int read_folder (struct users *self, struct reason *reason)
+{
+    const char *folder = self->settings->users;
+    uint64_t mark = key_folder_mark (folder);
+    DIR *entries = opendir (folder);
+    if (!entries) {
+        reason_set (reason, "users: %s: %s", quoted (span_text (folder)), strerror (errno));
+        return -1;
+    }
+    struct user *list = memory_new (USERS_MAX * sizeof *list);
+    size_t count = 0;
+    for (const struct dirent *entry; count < USERS_MAX && (entry = readdir (entries));) {
+        size_t size = strlen (entry->d_name);
+        if (entry->d_name[0] != '.' && size > strlen (SUFFIX) &&
+            strcmp (entry->d_name + size - strlen (SUFFIX), SUFFIX) == 0)
+            add_user (self, entry->d_name, list, &count);
+    }
+    closedir (entries);
+    free (self->users);
+    self->users = list;
+    self->count = count;
+    self->mark = mark;
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        self->keys[i].wanted = false;
+        for (size_t at = 0; at < count; at++)
+            if (strcmp (list[at].file.key, self->keys[i].path) == 0)
+                self->keys[i].wanted = true;
+    }
+    log_event (LEVEL_INFO, "users_read", "count=%zu", count);
+    sweep (self);
+    return 0;
+}
+
+static void on_timer (void *owner)
+{
+    struct users *self = owner;
+    struct reason reason;
+    uint64_t mark = key_folder_mark (self->settings->users);
+    if ((!mark || mark != self->mark) && read_folder (self, &reason))
+        log_event (LEVEL_WARN, "users_unreadable", "reason=%s", quoted (span_text (reason.text)));
+    sweep (self);
+    timer_set (&self->timer, self->reactor, LOOK_MS);
+}
+
+struct users *users_new (struct reactor *reactor, const struct web_settings *settings,
+                         struct gateway *own, struct reason *reason)
+{
+    struct users *self = memory_new (sizeof *self);
+    self->reactor = reactor;
+    self->settings = settings;
+    self->own = own;
+    self->timer = (struct timer){.call = on_timer, .owner = self};
+    if (read_folder (self, reason)) {
+        users_destroy (&self);
+        return NULL;
+    }
+    timer_set (&self->timer, reactor, LOOK_MS);
+    return self;
+}
+
+void users_end (struct users *self)
+{
+    for (size_t i = 0; self && i < KEYS_MAX; i++)
+        gateway_destroy (&self->keys[i].gateway);
+}
+
+void users_destroy (struct users **self_p)
+{
+    struct users *self = *self_p;
+    if (!self)
+        return;
+    timer_end (&self->timer);
+    users_end (self);
+    self->count = 0; // so that no session counts
+    sweep (self);
+    free (self->users);
+    free (self);
+    *self_p = NULL;
+}
+
+// -- keys
+
+static struct key *find_key (struct users *self, const char *path, struct reason *reason)
+{
+    struct key *place = NULL;
+    for (size_t i = 0; i < KEYS_MAX; i++) {
+        struct key *key = &self->keys[i];
+        if (key->gateway && strcmp (key->path, path) == 0)
+            return key;
+        if (!key->gateway)
+            place = key;
+    }
+    if (!place) {
+        reason_set (reason, "there are 64 keys already");
+        return NULL;
+    }
+    struct zplan_client *client = station_open (self->settings, path, reason);
+    if (!client)
+        return NULL;
+    *place = (struct key){.gateway = gateway_new (self->reactor, client), .wanted = true};
+    snprintf (place->path, sizeof place->path, "%s", path);
+    return place;
+}
+
+// -- requests
+
+static bool deny (struct exchange *self, unsigned status, const char *code, const char *words)
+{
+    if (status == 401)
+        exchange_header (self, "WWW-Authenticate", "Bearer");
+    else
+        exchange_header (self, "Retry-After", "1");
+    exchange_header (self, "Connection", "close");
+    exchange_problem (self, status, code, "%s", words);
+    return true;
+}
+
+static bool deny_token (struct exchange *self)
+{
+    struct users *users = self->server->users;
+    uint32_t row = 5381;
+    for (const char *at = self->peer->address; *at; at++)
+        row = row * 33 + (unsigned char)*at;
+    if (!pace_takes (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
+        return deny (self, 429, "too_many", "too many requests without a right token");
+    return deny (self, 401, "no_token", "want Authorization: Bearer with a token or a session");
+}
+
+static const char *bearer (const struct exchange *self)
+{
+    const char *value = exchange_value (self, "Authorization");
+    return value && strncmp (value, "Bearer ", 7) == 0 ? value + 7 : NULL;
+}
+
+static struct session *find_session (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE])
+{
+    size_t bucket = (sum[0] | (size_t)sum[1] << 8) % BUCKETS;
+    for (struct session *session = self->sessions[bucket]; session; session = session->next)
+        if (sodium_memcmp (session->sum, sum, TOKEN_SUM_SIZE) == 0)
+            return is_alive (self, session) ? session : NULL;
+    return NULL;
+}
+
+static struct user *user_of_token (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE])
+{
+    struct user *found = NULL;
+    for (size_t i = 0; i < self->count; i++)
+        if (user_has_token (&self->users[i].file, sum, now_s ()))
+            found = &self->users[i];
+    return found;
+}
+
+// Set the user and the connection. True: answered.
+static bool enter (struct exchange *self, struct user *user)
+{
+    struct users *users = self->server->users;
+    struct reason reason;
+    struct key *key = NULL;
+    if (user->exchanges >= AT_ONCE)
+        return deny (self, 429, "too_many", "64 requests of this user are in progress");
+    if (user->file.key[0] && !(key = find_key (users, user->file.key, &reason))) {
+        log_event (LEVEL_WARN, "key_unusable", "user=%s reason=%s", user->file.name,
+                   quoted (span_text (reason.text)));
+        return deny (self, 503, "no_key", "the key of this user cannot be used: see the log");
+    }
+    user->exchanges++;
+    self->key = key;
+    if (key)
+        key->exchanges++;
+    self->gateway = key ? key->gateway : users->own;
+    snprintf (self->name, sizeof self->name, "%s", user->file.name);
+    self->user = self->name;
+    return false;
+}
+
 bool users_judge (struct exchange *self)
 {
-    (void)self;
-    return false;
+    struct users *users = self->server->users;
+    const struct route *route = self->routed.route;
+    if (!users || !route || !route->role[0])
+        return false;
+    const char *text = bearer (self);
+    if (!text)
+        return deny_token (self);
+    token_sum (text, self->token);
+    struct session *session =
+        strncmp (text, "zps_", 4) == 0 ? find_session (users, self->token) : NULL;
+    struct user *user =
+        session ? find_user (users, session->user) : user_of_token (users, self->token);
+    if (!user)
+        return deny_token (self);
+    if (session && !pace_takes (&session->pace, PER_SECOND))
+        return deny (self, 429, "too_many", "50 requests of a session a second");
+    if (session)
+        session->idle_us = clock_mono_us () + IDLE_S * 1000000LL;
+    return enter (self, user);
+}
+
+bool users_still (const struct exchange *self)
+{
+    struct users *users = self->server->users;
+    return !users || !self->user || find_session (users, self->token) ||
+           user_of_token (users, self->token);
+}
+
+void users_leave (struct exchange *self)
+{
+    struct users *users = self->server->users;
+    if (!users || !self->user)
+        return;
+    struct user *user = find_user (users, self->user);
+    if (user && user->exchanges)
+        user->exchanges--;
+    if (self->key)
+        self->key->exchanges--;
+}
+
+// -- sessions
+
+bool users_sign_in (struct users *self, struct exchange *exchange, const char *token, char out[48])
+{
+    uint8_t sum[TOKEN_SUM_SIZE];
+    token_sum (token, sum);
+    struct user *user = user_of_token (self, sum);
+    if (!user) {
+        deny_token (exchange);
+        return false;
+    }
+    if (self->session_count >= SESSIONS_MAX) {
+        deny (exchange, 503, "too_many", "there are 10000 sessions already");
+        return false;
+    }
+    if (enter (exchange, user))
+        return false;
+    struct session *session = memory_new (sizeof *session);
+    token_make ("zps_", out);
+    token_sum (out, session->sum);
+    memcpy (session->token, sum, sizeof sum);
+    memcpy (session->user, user->file.name, sizeof session->user);
+    session->end_us = clock_mono_us () + SESSION_S * 1000000LL;
+    session->idle_us = clock_mono_us () + IDLE_S * 1000000LL;
+    struct session **bucket =
+        &self->sessions[(session->sum[0] | (size_t)session->sum[1] << 8) % BUCKETS];
+    session->next = *bucket;
+    *bucket = session;
+    self->session_count++;
+    return true;
+}
+
+void users_sign_out (struct exchange *self)
+{
+    struct session *session =
+        self->server->users ? find_session (self->server->users, self->token) : NULL;
+    if (session)
+        session->end_us = 0; // it counts no longer, and is swept
 }

@@ -35,7 +35,7 @@ static const struct setting rows[] = {
      "a file for each user ('zplan web user' makes them); empty:\n"
      "                              whoever reaches it may do what its key may"},
     {"audit", "--audit", "FILE", "", SETTING_TEXT, FIELD (audit), 0, 0, NULL,
-     "log of what users changed, NDJSON; empty: audit.ndjson in the\n"
+     "log of what users changed, NDJSON; empty: .audit.ndjson in the\n"
      "                              folder of users"},
     {"readonly", "--readonly", NULL, "0", SETTING_FLAG, FIELD (readonly), 0, 0, NULL,
      "reject every request that changes something"},
@@ -63,8 +63,8 @@ int web_settings_check (const void *values, struct reason *reason)
         reason_set (reason, "log_level: want error, warn, info or debug");
     else if (!log_format_parse (self->log_format, &format))
         reason_set (reason, "log_format: want logfmt or json");
-    else if (self->server_key[0] && !self->key[0] && !self->users[0])
-        reason_set (reason, "server_key: needs key or users");
+    else if (self->server_key[0] && !self->key[0])
+        reason_set (reason, "server_key: needs key");
     else if (self->key[0] && !self->server_key[0])
         reason_set (reason, "key: needs server_key");
     else if (self->root[0] != '/' || (root > 1 && self->root[root - 1] == '/'))

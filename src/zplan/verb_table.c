@@ -58,6 +58,7 @@ static const struct verb verbs[] = {
     {"whoami", verb_whoami, "what the station lets this key do", WORDS_NONE, NULL, NULL},
     {"keygen", verb_keygen, "make a pair of keys for encrypted connections", WORDS_NONE, NULL,
      NULL},
+    {"web", verb_web, "users of the HTTP gateway zplan-web", WORDS_LISTED, "user", NULL},
     {"completion", verb_completion, "print a script that completes words in bash or zsh",
      WORDS_LISTED, "bash zsh", NULL},
     {"work", verb_work, "serve as a worker of a target", WORDS_COMMAND, NULL, NULL},

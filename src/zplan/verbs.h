@@ -55,6 +55,7 @@ int verb_doctor (const struct cli *cli);
 int verb_handover (const struct cli *cli);
 int verb_ping (const struct cli *cli);
 int verb_keygen (const struct cli *cli);
+int verb_web (const struct cli *cli);
 int verb_completion (const struct cli *cli);
 int verb_work (const struct cli *cli);
 int verb_workers (const struct cli *cli);

@@ -20,6 +20,7 @@ GOOD = {
     "add": PLAN,
     "load": [],
     "whoami": [],
+    "web": ["user", "ann", "--out", "{dir}"],
     "next": ["{id}"],
     "list": [],
     "show": ["{id}"],
@@ -79,7 +80,7 @@ REFUSALS = {
     "handover": [],     # there is no standby
 }
 
-NO_STATION = {"next", "keygen", "work", "flow"}     # these need none, or another one
+NO_STATION = {"next", "keygen", "work", "flow", "web"}     # these need none, or another one
 # test_zstationd.py, test_cli_workers.py: it serves, and prints nothing itself; they ask a target.
 # test_faults_two.py: it needs a standby.
 # test_metrics.py: what it prints is for Prometheus.

@@ -131,7 +131,7 @@ VERB_OF = {"PLAN": "add", "GLOBAL_ID": None, "message": "show", "health": "docto
            "restore": "import", "flow check": None}     # that asks no station
 MADE_OF_OTHERS = {"submit": {"import", "cron"}, "observe": {"watch", "top", "metrics", "export", "logs"}}
 WITHOUT_VERB = {"take", "alive", "report"}      # workers of other programs say them
-WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain", "resume", "status", "whoami"}      # resume is reset
+WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain", "resume", "status", "whoami", "web"}      # resume is reset
 
 
 def test_protocol_page_has_every_code_command_type_and_role():

@@ -98,7 +98,7 @@ static void on_health (void *owner, const struct station_answer *got)
     gateway_ask (self->server->gateway, &question, on_stats, self);
 }
 
-void api_metrics (struct exchange *self)
+static void scrape_wait (struct exchange *self)
 {
     static const struct question question = {.word = "health", .deadline_ms = GATEWAY_SOON_MS};
     struct server *server = self->server;
@@ -111,12 +111,38 @@ void api_metrics (struct exchange *self)
         answer (scrape, self);
         return;
     }
+    self->state = EXCHANGE_ASKING;
     self->next = scrape->waiting;
     scrape->waiting = self;
     if (scrape->asking)
         return;
     scrape->asking = true;
     gateway_ask (server->gateway, &question, on_health, scrape);
+}
+
+// The numbers are read with this program's own key, which sees all targets.
+static void on_whoami (struct exchange *self, const struct station_answer *got)
+{
+    const json_t *role;
+    size_t i;
+    bool observes = false;
+    if (exchange_failed (self, got))
+        return;
+    json_array_foreach (json_object_get (got->json, "roles"), i, role) observes =
+        observes || strcmp (json_string_value (role), "observe") == 0;
+    if (observes && !json_is_string (json_object_get (got->json, "stations")))
+        scrape_wait (self);
+    else
+        exchange_problem (self, 403, "deny", "wants the role observe, for all targets");
+}
+
+void api_metrics (struct exchange *self)
+{
+    const struct question question = {.word = "whoami", .repeat = true};
+    if (self->user)
+        exchange_question (self, &question, on_whoami);
+    else
+        scrape_wait (self);
 }
 
 void api_end (struct server *server)

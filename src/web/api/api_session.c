@@ -1,19 +1,21 @@
 // Who asks.
 #include "api.h"
 #include "server.h"
+#include "users.h"
 
 static void on_whoami (struct exchange *self, const struct station_answer *answer)
 {
     if (exchange_failed (self, answer))
         return;
-    exchange_json (self, 200,
-                   json_pack ("{s:o, s:O?, s:O?, s:O?, s:b, s:b}", "user",
-                              self->user ? json_string (self->user) : json_null (), "key",
-                              json_object_get (answer->json, "name"), "roles",
-                              json_object_get (answer->json, "roles"), "targets",
-                              json_object_get (answer->json, "stations"), "users",
-                              self->server->users != NULL, "readonly",
-                              (int)self->server->settings->readonly));
+    json_t *body = json_pack (
+        "{s:o, s:O?, s:O?, s:O?, s:b, s:b}", "user",
+        self->user ? json_string (self->user) : json_null (), "key",
+        json_object_get (answer->json, "name"), "roles", json_object_get (answer->json, "roles"),
+        "targets", json_object_get (answer->json, "stations"), "users", self->server->users != NULL,
+        "readonly", (int)self->server->settings->readonly);
+    if (self->secret[0])
+        json_object_set_new (body, "session", json_string (self->secret));
+    exchange_json (self, 200, body);
 }
 
 void api_session (struct exchange *self)
@@ -24,10 +26,18 @@ void api_session (struct exchange *self)
 
 void api_session_new (struct exchange *self)
 {
-    exchange_problem (self, 404, "no_users", "this zplan-web has no users: no token is needed");
+    struct users *users = self->server->users;
+    const char *token = json_string_value (json_object_get (self->json, "token"));
+    if (!users)
+        exchange_problem (self, 404, "no_users", "this zplan-web has no users: no token is needed");
+    else if (!token)
+        exchange_problem (self, 422, "invalid_field", "token: want a string");
+    else if (users_sign_in (users, self, token, self->secret))
+        api_session (self);
 }
 
 void api_session_end (struct exchange *self)
 {
+    users_sign_out (self);
     exchange_empty (self, 204);
 }

@@ -1,0 +1,71 @@
+#include "audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "json_names.h"
+#include "log.h"
+#include "memory.h"
+#include "server.h"
+
+struct audit {
+    int fd;
+};
+
+struct audit *audit_open (const char *path, struct reason *reason)
+{
+    int fd = open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        reason_set (reason, "audit: %s: %s", quoted (span_text (path)), strerror (errno));
+        return NULL;
+    }
+    struct audit *self = memory_new (sizeof *self);
+    self->fd = fd;
+    return self;
+}
+
+void audit_close (struct audit **self)
+{
+    if (!*self)
+        return;
+    close ((*self)->fd);
+    free (*self);
+    *self = NULL;
+}
+
+static bool write_line (struct audit *self, const struct exchange *exchange, const char *event)
+{
+    const struct route *route = exchange->routed.route;
+    json_t *line = json_pack ("{s:o, s:s, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
+                              json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
+                              exchange->user, "address", exchange->peer->address, "method",
+                              route->method, "route", route->path, "name", exchange->routed.args[0],
+                              "id", exchange->id[0] ? exchange->id : NULL);
+    if (exchange->status)
+        json_object_set_new (line, "status", json_integer (exchange->status));
+    char *text = json_dumps (line, JSON_COMPACT);
+    json_decref (line);
+    size_t size = strlen (text);
+    text[size] = '\n'; // in the place of its NUL
+    bool written = write (self->fd, text, size + 1) == (ssize_t)size + 1;
+    free (text);
+    if (!written)
+        log_event (LEVEL_ERROR, "audit_failed", "reason=%s", quoted (span_text (strerror (errno))));
+    return written;
+}
+
+bool audit_before (struct audit *self, const struct exchange *exchange)
+{
+    return !self || write_line (self, exchange, "asked");
+}
+
+void audit_after (struct audit *self, const struct exchange *exchange)
+{
+    if (self)
+        write_line (self, exchange, "answered");
+}

@@ -1,0 +1,15 @@
+// What was changed, and by whom: a file of NDJSON lines that is only appended to. Two lines for
+// each request that changes something: before its command is sent, and after the answer.
+#pragma once
+
+#include "exchange.h"
+
+struct audit;
+
+// NULL with a reason.
+struct audit *audit_open (const char *path, struct reason *reason);
+void audit_close (struct audit **self);
+
+// False: it cannot be written, so nothing may be changed.
+bool audit_before (struct audit *self, const struct exchange *exchange);
+void audit_after (struct audit *self, const struct exchange *exchange);

@@ -1,0 +1,41 @@
+// The file of a user, and tokens. Pure.
+//
+//     name = ann
+//     key = /etc/zplan/web/ops.key_secret
+//     token = 5e88...  2027-01-01T00:00:00Z     # SHA-256 of the token, and until when it counts
+#pragma once
+
+#include "reason.h"
+
+enum {
+    USER_NAME_SIZE = 65,
+    USER_PATH_SIZE = 512,
+    USER_TOKENS_MAX = 8,
+    TOKEN_SUM_SIZE = 32,
+    TOKEN_SIZE = 48 // zpw_ and 43 characters, and the NUL
+};
+
+struct user_token {
+    uint8_t sum[TOKEN_SUM_SIZE];
+    int64_t until; // Unix seconds; 0 = for ever
+};
+
+struct user_file {
+    char name[USER_NAME_SIZE], key[USER_PATH_SIZE]; // key: "" = none
+    struct user_token tokens[USER_TOKENS_MAX];
+    size_t token_count;
+};
+
+// 1 to 64 of A-Z a-z 0-9 _ . @ - and no dot at the start.
+bool user_name_valid (const char *name);
+
+// 0, or -1 with a reason that has the line.
+int user_file_read (struct span text, struct user_file *ret, struct reason *reason);
+
+void token_sum (const char *token, uint8_t out[TOKEN_SUM_SIZE]);
+
+// Whether one of the tokens of this sum counts at this time.
+bool user_has_token (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE], int64_t now);
+
+// A new one: the prefix, as "zpw_", and 256 random bits.
+void token_make (const char *prefix, char out[TOKEN_SIZE]);

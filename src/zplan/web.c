@@ -1,0 +1,115 @@
+// zplan web: users of the HTTP gateway.
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "curve.h"
+#include "print.h"
+#include "subword.h"
+#include "user_file.h"
+
+struct wish {
+    const char *folder;
+};
+
+static const struct option rows[] = {
+    {.name = "--out",
+     .metavar = "DIR",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wish, folder),
+     .offered = VALUES_FOLDERS,
+     .utf8 = true,
+     .help = "the folder of users of zplan-web; default: this one"},
+};
+
+static const char about[] =
+    "Make a user of zplan-web: write the file NAME.user, and print the user's token, which is\n"
+    "stored nowhere. The station gives the user the rights of the key, which is made for the\n"
+    "gateway and not a person's own; without one those of zplan-web itself, where the station\n"
+    "has no certificates. To end the user, remove the file: it counts within a second.\n\n"
+    "  zplan keygen web-ops --role observe,manage\n"
+    "  zplan web user ann --key web-ops.key_secret --out /etc/zplan/users\n"
+    "  curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:7924/v1/plans\n\n"
+    "Needs no station.\n";
+
+// 0, or -1 with a reason; it writes over no file.
+static int write_user (const char *folder, const char *name, const char *key, const char *token,
+                       struct reason *reason)
+{
+    char path[PATH_MAX], hex[2 * TOKEN_SUM_SIZE + 1];
+    uint8_t sum[TOKEN_SUM_SIZE];
+    snprintf (path, sizeof path, "%s/%s.user", folder, name);
+    token_sum (token, sum);
+    sodium_bin2hex (hex, sizeof hex, sum, sizeof sum);
+    int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
+        return -1;
+    }
+    int size = key ? dprintf (fd, "name = %s\nkey = %s\ntoken = %s\n", name, key, hex)
+                   : dprintf (fd, "name = %s\ntoken = %s\n", name, hex);
+    if (size > 0 && fsync (fd) == 0 && close (fd) == 0)
+        return 0;
+    reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
+    unlink (path);
+    return -1;
+}
+
+static int make_user (const struct cli *cli, const struct wish *wish)
+{
+    const char *name = cli->argv[2];
+    char token[TOKEN_SIZE], key[PATH_MAX];
+    struct curve_cert cert;
+    struct reason reason;
+    if (!user_name_valid (name)) {
+        reason_set (&reason, "NAME: want 1..64 of A-Z a-z 0-9 _ . @ -, got %s",
+                    quoted (span_text (name)));
+        return usage_error (cli->argv[0], &reason);
+    }
+    bool fine = sodium_init () >= 0;
+    if (cli->key &&
+        (curve_cert_load (cli->key, CURVE_SECRET, &cert, &reason) || !realpath (cli->key, key)))
+        fine = false;
+    explicit_bzero (&cert, sizeof cert);
+    token_make ("zpw_", token);
+    if (!fine || write_user (wish->folder, name, cli->key ? key : NULL, token, &reason)) {
+        complain ("web", span_text (reason.text));
+        return EXIT_REFUSED;
+    }
+    if (cli->json) {
+        json_t *object = json_pack ("{s:s, s:s}", "name", name, "token", token);
+        print_json (object);
+        json_decref (object);
+    } else {
+        puts (token);
+    }
+    explicit_bzero (token, sizeof token);
+    return EXIT_DONE;
+}
+
+int verb_web (const struct cli *cli)
+{
+    static const struct subword words[] = {{"user", 1, 1, "want the name of a user"}};
+    struct wish wish = {.folder = "."};
+    const struct usage usage = {
+        .synopsis = "zplan web user NAME [--key FILE] [--out DIR]",
+        .about = about,
+        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &wish}},
+        .group_count = 1,
+        .words_min = 1,
+        .words_max = 2,
+        .words = "user and a name",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    if (subword_read (words, 1, cli, count, &reason) < 0)
+        return usage_error (cli->argv[0], &reason);
+    return make_user (cli, &wish);
+}
