@@ -229,6 +229,10 @@ static void dispatch (struct exchange *self)
         assets_answer (self);
         return;
     }
+    if (self->server->ending) {
+        exchange_problem (self, 503, "ending", "zplan-web ends");
+        return;
+    }
     if (self->body_size && self->routed.route->body != BODY_LINES) {
         self->json = json_read_object (span_of (self->body, self->body_size), &reason);
         if (!self->json) {

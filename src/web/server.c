@@ -16,6 +16,7 @@
 #include "clock.h"
 #include "log.h"
 #include "memory.h"
+#include "stream.h"
 #include "users.h"
 
 enum {
@@ -210,6 +211,11 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
         server_destroy (&self);
         return NULL;
     }
+    self->stream = stream_new (self, reason);
+    if (!self->stream) {
+        server_destroy (&self);
+        return NULL;
+    }
     self->listener = bind_to (settings->listen, &self->port, reason);
     if (self->listener < 0) {
         server_destroy (&self);
@@ -242,6 +248,9 @@ void server_destroy (struct server **self_p)
         return;
     source_end (&self->source);
     timer_end (&self->timer);
+    self->ending = true;
+    if (self->stream)
+        stream_stop (self->stream);
     gateway_destroy (&self->gateway);
     users_end (self->users);
     api_end (self);
@@ -252,6 +261,7 @@ void server_destroy (struct server **self_p)
     } else if (self->listener >= 0) {
         close (self->listener);
     }
+    stream_destroy (&self->stream);
     users_destroy (&self->users);
     audit_close (&self->audit);
     free (self);

@@ -40,6 +40,7 @@ struct server {
     struct source source;
     struct timer timer;
     struct task task;
+    bool ending; // the station is asked nothing any more
     size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;

@@ -39,6 +39,7 @@ static api_fn *const table[ROUTES] = {
     [ROUTE_PLAN_RUNS] = api_runs,
     [ROUTE_RUNS] = api_runs,
     [ROUTE_RUN] = api_run,
+    [ROUTE_STREAM] = api_stream,
     [ROUTE_TARGETS] = api_targets,
     [ROUTE_TARGET] = api_target,
     [ROUTE_KINDS] = api_kinds,

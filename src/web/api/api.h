@@ -36,6 +36,9 @@ api_fn api_session, api_session_new, api_session_end;
 api_fn api_flows, api_flow, api_flow_put, api_flow_delete, api_flow_runs, api_flow_run,
     api_flow_steps, api_flow_log, api_flow_run_command, api_redeliver;
 
+// follower.c
+api_fn api_stream;
+
 // api_metrics.c
 api_fn api_metrics;
 

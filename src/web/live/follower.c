@@ -1,0 +1,426 @@
+// One stream: a place in the ring, and a filter.
+//
+//     asking    what its user may see, and again every five seconds
+//     waiting   for the first look at the history
+//     behind    what it has not seen is no longer in the ring: it is read from the history
+//     live      at a place of the ring
+//
+// The library asks for bytes; while there are none the connection is suspended. Every 15 seconds
+// there is a comment, so that each end sees when the other is gone.
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "clock.h"
+#include "curve.h"
+#include "ident.h"
+#include "json.h"
+#include "memory.h"
+#include "server.h"
+#include "settings.h"
+#include "stream.h"
+#include "users.h"
+
+enum {
+    BLOCK = 4096,
+    PAGE = 100,
+    OF_ONE = 16, // of a user, or without users of an address
+    BEHIND_MAX = 4,
+    COMMENT_US = 15000000,
+    RIGHT_US = 5000000,
+    PROGRESS_MS = 30000
+};
+
+struct follower {
+    struct follower *next;
+    struct exchange *exchange; // NULL: it is over, and a question is still in flight
+    struct stream *stream;
+    unsigned wants;
+    char stations[CURVE_STATIONS_SIZE]; // that the key is bound to; "" = all
+    char target[RING_TARGET_SIZE], title[65];
+    uint64_t plan;
+    bool suspended, greeted, told, ending, asking; // told: that the station is away
+    bool has_id;                                   // it was given where to begin
+    char epoch[RING_EPOCH_SIZE];
+    int64_t seq;   // of the last run that it has
+    int64_t place; // in the ring
+    char filter[96 + RING_EPOCH_SIZE];
+    char *pending; // to be sent
+    size_t size, sent;
+    int64_t comment_us, right_us;
+};
+
+static size_t behind_count; // questions for the history of those that are behind
+
+struct follower **follower_next (struct follower *self)
+{
+    return &self->next;
+}
+
+// -- what is sent
+
+static void append (struct follower *self, const char *text, size_t size)
+{
+    self->pending = memory_resize (self->pending, self->size + size);
+    memcpy (self->pending + self->size, text, size);
+    self->size += size;
+}
+
+static void append_event (struct follower *self, const char *name, json_t *data)
+{
+    size_t size;
+    char *text = stream_text (NULL, name, data, &size);
+    append (self, text, size);
+    free (text);
+    json_decref (data);
+}
+
+static bool sees (const struct follower *self, const struct ring_event *event)
+{
+    struct span target = span_text (event->target);
+    if (event->kind == RING_STATION)
+        return true;
+    if (!(self->wants >> event->kind & 1))
+        return false;
+    if (event->kind == RING_STATS)
+        return !self->stations[0]; // they are of all targets
+    return curve_stations_have (self->stations, target) &&
+           (!self->target[0] || span_is (target, self->target)) &&
+           (!self->plan || self->plan == event->plan) &&
+           (!self->title[0] || fnmatch (self->title, event->title, 0) == 0);
+}
+
+static void greet (struct follower *self)
+{
+    const struct ring *ring = stream_ring (self->stream);
+    self->greeted = true;
+    append (self, "retry: 2000\n", 12);
+    append_event (self, "hello",
+                  json_pack ("{s:s, s:I, s:s}", "epoch", ring->epoch, "last",
+                             (json_int_t)ring->last, "station", stream_state (self->stream)));
+    bool other = self->has_id && (strcmp (self->epoch, ring->epoch) != 0 || self->seq > ring->last);
+    if (other)
+        append_event (
+            self, "gap",
+            json_pack ("{s:s, s:I}", "epoch", ring->epoch, "last", (json_int_t)ring->last));
+    snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
+    self->place = ring->end;
+    if (!self->has_id || other) {
+        self->seq = ring->last;
+    } else {
+        append_event (self, "reload", json_object ()); // events of plans are not kept
+        self->place = ring->first;
+    }
+}
+
+// -- those that are behind
+
+static void follower_free (struct follower *self)
+{
+    free (self->pending);
+    free (self);
+}
+
+static void on_behind (void *owner, const struct station_answer *answer)
+{
+    struct follower *self = owner;
+    struct ring_event event;
+    size_t i;
+    const json_t *run;
+    behind_count--;
+    self->asking = false;
+    if (!self->exchange) {
+        follower_free (self);
+        return;
+    }
+    const char *epoch = json_string_value (json_object_get (answer->json, "epoch"));
+    if (!epoch || answer->status >= ZERO_STATUS_ERROR_FLAG)
+        return; // asked again at the next tick
+    const struct ring *ring = stream_ring (self->stream);
+    if (strcmp (epoch, self->epoch) != 0 ||
+        json_is_true (json_object_get (answer->json, "missed"))) {
+        append_event (
+            self, "gap",
+            json_pack ("{s:s, s:I}", "epoch", ring->epoch, "last", (json_int_t)ring->last));
+        snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
+        self->seq = ring->last;
+    }
+    const json_t *runs = json_object_get (answer->json, "runs");
+    json_array_foreach (runs, i, run)
+    {
+        if (json_integer_value (json_object_get (run, "seq")) <= self->seq ||
+            !stream_run (epoch, run, &event))
+            continue;
+        self->seq = event.seq;
+        if (sees (self, &event))
+            append (self, event.text, event.size);
+        free (event.text);
+        free (event.title);
+    }
+    if (json_array_size (runs) == 0)
+        self->seq = ring->base > self->seq ? ring->base : self->seq;
+    follower_wake (self);
+}
+
+static void read_behind (struct follower *self)
+{
+    if (self->asking || behind_count >= BEHIND_MAX)
+        return;
+    self->asking = true;
+    behind_count++;
+    snprintf (self->filter, sizeof self->filter,
+              "{\"since\": %" PRId64 ", \"epoch\": \"%s\", \"limit\": %d}", self->seq, self->epoch,
+              PAGE);
+    const struct question question = {
+        .word = "history", .args = {self->filter}, .count = 1, .repeat = true};
+    gateway_ask (self->exchange->server->gateway, &question, on_behind, self);
+}
+
+// -- the ring
+
+// Fill what is to be sent from the ring, a block or so.
+static void fill (struct follower *self)
+{
+    const struct ring *ring = stream_ring (self->stream);
+    const struct ring_event *event;
+    if (!self->greeted && stream_is_known (self->stream))
+        greet (self);
+    if (!self->greeted) {
+        if (!self->told && strcmp (stream_state (self->stream), "down") == 0)
+            append_event (self, "station", json_pack ("{s:s}", "state", "down"));
+        self->told = self->size > 0;
+        return;
+    }
+    if (strcmp (self->epoch, ring->epoch) != 0) { // the ring has a gap event
+        snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
+        self->seq = ring->base;
+    }
+    if (self->place < ring->first) {
+        self->place = ring->first;
+        if (self->wants >> RING_PLAN & 1)
+            append_event (self, "reload", json_object ());
+    }
+    if (self->seq < ring->base) {
+        read_behind (self);
+        return;
+    }
+    while (self->size < BLOCK && (event = ring_at (ring, self->place))) {
+        self->place++;
+        if (event->seq && event->seq <= self->seq)
+            continue;
+        if (event->seq)
+            self->seq = event->seq;
+        if (sees (self, event))
+            append (self, event->text, event->size);
+    }
+}
+
+static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
+{
+    struct follower *self = cls;
+    (void)position;
+    if (self->sent == self->size) {
+        self->sent = self->size = 0;
+        if (!self->ending)
+            fill (self);
+    }
+    int64_t now_us = clock_mono_us ();
+    if (!self->size && now_us - self->comment_us >= COMMENT_US)
+        append (self, ":\n\n", 3);
+    if (self->size) {
+        size_t size = self->size - self->sent < most ? self->size - self->sent : most;
+        memcpy (out, self->pending + self->sent, size);
+        self->sent += size;
+        self->comment_us = now_us;
+        peer_deadline (self->exchange->peer, PROGRESS_MS);
+        return (ssize_t)size;
+    }
+    if (self->ending)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    self->suspended = true;
+    MHD_suspend_connection (self->exchange->connection);
+    return 0;
+}
+
+void follower_wake (struct follower *self)
+{
+    if (!self->suspended)
+        return;
+    self->suspended = false;
+    MHD_resume_connection (self->exchange->connection);
+    server_wake (self->exchange->server);
+}
+
+void follower_end (struct follower *self)
+{
+    self->ending = true;
+    follower_wake (self);
+}
+
+// -- what its user may see
+
+// False: the answer does not let it see anything.
+static bool take_right (struct follower *self, const json_t *answer)
+{
+    const json_t *role;
+    size_t i;
+    bool observes = false;
+    const char *stations = json_string_value (json_object_get (answer, "stations"));
+    json_array_foreach (json_object_get (answer, "roles"), i, role) observes =
+        observes || strcmp (json_string_value (role), "observe") == 0;
+    snprintf (self->stations, sizeof self->stations, "%s", stations ? stations : "");
+    return observes;
+}
+
+static void say_bye (struct follower *self)
+{
+    self->ending = true;
+    append_event (self, "bye", json_object ());
+    follower_wake (self);
+}
+
+static void on_right (void *owner, const struct station_answer *answer)
+{
+    struct follower *self = owner;
+    self->asking = false;
+    if (!self->exchange) {
+        follower_free (self);
+        return;
+    }
+    bool denied = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_DENY_ID;
+    if (!self->ending && (denied || (answer->json && !take_right (self, answer->json))))
+        say_bye (self);
+    follower_wake (self);
+}
+
+void follower_tick (struct follower *self)
+{
+    static const struct question question = {.word = "whoami"};
+    int64_t now_us = clock_mono_us ();
+    if (!self->ending && !users_still (self->exchange)) {
+        say_bye (self);
+        return;
+    }
+    if (self->exchange->user && !self->asking && now_us - self->right_us >= RIGHT_US) {
+        self->asking = true;
+        self->right_us = now_us;
+        gateway_ask (self->exchange->gateway, &question, on_right, self);
+    }
+    if (now_us - self->comment_us >= COMMENT_US ||
+        (self->greeted && self->seq < stream_ring (self->stream)->base))
+        follower_wake (self);
+}
+
+// -- its life
+
+static void on_clear (struct exchange *exchange)
+{
+    struct follower *self = exchange->own;
+    stream_leave (self->stream, self, self->wants);
+    self->exchange = NULL;
+    if (!self->asking)
+        follower_free (self);
+}
+
+static void begin (struct exchange *exchange)
+{
+    struct follower *self = exchange->own;
+    stream_join (self->stream, self, self->wants);
+    exchange_header (exchange, "Content-Type", "text/event-stream");
+    exchange_header (exchange, "X-Accel-Buffering", "no");
+    self->comment_us = self->right_us = clock_mono_us ();
+    exchange_response (
+        exchange, 200,
+        MHD_create_response_from_callback (MHD_SIZE_UNKNOWN, BLOCK, on_bytes, self, NULL));
+}
+
+static void on_whoami (struct exchange *exchange, const struct station_answer *answer)
+{
+    struct follower *self = exchange->own;
+    if (exchange_failed (exchange, answer))
+        return;
+    if (take_right (self, answer->json))
+        begin (exchange);
+    else
+        exchange_problem (exchange, 403, "deny", "wants the role observe");
+}
+
+// EPOCH-SEQ
+static void read_id (struct follower *self, const char *text)
+{
+    const char *dash = strrchr (text, '-');
+    size_t size = dash ? (size_t)(dash - text) : 0;
+    self->has_id = true; // one that is none is of another epoch
+    if (!size || size >= sizeof self->epoch || !number_parse (dash + 1, &self->seq))
+        return;
+    memcpy (self->epoch, text, size);
+}
+
+static int read_query (struct follower *self, const struct request_target *target,
+                       struct reason *reason)
+{
+    static const char *const kinds[] = {"results", "events", "stats"};
+    const char *title = request_target_field (target, "title");
+    const char *name = request_target_field (target, "target");
+    const char *plan = request_target_field (target, "plan");
+    const char *what = request_target_field (target, "what");
+    for (const char *at = what ? what : "results"; *at; at += strspn (at, ",")) {
+        size_t size = strcspn (at, ","), i = 0;
+        while (i < 3 && (strlen (kinds[i]) != size || memcmp (kinds[i], at, size) != 0))
+            i++;
+        if (i == 3) {
+            reason_set (reason, "what: want results, events and stats, with commas between");
+            return -1;
+        }
+        self->wants |= 1U << i;
+        at += size;
+    }
+    if ((title && strlen (title) >= sizeof self->title) ||
+        (name && strlen (name) >= sizeof self->target)) {
+        reason_set (reason, "title, target: want at most 64 bytes");
+        return -1;
+    }
+    if (plan && !ident_parse (span_text (plan), &self->plan)) {
+        reason_set (reason, "plan: want an id");
+        return -1;
+    }
+    snprintf (self->title, sizeof self->title, "%s", title ? title : "");
+    snprintf (self->target, sizeof self->target, "%s", name ? name : "");
+    return 0;
+}
+
+// Of the same user, or without users of the same address.
+static bool is_of (const struct follower *one, const void *of)
+{
+    const struct exchange *other = of, *own = one->exchange;
+    return other->user ? own->user && strcmp (own->user, other->user) == 0
+                       : strcmp (own->peer->address, other->peer->address) == 0;
+}
+
+void api_stream (struct exchange *exchange)
+{
+    const struct question question = {.word = "whoami", .repeat = true};
+    struct reason reason;
+    struct follower *self = memory_new (sizeof *self);
+    const char *id = exchange_value (exchange, "Last-Event-ID");
+    if (!id)
+        id = request_target_field (&exchange->target, "after");
+    self->exchange = exchange;
+    self->stream = exchange->server->stream;
+    exchange->own = self;
+    exchange->clear = on_clear;
+    if (id)
+        read_id (self, id);
+    if (read_query (self, &exchange->target, &reason))
+        exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
+    else if (stream_count (self->stream, is_of, exchange) >= OF_ONE)
+        exchange_problem (exchange, 429, "too_many", "want at most 16 streams");
+    else if (exchange->user)
+        exchange_question (exchange, &question, on_whoami);
+    else
+        begin (exchange);
+}

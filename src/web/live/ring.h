@@ -1,0 +1,45 @@
+// The last events of the station, once for all who follow them. Pure.
+//
+// Events have places, which count up and are this program's own; runs also have the number of their
+// broadcast. All runs with a number above `base` are in the ring, in order.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RING_EVENTS = 4096, RING_BYTES = 8 << 20, RING_EPOCH_SIZE = 64, RING_TARGET_SIZE = 65 };
+
+enum ring_kind {
+    RING_RUN,     // of the history
+    RING_PLAN,    // a plan has changed
+    RING_STATS,   // the station's numbers
+    RING_STATION, // it went away, or came back; or there is a gap
+};
+
+struct ring_event {
+    enum ring_kind kind;
+    int64_t seq;   // of a run; 0: it is none
+    uint64_t plan; // 0: of none
+    char target[RING_TARGET_SIZE];
+    char *title; // "" = none
+    char *text;  // as it is sent: lines, and an empty one
+    size_t size;
+};
+
+struct ring {
+    struct ring_event events[RING_EVENTS];
+    int64_t first, end; // places
+    size_t bytes;
+    int64_t base, last; // numbers of broadcasts
+    char epoch[RING_EPOCH_SIZE];
+};
+
+// Put an event at the end, and drop the oldest ones where there is no room. `title` and `text` are
+// taken.
+void ring_put (struct ring *self, const struct ring_event *event);
+
+// The event at a place that is not dropped yet, or NULL behind the last one.
+const struct ring_event *ring_at (const struct ring *self, int64_t place);
+
+// Begin anew: everything up to `last` is known, and nothing is kept.
+void ring_reset (struct ring *self, const char *epoch, int64_t last);

@@ -1,0 +1,370 @@
+#include "stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "clock.h"
+#include "curve.h"
+#include "ident.h"
+#include "json.h"
+#include "json_names.h"
+#include "log.h"
+#include "memory.h"
+#include "server.h"
+#include "zplan_events.h"
+
+enum {
+    BELL_MS = 20,
+    QUIET_US = 2000000,
+    TICK_MS = 1000,
+    EVENTS_A_TURN = 64,
+    PAGE = 500,
+    KINDS = RING_STATION + 1
+};
+
+struct stream {
+    struct server *server;
+    struct zplan_events *events;
+    struct source source;
+    struct timer bell, tick;
+    struct ring ring;
+    bool known, reading, again, asking_stats, stopped, down;
+    int64_t read_us;                    // when the history was read last
+    char filter[128 + RING_EPOCH_SIZE]; // of that question
+    struct follower *first;
+    size_t wanted[KINDS];
+};
+
+// -- events as they are sent
+
+char *stream_text (const char *id, const char *name, const json_t *data, size_t *ret_size)
+{
+    char *text = NULL, *json = json_write ((json_t *)(uintptr_t)data);
+    FILE *out = open_memstream (&text, ret_size);
+    if (id)
+        fprintf (out, "id: %s\n", id);
+    fprintf (out, "event: %s\ndata: %s\n\n", name, json);
+    fclose (out);
+    free (json);
+    return text;
+}
+
+static void set_about (struct ring_event *event, const json_t *target, const json_t *title)
+{
+    const char *name = json_string_value (target), *words = json_string_value (title);
+    snprintf (event->target, sizeof event->target, "%s", name ? name : "");
+    event->title = memory_text (words ? words : "");
+}
+
+bool stream_run (const char *epoch, const json_t *run, struct ring_event *ret)
+{
+    char id[RING_EPOCH_SIZE + 24];
+    const char *plan = json_string_value (json_object_get (run, "plan"));
+    int64_t seq = json_integer_value (json_object_get (run, "seq"));
+    if (seq <= 0)
+        return false;
+    *ret = (struct ring_event){.kind = RING_RUN, .seq = seq};
+    if (plan)
+        ident_parse (span_text (plan), &ret->plan);
+    set_about (ret, json_object_get (run, "station"), json_object_get (run, "title"));
+    snprintf (id, sizeof id, "%s-%" PRId64, epoch, seq);
+    json_t *names = json_names (JSON_RUN, run);
+    ret->text = stream_text (id, "run", names, &ret->size);
+    json_decref (names);
+    return true;
+}
+
+static void wake_all (struct stream *self)
+{
+    for (struct follower *at = self->first, *next; at; at = next) {
+        next = *follower_next (at);
+        follower_wake (at);
+    }
+}
+
+// `data` is taken.
+static void put (struct stream *self, enum ring_kind kind, const char *name, json_t *data,
+                 const json_t *plan)
+{
+    struct ring_event event = {.kind = kind};
+    const json_t *id = json_object_get (plan, "plan_id");
+    event.plan = (uint64_t)json_integer_value (id);
+    set_about (&event, json_object_get (plan, "station"), json_object_get (plan, "description"));
+    event.text = stream_text (NULL, name, data, &event.size);
+    json_decref (data);
+    ring_put (&self->ring, &event);
+    wake_all (self);
+}
+
+static void set_down (struct stream *self, bool down)
+{
+    if (self->down == down && self->known)
+        return;
+    bool changed = self->down != down;
+    self->down = down;
+    if (changed)
+        put (self, RING_STATION, "station",
+             json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
+                        json_instant_ms (clock_wall_us () / 1000)),
+             NULL);
+}
+
+// -- the history
+
+// It counts anew, or what is between is gone: from here on.
+static void set_gap (struct stream *self, const json_t *answer, const char *epoch)
+{
+    int64_t last = json_integer_value (json_object_get (answer, "last"));
+    bool first = !self->known;
+    ring_reset (&self->ring, epoch, last);
+    self->known = true;
+    if (!first)
+        put (self, RING_STATION, "gap", json_pack ("{s:s, s:I}", "epoch", epoch, "last", last),
+             NULL);
+}
+
+static void take_runs (struct stream *self, const json_t *answer)
+{
+    const char *epoch = json_string_value (json_object_get (answer, "epoch"));
+    const json_t *runs = json_object_get (answer, "runs"), *run;
+    struct ring_event event;
+    size_t i;
+    if (!epoch)
+        return;
+    if (self->known && !self->ring.epoch[0] && epoch[0]) { // the first run of all has ended
+        ring_reset (&self->ring, epoch, 0);
+        self->again = true;
+        return;
+    }
+    if (!self->known || strcmp (epoch, self->ring.epoch) != 0 ||
+        json_is_true (json_object_get (answer, "missed"))) {
+        set_gap (self, answer, epoch);
+        wake_all (self);
+        return;
+    }
+    int64_t before = self->ring.last;
+    json_array_foreach (
+        runs, i, run) if (json_integer_value (json_object_get (run, "seq")) > self->ring.last &&
+                          stream_run (epoch, run, &event)) ring_put (&self->ring, &event);
+    if (self->ring.last > before) {
+        self->again = self->again || json_array_size (runs) == PAGE;
+        wake_all (self);
+    }
+}
+
+static void on_history (void *owner, const struct station_answer *answer)
+{
+    struct stream *self = owner;
+    bool fine = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
+    self->reading = false;
+    if (self->stopped)
+        return;
+    set_down (self, !fine);
+    if (fine)
+        take_runs (self, answer->json);
+    if (self->again && fine)
+        timer_set (&self->bell, self->server->reactor, BELL_MS);
+}
+
+static void read_history (struct stream *self)
+{
+    self->again = self->reading;
+    if (self->reading || self->stopped || !self->first)
+        return;
+    self->reading = true;
+    self->read_us = clock_mono_us ();
+    snprintf (self->filter, sizeof self->filter, "{\"newest\": true, \"limit\": 1}");
+    if (self->known && self->ring.epoch[0])
+        snprintf (self->filter, sizeof self->filter,
+                  "{\"since\": %" PRId64 ", \"epoch\": \"%s\", \"limit\": %d}", self->ring.last,
+                  self->ring.epoch, PAGE);
+    const struct question question = {
+        .word = "history", .args = {self->filter}, .count = 1, .deadline_ms = 2000};
+    gateway_ask (self->server->gateway, &question, on_history, self);
+}
+
+static void on_bell (void *owner)
+{
+    read_history (owner);
+}
+
+static void ring_bell (struct stream *self)
+{
+    if (self->reading)
+        self->again = true;
+    else if (self->first && !timer_is_set (&self->bell))
+        timer_set (&self->bell, self->server->reactor, BELL_MS);
+}
+
+// -- the events socket
+
+static const char *const names[] = {
+    [ZPLAN_EVENT_ADD] = "add",      [ZPLAN_EVENT_UPDATE] = "update", [ZPLAN_EVENT_QUEUE] = "queue",
+    [ZPLAN_EVENT_EXEC] = "exec",    [ZPLAN_EVENT_PAUSE] = "pause",   [ZPLAN_EVENT_END] = "end",
+    [ZPLAN_EVENT_REMOVE] = "remove"};
+
+static void take_event (struct stream *self, const struct zplan_event *event)
+{
+    struct reason ignored;
+    if (event->code == ZPLAN_EVENT_RESULT)
+        ring_bell (self);
+    if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
+        !names[event->code])
+        return;
+    json_t *plan = json_read_object (span_of (event->state, event->state_size), &ignored);
+    if (!plan)
+        return;
+    json_t *data = json_names (JSON_PLAN, plan);
+    json_object_set_new (data, "event", json_string (names[event->code]));
+    put (self, RING_PLAN, "plan", data, plan);
+    json_decref (plan);
+}
+
+static void on_events (void *owner, uint32_t events)
+{
+    struct stream *self = owner;
+    struct zplan_event event;
+    (void)events;
+    for (int i = 0; i < EVENTS_A_TURN && zplan_events_recv (self->events, 0, &event) == ZPLAN_OK;
+         i++)
+        take_event (self, &event);
+}
+
+// -- each second
+
+static void on_stats (void *owner, const struct station_answer *answer)
+{
+    struct stream *self = owner;
+    self->asking_stats = false;
+    if (self->stopped || !answer->json || answer->status >= ZERO_STATUS_ERROR_FLAG)
+        return;
+    json_t *data = json_names (JSON_ANSWER, answer->json);
+    json_object_del (data, "histograms");
+    put (self, RING_STATS, "stats", data, NULL);
+}
+
+static void on_tick (void *owner)
+{
+    static const struct question question = {.word = "stats", .deadline_ms = TICK_MS};
+    struct stream *self = owner;
+    timer_set (&self->tick, self->server->reactor, TICK_MS);
+    if (clock_mono_us () - self->read_us >= QUIET_US)
+        read_history (self);
+    if (self->wanted[RING_STATS] && !self->asking_stats) {
+        self->asking_stats = true;
+        gateway_ask (self->server->gateway, &question, on_stats, self);
+    }
+    for (struct follower *at = self->first, *next; at; at = next) {
+        next = *follower_next (at);
+        follower_tick (at);
+    }
+}
+
+// -- its life
+
+static struct zplan_events *open_events (const struct web_settings *settings, struct reason *reason)
+{
+    struct curve_cert cert = {0};
+    const struct zplan_curve curve = {.server_key = settings->server_key,
+                                      .public_key = cert.keys.public_key,
+                                      .secret_key = cert.keys.secret_key};
+    if (settings->key[0] && curve_cert_load (settings->key, CURVE_SECRET, &cert, reason))
+        return NULL;
+    struct zplan_events *events = settings->key[0]
+                                      ? zplan_events_new_curve (settings->events, &curve)
+                                      : zplan_events_new (settings->events);
+    explicit_bzero (&cert, sizeof cert);
+    if (!events)
+        reason_set (reason, "events: %s: want endpoints as tcp://HOST:7922",
+                    quoted (span_text (settings->events)));
+    return events;
+}
+
+struct stream *stream_new (struct server *server, struct reason *reason)
+{
+    struct stream *self = memory_new (sizeof *self);
+    self->server = server;
+    self->source = (struct source){.call = on_events, .owner = self};
+    self->bell = (struct timer){.call = on_bell, .owner = self};
+    self->tick = (struct timer){.call = on_tick, .owner = self};
+    self->events = open_events (server->settings, reason);
+    if (!self->events) {
+        stream_destroy (&self);
+        return NULL;
+    }
+    source_set (&self->source, server->reactor, zplan_events_fd (self->events), EPOLLIN);
+    timer_set (&self->tick, server->reactor, TICK_MS);
+    return self;
+}
+
+void stream_stop (struct stream *self)
+{
+    self->stopped = true;
+    for (struct follower *at = self->first, *next; at; at = next) {
+        next = *follower_next (at);
+        follower_end (at);
+    }
+}
+
+void stream_destroy (struct stream **self_p)
+{
+    struct stream *self = *self_p;
+    if (!self)
+        return;
+    source_end (&self->source);
+    timer_end (&self->bell);
+    timer_end (&self->tick);
+    zplan_events_destroy (&self->events);
+    ring_reset (&self->ring, "", 0);
+    free (self);
+    *self_p = NULL;
+}
+
+const struct ring *stream_ring (const struct stream *self)
+{
+    return &self->ring;
+}
+
+bool stream_is_known (const struct stream *self)
+{
+    return self->known;
+}
+
+const char *stream_state (const struct stream *self)
+{
+    return self->down ? "down" : "up";
+}
+
+size_t stream_count (const struct stream *self, stream_match_fn *is, const void *of)
+{
+    size_t count = 0;
+    for (struct follower *at = self->first; at; at = *follower_next (at))
+        count += is (at, of);
+    return count;
+}
+
+void stream_join (struct stream *self, struct follower *follower, unsigned wants)
+{
+    if (!self->first)
+        self->known = false; // what is kept is old where nobody has followed for a while
+    *follower_next (follower) = self->first;
+    self->first = follower;
+    for (size_t i = 0; i < KINDS; i++)
+        self->wanted[i] += wants >> i & 1;
+    read_history (self);
+}
+
+void stream_leave (struct stream *self, struct follower *follower, unsigned wants)
+{
+    struct follower **at = &self->first;
+    while (*at && *at != follower)
+        at = follower_next (*at);
+    if (!*at)
+        return;
+    *at = *follower_next (follower);
+    for (size_t i = 0; i < KINDS; i++)
+        self->wanted[i] -= wants >> i & 1;
+}
