@@ -29,7 +29,7 @@ import sys
 
 import tables
 
-PROGRAMS = ("zplan", "zpland", "zstationd", "zplan-callback")
+PROGRAMS = ("zplan", "zpland", "zstationd", "zplan-callback", "zplan-web")
 OPTION = re.compile(r"(?<![\w\-/])(--?[a-zA-Z][\w-]*)(?![\w*])")
 # A row: two columns with at least two blanks between them, or an option too long for its column.
 ROW = re.compile(r"  (?P<term>\S+(?: \S+)*)(?:  +(?P<text>\S.*))?")

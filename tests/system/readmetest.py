@@ -46,8 +46,8 @@ ELSEWHERE = {
 BIN = pathlib.Path(BIN_DIR) if os.path.exists(os.path.join(BIN_DIR, "zplan")) else \
     pathlib.Path(BIN_DIR, "src")
 BUILD = BIN.parent
-PORTS = ("7920", "7921", "7922", "7930", "7931", "7940", "6379", "26379", "8000", "8003")
-PROGRAMS = ("zpland", "zstationd", "zplan", "zplan-callback")
+PORTS = ("7920", "7921", "7922", "7924", "7930", "7931", "7940", "6379", "26379", "8000", "8003")
+PROGRAMS = ("zpland", "zstationd", "zplan", "zplan-callback", "zplan-web")
 READY = "(?m)^ready$"   # what a station prints
 COMMAND = "    "        # what a line of a block starts with
 
@@ -177,7 +177,8 @@ class Newcomer:
         tools.mkdir()
         sockets = " ".join(f"--{name} {self.at(port)}" for name, port in
                            (("request", "7920"), ("publish", "7921"), ("events", "7922")))
-        given = {"zpland": sockets, "zplan-callback": f"--connect {self.at('7920')}"}
+        given = {"zpland": sockets, "zplan-callback": f"--connect {self.at('7920')}",
+                 "zplan-web": f"--listen 127.0.0.1:{self.ports['7924']} --connect {self.at('7920')} --events {self.at('7922')}"}
         for name in PROGRAMS:   # what is given twice counts as it is given last
             self.script(built / name, f"exec {BIN / name} {given.get(name, '')}")
         self.script(tools / "python3", "exec /usr/bin/python3")

@@ -98,7 +98,7 @@ def known():
     helps = told(BIN / "zplan", "--help")
     verbs = set(re.findall(r"(?m)^  ([a-z]+) +\S", helps.split("Commands:")[1].split("\n\n")[0]))
     helps += "".join(told(BIN / "zplan", verb, "--help") for verb in sorted(verbs))
-    helps += "".join(told(BIN / program, "--help") for program in ("zpland", "zstationd", "zplan-callback"))
+    helps += "".join(told(BIN / program, "--help") for program in ("zpland", "zstationd", "zplan-callback", "zplan-web"))
     options = set(re.findall(r"--[a-z-]+", helps))
     assert {"add", "doctor", "work"} <= verbs and "--redis" in options
     return verbs, options

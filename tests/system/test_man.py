@@ -14,7 +14,7 @@ import tables       # noqa: E402  the reader of the tables in the code
 
 SRC = os.path.dirname(ZPLAND)
 PAGES = ("zplan.1", "zpland.8", "zstationd.8", "zplan.conf.5", "zplan.7", "zplan-troubleshooting.7",
-         *(["zplan-callback.8"] if os.path.exists(os.path.join(SRC, "zplan-callback")) else []),
+         *(f"{name}.8" for name in ("zplan-callback", "zplan-web") if os.path.exists(os.path.join(SRC, name))),
          *(f"zplan-{verb}.1" for verb in tables.verbs()))
 OPTION = re.compile(r"^  (--?[a-z][\w-]*)", re.M)
 

@@ -178,6 +178,14 @@ def test_callbacks(newcomer):
     receiver.close()
 
 
+@of_chapter("Over HTTP")
+def test_over_http(newcomer):
+    newcomer.programs_are_found()
+    newcomer.start(f"zpland --data {newcomer.folder}/data", READY)
+    newcomer.lasts("zplan-web", "ready at http://")
+    newcomer.does("curl http", '"items":')
+
+
 @of_chapter("Two stations")
 def test_two_stations(newcomer, servers):
     newcomer.programs_are_found()

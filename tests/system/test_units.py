@@ -13,8 +13,8 @@ BUILD = os.path.dirname(os.path.dirname(ZPLAND))
 UNITS = os.path.join(BUILD, "docker")
 SANDBOXED = os.path.join(os.path.dirname(__file__), "sandboxed.py")
 NAMES = ["zpland.service", "zstationd@.service", "zplan-worker@.service"]
-if os.path.exists(os.path.join(UNITS, "zplan-callback.service")):
-    NAMES.append("zplan-callback.service")
+APART = ["zplan-callback.service", "zplan-web.service"]      # those that reach nothing of the station
+NAMES += [name for name in APART if os.path.exists(os.path.join(UNITS, name))]
 WORST = 20      # tenths; systemd-analyze calls it OK, and 90 is a service without any restriction
 
 
@@ -75,10 +75,9 @@ def test_unit_shares_a_folder_for_sockets_and_stops_at_wrong_usage(name):
         lines = unit.read().splitlines()
     # 3: the data of a station need a repair.
     never = "RestartPreventExitStatus=2 3" if name == "zpland.service" else "RestartPreventExitStatus=2"
-    # The sender of callbacks reaches nothing of the station.
-    apart = name == "zplan-callback.service"
+    apart = name in APART
     folder = set() if apart else {"RuntimeDirectory=zplan", "RuntimeDirectoryPreserve=yes"}
-    assert {never, "User=zplan-callback" if apart else "User=zplan", *folder} <= set(lines)
+    assert {never, "User=" + (name.removesuffix(".service") if apart else "zplan"), *folder} <= set(lines)
     assert not apart or "RuntimeDirectory=zplan" not in lines
 
 
