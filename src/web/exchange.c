@@ -17,7 +17,7 @@
 #include "server.h"
 #include "users.h"
 
-enum { BODY_MS = 30000, ANSWER_MS = 60000 };
+enum { BODY_MS = 30000, IMPORT_MS = 600000, ANSWER_MS = 60000 };
 
 // -- the answer
 
@@ -194,6 +194,8 @@ void exchange_destroy (struct exchange **self_p)
 {
     struct exchange *self = *self_p;
     users_leave (self);
+    if (self->importing)
+        self->server->importing = false;
     if (self->clear)
         self->clear (self);
     for (size_t i = 0; i < self->kept_count; i++)
@@ -265,7 +267,7 @@ int exchange_handle (struct exchange *self, const char *method, const char *vers
         self->state = EXCHANGE_READING;
         if (judge_request (self, method, version))
             return queue_answer (self);
-        peer_deadline (self->peer, BODY_MS);
+        peer_deadline (self->peer, self->importing ? IMPORT_MS : BODY_MS);
         return 0; // an answer in this call would close the connection, as if there were a body
     }
     if (*size) {

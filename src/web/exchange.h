@@ -29,6 +29,7 @@ struct exchange {
     struct key *key;   // of the user
     uint8_t token[32]; // its sum
     char secret[48];   // a session that was made
+    bool importing;    // it is the one that imports
     bool audited;      // a line was written before, and one is to follow
     uint8_t *body;
     size_t body_size, body_max;

@@ -116,6 +116,12 @@ static bool judge_body (struct exchange *self, const struct guard_head *head)
         return reject (self, 415, "wrong_media_type",
                        route->body == BODY_LINES ? "want application/x-ndjson"
                                                  : "want application/json");
+    if (route->body == BODY_LINES && self->server->importing) {
+        exchange_header (self, "Retry-After", "5");
+        return reject (self, 429, "too_many", "another import is in progress");
+    }
+    if (route->body == BODY_LINES)
+        self->importing = self->server->importing = true;
     self->body_max = (size_t)size;
     return false;
 }

@@ -40,7 +40,8 @@ struct server {
     struct source source;
     struct timer timer;
     struct task task;
-    bool ending; // the station is asked nothing any more
+    bool ending;    // the station is asked nothing any more
+    bool importing; // one body of that size at a time
     size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;

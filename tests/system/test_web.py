@@ -347,3 +347,49 @@ def test_help_teaches():
 def test_what_it_does_is_seen_by_others(web, rig):
     web.added(plan("from the web"))
     assert "from the web" in zplan("--connect", rig.ipc("q"), "list").done()
+
+
+# -- many at once
+
+
+def test_what_is_exported_can_be_imported(web, rig, make_rig, tmp_path):
+    from webtest import Web
+    kept = [web.added(body)["id"] for body in (
+        {**plan("a"), "args": ["x", "y"]}, plan("named", key="nightly"), {**plan("held"), "hold": True},
+        {**plan("frames"), "frames": [{"type": "BIN", "b64": "AAEC"}]},
+        plan("cron", plan_type="cron", cron="0 3 * * *", timezone="Asia/Shanghai", retry={"strategy": "fixed", "interval": 5})
+        | {"spec": {"plan_type": "cron", "cron": "0 3 * * *", "timezone": "Asia/Shanghai", "plan_repet": -1}})]
+    kept += [web.added(plan(f"p{i}"))["id"] for i in range(250)]
+    over = web.added(plan("over"))["id"]
+    web.post(f"/v1/plans/{over}/close")
+    answer = web.get("/v1/export")
+    lines = [json.loads(line) for line in answer.body.splitlines()]
+    assert answer.headers["Content-Type"] == "application/x-ndjson" and len(lines) == len(kept)
+    other = make_rig()
+    (tmp_path / "other").mkdir()
+    second = Web(str(tmp_path / "other"), other.ipc("q"), events=other.ipc("e"))
+    try:
+        wanted = {"accepted": len(kept), "existing": 0, "rejected_count": 0, "rejected": []}
+        assert second.ask("POST", "/v1/import?dry_run=1", answer.body, kind="application/x-ndjson").json == wanted
+        assert second.get("/v1/plans").json["items"] == []
+        assert second.ask("POST", "/v1/import", answer.body, kind="application/x-ndjson").json == wanted
+        assert second.ask("POST", "/v1/import", answer.body, kind="application/x-ndjson").json == {
+            **wanted, "accepted": 0, "existing": len(kept)}
+        assert sorted(second.get("/v1/export").body.splitlines()) == sorted(answer.body.splitlines())
+    finally:
+        second.close()
+
+
+def test_import_of_lines_that_are_wrong(web):
+    good = json.dumps(plan())
+    body = "\n".join([good, "{", "", json.dumps({**plan(), "id": "2a"}), json.dumps(plan(plan_value=-99)), "[]", good, "{}"])
+    answer = web.ask("POST", "/v1/import", body, kind="application/x-ndjson").json
+    assert answer["accepted"] == 1 and [error["line"] for error in answer["rejected"]] == [1, 2, 5, 6, 7, 8]
+    answer = web.ask("POST", "/v1/import?hold=1", body, {"Idempotency-Key": "0123456789abcdef"}, kind="application/x-ndjson").json
+    assert answer["accepted"] == 2 and answer["rejected_count"] == 5      # 2a was not held
+    assert [item["state"] for item in web.get("/v1/plans").json["items"]].count("paused") == 2
+    web.ask("POST", "/v1/import", body).problem(415)
+    web.ask("POST", "/v1/import?hold=x", body, kind="application/x-ndjson").problem(400)
+    noise = b"\n".join(b"x" * 100 for _ in range(20000))
+    answer = web.ask("POST", "/v1/import", noise, kind="application/x-ndjson").json
+    assert answer["rejected_count"] == 20000 and len(answer["rejected"]) == 1000

@@ -35,6 +35,8 @@ api_fn api_session, api_session_new, api_session_end;
 // api_flows.c
 api_fn api_flows, api_flow, api_flow_put, api_flow_delete, api_flow_runs, api_flow_run,
     api_flow_steps, api_flow_log, api_flow_run_command, api_redeliver;
+// api_export.c, api_import.c
+api_fn api_export, api_import;
 
 // follower.c
 api_fn api_stream;

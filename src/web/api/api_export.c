@@ -1,0 +1,210 @@
+// All plans, one JSON object a line, as /v1/import takes them.
+//
+// Pages of the list are read one after another, and the messages of a page several at a time, as
+// fast as the peer reads: while more than a block waits to be sent nothing is asked.
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "ident.h"
+#include "json.h"
+#include "json_names.h"
+#include "memory.h"
+#include "query.h"
+#include "server.h"
+#include "zplan_codes.h"
+
+enum { BLOCK = 4096, AHEAD = 65536, IN_FLIGHT = 16, PAGE = 100, PROGRESS_MS = 60000 };
+
+struct export
+{
+    struct exchange *exchange; // NULL: it is over, and questions are still in flight
+    json_t *filter;
+    char *asked; // the filter of the page in flight
+    char ids[PAGE][IDENT_SIZE];
+    size_t count, next, flying; // of the page; flying: questions
+    bool last, failed, suspended;
+    char *pending;
+    size_t size, sent;
+};
+
+static void advance (struct export *self);
+
+static void export_free (struct export *self)
+{
+    json_decref (self->filter);
+    free (self->asked);
+    free (self->pending);
+    free (self);
+}
+
+static void wake (struct export *self)
+{
+    if (!self->suspended)
+        return;
+    self->suspended = false;
+    MHD_resume_connection (self->exchange->connection);
+    server_wake (self->exchange->server);
+}
+
+// One question has ended. False: so has all of it.
+static bool landed (struct export *self, const struct station_answer *answer)
+{
+    self->flying--;
+    if (!self->exchange) {
+        if (!self->flying)
+            export_free (self);
+        return false;
+    }
+    bool gone = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_NOT_FIND_ID;
+    if (!gone && (answer->error != ZPLAN_OK || answer->status >= ZERO_STATUS_ERROR_FLAG)) {
+        self->failed = true; // the answer is cut, which the peer sees
+        wake (self);
+        return false;
+    }
+    return true;
+}
+
+static void ask (struct export *self, const char *word, const char *arg, gateway_fn *fn)
+{
+    const struct exchange *exchange = self->exchange;
+    const struct question question = {
+        .word = word, .args = {arg}, .count = 1, .repeat = true, .user = exchange->user};
+    self->flying++;
+    gateway_ask (exchange->gateway, &question, fn, self);
+}
+
+// What a submitter would write.
+static char *line_of (const json_t *plan)
+{
+    static const char *const same[] = {"target", "title", "command", "args", "frames", "spec"};
+    json_t *names = json_names (JSON_PLAN, plan), *line = json_object ();
+    const char *state = json_string_value (json_object_get (names, "state"));
+    json_t *name = json_object_get (names, "name");
+    bool over = state && strcmp (state, "closed") == 0;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (json_object_get (names, same[i]))
+            json_object_set (line, same[i], json_object_get (names, same[i]));
+    if (json_object_get (line, "frames")) { // they have all
+        json_object_del (line, "command");
+        json_object_del (line, "args");
+    }
+    if (name)
+        json_object_set (json_object_get (line, "spec"), "key", name);
+    else
+        json_object_set (line, "id", json_object_get (names, "id"));
+    if (state && strcmp (state, "paused") == 0)
+        json_object_set_new (line, "hold", json_true ());
+    char *text = over ? NULL : json_write (line);
+    json_decref (line);
+    json_decref (names);
+    return text;
+}
+
+static void on_plan (void *owner, const struct station_answer *answer)
+{
+    struct export *self = owner;
+    if (!landed (self, answer))
+        return;
+    char *line = answer->json ? line_of (answer->json) : NULL;
+    size_t size = line ? strlen (line) : 0;
+    if (line) {
+        self->pending = memory_resize (self->pending, self->size + size + 1);
+        memcpy (self->pending + self->size, line, size);
+        self->pending[self->size + size] = '\n';
+        self->size += size + 1;
+    }
+    free (line);
+    advance (self);
+    wake (self);
+}
+
+static void on_page (void *owner, const struct station_answer *answer)
+{
+    struct export *self = owner;
+    size_t i;
+    const json_t *plan;
+    if (!landed (self, answer))
+        return;
+    self->count = self->next = 0;
+    json_array_foreach (json_object_get (answer->json, "plans"), i, plan)
+    {
+        json_int_t id = json_integer_value (json_object_get (plan, "plan_id"));
+        if (id > 0 && self->count < PAGE)
+            ident_text ((uint64_t)id, self->ids[self->count++]);
+    }
+    json_t *next = json_object_get (answer->json, "next");
+    self->last = !next;
+    if (next)
+        json_object_set (self->filter, "after", next);
+    advance (self);
+    wake (self);
+}
+
+// Ask for as much as may be asked for now.
+static void advance (struct export *self)
+{
+    while (self->next < self->count && self->flying < IN_FLIGHT &&
+           self->size - self->sent < AHEAD && !self->failed)
+        ask (self, "message", self->ids[self->next++], on_plan);
+    if (self->next < self->count || self->flying || self->last || self->failed)
+        return;
+    free (self->asked);
+    self->asked = json_write (self->filter);
+    ask (self, "list", self->asked, on_page);
+}
+
+static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
+{
+    struct export *self = cls;
+    (void)position;
+    if (self->sent == self->size) {
+        self->sent = self->size = 0;
+        if (!self->exchange->server->ending)
+            advance (self);
+    }
+    if (self->size) {
+        size_t size = self->size - self->sent < most ? self->size - self->sent : most;
+        memcpy (out, self->pending + self->sent, size);
+        self->sent += size;
+        peer_deadline (self->exchange->peer, PROGRESS_MS);
+        return (ssize_t)size;
+    }
+    if (self->failed || self->exchange->server->ending)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (self->last && !self->flying)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    self->suspended = true;
+    MHD_suspend_connection (self->exchange->connection);
+    return 0;
+}
+
+static void on_clear (struct exchange *exchange)
+{
+    struct export *self = exchange->own;
+    self->exchange = NULL;
+    if (!self->flying)
+        export_free (self);
+}
+
+void api_export (struct exchange *exchange)
+{
+    struct reason reason;
+    json_t *filter = query_filter (&exchange->target, &reason);
+    if (!filter) {
+        exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    struct export *self = memory_new (sizeof *self);
+    json_object_set_new (filter, "limit", json_integer (PAGE));
+    self->filter = filter;
+    self->exchange = exchange;
+    exchange->own = self;
+    exchange->clear = on_clear;
+    exchange_header (exchange, "Content-Type", "application/x-ndjson");
+    exchange_header (exchange, "Content-Disposition", "attachment; filename=\"plans.ndjson\"");
+    exchange_response (
+        exchange, 200,
+        MHD_create_response_from_callback (MHD_SIZE_UNKNOWN, BLOCK, on_bytes, self, NULL));
+}

@@ -1,0 +1,214 @@
+// Plans, one JSON object a line. Each has an id, a name, or gets an id of the Idempotency-Key and
+// its line, so that the whole file may be sent again.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "json.h"
+#include "memory.h"
+#include "plan_document.h"
+#include "plan_frame.h"
+#include "query.h"
+#include "server.h"
+#include "submission.h"
+
+enum { IN_FLIGHT = 32, LINES_A_TURN = 200, ERRORS_MAX = 1000, IMPORT_MS = 600000 };
+
+struct import;
+
+struct slot {
+    struct import *import;
+    bool used;
+    size_t line;
+    char id[17];
+    struct submission read;
+    struct zplan_submission sent;
+};
+
+struct import {
+    struct exchange *exchange;
+    struct task task; // go on: a turn reads so many lines
+    struct span rest; // of the body
+    size_t line, flying;
+    json_int_t accepted, existing, refused;
+    json_t *rejected;
+    bool hold, dry_run, unknown; // unknown: there was no answer, so it stops
+    struct slot slots[IN_FLIGHT];
+};
+
+static void advance (struct import *self);
+
+static void add_error (struct import *self, size_t line, const char *detail)
+{
+    self->refused++;
+    if (json_array_size (self->rejected) < ERRORS_MAX)
+        json_array_append_new (
+            self->rejected, json_pack ("{s:I, s:s}", "line", (json_int_t)line, "detail", detail));
+}
+
+static void slot_clear (struct slot *slot)
+{
+    submission_clear (&slot->read);
+    slot->used = false;
+    slot->import->flying--;
+}
+
+static void on_submitted (void *owner, const struct station_answer *answer)
+{
+    struct slot *slot = owner;
+    struct import *self = slot->import;
+    const char *colon = strstr (answer->words, ": ");
+    if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID) {
+        self->unknown = true;
+        add_error (self, slot->line, "the station did not answer: it may be sent again");
+    } else if (answer->status >= ZERO_STATUS_ERROR_FLAG) {
+        add_error (self, slot->line, colon ? colon + 2 : answer->words);
+    } else if (strstr (answer->words, "already exists")) {
+        self->existing++;
+    } else {
+        self->accepted++;
+    }
+    slot_clear (slot);
+    advance (self);
+}
+
+// 0, or -1 with a reason.
+static int read_line (const struct import *self, struct slot *slot, struct span line,
+                      struct reason *reason)
+{
+    static const struct plan_limits limits = {1 << 20, DESCRIPTION_ROOM, 16};
+    const char *key = exchange_value (self->exchange, "Idempotency-Key");
+    json_t *object = json_read_object (line, reason);
+    if (!object)
+        return -1;
+    if (self->hold)
+        json_object_set_new (object, "hold", json_true ());
+    bool named = json_object_get (json_object_get (object, "spec"), "key");
+    int rc = submission_read (object, &slot->read, reason);
+    json_decref (object);
+    if (rc)
+        return -1;
+    struct plan_fields *fields = memory_new (sizeof *fields);
+    rc = plan_frame_parse (span_text (slot->read.plan), &limits, fields, reason);
+    if (rc == 0)
+        plan_fields_clear (fields);
+    free (fields);
+    slot->id[0] = '\0';
+    if (rc == 0 && slot->read.id && !named) {
+        snprintf (slot->id, sizeof slot->id, "%s", slot->read.id);
+    } else if (rc == 0 && !named) {
+        char text[320];
+        snprintf (text, sizeof text, "%zu %s", slot->line, key ? key : "");
+        rc = key ? plan_id_of_key (self->exchange->user ? self->exchange->user : "", text, slot->id,
+                                   reason)
+                 : -1;
+        if (!key)
+            reason_set (reason, "id: is wanted, or spec.key, or the header Idempotency-Key");
+    }
+    return rc;
+}
+
+static void submit (struct import *self, struct slot *slot, struct span line)
+{
+    struct reason reason;
+    slot->line = self->line;
+    if (read_line (self, slot, line, &reason)) {
+        submission_clear (&slot->read);
+        add_error (self, self->line, reason.text);
+        return;
+    }
+    if (self->dry_run) {
+        submission_clear (&slot->read);
+        self->accepted++;
+        return;
+    }
+    slot->used = true;
+    self->flying++;
+    slot->sent = (struct zplan_submission){.station = slot->read.target,
+                                           .plan = slot->read.plan,
+                                           .id = slot->id[0] ? slot->id : NULL,
+                                           .frames = slot->read.frames,
+                                           .count = slot->read.count};
+    const struct question question = {.submission = &slot->sent, .repeat = true};
+    gateway_ask (self->exchange->gateway, &question, on_submitted, slot);
+}
+
+static struct slot *free_slot (struct import *self)
+{
+    for (size_t i = 0; i < IN_FLIGHT; i++)
+        if (!self->slots[i].used)
+            return &self->slots[i];
+    return NULL;
+}
+
+static struct span cut_line (struct import *self)
+{
+    const uint8_t *end = memchr (self->rest.data, '\n', self->rest.size);
+    size_t size = end ? (size_t)(end - self->rest.data) : self->rest.size;
+    struct span line = span_of (self->rest.data, size);
+    size += end != NULL;
+    self->rest = span_of (self->rest.data + size, self->rest.size - size);
+    self->line++;
+    return line;
+}
+
+static void advance (struct import *self)
+{
+    struct slot *slot;
+    size_t lines = 0;
+    bool goes_on = !self->unknown && !self->exchange->server->ending;
+    while (goes_on && self->rest.size && lines++ < LINES_A_TURN && (slot = free_slot (self))) {
+        struct span line = cut_line (self);
+        if (line.size && line.data[0] != '\r')
+            submit (self, slot, line);
+    }
+    if (goes_on && self->rest.size && free_slot (self))
+        task_set (&self->task, self->exchange->server->reactor);
+    if (self->flying || (goes_on && self->rest.size))
+        return;
+    json_t *body =
+        json_pack ("{s:I, s:I, s:I, s:O}", "accepted", self->accepted, "existing", self->existing,
+                   "rejected_count", self->refused, "rejected", self->rejected);
+    if (self->rest.size)
+        json_object_set_new (body, "stopped_at", json_integer ((json_int_t)self->line));
+    exchange_json (self->exchange, 200, body);
+}
+
+static void on_task (void *owner)
+{
+    advance (owner);
+}
+
+static void on_clear (struct exchange *exchange)
+{
+    struct import *self = exchange->own;
+    task_end (&self->task);
+    json_decref (self->rejected);
+    free (self);
+}
+
+void api_import (struct exchange *exchange)
+{
+    struct reason reason;
+    bool hold, dry_run;
+    if (query_flag (&exchange->target, "hold", &hold, &reason) ||
+        query_flag (&exchange->target, "dry_run", &dry_run, &reason)) {
+        exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    struct import *self = memory_new (sizeof *self);
+    self->exchange = exchange;
+    self->hold = hold;
+    self->dry_run = dry_run;
+    self->rest = span_of (exchange->body, exchange->body_size);
+    self->rejected = json_array ();
+    for (size_t i = 0; i < IN_FLIGHT; i++)
+        self->slots[i].import = self;
+    exchange->own = self;
+    exchange->clear = on_clear;
+    exchange->state = EXCHANGE_ASKING;
+    self->task = (struct task){.call = on_task, .owner = self};
+    peer_deadline (exchange->peer, IMPORT_MS);
+    advance (self);
+}
