@@ -38,16 +38,9 @@ void audit_close (struct audit **self)
     *self = NULL;
 }
 
-static bool write_line (struct audit *self, const struct exchange *exchange, const char *event)
+// `line` is taken.
+static bool append (struct audit *self, json_t *line)
 {
-    const struct route *route = exchange->routed.route;
-    json_t *line = json_pack ("{s:o, s:s, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
-                              json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
-                              exchange->user, "address", exchange->peer->address, "method",
-                              route->method, "route", route->path, "name", exchange->routed.args[0],
-                              "id", exchange->id[0] ? exchange->id : NULL);
-    if (exchange->status)
-        json_object_set_new (line, "status", json_integer (exchange->status));
     char *text = json_dumps (line, JSON_COMPACT);
     json_decref (line);
     size_t size = strlen (text);
@@ -59,6 +52,19 @@ static bool write_line (struct audit *self, const struct exchange *exchange, con
     return written;
 }
 
+static bool write_line (struct audit *self, const struct exchange *exchange, const char *event)
+{
+    const struct route *route = exchange->routed.route;
+    json_t *line = json_pack ("{s:o, s:s, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
+                              json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
+                              exchange->user, "address", exchange->peer->address, "method",
+                              route->method, "route", route->path, "name", exchange->routed.args[0],
+                              "id", exchange->id[0] ? exchange->id : NULL);
+    if (exchange->status)
+        json_object_set_new (line, "status", json_integer (exchange->status));
+    return append (self, line);
+}
+
 bool audit_before (struct audit *self, const struct exchange *exchange)
 {
     return !self || write_line (self, exchange, "asked");
@@ -68,4 +74,13 @@ void audit_after (struct audit *self, const struct exchange *exchange)
 {
     if (self)
         write_line (self, exchange, "answered");
+}
+
+void audit_bulk (struct audit *self, const char *user, const char *action, const char *id,
+                 const char *outcome)
+{
+    if (self)
+        append (self, json_pack ("{s:o, s:s, s:s, s:s, s:s, s:s}", "at",
+                                 json_instant_ms (clock_wall_us () / 1000), "event", "bulk", "user",
+                                 user, "action", action, "name", id, "outcome", outcome));
 }

@@ -13,3 +13,7 @@ void audit_close (struct audit **self);
 // False: it cannot be written, so nothing may be changed.
 bool audit_before (struct audit *self, const struct exchange *exchange);
 void audit_after (struct audit *self, const struct exchange *exchange);
+
+// What became of one plan of a job.
+void audit_bulk (struct audit *self, const char *user, const char *action, const char *id,
+                 const char *outcome);

@@ -13,6 +13,7 @@
 
 #include "api.h"
 #include "audit.h"
+#include "bulk.h"
 #include "clock.h"
 #include "log.h"
 #include "memory.h"
@@ -249,6 +250,7 @@ void server_destroy (struct server **self_p)
     source_end (&self->source);
     timer_end (&self->timer);
     self->ending = true;
+    bulk_end (&self->bulk);
     if (self->stream)
         stream_stop (self->stream);
     gateway_destroy (&self->gateway);

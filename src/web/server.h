@@ -45,6 +45,7 @@ struct server {
     size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;
+    struct bulk *bulk; // the last job
 };
 
 // Bind and listen. The settings are borrowed, the gateway is taken. NULL with a reason.

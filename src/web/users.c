@@ -373,8 +373,25 @@ bool users_judge (struct exchange *self)
 bool users_still (const struct exchange *self)
 {
     struct users *users = self->server->users;
-    return !users || !self->user || find_session (users, self->token) ||
-           user_of_token (users, self->token);
+    return !users || !self->user || users_know (users, self->token);
+}
+
+bool users_know (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE])
+{
+    return find_session (self, sum) || user_of_token (self, sum);
+}
+
+struct key *users_key_hold (struct key *key)
+{
+    if (key)
+        key->exchanges++;
+    return key;
+}
+
+void users_key_release (struct key *key)
+{
+    if (key)
+        key->exchanges--;
 }
 
 void users_leave (struct exchange *self)

@@ -31,6 +31,13 @@ void users_leave (struct exchange *self);
 // session is gone.
 bool users_still (const struct exchange *self);
 
+// Whether a token or a session of this sum counts.
+bool users_know (struct users *self, const uint8_t sum[32]);
+
+// Keep the connection of a key for a job; NULL is fine. Returns it.
+struct key *users_key_hold (struct key *key);
+void users_key_release (struct key *key);
+
 // Exchange a token for a session: its text, in `out`. False: the token is none, or there are too
 // many sessions.
 bool users_sign_in (struct users *self, struct exchange *exchange, const char *token, char out[48]);

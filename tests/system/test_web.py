@@ -393,3 +393,43 @@ def test_import_of_lines_that_are_wrong(web):
     noise = b"\n".join(b"x" * 100 for _ in range(20000))
     answer = web.ask("POST", "/v1/import", noise, kind="application/x-ndjson").json
     assert answer["rejected_count"] == 20000 and len(answer["rejected"]) == 1000
+
+
+def counted(web, action, filter_):
+    job = web.post("/v1/bulk", {"action": action, "filter": filter_})
+    assert job.status == 202, job.body
+    at = job.headers["Location"]
+    return at, wait_until(lambda: (found := web.get(at).json)["state"] == "counted" and found, "it is counted")
+
+
+def test_a_command_for_many_plans(web):
+    idents = [web.added(plan("many"))["id"] for _ in range(30)]
+    other = web.added(plan("other", category="rare"))["id"]
+    at, job = counted(web, "pause", {"title": "many"})
+    assert job["count"] == 30 and len(job["first"]) == 20
+    later = web.added(plan("many"))["id"]        # nobody has seen it
+    web.ask("DELETE", f"/v1/plans/{idents[0]}")
+    web.post(at + "/start", {"count": 31}).problem(409, "other_count")
+    web.post(at + "/start", {}).problem(409)
+    assert web.post(at + "/start", {"count": 30}).status == 202
+    web.post(at + "/start", {"count": 30}).problem(409, "wrong_state")
+    done = wait_until(lambda: (found := web.get(at).json)["state"] == "done" and found, "it is done")
+    assert (done["done"], done["rejected"], done["unknown"], done["left"]) == (29, 1, 0, 0)
+    assert done["errors"][0]["id"] == idents[0]
+    assert state(web, idents[1]) == "paused" and state(web, other) == state(web, later) == "queued"
+    assert [found["number"] for found in web.get("/v1/bulk").json["items"]] == [job["number"]]
+    assert web.ask("DELETE", at).status == 204
+    web.get(at).problem(404)
+    at, job = counted(web, "remove", {"all": True})
+    assert job["count"] == 31
+
+
+def test_jobs_that_are_wrong(web):
+    for body in ({}, {"action": "pause"}, {"action": "pause", "filter": {}}, {"action": "eat", "filter": {"all": True}},
+                 {"action": "pause", "filter": {"titel": "x"}}, {"action": "pause", "filter": {"all": True, "title": "x"}},
+                 {"action": "pause", "filter": {"limit": 5}}, {"action": "pause", "filter": {"state": 5}}):
+        web.post("/v1/bulk", body).problem(422)
+    for path in ("/v1/bulk/1", "/v1/bulk/x", "/v1/bulk/-1"):
+        web.get(path).problem(404)
+    jobs = [web.post("/v1/bulk", {"action": "close", "filter": {"all": True}}).status for _ in range(17)]
+    assert jobs == [202] * 16 + [429]

@@ -38,6 +38,9 @@ api_fn api_flows, api_flow, api_flow_put, api_flow_delete, api_flow_runs, api_fl
 // api_export.c, api_import.c
 api_fn api_export, api_import;
 
+// api_bulk.c
+api_fn api_bulk, api_bulk_new, api_bulk_start, api_bulk_delete;
+
 // follower.c
 api_fn api_stream;
 

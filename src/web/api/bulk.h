@@ -1,0 +1,10 @@
+// A command for many plans. A job walks the list once and keeps the ids that it found, so that what
+// was shown is what is changed; it begins when its count is confirmed. Commands are paced.
+#pragma once
+
+#include "exchange.h"
+
+struct bulk;
+
+// All jobs end.
+void bulk_end (struct bulk **first);
