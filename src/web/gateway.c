@@ -30,6 +30,7 @@ struct gateway {
     struct source source;
     struct task task; // start those that may
     struct ask *first, **end;
+    struct ask *ended; // to be freed in the next turn
     size_t flying, large;
     bool closing;
 };
@@ -50,9 +51,10 @@ static void ask_end (struct ask *ask, const struct station_answer *answer)
     else
         ask->gateway->end = ask->place;
     timer_end (&ask->timer);
+    ask->next = ask->gateway->ended;
+    ask->gateway->ended = ask;
     schedule (ask->gateway);
     ask->fn (ask->owner, answer);
-    free (ask);
 }
 
 static void ask_fail (struct ask *ask, int error)
@@ -157,9 +159,19 @@ static void ask_start (struct ask *ask)
     ask_fail (ask, error);
 }
 
+static void free_ended (struct gateway *self)
+{
+    while (self->ended) {
+        struct ask *ask = self->ended;
+        self->ended = ask->next;
+        free (ask);
+    }
+}
+
 static void on_task (void *owner)
 {
     struct gateway *self = owner;
+    free_ended (self);
     // What is called may ask: from the begin after each, which has another state then.
     for (struct ask *ask = self->first; ask && self->flying < IN_FLIGHT_MAX;) {
         if (ask->state != ASK_WAITS || (ask->question.large && self->large >= LARGE_MAX)) {
@@ -201,6 +213,7 @@ void gateway_destroy (struct gateway **self_p)
     while (self->first)
         ask_fail (self->first, ZPLAN_ERROR_CLOSED);
     task_end (&self->task);
+    free_ended (self);
     free (self);
     *self_p = NULL;
 }

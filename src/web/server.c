@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -159,12 +160,16 @@ static int bind_to (const char *listen_at, int *ret_port, struct reason *reason)
                     quoted (span_text (listen_at)));
         return -1;
     }
-    struct sockaddr_storage bound;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } bound = {0};
     socklen_t bound_size = sizeof bound;
     int on = 1, fd = socket (found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool listens = fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                    bind (fd, found->ai_addr, found->ai_addrlen) == 0 && listen (fd, BACKLOG) == 0 &&
-                   getsockname (fd, (struct sockaddr *)&bound, &bound_size) == 0;
+                   getsockname (fd, &bound.any, &bound_size) == 0;
     freeaddrinfo (found);
     if (!listens) {
         reason_set (reason, "listen: %s: %s", quoted (span_text (listen_at)), strerror (errno));
@@ -172,8 +177,7 @@ static int bind_to (const char *listen_at, int *ret_port, struct reason *reason)
             close (fd);
         return -1;
     }
-    // The port is at the same place in both families.
-    *ret_port = ntohs (((const struct sockaddr_in *)(const void *)&bound)->sin_port);
+    *ret_port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
     return fd;
 }
 

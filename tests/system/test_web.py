@@ -1,13 +1,14 @@
 """zplan-web: the REST interface, on a real station."""
 import json
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
 
 from clitest import zplan
-from webtest import PROGRAM, make_web, needs_web, plan, web  # noqa: F401 fixtures
+from webtest import PROGRAM, Web, make_web, needs_web, plan, web  # noqa: F401 fixtures
 from zplanprocs import WAIT, wait_until
 from zplantest import ST, at_once
 
@@ -301,7 +302,6 @@ def test_no_station(make_web, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_at_a_signal_with_requests_in_progress(make_web, tmp_path, number):
-    import socket
     web = make_web(f"ipc://{tmp_path}/none")
     peers = [socket.create_connection(("127.0.0.1", web.port), timeout=WAIT) for _ in range(5)]
     for peer in peers:
@@ -353,12 +353,11 @@ def test_what_it_does_is_seen_by_others(web, rig):
 
 
 def test_what_is_exported_can_be_imported(web, rig, make_rig, tmp_path):
-    from webtest import Web
     kept = [web.added(body)["id"] for body in (
         {**plan("a"), "args": ["x", "y"]}, plan("named", key="nightly"), {**plan("held"), "hold": True},
         {**plan("frames"), "frames": [{"type": "BIN", "b64": "AAEC"}]},
-        plan("cron", plan_type="cron", cron="0 3 * * *", timezone="Asia/Shanghai", retry={"strategy": "fixed", "interval": 5})
-        | {"spec": {"plan_type": "cron", "cron": "0 3 * * *", "timezone": "Asia/Shanghai", "plan_repet": -1}})]
+        {**plan("cron"), "spec": {"plan_type": "cron", "cron": "0 3 * * *", "timezone": "Asia/Shanghai", "plan_repet": -1,
+                                  "retry": {"strategy": "fixed", "interval": 5}}})]
     kept += [web.added(plan(f"p{i}"))["id"] for i in range(250)]
     over = web.added(plan("over"))["id"]
     web.post(f"/v1/plans/{over}/close")

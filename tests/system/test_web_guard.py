@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from webtest import make_web, needs_web, plan, web  # noqa: F401 fixtures
+from webtest import Web, make_web, needs_web, plan, web  # noqa: F401 fixtures
 from zplanprocs import wait_until
 
 pytestmark = needs_web
@@ -13,7 +13,6 @@ HOST = b"Host: localhost\r\n"
 
 @pytest.fixture(scope="module")
 def guarded(shared_rig, tmp_path_factory):
-    from webtest import Web
     made = Web(str(tmp_path_factory.mktemp("web")), shared_rig.ipc("q"), events=shared_rig.ipc("e"))
     yield made
     made.close()

@@ -2,6 +2,7 @@
 import contextlib
 import http.client
 import json
+import os
 import socket
 
 import pytest
@@ -173,7 +174,6 @@ def test_a_peer_that_does_not_read_holds_up_nobody(web, rig, follow):
 
 
 def test_a_user_sees_what_the_key_may_and_no_longer(make_rig, make_web, follow):
-    import os
     gateway = Gateway(make_rig, make_web)
     gateway.web.get("/v1/stream").problem(401)
     ann, cy, bob = (follow(gateway.web, "?what=results,events", headers=bearer(gateway.tokens[who])) for who in ("ann", "cy", "bob"))

@@ -147,9 +147,9 @@ bool guard_is_foreign (const struct guard_head *head, bool unsafe)
         return false;
     for (size_t i = 0; i < 2; i++) {
         size_t size = strlen (i ? "https://" : "http://");
-        if (origin.size == size + host.size &&
-            memcmp (origin.data, i ? "https://" : "http://", size) == 0 &&
-            memcmp (origin.data + size, host.data, host.size) == 0)
+        const char *scheme = i ? "https://" : "http://";
+        if (origin.size == size + host.size && memcmp (origin.data, scheme, size) == 0 &&
+            span_equal (span_of (origin.data + size, host.size), host))
             return false;
     }
     return true;
