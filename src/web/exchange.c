@@ -218,6 +218,9 @@ static bool read_body (struct exchange *self, const char *data, size_t size)
         return false; // the library gives no more than Content-Length
     if (!self->body)
         self->body = memory_new (self->body_max);
+    // A large body has more time, while it comes.
+    if (self->importing && clock_mono_us () - self->begun_us < IMPORT_MS * 1000LL)
+        peer_deadline (self->peer, BODY_MS);
     memcpy (self->body + self->body_size, data, size);
     self->body_size += size;
     return true;
@@ -267,7 +270,7 @@ int exchange_handle (struct exchange *self, const char *method, const char *vers
         self->state = EXCHANGE_READING;
         if (judge_request (self, method, version))
             return queue_answer (self);
-        peer_deadline (self->peer, self->importing ? IMPORT_MS : BODY_MS);
+        peer_deadline (self->peer, BODY_MS);
         return 0; // an answer in this call would close the connection, as if there were a body
     }
     if (*size) {

@@ -157,6 +157,7 @@ static void advance (struct import *self)
 {
     struct slot *slot;
     size_t lines = 0;
+    task_end (&self->task);
     bool goes_on = !self->unknown && !self->exchange->server->ending;
     while (goes_on && self->rest.size && lines++ < LINES_A_TURN && (slot = free_slot (self))) {
         struct span line = cut_line (self);
