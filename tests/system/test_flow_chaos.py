@@ -30,6 +30,7 @@ INNER = {
     "shaky": {"a": {"args": ["first", "1"], "retry": PACED},
               "b": {"after": ["a"], "for_each": ["ok", "ok"], "args": ["=item"]}},
     "bad": {"a": {"args": ["ok"]}, "b": {"after": ["a"], "args": ["fail"]}, "c": {"after": ["b"], "args": ["ok"]}}}
+FAILS = 16              # so many options --fail are allowed
 OVER = ("finished", "failed", "cancelled", "timeout")
 
 
@@ -89,25 +90,23 @@ class TargetProcess:
 
 # -- random flows
 
-def called(drawn):
-    """A step, and whether its calls fail for good, or how many attempts fail."""
+def random_step(drawn, may_fail):
+    """A step, and the option --fail of zplan flow simulate for it: what fails for good. Whatever is repeated ends well."""
     kind = drawn.random()
     if kind < 0.15:
-        times = drawn.choice((1, 2))
-        return {"args": ["first", str(times)], "retry": PACED}, f":{times}"
-    if kind < 0.27:
+        return {"args": ["first", drawn.choice("12")], "retry": PACED}, None
+    if kind < 0.27 and may_fail:
         return {"args": ["fail"], **({"on_error": "continue"} if drawn.random() < 0.8 else {})}, ""
-    if kind < 0.39:
-        items = ["ok"] * drawn.randrange(2, 6)
-        tolerate = drawn.random() < 0.5
-        if tolerate:
-            items[drawn.randrange(len(items))] = "fail"
-        return {"for_each": items, "args": ["=item"], "max_parallel": 2, "tolerate": int(tolerate)}, None
-    if kind < 0.42:
+    if kind < 0.3 and may_fail:
         return {"for_each": ["fail", "fail"], "args": ["=item"], "on_error": "continue"}, ""
-    if kind < 0.5:
-        name = drawn.choice(list(INNER))
-        return {"target": name, "json": {}, **({"on_error": "continue"} if name == "bad" else {})}, None
+    if kind < 0.33 and may_fail:
+        return {"target": "bad", "json": {}, "on_error": "continue"}, "/b"
+    if kind < 0.45:
+        items, tolerate = ["ok"] * drawn.randrange(2, 6), drawn.randrange(2)
+        items[0] = "fail" if tolerate else "ok"
+        return {"for_each": items, "args": ["=item"], "max_parallel": 2, "tolerate": tolerate}, None
+    if kind < 0.55:
+        return {"target": drawn.choice(("good", "shaky")), "json": {}}, None
     return {"args": ["ok"]}, None
 
 
@@ -117,7 +116,7 @@ class Flow:
     def __init__(self, seed, at, size, folder):
         drawn, self.name, self.steps, self.fails = random.Random(f"{seed} {at}"), f"night{at}", {}, []
         for number in range(size):
-            step, fails = called(drawn)
+            step, fails = random_step(drawn, len(self.fails) < 2 * FAILS)
             if "target" not in step:
                 step["command"] = "do"
             before = list(self.steps)[-8:]
@@ -128,10 +127,6 @@ class Flow:
             self.steps[name] = step
             if fails is not None:
                 self.fails += ["--fail", name + fails]
-            if step.get("target") == "shaky":
-                self.fails += ["--fail", name + "/a:1"]
-            if step.get("target") == "bad":
-                self.fails += ["--fail", name + "/b"]
         self.definition = {"flow": self.name, "steps": self.steps, **common()}
         self.simulate(folder)
 
