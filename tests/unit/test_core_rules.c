@@ -155,7 +155,7 @@ static void what_is_due_within_reach_is_taken (void **state)
 static void limits_count_runs_from_before_and_of_all_targets (void **state)
 {
     (void)state;
-    struct core_taken taken;
+    struct core_taken taken = {0};
     begin ();
     core_load_run (core, text ("jobs"), 9, text ("1699999999000000"));
     core_set_limit (core, text ("s:jobs"), &(struct limit){.concurrency = 2});
