@@ -181,7 +181,7 @@ static void limits_count_runs_from_before_and_of_all_targets (void **state)
 static void the_run_of_a_flow_counts_for_its_target_only (void **state)
 {
     (void)state;
-    struct core_taken first, looked;
+    struct core_taken first = {0}, looked = {0};
     begin ();
     core_set_limit (core, text ("s:jobs"), &(struct limit){.concurrency = 1});
     core_set_limit (core, text ("g:g"), &(struct limit){.concurrency = 1});

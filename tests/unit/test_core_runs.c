@@ -42,7 +42,7 @@ static void a_run_that_may_still_answer_is_not_hidden (void **state)
     (void)state;
     static const enum core_end ends[] = {CORE_DOUBT, CORE_RETRY, CORE_LEASE};
     for (size_t i = 0; i < ROWS (ends); i++) {
-        struct core_taken taken;
+        struct core_taken taken = {0};
         begin ();
         submit (1);
         take (&taken);
@@ -69,7 +69,7 @@ static void a_run_that_may_still_answer_is_not_hidden (void **state)
 static void numbers_of_runs_grow_whatever_the_clock_does (void **state)
 {
     (void)state;
-    struct core_taken taken;
+    struct core_taken taken = {0};
     uint64_t before = 0;
     begin ();
     for (int i = 0; i < 6; i++) {
@@ -89,7 +89,7 @@ static void numbers_of_runs_grow_whatever_the_clock_does (void **state)
 static void a_commit_is_of_the_run_in_flight_and_its_message (void **state)
 {
     (void)state;
-    struct core_taken taken;
+    struct core_taken taken = {0};
     struct core_committed committed;
     const struct core_commit on_revision_1 = {
         .end = CORE_LEASE, .queued = true, .due_us = now_us, .decided_on = 1};
@@ -128,7 +128,7 @@ static void broadcasts_are_one_series (void **state)
                 {"a failure", 0, CORE_FAILURE, 2},  {"again within a minute", 59, CORE_FAILURE, 0},
                 {"a result", 0, CORE_PUBLISHED, 3}, {"a minute later", 1, CORE_FAILURE, 4},
                 {"and again", 30, CORE_FAILURE, 0}, {"the next minute", 31, CORE_FAILURE, 5}};
-    struct core_taken taken;
+    struct core_taken taken = {0};
     char epoch[24];
     begin ();
     submit (1);
@@ -209,7 +209,7 @@ static void a_change_moves_the_plan_in_the_queue (void **state)
 static void what_was_removed_is_not_run_nor_changed (void **state)
 {
     (void)state;
-    struct core_taken taken;
+    struct core_taken taken = {0};
     struct core_refusal refusal;
     const struct core_change change = {.target = text ("jobs"), .id = 1, .was_revision = 1};
     begin ();
@@ -223,7 +223,7 @@ static void what_was_removed_is_not_run_nor_changed (void **state)
     assert_int_equal (try_submit (1, "jobs", "c:me", &refusal), CORE_DONE);
     acked ();
     assert_int_equal (end (taken.exec_id, CORE_OVER), CORE_NOT_CURRENT);
-    struct core_taken next;
+    struct core_taken next = {0};
     assert_string_equal (take (&next), "1");
     assert_true (!next.again && !next.lost && next.exec_id > taken.exec_id);
     finish ();
@@ -258,7 +258,7 @@ static void a_plan_that_begins_to_wait_is_not_overlooked (void **state)
 {
     (void)state;
     uint64_t number, later;
-    struct core_taken taken;
+    struct core_taken taken = {0};
     struct core_committed committed;
     begin ();
     submit (1);
@@ -294,7 +294,7 @@ static void a_change_of_a_plan_that_is_run_in_the_same_batch_is_written (void **
 {
     const struct core_wish wish = {.limit = 1, .lease_us = LEASE_US};
     struct core_choice choice;
-    struct core_taken taken;
+    struct core_taken taken = {0};
     const char *why;
     (void)state;
     begin ();
