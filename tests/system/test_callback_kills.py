@@ -138,6 +138,11 @@ def webhook_id(run):
     return f"{run['plan']}-{run['exec_id']:x}" + ("" if run["status"] == ST.OK else "-e")
 
 
+def has_redis(client):
+    """The last kill may have been that of Redis, which reads its data for a while."""
+    return client.done("health").json["redis"]["state"] == "up" and client.manage("history", '{"limit": 1}').code == ST.OK
+
+
 def runs_with_callbacks(rig):
     return [run for run in history(rig, rig.client, station="jobs") if "callback" in run]
 

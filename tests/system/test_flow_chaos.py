@@ -176,9 +176,9 @@ class Night:
         self.wait_redis()
 
     def wait_redis(self):
-        def is_up():
-            return self.rig.client.done("health").json["redis"]["state"] == "up" and self.rig.client.manage("list").code == ST.OK
-        wait_until(is_up, "the station has its Redis")
+        client = self.rig.client
+        wait_until(lambda: client.done("health").json["redis"]["state"] == "up"
+                   and client.manage("history", '{"limit": 1}').code == ST.OK, "the station has its Redis")
 
     def runs(self):
         """All, with those of sub-flows."""
