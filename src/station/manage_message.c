@@ -83,7 +83,8 @@ static char *with_members (struct station *self, const char *user, uint64_t id,
         message = span_text (masked = masked_message (message));
     size_t size = message.size, more = members ? strlen (members) : 0;
     char *json = memory_new (size + more + 1);
-    memcpy (json, message.data, size);
+    if (size)
+        memcpy (json, message.data, size);
     free (masked);
     char *brace = members ? memrchr (json, '}', size) : NULL;
     if (brace)

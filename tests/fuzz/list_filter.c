@@ -5,9 +5,10 @@
 
 static void check_page (const struct list_filter *filter, struct span message)
 {
-    struct store_listed plans[] = {{0x2a, span_text ("jobs"), message},
-                                   {0x2b, span_text ("jobs"), message}};
-    struct store_page page = {.count = 2, .last = 0x2b, .plans = plans};
+    const struct span jobs = span_text ("jobs");
+    struct store_listed plans[] = {{.plan_id = 0x2a, .station = jobs, .message = message},
+                                   {.plan_id = 0x2b, .station = jobs, .message = message}};
+    struct store_page page = {.count = 2, .last = 0x2b, .last_station = jobs, .plans = plans};
     struct reason reason = {""};
     static struct station_settings settings = {.callback_target = "callbacks"};
     static struct station station = {.settings = &settings}; // without an allow-list

@@ -65,6 +65,7 @@ def end_a_run(rig, status=ST.OK, **fields):
 
 def test_runs_come_as_they_end(web, rig, follow):
     end_a_run(rig)
+    wait_until(lambda: web.get("/v1/runs").json["items"], "it has ended")
     stream = follow(web)
     assert stream.response.status == 200 and stream.response.headers["Content-Type"] == "text/event-stream"
     name, hello = stream.next()
