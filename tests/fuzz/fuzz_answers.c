@@ -313,14 +313,18 @@ static void read_page (uint8_t knob)
 {
     const struct span member = span_text ("\"revision\":5");
     struct asker *asker = asker_new ();
-    const struct store_filter filter = {.after = knob,
+    const struct store_filter filter = {.order = knob % STORE_ORDERS,
+                                        .after = knob,
+                                        .after_station = "jobs",
                                         .limit = 3,
                                         .station = knob & 1 ? "jobs" : "",
                                         .state = knob & 2 ? PLAN_QUEUE : -1,
                                         .type = -1,
                                         .members = &member,
                                         .member_count = knob & 4 ? 1 : 0};
-    const struct history_filter history = {.seq = knob,
+    const struct history_filter history = {.statuses = knob & 32 ? "01" : "",
+                                           .from_ms = knob & 64 ? knob : 0,
+                                           .seq = knob,
                                            .from_end = knob & 64,
                                            .newest = knob & 32,
                                            .limit = 3,
