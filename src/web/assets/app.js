@@ -1,6 +1,6 @@
 // The console: sign-in, the frame around the pages, their addresses, keys.
 import {render, useEffect, useRef, useState} from './htm-preact.js';
-import {Problem, get, signIn, signOut, whenSignedOut} from './api.js';
+import {Problem, get, signIn, signOut, stream, whenSignedOut} from './api.js';
 import {Dialogs, Field, Messages, Select, Trouble, currentZone, html, s, setZone, useData, zones} from './ui.js';
 import {setLanguage, t} from './text.js';
 import {Overview} from './overview.js';
@@ -106,6 +106,7 @@ function App() {
     addEventListener('hashchange', change);
     return () => removeEventListener('hashchange', change);
   }, []);
+  useEffect(() => state === 'in' ? stream({what: 'results'}, found => found.event === 'run' && dispatchEvent(new Event('zplan:run'))) : undefined, [state]);
   useEffect(() => {
     const heading = main.current && main.current.querySelector('h1');
     if (heading && turn) heading.focus();

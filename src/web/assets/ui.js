@@ -60,7 +60,10 @@ export function Time({at, ms = false}) {
 
 // -- data
 
-// What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms while the page is seen.
+const HEARD = 500;     // ms after the first of many runs
+
+// What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms while the page is seen, and when a
+// run has ended.
 export function useData(path, query, every = 0) {
   const [found, setFound] = useState({loading: true});
   const asked = useRef(0);
@@ -80,7 +83,20 @@ export function useData(path, query, every = 0) {
     reload();
     if (!every) return undefined;
     const timer = setInterval(() => document.hidden || reload(), every);
-    return () => clearInterval(timer);
+    let soon = 0;
+    const hear = () => {
+      if (!soon && !document.hidden)
+        soon = setTimeout(() => {
+          soon = 0;
+          reload();
+        }, HEARD);
+    };
+    addEventListener('zplan:run', hear);
+    return () => {
+      clearInterval(timer);
+      clearTimeout(soon);
+      removeEventListener('zplan:run', hear);
+    };
   }, [key, every]);
   return {...found, reload};
 }
