@@ -58,6 +58,23 @@ def test_what_is_selected(filled, newest):
     assert len(chosen(runs, ["failed"], 0, 2e10)) > 500
 
 
+def test_from_the_time_of_one_that_was_not_broadcast(filled):
+    """It is later than the broadcast in front of it, and earlier than the next one."""
+    rig, runs = filled
+    silent = [run for run in runs if not run["seq"] and run["ended"] > T0 / 1000]
+    assert len(silent) > 20
+    for run in silent:
+        answer = rig.client.done("history", {"from": run["ended"], "limit": 1}).json
+        assert answer["runs"] == [run]
+
+
+def test_after_all_broadcasts(filled):
+    """Nothing is found there, and nothing is walked over."""
+    rig, runs = filled
+    answer = rig.client.done("history", {"from": runs[-1]["ended"] + 10, "limit": 1000}).json
+    assert answer["runs"] == [] and "next" not in answer
+
+
 def test_a_late_time_is_not_walked_to(filled):
     """More outcomes stand before it than a page looks at."""
     rig, runs = filled

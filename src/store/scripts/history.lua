@@ -9,7 +9,7 @@
 -- Cost  O(log n + outcomes looked at).
 --@include outcomes.lua
 -- An entry may hold some hundred outcomes.
-local LOOK_MAX, CHUNK = 5000, 20
+local LOOK_MAX, CHUNK, REMOVED_MAX = 5000, 20, 100
 local most, newest = tonumber(ARGV[2]), ARGV[3] == '1'
 local plan, target, with_output = ARGV[4], ARGV[5], ARGV[6] == '1'
 local flow_run = tonumber(ARGV[7]) -- microseconds of a claim: a double has them exactly
@@ -67,40 +67,38 @@ local newest_kept = not meta[1] and (read('XREVRANGE', KEYS[1], '+', '-', 'COUNT
 local answer = {meta[1] or newest_kept and string.match(newest_kept[1], '^%d+') or '0', meta[2] or '',
                 first and (outcomes_of(first)[1] or first)[1] or '', '', meta[3] or ''}
 
--- Broadcasts are in the order of their times. Between them stand others, of which those that were restored are older
--- than their place says: so what stands in front of the first broadcast of a time is of an earlier one.
-local function broadcast_behind(seq)
-    local entry = (read('XRANGE', KEYS[1], number(seq) .. '-0', '+', 'COUNT', 1) or {})[1]
-    local found = entry and tonumber(string.match(entry[1], '^%d+'))
-    if entry and not string.find(entry[1], '-0$') then
-        return broadcast_behind(found + 1)
+-- The first broadcast from this number on, and its number; nil if there is none, or if too many of them are removed.
+local function broadcast_from(seq)
+    for _ = 1, REMOVED_MAX do
+        local entry = (read('XRANGE', KEYS[1], number(seq) .. '-0', '+', 'COUNT', 1) or {})[1]
+        local found = entry and tonumber(string.match(entry[1], '^%d+'))
+        if not entry or string.find(entry[1], '-0$') then
+            return entry, found
+        end
+        seq = found + 1
     end
-    return entry, found
 end
 
 local function is_before(entry)
     return (tonumber(field_of(entry[2], 't')) or 0) < from_ms
 end
 
--- The entry to go on behind, so that the first one looked at is that broadcast.
+-- Begin behind the last broadcast that is too early. Broadcasts are in the order of their times; the outcomes between
+-- them are not later than the next broadcast, and restored ones are earlier than their place.
 local function skip_earlier()
     local latest = read('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
-    local low, high = tonumber(string.match(answer[3], '^%d+')), tonumber(string.match(latest[1], '^%d+')) + 1
+    local first = tonumber(string.match(answer[3], '^%d+'))
+    local low, high = first, tonumber(string.match(latest[1], '^%d+')) + 1
     while low < high do
         local middle = math.floor((low + high) / 2)
-        local entry, seq = broadcast_behind(middle)
+        local entry, seq = broadcast_from(middle)
         if entry and is_before(entry) then
             low = seq + 1
         else
             high = middle
         end
     end
-    local entry, seq = broadcast_behind(low)
-    if not entry then
-        return -- what was written behind the last broadcast
-    end
-    local before = (read('XREVRANGE', KEYS[1], '(' .. entry[1], '-', 'COUNT', 1) or {})[1]
-    last = before and before[1] or last
+    last = low > first and number(low - 1) .. '-0' or last
 end
 
 local function fields_fit(record)
