@@ -22,8 +22,8 @@ struct dropping {
     bool any; // was dropped; else it is of no use to look again at once
 };
 
-// The history of callbacks is where somebody looks for it.
-static void tell (const struct dropping *self, const struct plan *callback)
+// The history of callbacks records why.
+static void record_drop (const struct dropping *self, const struct plan *callback)
 {
     struct station *station = self->station;
     size_t size;
@@ -52,7 +52,7 @@ static bool drop (const struct dropping *self, const struct store_listed *listed
         callback_give_up (station, callback->id);
         callback_book_gone (station, callback);
         station->counters.dropped_callbacks++;
-        tell (self, callback);
+        record_drop (self, callback);
     }
     plan_destroy (&callback);
     return drops;

@@ -2,7 +2,7 @@
 #include "flow_book.h"
 #include "flow_private.h"
 
-// What is in flight stands at the target that it was placed for.
+// A call in flight is a plan of the target that it was placed for.
 static bool targets_fit (const struct flow_live *live, const struct flow *flow,
                          struct reason *reason)
 {

@@ -9,7 +9,7 @@
 #include "reads.h"
 #include "runs.h"
 
-// What the worker said last of the run in hand; empty when it said nothing.
+// The last progress that the worker reported of the run in progress; empty if there is none.
 static const char *progress_of (struct station *self, uint64_t id,
                                 const struct store_loaded *answer)
 {
@@ -18,7 +18,7 @@ static const char *progress_of (struct station *self, uint64_t id,
     return its ? held->progress : "";
 }
 
-// Where the plan stands among its iterations, which is derived and never stored.
+// The place of the plan among its iterations, which is derived and never stored.
 static bool place_in (uint64_t id, struct span message, struct place *ret)
 {
     struct reason reason;

@@ -14,7 +14,7 @@ struct changing {
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], caller_before[CALLER_FIELD_MAX];
     char group[POLICY_NAME_MAX + 1];
     char *message, *missed;
-    enum standing before;
+    enum stop_state before;
     bool (*first) (void *owner);
     store_done_fn *reply;
     void *owner;
@@ -47,9 +47,9 @@ static void change (struct changing *self)
         answer (self, results[result], "");
         return;
     }
-    enum standing standing = message_standing (self->change.message);
-    if (standing != self->before)
-        store_stand (store, self->change.target, self->change.id, standing);
+    enum stop_state stop_state = message_stop_state (self->change.message);
+    if (stop_state != self->before)
+        store_write_stopped (store, self->change.target, self->change.id, stop_state);
     store_wait (store, WAITER_CLIENT, self->reply, self->owner);
     changing_free (self);
 }
@@ -78,7 +78,7 @@ static void on_message (void *owner, const redisReply *reply)
     else if (message_number (message, "revision") != self->change.was_revision)
         answer (self, STORE_CHANGED, "");
     else {
-        self->before = message_standing (message);
+        self->before = message_stop_state (message);
         store_caller_of (store, message, self->caller_before);
         self->change.caller_before = span_text (self->caller_before);
         change (self);
@@ -189,8 +189,8 @@ static void on_found (void *owner, const struct store_loaded *found)
                  &(struct core_removal){
                      .target = found->station, .id = self->plan_id, .caller = span_text (caller)},
                  store_now_us (store));
-    if (message_standing (found->message) != STANDS_NOT)
-        store_stand (store, found->station, self->plan_id, STANDS_NOT);
+    if (message_stop_state (found->message) != STOP_NONE)
+        store_write_stopped (store, found->station, self->plan_id, STOP_NONE);
     store_wait (store, WAITER_CLIENT, on_removed, self);
 }
 

@@ -18,9 +18,9 @@ struct committing {
     char epoch[24];
     uint8_t *message; // STORE_CHANGED
     char full[40];
-    enum standing standing; // of the plan afterwards
-    bool stood;             // it was stopped before, or may have been
-    struct span failure;    // the record, if it is one of its last failures
+    enum stop_state stop_state; // of the plan afterwards
+    bool was_stopped;           // it was stopped before, or may have been
+    struct span failure;        // the record, if it is one of its last failures
     // of a vote that is closed
     struct core_commit commit;
     struct plan *called;
@@ -190,20 +190,20 @@ static bool commit_to_core (struct committing *self, const struct core_commit *c
 // -- what is kept beside the plan: that its run leaves it stopped, or that it was stopped during
 // the run; and how it failed
 
-static void note_what_stays (struct committing *self, const struct store_commit *commit)
+static void note_stop_and_failure (struct committing *self, const struct store_commit *commit)
 {
     const struct plan *plan = commit->plan;
     bool ends = commit->decision->commit == COMMIT_END;
-    self->standing = ends ? STANDS_NOT : plan_standing (plan);
-    self->stood = plan->stopped || plan->verdict != VERDICT_NONE;
+    self->stop_state = ends ? STOP_NONE : plan_stop_state (plan);
+    self->was_stopped = plan->stopped || plan->verdict != VERDICT_NONE;
     self->failure = commit->failed && !ends ? commit->record : (struct span){0};
 }
 
-static void write_what_stays (const struct committing *self)
+static void write_stop_and_failure (const struct committing *self)
 {
     const struct core_commit *commit = &self->commit;
-    if (self->standing != STANDS_NOT || self->stood)
-        store_stand (self->store, commit->target, commit->id, self->standing);
+    if (self->stop_state != STOP_NONE || self->was_stopped)
+        store_write_stopped (self->store, commit->target, commit->id, self->stop_state);
     if (self->failure.size)
         store_failure (self->store, commit->target, commit->id, self->failure);
 }
@@ -250,7 +250,7 @@ static void on_votes (void *owner, const redisReply *reply)
     self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
     if (!commit_to_core (self, &self->commit))
         return;
-    write_what_stays (self);
+    write_stop_and_failure (self);
     if (self->called)
         place_called (self, self->called, span_of (self->texts[4], self->unplaced_size));
     if (self->then)
@@ -317,7 +317,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         caller_field (self, commit->plan->caller, committing->caller);
     if (has_work || commit->decision->close_poll)
         member_make (committing->work, "work", commit->key_station, commit->plan->id);
-    note_what_stays (committing, commit);
+    note_stop_and_failure (committing, commit);
     committing->commit = commit_of (self, commit, committing->caller);
     committing->commit.target = span_of (committing->target, commit->key_station.size);
     if (commit->output.size)
@@ -331,7 +331,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
         write_work (self, commit, committing->work);
-    write_what_stays (committing);
+    write_stop_and_failure (committing);
     if (commit->callback && commit->record.size)
         store_callback_try (self, commit->plan->id, commit->key_station, commit->record);
     if (commit->called)

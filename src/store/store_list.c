@@ -53,11 +53,11 @@ static bool is_of_run (const struct store_filter *filter, struct span message)
            message_number (message, "flow_run") == (int64_t)filter->flow_run;
 }
 
-static bool stands (const struct store_filter *filter, struct span message)
+static bool is_stopped (const struct store_filter *filter, struct span message)
 {
-    enum standing standing = message_standing (message);
-    return (filter->order != STORE_STOPPED || standing != STANDS_NOT) &&
-           (filter->order != STORE_DEAD || standing == STANDS_DEAD);
+    enum stop_state stop_state = message_stop_state (message);
+    return (filter->order != STORE_STOPPED || stop_state != STOP_NONE) &&
+           (filter->order != STORE_DEAD || stop_state == STOP_DEAD);
 }
 
 static bool fits (const struct listing *self, struct span message)
@@ -66,7 +66,7 @@ static bool fits (const struct listing *self, struct span message)
     for (size_t i = 0; i < filter->member_count; i++)
         if (!has_member (message, self->members->at[i]))
             return false;
-    return is_of_run (filter, message) && stands (filter, message) &&
+    return is_of_run (filter, message) && is_stopped (filter, message) &&
            (filter->state < 0 || message_number (message, "plan_state") == filter->state) &&
            (filter->type < 0 || message_number (message, "plan_type") == filter->type);
 }
@@ -161,7 +161,7 @@ static void ask_by_id (struct listing *self)
 
 // -- in the order of a sorted set
 
-// A member that nothing stands behind goes; what is not written yet is left alone.
+// Remove a member without a plan; one whose rows are not written yet is kept.
 static void drop_member (struct store *self, const char *key, struct span entry)
 {
     char member[MEMBER_MAX + 2];
@@ -245,16 +245,17 @@ static void on_running (void *owner, const redisReply *reply)
     struct listing *self = owner;
     struct store_page page = {.error = ""};
     page.result = reply_result (reply, &page.error);
-    if (page.result == STORE_DONE && reply_is_array (reply, self->id_count)) {
-        page.last = self->id_count ? self->ids[self->id_count - 1] : 0;
-        make_room (self, self->id_count);
-        for (size_t i = 0; i < self->id_count; i++) {
-            struct core_view view;
-            struct span message = reply_text (reply->element[i]);
-            if (core_view (self->store->core, self->ids[i], &view) && view.exec_id && message.size)
-                take (self, (struct store_listed){.plan_id = self->ids[i], .station = view.target},
-                      message, view.exec_id);
-        }
+    size_t found = page.result == STORE_DONE && reply_is_array (reply, 0) ? reply->elements : 0;
+    if (found > self->id_count)
+        found = self->id_count;
+    page.last = found ? self->ids[found - 1] : 0;
+    make_room (self, found);
+    for (size_t i = 0; i < found; i++) {
+        struct core_view view;
+        struct span message = reply_text (reply->element[i]);
+        if (core_view (self->store->core, self->ids[i], &view) && view.exec_id && message.size)
+            take (self, (struct store_listed){.plan_id = self->ids[i], .station = view.target},
+                  message, view.exec_id);
     }
     answer (self, &page);
 }
@@ -276,16 +277,21 @@ static void ask_running (struct listing *self)
         return;
     }
     char (*members)[MEMBER_MAX + 2] = memory_new (most * sizeof *members);
-    struct span *words = memory_new ((most + 1) * sizeof *words);
-    words[0] = TEXT ("MGET");
+    struct span *keys = memory_new (most * sizeof *keys);
     for (size_t i = 0; i < self->id_count; i++) {
         struct core_view view;
         core_view (store->core, self->ids[i], &view);
         member_make (members[i], "msg", view.target, self->ids[i]);
-        words[1 + i] = span_text (members[i]);
+        keys[i] = span_text (members[i]);
     }
-    store_ask (store, LINK_ONCE, words, 1 + self->id_count, on_running, self);
-    free (words);
+    link_call (store->link, &(struct link_call){.script = SCRIPT_MESSAGES,
+                                                .repeat = LINK_ONCE,
+                                                .keys = self->id_count,
+                                                .args = keys,
+                                                .count = self->id_count,
+                                                .reply = on_running,
+                                                .owner = self});
+    free (keys);
     free (members);
 }
 

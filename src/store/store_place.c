@@ -34,10 +34,10 @@ void store_take_back (struct store *self, struct span station, uint64_t plan_id,
 bool store_drop_dead (struct store *self, const struct plan *plan)
 {
     struct core_view view;
-    if (plan_standing (plan) != STANDS_DEAD || core_view (self->core, plan->id, &view))
+    if (plan_stop_state (plan) != STOP_DEAD || core_view (self->core, plan->id, &view))
         return false; // what is written of it now is not known yet
     store_take_back (self, plan->station, plan->id, plan->caller);
-    store_stand (self, plan->station, plan->id, STANDS_NOT);
+    store_write_stopped (self, plan->station, plan->id, STOP_NONE);
     return true;
 }
 

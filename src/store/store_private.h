@@ -168,15 +168,15 @@ void store_caller_of (struct store *self, struct span message, char out[CALLER_F
 
 // -- plans that are stopped, and those of them that failed for good
 
-enum standing { STANDS_NOT, STANDS_STOPPED, STANDS_DEAD };
+enum stop_state { STOP_NONE, STOP_STOPPED, STOP_DEAD };
 
-// Of plans of steps: STANDS_NOT, as their run tells of them.
-enum standing plan_standing (const struct plan *plan);
-enum standing message_standing (struct span message);
+// Of plans of steps: STOP_NONE, as their run shows them.
+enum stop_state plan_stop_state (const struct plan *plan);
+enum stop_state message_stop_state (struct span message);
 
-// Write how a plan stands, where that has changed; the time at which it stopped stays.
-void store_stand (struct store *self, struct span station, uint64_t plan_id,
-                  enum standing standing);
+// Write this state of a plan, where it has changed; the time at which it stopped stays.
+void store_write_stopped (struct store *self, struct span station, uint64_t plan_id,
+                          enum stop_state stop_state);
 
 // One more of the last failures of a plan.
 void store_failure (struct store *self, struct span station, uint64_t plan_id, struct span record);

@@ -71,8 +71,8 @@ static void submit (struct submitting *self)
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
     if (result == CORE_DONE) {
-        if (plan_standing (plan) != STANDS_NOT)
-            store_stand (store, plan->station, plan->id, plan_standing (plan));
+        if (plan_stop_state (plan) != STOP_NONE)
+            store_write_stopped (store, plan->station, plan->id, plan_stop_state (plan));
         self->waiter = (struct waiter){.kind = WAITER_SUBMISSION, .release = on_written};
         writer_wait (store->writer, &self->waiter, clock_mono_us ());
     } else if (result == CORE_FULL) {

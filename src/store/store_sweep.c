@@ -60,9 +60,9 @@ static void look_at (struct sweeping *self, size_t index, struct span message,
         self->answer.repaired++;
     } else if (!plan->queued) {
         // Stopped by a version that did not keep them, or by hand.
-        enum standing standing = message_standing (message);
-        if (standing != STANDS_NOT && !plan->stopped)
-            store_stand (self->store, target, plan->id, standing);
+        enum stop_state stop_state = message_stop_state (message);
+        if (stop_state != STOP_NONE && !plan->stopped)
+            store_write_stopped (self->store, target, plan->id, stop_state);
         outside[self->answer.count++] = (struct store_outside){.station = target,
                                                                .plan_id = plan->id,
                                                                .message = message,

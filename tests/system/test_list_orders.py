@@ -70,6 +70,16 @@ def test_running(rig):
     wait_until(lambda: walk(rig, order="running") == [], "all have ended")
 
 
+def test_pages_of_large_runs_are_bounded(rig):
+    """In bytes: 4 MiB, and one more."""
+    idents = {rig.client.added(at_once(), more=[(FT.BIN, b"x" * 900000)]) for _ in range(9)}
+    for _ in idents:
+        rig.jobs.recv()
+    answer = rig.client.done("list", {"order": "running", "limit": 1000}).json
+    assert 3 <= len(answer["plans"]) < 9 and "next" in answer
+    assert set(walk(rig, order="running")) == idents
+
+
 def test_stopped_and_dead(rig):
     """What stopped last comes first; who goes on, or is gone, is there no more."""
     paused = [rig.client.added(later()) for _ in range(3)]

@@ -15,14 +15,14 @@ local function score_us(score)
     return math.floor(score * 1000000 + 0.5)
 end
 
--- Whether who has this rank stands behind a place; with `at`: or at it.
+-- Whether the member of this rank comes after a place; with `at`: or is at it.
 local function is_behind(key, rank, us, member, at)
     local found = redis.call('ZRANGE', key, rank, rank, 'WITHSCORES')
     local found_us = score_us(found[2])
     return found_us > us or found_us == us and member ~= '' and (sorts_behind(found[1], member) or at and found[1] == member)
 end
 
--- The first rank behind a place, whose member may have left it since; with `at`: or at it.
+-- The first rank after a place, which its member may have left; with `at`: or at it.
 local function rank_behind(key, us, member, at)
     local first, last = 0, redis.call('ZCARD', key)
     while first < last do

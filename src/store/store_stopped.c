@@ -4,28 +4,28 @@
 #include "plan_step.h"
 #include "store_private.h"
 
-static enum standing standing_of (int64_t state, int64_t verdict)
+static enum stop_state stop_state_of (int64_t state, int64_t verdict)
 {
     if (state != PLAN_PAUSE && state != PLAN_ERROR && state != PLAN_CLOSE)
-        return STANDS_NOT;
-    return verdict == VERDICT_FAILURE || verdict == VERDICT_PENDING ? STANDS_DEAD : STANDS_STOPPED;
+        return STOP_NONE;
+    return verdict == VERDICT_FAILURE || verdict == VERDICT_PENDING ? STOP_DEAD : STOP_STOPPED;
 }
 
-enum standing plan_standing (const struct plan *plan)
+enum stop_state plan_stop_state (const struct plan *plan)
 {
     // A run besides the schedule leaves it as it was.
-    return plan->step.size ? STANDS_NOT
-                           : standing_of (plan->extra ? plan->extra : plan->state, plan->verdict);
+    return plan->step.size ? STOP_NONE
+                           : stop_state_of (plan->extra ? plan->extra : plan->state, plan->verdict);
 }
 
-enum standing message_standing (struct span message)
+enum stop_state message_stop_state (struct span message)
 {
     struct plan_step step;
     int64_t extra = message_number (message, "extra");
     return plan_step_stored (message, &step)
-               ? STANDS_NOT
-               : standing_of (extra ? extra : message_number (message, "plan_state"),
-                              message_number (message, "verdict"));
+               ? STOP_NONE
+               : stop_state_of (extra ? extra : message_number (message, "plan_state"),
+                                message_number (message, "verdict"));
 }
 
 static void add (struct store *self, const char *key, struct span member)
@@ -35,15 +35,16 @@ static void add (struct store *self, const char *key, struct span member)
     store_write (self, WORDS (TEXT ("ZADD"), TEXT (key), TEXT ("NX"), TEXT (score), member));
 }
 
-void store_stand (struct store *self, struct span station, uint64_t plan_id, enum standing standing)
+void store_write_stopped (struct store *self, struct span station, uint64_t plan_id,
+                          enum stop_state stop_state)
 {
     char member[MEMBER_MAX + 2];
     member_make (member, "msg", station, plan_id);
-    if (standing == STANDS_NOT)
+    if (stop_state == STOP_NONE)
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
     else
         add (self, KEY_STOPPED, TEXT (member));
-    if (standing == STANDS_DEAD)
+    if (stop_state == STOP_DEAD)
         add (self, KEY_DEAD, TEXT (member));
     else
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
