@@ -1,18 +1,6 @@
 // zplan-callback: read the settings, send callbacks until a signal.
-#include <errno.h>
-#include <signal.h>
-#include <stdio.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
-#include "curve.h"
-#include "endpoints.h"
-#include "log.h"
-#include "notify.h"
-#include "process.h"
+#include "daemon.h"
 #include "sender.h"
-
-enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
 
 static const char usage_head[] =
     "Usage: zplan-callback [options]\n"
@@ -55,87 +43,31 @@ static const struct configured_program program = {.name = "zplan-callback",
                                                   .fixed = is_fixed,
                                                   .check = sender_settings_check};
 
-struct running {
-    struct sender *sender;
-    int signal_fd;
-};
-
-static void on_signal (void *owner, uint32_t events)
+static void stop (void *sender)
 {
-    struct running *self = owner;
-    (void)events;
-    for (int number; (number = process_next_signal (self->signal_fd));)
-        if (number != SIGCHLD && number != SIGHUP) {
-            notify_stopping ();
-            log_event (LEVEL_INFO, "stopping", "signal=%d", number);
-            sender_stop (self->sender);
-        }
+    sender_stop (sender);
 }
 
-static struct zplan_client *open_client (const struct sender_settings *settings,
-                                         struct reason *reason)
+static int run (void *values, struct reason *reason)
 {
-    struct curve_cert cert = {0};
-    const struct zplan_curve curve = {.server_key = settings->server_key,
-                                      .public_key = cert.keys.public_key,
-                                      .secret_key = cert.keys.secret_key};
-    if (settings->key[0] && curve_cert_load (settings->key, CURVE_SECRET, &cert, reason))
-        return NULL;
-    struct zplan_client *client = settings->key[0]
-                                      ? zplan_client_new_curve (settings->connect, &curve)
-                                      : zplan_client_new (settings->connect);
-    if (!client)
-        reason_set (reason, "connect: %s: %s", quoted (span_text (settings->connect)),
-                    errno == EINVAL ? "want endpoints as tcp://HOST:7920, and a valid server_key"
-                                    : strerror (errno));
-    explicit_bzero (&cert, sizeof cert);
-    return client;
-}
-
-static int run (struct sender_settings *settings, struct reason *reason)
-{
-    enum log_level level;
-    enum log_format format;
-    struct running self = {.signal_fd = process_prepare ()};
-    log_level_parse (settings->log_level, &level);
-    log_format_parse (settings->log_format, &format);
-    log_start ("zplan-callback", level);
-    log_use (format);
-    process_confine ();
-    notify_start ();
-    struct reactor *reactor = reactor_new ();
-    struct zplan_client *client = reactor ? open_client (settings, reason) : NULL;
-    self.sender = client ? sender_new (reactor, settings, client) : NULL;
-    if (client && !self.sender)
+    struct sender_settings *settings = values;
+    struct daemon daemon;
+    const struct daemon_station station = {settings->connect, settings->server_key, settings->key};
+    bool started = daemon_start (&daemon, program.name, settings->log_level, settings->log_format);
+    struct zplan_client *client = started ? daemon_connect (&station, reason) : NULL;
+    struct sender *sender = client ? sender_new (daemon.reactor, settings, client) : NULL;
+    if (client && !sender)
         reason_set (reason, "libcurl cannot be started");
-    struct source signals = {.call = on_signal, .owner = &self};
-    if (self.sender) {
-        source_set (&signals, reactor, self.signal_fd, EPOLLIN);
-        notify_ready ();
-        reactor_run (reactor);
-        source_end (&signals);
-    }
-    int code = self.sender ? EXIT_STOPPED : EXIT_NOT_STARTED;
-    sender_destroy (&self.sender);
-    reactor_destroy (&reactor);
-    close (self.signal_fd);
+    if (sender)
+        daemon_serve (&daemon, stop, sender);
+    int code = sender ? DAEMON_STOPPED : DAEMON_NOT_STARTED;
+    sender_destroy (&sender);
+    daemon_end (&daemon);
     return code;
 }
 
 int main (int argc, char **argv)
 {
     static struct sender_settings settings;
-    struct reason reason = {""};
-    int code = EXIT_STOPPED;
-    process_reset_signals (HANGUP_RESET);
-    enum configured configured = configure (&program, argc, argv, &settings, &reason);
-    if (configured == CONFIGURED)
-        code = run (&settings, &reason);
-    else if (configured != CONFIGURED_DONE)
-        code = EXIT_USAGE;
-    if (code)
-        fprintf (stderr, "zplan-callback: %s\n", reason.text);
-    if (configured == CONFIGURED_USAGE)
-        fputs ("Try 'zplan-callback --help'.\n", stderr);
-    return code;
+    return daemon_main (&program, argc, argv, &settings, run);
 }

@@ -1,18 +1,12 @@
 // zplan-web: read the settings, serve HTTP until a signal.
-#include <signal.h>
-#include <stdio.h>
 #include <sodium.h>
-#include <sys/epoll.h>
+#include <stdio.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "log.h"
-#include "notify.h"
-#include "process.h"
+#include "daemon.h"
 #include "server.h"
-#include "station.h"
 
-enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2, FILES = 8192 };
+enum { FILES = 8192 };
 
 static const char usage_head[] =
     "Usage: zplan-web [options]\n"
@@ -58,23 +52,6 @@ static const struct configured_program program = {.name = "zplan-web",
                                                   .fixed = is_fixed,
                                                   .check = web_settings_check};
 
-struct running {
-    struct reactor *reactor;
-    int signal_fd;
-};
-
-static void on_signal (void *owner, uint32_t events)
-{
-    struct running *self = owner;
-    (void)events;
-    for (int number; (number = process_next_signal (self->signal_fd));)
-        if (number != SIGCHLD && number != SIGHUP) {
-            notify_stopping ();
-            log_event (LEVEL_INFO, "stopping", "signal=%d", number);
-            reactor_stop (self->reactor);
-        }
-}
-
 // Each connection is a descriptor.
 static void allow_files (void)
 {
@@ -88,64 +65,45 @@ static void allow_files (void)
 static struct gateway *open_gateway (struct reactor *reactor, const struct web_settings *settings,
                                      struct reason *reason)
 {
-    struct zplan_client *client =
-        station_open (settings, settings->key[0] ? settings->key : NULL, reason);
+    const struct daemon_station station = {settings->connect, settings->server_key, settings->key};
+    struct zplan_client *client = daemon_connect (&station, reason);
     return client ? gateway_new (reactor, client) : NULL;
 }
 
-static void serve (struct running *self, const struct server *server,
-                   const struct web_settings *settings)
+static void print_ready (const struct web_settings *settings, int port)
 {
     const char *colon = strrchr (settings->listen, ':');
-    struct source signals = {.call = on_signal, .owner = self};
-    source_set (&signals, self->reactor, self->signal_fd, EPOLLIN);
     printf ("zplan-web: ready at http://%.*s:%d%s%s\n", (int)(colon - settings->listen),
-            settings->listen, server->port, settings->root, settings->root[1] ? "/" : "");
+            settings->listen, port, settings->root, settings->root[1] ? "/" : "");
     fflush (stdout);
-    notify_ready ();
-    reactor_run (self->reactor);
-    source_end (&signals);
 }
 
-static int run (const struct web_settings *settings, struct reason *reason)
+static void stop (void *reactor)
 {
-    enum log_level level;
-    enum log_format format;
-    struct running self = {.signal_fd = process_prepare ()};
-    log_level_parse (settings->log_level, &level);
-    log_format_parse (settings->log_format, &format);
-    log_start ("zplan-web", level);
-    log_use (format);
-    process_confine ();
+    reactor_stop (reactor);
+}
+
+static int run (void *values, struct reason *reason)
+{
+    const struct web_settings *settings = values;
+    struct daemon daemon;
+    bool started = daemon_start (&daemon, program.name, settings->log_level, settings->log_format);
     allow_files ();
-    notify_start ();
-    self.reactor = reactor_new ();
     struct gateway *gateway =
-        self.reactor && sodium_init () >= 0 ? open_gateway (self.reactor, settings, reason) : NULL;
-    struct server *server = gateway ? server_new (self.reactor, settings, gateway, reason) : NULL;
-    if (server)
-        serve (&self, server, settings);
-    int code = server ? EXIT_STOPPED : EXIT_NOT_STARTED;
+        started && sodium_init () >= 0 ? open_gateway (daemon.reactor, settings, reason) : NULL;
+    struct server *server = gateway ? server_new (daemon.reactor, settings, gateway, reason) : NULL;
+    if (server) {
+        print_ready (settings, server->port);
+        daemon_serve (&daemon, stop, daemon.reactor);
+    }
+    int code = server ? DAEMON_STOPPED : DAEMON_NOT_STARTED;
     server_destroy (&server);
-    reactor_destroy (&self.reactor);
-    close (self.signal_fd);
+    daemon_end (&daemon);
     return code;
 }
 
 int main (int argc, char **argv)
 {
     static struct web_settings settings;
-    struct reason reason = {""};
-    int code = EXIT_STOPPED;
-    process_reset_signals (HANGUP_RESET);
-    enum configured configured = configure (&program, argc, argv, &settings, &reason);
-    if (configured == CONFIGURED)
-        code = run (&settings, &reason);
-    else if (configured != CONFIGURED_DONE)
-        code = EXIT_USAGE;
-    if (code)
-        fprintf (stderr, "zplan-web: %s\n", reason.text);
-    if (configured == CONFIGURED_USAGE)
-        fputs ("Try 'zplan-web --help'.\n", stderr);
-    return code;
+    return daemon_main (&program, argc, argv, &settings, run);
 }

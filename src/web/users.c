@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "daemon.h"
 #include "key_folder.h"
 #include "log.h"
 #include "memory.h"
 #include "server.h"
-#include "station.h"
 #include "user_file.h"
 
 enum {
@@ -25,6 +25,7 @@ enum {
     BUCKETS = 1024,
     FILE_MAX = 8192,
     LOOK_MS = 500,
+    SWEEP_US = 60000000, // between two looks for sessions that have ended
     SESSION_S = 12 * 3600,
     IDLE_S = 3600,
     PER_SECOND = 50, // requests of a session
@@ -68,6 +69,7 @@ struct users {
     struct gateway *own;
     struct timer timer;
     uint64_t mark; // of the folder when it was read
+    int64_t swept_us;
     struct user *users;
     size_t count;
     struct key keys[KEYS_MAX];
@@ -156,6 +158,7 @@ static bool is_alive (const struct users *self, const struct session *session)
 
 static void sweep (struct users *self)
 {
+    self->swept_us = clock_mono_us ();
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct session **at = &self->sessions[i]; *at;) {
             struct session *session = *at;
@@ -212,7 +215,8 @@ static void on_timer (void *owner)
     uint64_t mark = key_folder_mark (self->settings->users);
     if ((!mark || mark != self->mark) && read_folder (self, &reason))
         log_event (LEVEL_WARN, "users_unreadable", "reason=%s", quoted (span_text (reason.text)));
-    sweep (self);
+    if (clock_mono_us () - self->swept_us >= SWEEP_US)
+        sweep (self);
     timer_set (&self->timer, self->reactor, LOOK_MS);
 }
 
@@ -268,7 +272,9 @@ static struct key *find_key (struct users *self, const char *path, struct reason
         reason_set (reason, "there are 64 keys already");
         return NULL;
     }
-    struct zplan_client *client = station_open (self->settings, path, reason);
+    const struct daemon_station station = {self->settings->connect, self->settings->server_key,
+                                           path};
+    struct zplan_client *client = daemon_connect (&station, reason);
     if (!client)
         return NULL;
     *place = (struct key){.gateway = gateway_new (self->reactor, client), .wanted = true};
@@ -417,6 +423,8 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
         deny_token (exchange);
         return false;
     }
+    if (self->session_count >= SESSIONS_MAX)
+        sweep (self);
     if (self->session_count >= SESSIONS_MAX) {
         deny (exchange, 503, "too_many", "there are 10000 sessions already");
         return false;

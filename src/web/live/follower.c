@@ -43,8 +43,8 @@ struct follower {
     char stations[CURVE_STATIONS_SIZE]; // that the key is bound to; "" = all
     char target[RING_TARGET_SIZE], title[65];
     uint64_t plan;
-    bool suspended, greeted, told, ending, asking; // told: that the station is away
-    bool has_id;                                   // it was given where to begin
+    bool suspended, greeted, down_sent, ending, asking; // down_sent: that the station is away
+    bool has_id;                                        // it was given where to begin
     char epoch[RING_EPOCH_SIZE];
     int64_t seq;   // of the last run that it has
     int64_t place; // in the ring
@@ -190,9 +190,9 @@ static void fill (struct follower *self)
     if (!self->greeted && stream_is_known (self->stream))
         greet (self);
     if (!self->greeted) {
-        if (!self->told && strcmp (stream_state (self->stream), "down") == 0)
+        if (!self->down_sent && strcmp (stream_state (self->stream), "down") == 0)
             append_event (self, "station", json_pack ("{s:s}", "state", "down"));
-        self->told = self->size > 0;
+        self->down_sent = self->size > 0;
         return;
     }
     if (strcmp (self->epoch, ring->epoch) != 0) { // the ring has a gap event

@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 
 #include "clock.h"
-#include "curve.h"
+#include "daemon.h"
 #include "ident.h"
 #include "json.h"
 #include "json_names.h"
@@ -267,19 +267,18 @@ static void on_tick (void *owner)
 
 static struct zplan_events *open_events (const struct web_settings *settings, struct reason *reason)
 {
-    struct curve_cert cert = {0};
-    const struct zplan_curve curve = {.server_key = settings->server_key,
-                                      .public_key = cert.keys.public_key,
-                                      .secret_key = cert.keys.secret_key};
-    if (settings->key[0] && curve_cert_load (settings->key, CURVE_SECRET, &cert, reason))
+    struct curve_cert cert;
+    struct zplan_curve room;
+    const struct zplan_curve *curve;
+    const struct daemon_station station = {settings->events, settings->server_key, settings->key};
+    if (daemon_curve (&station, &cert, &room, &curve, reason))
         return NULL;
-    struct zplan_events *events = settings->key[0]
-                                      ? zplan_events_new_curve (settings->events, &curve)
-                                      : zplan_events_new (settings->events);
+    struct zplan_events *events = curve ? zplan_events_new_curve (station.endpoints, curve)
+                                        : zplan_events_new (station.endpoints);
     explicit_bzero (&cert, sizeof cert);
     if (!events)
         reason_set (reason, "events: %s: want endpoints as tcp://HOST:7922",
-                    quoted (span_text (settings->events)));
+                    quoted (span_text (station.endpoints)));
     return events;
 }
 

@@ -1,0 +1,107 @@
+#include "daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "notify.h"
+#include "process.h"
+
+int daemon_main (const struct configured_program *program, int argc, char **argv, void *settings,
+                 daemon_run_fn *run)
+{
+    struct reason reason = {""};
+    int code = DAEMON_STOPPED;
+    process_reset_signals (HANGUP_RESET);
+    enum configured configured = configure (program, argc, argv, settings, &reason);
+    if (configured == CONFIGURED)
+        code = run (settings, &reason);
+    else if (configured != CONFIGURED_DONE)
+        code = DAEMON_USAGE;
+    if (code)
+        fprintf (stderr, "%s: %s\n", program->name, reason.text);
+    if (configured == CONFIGURED_USAGE)
+        fprintf (stderr, "Try '%s --help'.\n", program->name);
+    return code;
+}
+
+// -- log and signals
+
+static void on_signal (void *owner, uint32_t events)
+{
+    struct daemon *self = owner;
+    (void)events;
+    for (int number; (number = process_next_signal (self->signal_fd));)
+        if (number != SIGCHLD && number != SIGHUP) {
+            notify_stopping ();
+            log_event (LEVEL_INFO, "stopping", "signal=%d", number);
+            self->stop (self->owner);
+        }
+}
+
+bool daemon_start (struct daemon *self, const char *name, const char *log_level,
+                   const char *log_format)
+{
+    enum log_level level;
+    enum log_format format;
+    *self = (struct daemon){.signal_fd = process_prepare ()};
+    log_level_parse (log_level, &level);
+    log_format_parse (log_format, &format);
+    log_start (name, level);
+    log_use (format);
+    process_confine ();
+    notify_start ();
+    self->reactor = reactor_new ();
+    return self->reactor;
+}
+
+void daemon_serve (struct daemon *self, void (*stop) (void *owner), void *owner)
+{
+    self->stop = stop;
+    self->owner = owner;
+    self->signals = (struct source){.call = on_signal, .owner = self};
+    source_set (&self->signals, self->reactor, self->signal_fd, EPOLLIN);
+    notify_ready ();
+    reactor_run (self->reactor);
+    source_end (&self->signals);
+}
+
+void daemon_end (struct daemon *self)
+{
+    reactor_destroy (&self->reactor);
+    close (self->signal_fd);
+}
+
+// -- the station
+
+int daemon_curve (const struct daemon_station *station, struct curve_cert *cert,
+                  struct zplan_curve *room, const struct zplan_curve **ret, struct reason *reason)
+{
+    *cert = (struct curve_cert){0};
+    *room = (struct zplan_curve){.server_key = station->server_key,
+                                 .public_key = cert->keys.public_key,
+                                 .secret_key = cert->keys.secret_key};
+    *ret = station->key[0] ? room : NULL;
+    return *ret ? curve_cert_load (station->key, CURVE_SECRET, cert, reason) : 0;
+}
+
+struct zplan_client *daemon_connect (const struct daemon_station *station, struct reason *reason)
+{
+    struct curve_cert cert;
+    struct zplan_curve room;
+    const struct zplan_curve *curve;
+    if (daemon_curve (station, &cert, &room, &curve, reason))
+        return NULL;
+    struct zplan_client *client = curve ? zplan_client_new_curve (station->endpoints, curve)
+                                        : zplan_client_new (station->endpoints);
+    if (!client)
+        reason_set (reason, "connect: %s: %s", quoted (span_text (station->endpoints)),
+                    errno == EINVAL ? "want endpoints as tcp://HOST:7920, and a valid server_key"
+                                    : strerror (errno));
+    explicit_bzero (&cert, sizeof cert);
+    return client;
+}

@@ -1,0 +1,47 @@
+// What the daemons that are clients of a station have in common: main, log, signals, and the
+// connection to the station.
+#pragma once
+
+#include "configure.h"
+#include "curve.h"
+#include "reactor.h"
+#include "zplan_client.h"
+
+enum { DAEMON_STOPPED = 0, DAEMON_NOT_STARTED = 1, DAEMON_USAGE = 2 }; // exit statuses
+
+// The program with its settings: an exit status, with a reason unless that is DAEMON_STOPPED.
+typedef int daemon_run_fn (void *settings, struct reason *reason);
+
+// Read the settings, run, and print what went wrong. Returns the exit status.
+int daemon_main (const struct configured_program *program, int argc, char **argv, void *settings,
+                 daemon_run_fn *run);
+
+struct daemon {
+    struct reactor *reactor;
+    struct source signals;
+    int signal_fd;
+    void (*stop) (void *owner); // called at a signal that ends the program
+    void *owner;
+};
+
+// Start the log, and confine the process. False: there is no reactor. To be ended in both cases.
+bool daemon_start (struct daemon *self, const char *name, const char *log_level,
+                   const char *log_format);
+
+// Tell the service manager that the program is ready, and run until the reactor stops.
+void daemon_serve (struct daemon *self, void (*stop) (void *owner), void *owner);
+
+void daemon_end (struct daemon *self);
+
+// Where the station is. `key` is the file of a secret certificate; "" = without CURVE.
+struct daemon_station {
+    const char *endpoints, *server_key, *key;
+};
+
+// NULL with a reason.
+struct zplan_client *daemon_connect (const struct daemon_station *station, struct reason *reason);
+
+// The certificate of the key, for other sockets: `ret` borrows from `cert`, which is to be wiped.
+// `ret` is NULL without CURVE. 0, or -1 with a reason.
+int daemon_curve (const struct daemon_station *station, struct curve_cert *cert,
+                  struct zplan_curve *room, const struct zplan_curve **ret, struct reason *reason);
