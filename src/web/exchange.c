@@ -97,6 +97,8 @@ void exchange_problem (struct exchange *self, unsigned status, const char *code,
     va_end (list);
     reason_set (&detail, "%s", text); // cut at a character
     json_t *problem = problem_new ((int)status, code, detail.text);
+    if (self->errors)
+        json_object_set (problem, "errors", self->errors);
     if (self->id[0])
         json_object_set_new (problem, "id", json_string (self->id));
     char *body = json_write (problem);
@@ -128,6 +130,7 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
     // "-no find: ..." is the station's word and then its reason.
     const char *colon = strstr (answer->words, ": ");
     int status = problem_status (answer->status, unsafe);
+    self->errors = problem_errors (json_object_get (answer->json, "errors"));
     if (status == 503)
         exchange_header (self, "Retry-After", "1");
     exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
@@ -206,6 +209,7 @@ void exchange_destroy (struct exchange **self_p)
         MHD_destroy_response (self->response);
     request_target_clear (&self->target);
     json_decref (self->json);
+    json_decref (self->errors);
     free (self->body);
     free (self->raw);
     free (self);

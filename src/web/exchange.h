@@ -50,7 +50,8 @@ struct exchange {
     size_t kept_count;
     void *own; // of the resource, which ends it by `clear`
     void (*clear) (struct exchange *self);
-    char id[17]; // of the plan that is submitted
+    char id[17];    // of the plan that is submitted
+    json_t *errors; // of the problem that is answered; NULL: it names one at most
 };
 
 // ---- the answer. Exactly one of these is called for each exchange.

@@ -44,6 +44,14 @@ def test_a_definition_that_is_rejected(web, flows, body, detail):
     assert detail in web.ask("PUT", "/v1/flows/etl", body).problem(422)
 
 
+def test_all_errors_of_a_definition(web, flows):
+    answer = web.ask("PUT", "/v1/flows/etl", {"flow": "etl", "steps": {"a": call(target="nowhere"), "b": call(["x"], retry={"strategy": "y"})}})
+    answer.problem(422)
+    found = {error["pointer"]: error["detail"] for error in answer.json["errors"]}
+    assert "nowhere" in found["#/steps/a/target"] and len(found) == 3 and all(pointer.startswith("#/steps/b") for pointer in
+                                                                            found if "/a/" not in pointer)
+
+
 def test_runs(rig, web, flows):
     flows.put("etl", ETL["steps"])
     for _ in range(2):

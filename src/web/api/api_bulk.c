@@ -48,7 +48,7 @@ struct bulk {
     json_t *filter;
     char *asked;
     uint64_t *ids;
-    size_t count, at, flying, done, refused, unknown;
+    size_t count, at, flying, done, rejected, unknown;
     json_t *errors;
     int64_t used_us; // when somebody looked last
     struct timer timer;
@@ -163,16 +163,16 @@ static void on_command (void *owner, const struct station_answer *answer)
     struct bulk *self = sent->job;
     const char *colon = strstr (answer->words, ": ");
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
-    bool refused = !unknown && answer->status >= ZERO_STATUS_ERROR_FLAG;
+    bool rejected = !unknown && answer->status >= ZERO_STATUS_ERROR_FLAG;
     audit_bulk (self->server->audit, self->user, self->action->name, sent->id,
-                unknown   ? "unknown"
-                : refused ? "rejected"
-                          : "done");
+                unknown    ? "unknown"
+                : rejected ? "rejected"
+                           : "done");
     if (!self->gone) {
         self->unknown += unknown;
-        self->refused += refused;
-        self->done += !unknown && !refused;
-        if (unknown || refused)
+        self->rejected += rejected;
+        self->done += !unknown && !rejected;
+        if (unknown || rejected)
             add_error (self, sent->id,
                        unknown ? "no answer: it is unknown whether it was done"
                        : colon ? colon + 2
@@ -227,7 +227,7 @@ static json_t *document_of (const struct bulk *self)
     return json_pack ("{s:I, s:s, s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:O}", "number",
                       (json_int_t)self->number, "action", self->action->name, "state",
                       states[self->state], "count", (json_int_t)self->count, "first", first, "done",
-                      (json_int_t)self->done, "rejected", (json_int_t)self->refused, "unknown",
+                      (json_int_t)self->done, "rejected", (json_int_t)self->rejected, "unknown",
                       (json_int_t)self->unknown, "left", (json_int_t)(self->count - self->at),
                       "errors", self->errors);
 }

@@ -31,7 +31,7 @@ struct import {
     struct task task; // go on: a turn reads so many lines
     struct span rest; // of the body
     size_t line, flying;
-    json_int_t accepted, existing, refused;
+    json_int_t accepted, existing, rejected_count;
     json_t *rejected;
     bool hold, dry_run, unknown; // unknown: there was no answer, so it stops
     struct slot slots[IN_FLIGHT];
@@ -41,7 +41,7 @@ static void advance (struct import *self);
 
 static void add_error (struct import *self, size_t line, const char *detail)
 {
-    self->refused++;
+    self->rejected_count++;
     if (json_array_size (self->rejected) < ERRORS_MAX)
         json_array_append_new (
             self->rejected, json_pack ("{s:I, s:s}", "line", (json_int_t)line, "detail", detail));
@@ -170,7 +170,7 @@ static void advance (struct import *self)
         return;
     json_t *body =
         json_pack ("{s:I, s:I, s:I, s:O}", "accepted", self->accepted, "existing", self->existing,
-                   "rejected_count", self->refused, "rejected", self->rejected);
+                   "rejected_count", self->rejected_count, "rejected", self->rejected);
     if (self->rest.size)
         json_object_set_new (body, "stopped_at", json_integer ((json_int_t)self->line));
     exchange_json (self->exchange, 200, body);

@@ -12,7 +12,7 @@ const sourcesOf = (name, definition) => {
   return [...after, ...(definition.edges || []).filter(edge => edge.target === name).map(edge => edge.source)].filter(source => source in definition.steps);
 };
 
-// Each step stands behind all that it waits for.
+// The layer of each step: after all steps that it waits for.
 function layersOf(definition) {
   const depth = new Map();
   const of = (name, seen = new Set()) => {

@@ -1,7 +1,7 @@
 // A new plan, or a change of one: what, when, policies; the next times are computed by the station while one types.
 import {useEffect, useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Field, Select, Time, Trouble, html, instantText, s, scheduleText, tell, useData, zones} from './ui.js';
+import {Field, Select, Time, Trouble, html, instantText, s, scheduleText, notify, useData, zones} from './ui.js';
 import {t} from './text.js';
 
 const WHEN = [['none', 'At once'], ['time', 'Once, at a time'], ['day', 'Each day'], ['week', 'Each week'], ['month', 'Each month'], ['hour', 'Every n hours'], ['minute', 'Every n minutes'], ['second', 'Every n seconds'], ['cron', 'Cron']];
@@ -103,7 +103,7 @@ export function PlanForm({words}) {
     event.preventDefault();
     try {
       const {json} = await ask('POST', 'v1/plans', {body: documentOf(form), headers: {'Idempotency-Key': crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}-console`}});
-      tell(t('The plan is stored.'));
+      notify(t('The plan is stored.'));
       location.hash = `#/plan/${encodeURIComponent(json.id)}`;
     } catch (error) {
       setProblem(error);
@@ -155,7 +155,7 @@ function Edit({before, problem, id}) {
       const body = {spec: patch};
       if (name !== before.title) body.title = name;
       await ask('PATCH', `v1/plans/${encodeURIComponent(id)}`, {body, headers: {'If-Match': before.etag}});
-      tell(t('Changed.'));
+      notify(t('Changed.'));
       location.hash = `#/plan/${encodeURIComponent(id)}`;
     } catch (found) {
       setError(found.status === 412 ? {status: 412, message: t('Somebody changed it meanwhile: read it again.')} : found);

@@ -1,7 +1,7 @@
 // Lists of plans: all by filters, those that run, and dead letters.
 import {useState} from './htm-preact.js';
 import {ask, post, queryOf} from './api.js';
-import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, planLink, s, scheduleText, tell, useData, usePages} from './ui.js';
+import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, planLink, s, scheduleText, notify, useData, usePages} from './ui.js';
 import {Connect} from './connect.js';
 import {t} from './text.js';
 
@@ -18,7 +18,7 @@ export async function actOnPlans(word, ids, reload, body = {}) {
   let good = 0;
   for (const id of ids)
     if (await act(() => word === 'remove' ? ask('DELETE', base(id)) : post(`${base(id)}/${word}`, body)) !== null) good++;
-  if (good) tell(t('{count} {done}.', {count: good, done: t(done)}));
+  if (good) notify(t('{count} {done}.', {count: good, done: t(done)}));
   reload();
 }
 

@@ -60,7 +60,7 @@ export function Time({at, ms = false}) {
 
 // -- data
 
-const HEARD = 500;     // ms after the first of many runs
+const RUNS_MS = 500;     // ms after the first of many runs
 
 // What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms while the page is seen, and when a
 // run has ended.
@@ -84,18 +84,18 @@ export function useData(path, query, every = 0) {
     if (!every) return undefined;
     const timer = setInterval(() => document.hidden || reload(), every);
     let soon = 0;
-    const hear = () => {
+    const onRun = () => {
       if (!soon && !document.hidden)
         soon = setTimeout(() => {
           soon = 0;
           reload();
-        }, HEARD);
+        }, RUNS_MS);
     };
-    addEventListener('zplan:run', hear);
+    addEventListener('zplan:run', onRun);
     return () => {
       clearInterval(timer);
       clearTimeout(soon);
-      removeEventListener('zplan:run', hear);
+      removeEventListener('zplan:run', onRun);
     };
   }, [key, every]);
   return {...found, reload};
@@ -125,14 +125,14 @@ export function usePages(path, query) {
 
 // -- messages, for people and screen readers
 
-let announce = () => {};
-export function tell(text, kind = 'good') {
-  announce({text, kind});
+let show = () => {};
+export function notify(text, kind = 'good') {
+  show({text, kind});
 }
 export function Messages() {
   const [message, setMessage] = useState(null);
   useEffect(() => {
-    announce = setMessage;
+    show = setMessage;
   }, []);
   useEffect(() => {
     if (!message || message.kind === 'bad') return undefined;
@@ -202,7 +202,7 @@ export function PlanName({plan}) {
 export function Copy({text, label}) {
   return html`<button class="plain" title=${t('Copy')} onClick=${async () => {
     await navigator.clipboard.writeText(s(text));
-    tell(t('Copied.'));
+    notify(t('Copied.'));
   }}>${label || t('Copy')}</button>`;
 }
 
@@ -288,10 +288,10 @@ export function scheduleText(plan) {
 export async function act(call, done) {
   try {
     const answer = await call();
-    if (done) tell(done);
+    if (done) notify(done);
     return answer === undefined ? true : answer;
   } catch (error) {
-    tell(error.status === 504 ? t('The station did not answer: the outcome is unknown. Look at the plan.') : error.message, 'bad');
+    notify(error.status === 504 ? t('The station did not answer: the outcome is unknown. Look at the plan.') : error.message, 'bad');
     return null;
   }
 }

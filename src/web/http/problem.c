@@ -78,6 +78,36 @@ static void point_to (const char *detail, char *out, size_t size)
         snprintf (out, size, "#/spec/%s", name);
 }
 
+// "steps.load.args[2]" as a pointer: "#/steps/load/args/2". Names there have neither of . [ ].
+static json_t *pointer_of (const char *path)
+{
+    char pointer[REASON_MAX];
+    size_t size = (size_t)snprintf (pointer, sizeof pointer, "#/");
+    for (const char *at = path; *at && size < sizeof pointer - 1; at++)
+        if (*at != ']')
+            pointer[size++] = *at == '.' || *at == '[' ? '/' : *at;
+    return json_stringn (pointer, size);
+}
+
+json_t *problem_errors (const json_t *errors)
+{
+    size_t i;
+    const json_t *error;
+    json_t *list = json_array ();
+    json_array_foreach (errors, i, error)
+    {
+        const char *path = json_string_value (json_object_get (error, "path"));
+        json_t *reason = json_object_get (error, "reason");
+        if (path && reason)
+            json_array_append_new (
+                list, json_pack ("{s:o, s:O}", "pointer", pointer_of (path), "detail", reason));
+    }
+    if (json_array_size (list))
+        return list;
+    json_decref (list);
+    return NULL;
+}
+
 json_t *problem_new (int status, const char *code, const char *detail)
 {
     char type[96], pointer[80];

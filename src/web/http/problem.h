@@ -9,6 +9,9 @@
 // of a plan in front of it, that field is pointed to.
 json_t *problem_new (int status, const char *code, const char *detail);
 
+// The errors of a definition, {path, reason}, as a problem lists them; NULL: there are none.
+json_t *problem_errors (const json_t *errors);
+
 // The text of an HTTP status.
 const char *problem_title (int status);
 
