@@ -23,8 +23,8 @@ static bool place_in (uint64_t id, struct span message, struct place *ret)
 {
     struct reason reason;
     // Mostly there are none, and the message, which may be large, is not read for that.
-    if (!memmem (message.data, message.size, "\"cycle\"", 7) &&
-        !memmem (message.data, message.size, "\"iteration\"", 11))
+    if (!message.size || (!memmem (message.data, message.size, "\"cycle\"", 7) &&
+                          !memmem (message.data, message.size, "\"iteration\"", 11)))
         return false;
     struct plan *plan = plan_from_stored_json (id, message, &reason);
     int64_t cycle = plan ? policy_cycle (plan->policy) : 0;
@@ -76,7 +76,8 @@ static char *with_members (struct station *self, const char *user, uint64_t id,
 {
     static const char callback[] = ",\"callback\":";
     struct span message = answer->message;
-    bool masks = memmem (message.data, message.size, callback, sizeof callback - 1) &&
+    bool masks = message.size &&
+                 memmem (message.data, message.size, callback, sizeof callback - 1) &&
                  !permits_roles (self, user, CURVE_ROLE_MANAGE);
     char *members = more_members (self, id, answer, failures), *masked = NULL;
     if (masks)

@@ -363,7 +363,7 @@ int flow_backfill (const struct cli *cli, const char *flow, const struct flow_wi
         code = usage_error (cli->argv[0], &reason);
     else if (!wish->dry_run)
         code = start_each (cli, flow, wish, times, count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; times && i < count; i++) {
         if (wish->dry_run)
             puts (times[i]);
         free (times[i]);
