@@ -84,6 +84,9 @@ def pytest_runtest_makereport(item, call):
     if report.failed:
         for station in Zpland.running:
             report.sections.append((f"log of zpland {station.pid}", station.log_tail()))
+        for name, value in getattr(item, "funcargs", {}).items():
+            if hasattr(value, "at_failure"):
+                report.sections.append((name, value.at_failure()))
 
 
 @pytest.fixture

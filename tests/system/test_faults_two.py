@@ -759,14 +759,14 @@ def exec_of(rig, ident):
     return int(found[0])
 
 
-def batch_waits(rig):
-    """A batch of the station waits in Redis, which is paused."""
-    return any({"b", "x"} <= set(one["flags"]) for one in rig.db.client_list(_type="normal"))
+def station_waits(rig):
+    """What the station has written waits in Redis, which is paused: a batch, or a script and batches behind it."""
+    return any("b" in one["flags"] for one in rig.db.client_list(_type="normal"))
 
 
 def stopped_in_its_claim(rig, station):
     """Stop the station between its claim and the answer. (id, number of the run that it has not sent), or None when
-    it was another batch that waited."""
+    the claim was not in what waited."""
     ident = rig.client.added({**twice(), "plan_time": int(time.time()) - 998})
     due = rig.score(ident)
     while time.time() < due - 0.1:
@@ -774,7 +774,7 @@ def stopped_in_its_claim(rig, station):
     rig.db.execute_command("CLIENT", "PAUSE", "20000", "WRITE")
     early = exec_of(rig, ident)         # it was claimed before the pause
     try:
-        wait_until(lambda: batch_waits(rig) and time.time() > due + 0.1, "a batch waits")
+        wait_until(lambda: station_waits(rig) and time.time() > due + 0.1, "the station waits")
         freeze(station)
     finally:
         rig.db.execute_command("CLIENT", "UNPAUSE")

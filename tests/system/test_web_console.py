@@ -97,6 +97,11 @@ class Console:
         field.clear()
         field.send_keys(value)
 
+    def at_failure(self):
+        """What a person would have seen, for the report."""
+        log = [entry["message"] for entry in self.driver.get_log("browser")]
+        return "\n".join([self.driver.current_url, self.text(), *log, self.web.said()[-3000:]])
+
     def errors(self):
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
 
@@ -109,6 +114,18 @@ def empty(make_shared, chromium):
     web.stop()
 
 
+def failed_run(rig):
+    """The name of a new run of etl, which has failed in its second step."""
+    flows = Flows(rig)
+    flows.start("etl")
+    for status in (ST.OK, ST.FAILED):
+        one = Call(rig.jobs.recv())
+        rig.jobs.finish(one.run, status, [(FT.STATUS, b"disk full")])
+    run = one.flow["run"]
+    wait_until(lambda: flows.show(run)["state"] == "failed", "the flow has failed")
+    return run
+
+
 @pytest.fixture(scope="module")
 def full(make_shared, chromium):
     """With plans in all states, whose words are hostile; runs, and a flow whose run has failed."""
@@ -119,14 +136,8 @@ def full(make_shared, chromium):
     wait_until(lambda: rig.message(rig.dead).get("verdict"), "it is dead")
     rig.later = [rig.client.added({**later(3600 * n + 60), "description": f"report {n}"}) for n in range(1, 9)]
     rig.client.done("pause", rig.later[0])
-    flows = Flows(rig)
-    flows.put("etl", {"load": call(), "send": call(["load"]), "tell": call(["send"])})
-    flows.start("etl")
-    for status in (ST.OK, ST.FAILED):
-        one = Call(rig.jobs.recv())
-        rig.flow_run = one.flow["run"]
-        rig.jobs.finish(one.run, status, [(FT.STATUS, b"disk full")])
-    wait_until(lambda: flows.show(rig.flow_run)["state"] == "failed", "the flow has failed")
+    Flows(rig).put("etl", {"load": call(), "send": call(["load"]), "tell": call(["send"])})
+    rig.flow_run = failed_run(rig)
     rig.client.done("limit", "set", "station:jobs", '{"concurrency": 4}')
     rig.client.done("kind", "put", "nightly", '{"retry": {"strategy": "none"}}')
     web = Web(rig.folder, rig.ipc("q"), events=rig.ipc("e"))
@@ -241,11 +252,12 @@ def test_every_night_at_two(empty):
 
 
 def test_a_flow_is_retried(full):
-    full.open(f"flow-run/{full.rig.flow_run}")
+    full.open(f"flow-run/{failed_run(full.rig)}")
     full.shows("disk full")
     full.click("Retry")
     full.shows("Retry these steps")
     [button for button in full.driver.find_elements(By.CSS_SELECTOR, "dialog button.danger")][0].click()
+    full.shows("It goes on.")
     one = Call(full.rig.jobs.recv())
     assert one.step == "send"
     full.rig.jobs.finish(one.run, ST.OK)
