@@ -35,7 +35,7 @@ def codes(kind):
 
 
 def verbs():
-    return rows_of("src/zplan/verb_table.c", r"^static const struct verb verbs\[\] = \{", r'\{"(\w+)", verb_\w+,', 20)
+    return rows_of("src/cli/args/verb_table.c", r"^static const struct verb verbs\[\] = \{", r'\{"(\w+)", verb_\w+,', 20)
 
 
 def plan_types():
@@ -44,12 +44,12 @@ def plan_types():
 
 
 def target_options():
-    return rows_of("src/station/target_settings.c", r"^\} options\[\] = \{", r'\{"(\w+)", read_\w+', 6)
+    return rows_of("src/station/settings/target_settings.c", r"^\} options\[\] = \{", r'\{"(\w+)", read_\w+', 6)
 
 
 def commands():
     """[(name, usage, roles)] of the admin commands."""
-    rows = rows_of("src/station/manage.c", r"^\} words\[\] = \{",
+    rows = rows_of("src/station/admin/manage.c", r"^\} words\[\] = \{",
                    r'\{"(\w+)", \d, \d, ([A-Z_| ]+), manage_\w+,\s*"([^"]+)"', 20)
     return [(name, usage, roles_in(roles)) for name, roles, usage in rows]
 
@@ -58,7 +58,7 @@ def subcommands():
     """[(command, sub-command, roles)]"""
     return [(command, name, roles_in(roles))
             for command in ("flow", "kind", "limit", "station")
-            for name, roles in rows_of(f"src/station/manage_{command}.c",
+            for name, roles in rows_of(f"src/station/admin/{'flow/' if command == 'flow' else ''}manage_{command}.c",
                                        r"^(?:static const struct subword|\}) words\[\] = \{",
                                        r'\{"(\w+)", \d,(?: \d, \w+,)? ([A-Z_| ]+),', 3)]
 

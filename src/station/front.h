@@ -1,7 +1,7 @@
 // The request socket: messages are received, distinguished and dispatched.
 #pragma once
 
-#include "core.h"
+#include "station_state.h"
 
 // Read the request socket from now on.
 void front_open (struct station *self);

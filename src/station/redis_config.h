@@ -1,7 +1,7 @@
 // Which Redis the settings name: a given one, or one of the station's own.
 #pragma once
 
-#include "core.h"
+#include "station_state.h"
 
 enum { DATA_FOLDER_MAX = 4096 };
 

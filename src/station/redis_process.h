@@ -1,7 +1,7 @@
 // The embedded Redis as a process: started again when it has ended, with its data repaired.
 #pragma once
 
-#include "core.h"
+#include "station_state.h"
 
 enum {
     REDIS_RESPAWN_FIRST_US = 50000, // before it is started again; doubling

@@ -2,6 +2,6 @@
 // with one wrong setting none does.
 #pragma once
 
-#include "core.h"
+#include "station_state.h"
 
 void reload (struct station *self);

@@ -20,7 +20,7 @@
 #include "callback_book.h"
 #include "clock.h"
 #include "context.h"
-#include "core.h"
+#include "station_state.h"
 #include "due.h"
 #include "failpoint.h"
 #include "flow_book.h"

@@ -1,6 +1,6 @@
 #include "filters.h"
 
-#include "../../src/station/manage_history.c"
+#include "../../src/station/admin/manage_history.c"
 #include "fuzz.h"
 
 // What is given to forget is whole names, each with its blank.

@@ -1,6 +1,6 @@
 #include "filters.h"
 
-#include "../../src/station/manage_list.c"
+#include "../../src/station/admin/manage_list.c"
 #include "fuzz.h"
 
 static void check_page (const struct list_filter *filter, struct span message)

@@ -1,5 +1,5 @@
 """What the tests of the store share: names of keys, the scripts as the build embeds them, and the forms in which
-src/store/row_commands.c writes."""
+src/store/batch/row_commands.c writes."""
 import os
 import pathlib
 import random

@@ -175,7 +175,7 @@ def test_each_field_is_shown(field):
 
 
 def test_the_fields_that_are_shown_are_those_of_the_station():
-    table = (REPO / "src/plan/policy.c").read_text().partition("} fields[] = {")[2].partition("};")[0]
+    table = (REPO / "src/plan/rules/policy.c").read_text().partition("} fields[] = {")[2].partition("};")[0]
     assert set(re.findall(r'\{"(\w+)", ', table)) == set(SHOWN) | NOT_KEPT
 
 

@@ -1,0 +1,242 @@
+// zplan flow put, get, list, use, remove: definitions that the station keeps.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "expr.h"
+#include "flow.h"
+#include "flow_ask.h"
+#include "flow_command.h"
+#include "flow_file.h"
+#include "json.h"
+#include "print.h"
+#include "text_table.h"
+
+// -- answers
+
+static json_int_t number_of (const json_t *answer, const char *name)
+{
+    return json_integer_value (json_object_get (answer, name));
+}
+
+// For programs: times as all others are.
+static void print_for_programs (const struct cli *cli, const json_t *flow)
+{
+    json_t *copy = json_copy ((json_t *)(uintptr_t)flow);
+    if (strcmp (cli->json, "wire") != 0) {
+        json_object_set_new (copy, "updated_at",
+                             json_instant_ms (number_of (flow, "updated") * 1000));
+        json_object_del (copy, "updated");
+    }
+    print_answer (cli, JSON_ANSWER, copy);
+    json_decref (copy);
+}
+
+// -- put, use
+
+static void print_change (const struct cli *cli, const json_t *answer)
+{
+    json_int_t version = number_of (answer, "version"), used = number_of (answer, "use");
+    if (cli->json) {
+        print_answer (cli, JSON_ANSWER, answer);
+        return;
+    }
+    printf ("flow ");
+    print_bytes (text_of (json_object_get (answer, "name")));
+    printf (": version %" JSON_INTEGER_FORMAT "%s", version,
+            json_is_true (json_object_get (answer, "unchanged")) ? ", unchanged" : "");
+    if (version == used)
+        printf (", in use\n");
+    else
+        printf ("; version %" JSON_INTEGER_FORMAT " stays in use\n", used);
+    flow_print_report (json_object_get (answer, "check"));
+}
+
+// A file that is larger than a definition may be has white space that it does without.
+static char *read_definition (const char *file, struct reason *reason)
+{
+    size_t size;
+    char *text = flow_file_read (file, &size, reason);
+    if (text && memchr (text, '\0', size)) {
+        reason_set (reason, "want JSON or YAML, got a NUL byte");
+    } else if (text && size <= FLOW_TEXT_MAX) {
+        return text;
+    } else if (text) {
+        json_t *json = expr_read_json (span_of (text, size), reason);
+        char *compact = json ? json_write (json) : NULL;
+        json_decref (json);
+        free (text);
+        text = compact;
+        if (text && strlen (text) <= FLOW_TEXT_MAX)
+            return text;
+        if (text)
+            reason_set (reason, "a definition has at most %d bytes", FLOW_TEXT_MAX);
+    }
+    free (text);
+    return NULL;
+}
+
+int flow_put_text (const struct cli *cli, struct zplan_client *client, const char *text,
+                   const char *last, const char *subject)
+{
+    int code;
+    const char *const say[] = {"put", text, last};
+    json_t *answer = flow_ask (cli, client, say, last ? 3 : 2, subject, &code);
+    if (answer)
+        print_change (cli, answer);
+    json_decref (answer);
+    return code;
+}
+
+int flow_put (const struct cli *cli, char **words, int count)
+{
+    int code;
+    struct reason reason;
+    char *text = read_definition (words[0], &reason);
+    if (!text) {
+        complain (words[0], span_text (reason.text));
+        return EXIT_REFUSED;
+    }
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = flow_put_text (cli, client, text, count > 1 ? words[1] : NULL, words[0]);
+    zplan_client_destroy (&client);
+    free (text);
+    return code;
+}
+
+int flow_use (const struct cli *cli, char **words)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    const char *const say[] = {"use", words[0], words[1]};
+    json_t *answer = client ? flow_ask (cli, client, say, 3, words[0], &code) : NULL;
+    if (answer)
+        print_change (cli, answer);
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// -- get
+
+// As a file, to be put again: at a terminal without what it would take as a command.
+static void print_definition (const json_t *definition)
+{
+    size_t flags = JSON_INDENT (2) | (isatty (STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0);
+    json_dumpf (definition, stdout, flags);
+    putchar ('\n');
+}
+
+int flow_get (const struct cli *cli, char **words, int count)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    const char *const say[] = {"get", words[0], count > 1 ? words[1] : NULL};
+    json_t *answer =
+        client ? flow_ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
+    if (answer && cli->json)
+        print_for_programs (cli, answer);
+    else if (answer)
+        print_definition (json_object_get (answer, "definition"));
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// -- list
+
+static void write_name (FILE *out, const json_t *flow)
+{
+    write_bytes (out, text_of (json_object_get (flow, "name")));
+}
+
+#define NUMBER_WRITER(field)                                                                       \
+    static void write_##field (FILE *out, const json_t *flow)                                      \
+    {                                                                                              \
+        char word[WORD_SIZE];                                                                      \
+        fputs (number_word (json_object_get (flow, #field), word), out);                           \
+    }
+
+NUMBER_WRITER (use)
+NUMBER_WRITER (last)
+NUMBER_WRITER (steps)
+NUMBER_WRITER (steps_max)
+
+static void write_updated (FILE *out, const json_t *flow)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (flow, "updated"), word), out);
+}
+
+static const struct column columns[] = {
+    {.heading = "FLOW", .width = 24, .rule = COLUMN_WHOLE, .write = write_name},
+    {.heading = "IN USE", .width = 6, .write = write_use},
+    {.heading = "LAST", .width = 5, .write = write_last},
+    {.heading = "STEPS", .width = 5, .write = write_steps},
+    {.heading = "CALLS", .width = 7, .write = write_steps_max},
+    {.heading = "UPDATED", .rule = COLUMN_REST, .write = write_updated},
+};
+
+struct listing {
+    const struct cli *cli;
+    struct table *table; // NULL: JSON
+};
+
+static void list_flow (void *owner, const json_t *flow)
+{
+    struct listing *self = owner;
+    if (self->table)
+        table_row (self->table, flow);
+    else
+        print_for_programs (self->cli, flow);
+}
+
+int flow_list (const struct cli *cli, char **words, int count)
+{
+    struct listing listing = {
+        cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
+    int code = flow_each (cli, count ? words[0] : NULL, list_flow, &listing);
+    if (listing.table)
+        table_end (&listing.table);
+    return code;
+}
+
+static void print_name (void *owner, const json_t *flow)
+{
+    (void)owner;
+    print_bytes (text_of (json_object_get (flow, "name")));
+    putchar ('\n');
+}
+
+int flow_print_names (const struct cli *cli)
+{
+    return flow_each (cli, NULL, print_name, NULL);
+}
+
+// -- remove
+
+int flow_remove (const struct cli *cli, char **words, int count)
+{
+    int code = EXIT_DONE;
+    struct zplan_client *client = call_open (cli, &code);
+    for (int i = 0; client && i < count && code != EXIT_NO_ANSWER; i++) {
+        int one;
+        const char *const say[] = {"remove", words[i]};
+        json_t *answer = flow_ask (cli, client, say, 2, words[i], &one);
+        if (answer && cli->json) {
+            json_object_set_new (answer, "name", json_from_frame (span_text (words[i])));
+            json_object_set_new (answer, "done", json_string ("remove"));
+            print_answer (cli, JSON_ANSWER, answer);
+        } else if (answer) {
+            printf ("flow ");
+            print_bytes (span_text (words[i]));
+            puts (" removed");
+        }
+        json_decref (answer);
+        code = one == EXIT_DONE ? code : one;
+    }
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,330 @@
+// zplan flow runs, and what is common to commands about runs.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow_command.h"
+#include "flow_run_view.h"
+#include "json.h"
+#include "print.h"
+#include "text_table.h"
+
+enum { PAGE_MAX = 1000, RUNS_DEFAULT = 50 };
+
+// -- times and states
+
+static const char *word_of (const json_t *ms, char *out,
+                            const char *(*write) (const json_t *, char *))
+{
+    json_t *seconds =
+        json_integer_value (ms) ? json_integer (json_integer_value (ms) / 1000) : NULL;
+    const char *word = write (seconds, out);
+    json_decref (seconds);
+    return word;
+}
+
+const char *flow_time_word (const json_t *ms, char *out)
+{
+    return word_of (ms, out, time_word);
+}
+
+const char *flow_moment_word (const json_t *ms, char *out)
+{
+    return word_of (ms, out, moment_word);
+}
+
+enum colour flow_state_colour (const json_t *state)
+{
+    static const struct {
+        const char *name;
+        enum colour colour;
+    } rows[] = {{"finished", GREEN}, {"running", CYAN}, {"accepted", CYAN}, {"failed", RED},
+                {"blocked", RED},    {"timeout", RED},  {"cancelled", RED}, {"suspended", YELLOW},
+                {"undoing", YELLOW}, {"skipped", DIM},  {"none", DIM}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (span_is (text_of (state), rows[i].name))
+            return rows[i].colour;
+    return PLAIN;
+}
+
+bool flow_run_has_ended (const json_t *run)
+{
+    static const char *const ends[] = {"finished", "failed", "cancelled", "timeout"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (span_is (text_of (json_object_get (run, "state")), ends[i]))
+            return true;
+    return false;
+}
+
+void flow_run_print_state (const json_t *run)
+{
+    const json_t *state = json_object_get (run, "state");
+    printf ("run ");
+    print_bytes (text_of (json_object_get (run, "run")));
+    printf (" of flow ");
+    print_bytes (text_of (json_object_get (run, "flow")));
+    printf (": ");
+    colour_on (stdout, flow_state_colour (state));
+    print_bytes (text_of (state));
+    colour_off (stdout, flow_state_colour (state));
+    putchar ('\n');
+}
+
+void flow_run_print_json (const struct cli *cli, const json_t *run)
+{
+    static const struct {
+        const char *wire, *name;
+    } times[] = {{"began_ms", "began_at"},
+                 {"updated_ms", "updated_at"},
+                 {"ended_ms", "ended_at"},
+                 {"at", "at"}};
+    if (strcmp (cli->json, "wire") == 0) {
+        print_json (run);
+        return;
+    }
+    json_t *copy = json_object (), *value;
+    const char *name;
+    json_object_foreach ((json_t *)(uintptr_t)run, name, value)
+    {
+        const char *shown = name;
+        json_t *instant = NULL;
+        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            if (strcmp (name, times[i].wire) == 0 && json_is_integer (value)) {
+                shown = times[i].name;
+                instant = json_integer_value (value) ? json_instant_ms (json_integer_value (value))
+                                                     : json_null ();
+            }
+        json_object_set_new (copy, shown, instant ? instant : json_incref (value));
+    }
+    print_json (copy);
+    json_decref (copy);
+}
+
+// -- asking
+
+json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_t *filter,
+                       int64_t after, int *ret_code)
+{
+    json_object_set_new (filter, "after", json_integer (after));
+    char *text = json_write (filter);
+    const char *const say[] = {"runs", text};
+    json_t *answer = flow_ask (cli, client, say, 2, NULL, ret_code);
+    free (text);
+    return answer;
+}
+
+json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
+                       const char *state, struct verdict *ret)
+{
+    json_t *whole = NULL, *filter = state ? json_pack ("{s:s}", "state", state) : json_object ();
+    bool more = true;
+    while (more) {
+        char *text = json_write (filter);
+        const char *const say[] = {"show", run, text};
+        json_t *page = flow_ask_quietly (cli, client, say, 3, ret);
+        json_t *next = json_object_get (page, "next");
+        free (text);
+        more = json_is_string (next) &&
+               !json_equal (next, json_object_get (filter, "after")); // else it would never end
+        if (more)
+            json_object_set (filter, "after", next);
+        if (page && whole)
+            json_array_extend (json_object_get (whole, "steps"), json_object_get (page, "steps"));
+        if (!page || whole) {
+            if (!page)
+                json_decref (whole);
+            whole = page ? whole : NULL;
+            json_decref (page);
+        } else
+            whole = page;
+    }
+    json_object_del (whole, "next");
+    json_decref (filter);
+    return whole;
+}
+
+// -- last
+
+static bool find_newest (const json_t *runs, const char *flow, char out[IDENT_SIZE])
+{
+    size_t i;
+    uint64_t id;
+    const json_t *run;
+    json_array_foreach (runs, i, run)
+    {
+        if ((flow || !json_object_get (run, "parent")) &&
+            ident_parse (text_of (json_object_get (run, "run")), &id)) {
+            ident_text (id, out);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_last (const struct cli *cli, struct zplan_client *client, const char *flow,
+                      char out[IDENT_SIZE])
+{
+    int code = EXIT_DONE;
+    bool found = false;
+    int64_t after = 0;
+    json_t *filter = json_object ();
+    if (flow)
+        json_object_set_new (filter, "flow", json_from_frame (span_text (flow)));
+    while (!found && after >= 0) {
+        json_t *answer = flow_run_page (cli, client, filter, after, &code);
+        found = find_newest (json_object_get (answer, "runs"), flow, out);
+        const json_t *next = json_object_get (answer, "next");
+        after = json_integer_value (next) > after ? json_integer_value (next) : -1;
+        json_decref (answer);
+    }
+    json_decref (filter);
+    if (found || code != EXIT_DONE)
+        return code;
+    struct verdict none = verdict_refused ("no run is known");
+    return verdict_tell (&none, flow ? flow : "last");
+}
+
+int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,
+                   const char *flow, char out[IDENT_SIZE])
+{
+    uint64_t id;
+    struct reason reason;
+    if (strcmp (text, "last") == 0)
+        return read_last (cli, client, flow, out);
+    if (ident_parse (span_text (text), &id)) {
+        ident_text (id, out);
+        return EXIT_DONE;
+    }
+    reason_set (&reason,
+                "want RUN: a number in hex, as `zplan flow runs` prints it, or last; got %s",
+                quoted (span_text (text)));
+    return usage_error (cli->argv[0], &reason);
+}
+
+// -- runs
+
+static void write_field (FILE *out, const json_t *run, const char *field)
+{
+    const json_t *value = json_object_get (run, field);
+    if (json_is_string (value))
+        write_bytes (out, text_of (value));
+    else
+        fputc ('-', out);
+}
+
+static void write_run (FILE *out, const json_t *run)
+{
+    write_field (out, run, "run");
+}
+
+static void write_flow (FILE *out, const json_t *run)
+{
+    write_field (out, run, "flow");
+}
+
+static void write_version (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (json_object_get (run, "version"), word), out);
+}
+
+static void write_state (FILE *out, const json_t *run)
+{
+    write_field (out, run, "state");
+}
+
+static enum colour colour_state (const json_t *run)
+{
+    return flow_state_colour (json_object_get (run, "state"));
+}
+
+static void write_began (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (flow_time_word (json_object_get (run, "began_ms"), word), out);
+}
+
+static void write_took (FILE *out, const json_t *run)
+{
+    json_int_t began = json_integer_value (json_object_get (run, "began_ms"));
+    json_int_t ended = json_integer_value (json_object_get (run, "ended_ms"));
+    if (ended && ended >= began)
+        fprintf (out, "%.3f s", (double)(ended - began) / 1000);
+    else
+        fputc ('-', out);
+}
+
+static void write_plan (FILE *out, const json_t *run)
+{
+    write_field (out, run, "plan");
+}
+
+static const struct column columns[] = {
+    {.heading = "RUN", .width = 6, .rule = COLUMN_WHOLE, .write = write_run},
+    {.heading = "FLOW", .width = 20, .rule = COLUMN_SHORT, .least = 8, .write = write_flow},
+    {.heading = "VERSION", .width = 7, .may_go = true, .write = write_version},
+    {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_state},
+    {.heading = "BEGAN", .width = 20, .write = write_began},
+    {.heading = "TOOK", .width = 10, .write = write_took},
+    {.heading = "PLAN", .rule = COLUMN_REST, .write = write_plan},
+};
+
+int flow_runs (const struct cli *cli, const struct flow_wish *wish)
+{
+    int code;
+    int64_t left = wish->rows ? wish->rows : RUNS_DEFAULT, after = 0;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_t *filter = json_pack ("{s:i}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX);
+    if (wish->flow)
+        json_object_set_new (filter, "flow", json_from_frame (span_text (wish->flow)));
+    if (wish->state)
+        json_object_set_new (filter, "state", json_string (wish->state));
+    while (left > 0 && after >= 0) {
+        json_t *answer = flow_run_page (cli, client, filter, after, &code), *run;
+        size_t i;
+        json_array_foreach (json_object_get (answer, "runs"), i, run)
+        {
+            if (left-- > 0 && cli->json)
+                flow_run_print_json (cli, run);
+            else if (left >= 0)
+                table_row (table, run);
+        }
+        const json_t *next = json_object_get (answer, "next");
+        after = json_integer_value (next) > after ? json_integer_value (next) : -1;
+        json_decref (answer);
+    }
+    if (table)
+        table_end (&table);
+    json_decref (filter);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// For the completion: the newest runs, a line each.
+int flow_print_runs (const struct cli *cli)
+{
+    enum { RUNS_OFFERED = 50 };
+    int code;
+    size_t i;
+    json_t *run;
+    struct zplan_client *client = call_open (cli, &code);
+    json_t *filter = json_pack ("{s:i}", "limit", RUNS_OFFERED);
+    json_t *answer = client ? flow_run_page (cli, client, filter, 0, &code) : NULL;
+    json_array_foreach (json_object_get (answer, "runs"), i, run)
+    {
+        print_bytes (text_of (json_object_get (run, "run")));
+        putchar ('\t');
+        print_bytes (text_of (json_object_get (run, "flow")));
+        printf (", ");
+        print_bytes (text_of (json_object_get (run, "state")));
+        putchar ('\n');
+    }
+    json_decref (answer);
+    json_decref (filter);
+    zplan_client_destroy (&client);
+    return code;
+}

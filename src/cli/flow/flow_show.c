@@ -1,0 +1,228 @@
+// zplan flow show: a run and its steps, those of sub-flows below the step that calls them.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "flow_command.h"
+#include "flow_run_view.h"
+#include "print.h"
+#include "text_table.h"
+#include "terms_show.h"
+
+enum { DEPTH_MAX = 16, VALUE_SHOWN = 200 }; // bytes of a value in a table
+
+// -- its head
+
+static void print_json_row (const char *label, const json_t *value)
+{
+    if (!value || (json_is_object (value) && !json_object_size (value)))
+        return;
+    terms_label (label);
+    print_json (value);
+}
+
+static void print_head (const json_t *run)
+{
+    char word[WORD_SIZE];
+    size_t i;
+    const json_t *name, *error = json_object_get (run, "error");
+    const json_t *failed = json_object_get (run, "failed");
+    flow_run_print_state (run);
+    terms_label ("version");
+    printf ("%" JSON_INTEGER_FORMAT "\n", json_integer_value (json_object_get (run, "version")));
+    terms_label ("plan");
+    print_bytes (text_of (json_object_get (run, "plan")));
+    putchar ('\n');
+    terms_label ("began");
+    printf ("%s\n", flow_moment_word (json_object_get (run, "began_ms"), word));
+    if (json_integer_value (json_object_get (run, "ended_ms"))) {
+        terms_label ("ended");
+        printf ("%s\n", flow_moment_word (json_object_get (run, "ended_ms"), word));
+    }
+    print_json_row ("params", json_object_get (run, "params"));
+    print_json_row ("input", json_object_get (run, "input"));
+    print_json_row ("output", json_object_get (run, "output"));
+    if (json_array_size (failed))
+        terms_label ("failed");
+    json_array_foreach (failed, i, name)
+    {
+        printf ("%s", i ? ", " : "");
+        print_bytes (text_of (name));
+    }
+    if (json_array_size (failed))
+        putchar ('\n');
+    if (error) {
+        terms_label ("error");
+        print_bytes (text_of (error));
+        putchar ('\n');
+    }
+}
+
+// -- its steps
+
+static void write_step (FILE *out, const json_t *row)
+{
+    fprintf (out, "%*s", 2 * (int)json_integer_value (json_object_get (row, "depth")), "");
+    write_bytes (out, text_of (json_object_get (row, "step")));
+}
+
+static void write_state (FILE *out, const json_t *row)
+{
+    write_bytes (out, text_of (json_object_get (row, "state")));
+}
+
+static enum colour colour_state (const json_t *row)
+{
+    return flow_state_colour (json_object_get (row, "state"));
+}
+
+static void write_part (FILE *out, bool *first, const char *before)
+{
+    fprintf (out, "%s%s", *first ? "" : "; ", before);
+    *first = false;
+}
+
+static void write_items (FILE *out, const json_t *items)
+{
+    static const char *const names[] = {"finished", "failed", "in_flight"};
+    static const char *const words[] = {"finished", "failed", "in flight"};
+    fprintf (out, "%" JSON_INTEGER_FORMAT " items",
+             json_integer_value (json_object_get (items, "count")));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_int_t count = json_integer_value (json_object_get (items, names[i]));
+        if (count)
+            fprintf (out, ", %" JSON_INTEGER_FORMAT " %s", count, words[i]);
+    }
+}
+
+static void write_value (FILE *out, const json_t *value)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream (&text, &size);
+    if (!memory)
+        return;
+    write_json (memory, value);
+    fclose (memory);
+    fprintf (out, "%.*s%s", VALUE_SHOWN, text, size > VALUE_SHOWN ? "..." : "");
+    free (text);
+}
+
+static void write_detail (FILE *out, const json_t *row)
+{
+    bool first = true;
+    const json_t *why = json_object_get (row, "why"), *error = json_object_get (row, "error");
+    const json_t *sub = json_object_get (row, "run"), *value = json_object_get (row, "value");
+    if (json_object_get (row, "by"))
+        write_part (out, &first, "by a person");
+    if (json_object_get (row, "items")) {
+        write_part (out, &first, "");
+        write_items (out, json_object_get (row, "items"));
+    }
+    if (sub) {
+        write_part (out, &first, "run ");
+        write_bytes (out, text_of (sub));
+    }
+    if (why) {
+        write_part (out, &first, "");
+        write_bytes (out, text_of (why));
+    }
+    if (error) {
+        write_part (out, &first, "");
+        write_bytes (out, text_of (error));
+    }
+    if (json_object_get (row, "not_kept"))
+        write_part (out, &first, "its value was too large to keep");
+    if (value) {
+        write_part (out, &first, "");
+        write_value (out, value);
+    }
+}
+
+static const struct column columns[] = {
+    {.heading = "STEP", .width = 24, .rule = COLUMN_WHOLE, .write = write_step},
+    {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_state},
+    {.heading = "DETAIL", .rule = COLUMN_REST, .write = write_detail},
+};
+
+struct tree {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const char *state; // of the steps that are shown; NULL: all
+    struct table *table;
+};
+
+static void add_steps (struct tree *self, const json_t *run, int depth)
+{
+    size_t i;
+    json_t *step;
+    json_array_foreach (json_object_get (run, "steps"), i, step)
+    {
+        struct verdict ignored; // a sub-run that is gone has no steps
+        const char *sub = json_string_value (json_object_get (step, "run"));
+        json_object_set_new (step, "depth", json_integer (depth));
+        table_row (self->table, step);
+        json_t *inner = sub && depth < DEPTH_MAX
+                            ? flow_run_show (self->cli, self->client, sub, self->state, &ignored)
+                            : NULL;
+        add_steps (self, inner, depth + 1);
+        json_decref (inner);
+    }
+}
+
+static void print_tree (const struct cli *cli, struct zplan_client *client, const json_t *run,
+                        const char *state)
+{
+    struct tree tree = {cli, client, state,
+                        table_new (columns, sizeof columns / sizeof *columns, stdout)};
+    print_head (run);
+    putchar ('\n');
+    add_steps (&tree, run, 0);
+    table_end (&tree.table);
+}
+
+int flow_show (const struct cli *cli, const char *text, const struct flow_wish *wish)
+{
+    int code;
+    char name[IDENT_SIZE];
+    struct verdict verdict;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = flow_run_read (cli, client, text, wish->flow, name);
+    if (client && code == EXIT_DONE) {
+        json_t *run = flow_run_show (cli, client, name, wish->steps, &verdict);
+        if (!run)
+            code = flow_refuse (cli, &verdict, name, NULL);
+        else if (cli->json)
+            flow_run_print_json (cli, run);
+        else
+            print_tree (cli, client, run, wish->steps);
+        json_decref (run);
+    }
+    zplan_client_destroy (&client);
+    return code;
+}
+
+int flow_print_steps (const struct cli *cli, const char *text)
+{
+    int code;
+    size_t i;
+    char name[IDENT_SIZE];
+    struct verdict verdict;
+    json_t *run = NULL, *step;
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = flow_run_read (cli, client, text, NULL, name);
+    if (client && code == EXIT_DONE && !(run = flow_run_show (cli, client, name, NULL, &verdict)))
+        code = verdict_tell (&verdict, name);
+    json_array_foreach (json_object_get (run, "steps"), i, step)
+    {
+        print_bytes (text_of (json_object_get (step, "step")));
+        putchar ('\t');
+        print_bytes (text_of (json_object_get (step, "state")));
+        putchar ('\n');
+    }
+    json_decref (run);
+    zplan_client_destroy (&client);
+    return code;
+}

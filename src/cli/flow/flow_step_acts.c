@@ -1,0 +1,108 @@
+// zplan flow why, done, reset, and cancel of RUN/STEP: the station's commands about a step.
+#include <stdio.h>
+#include <string.h>
+
+#include "flow_command.h"
+#include "flow_run_view.h"
+#include "print.h"
+#include "verb_why.h"
+
+enum { STEP_REF_SIZE = 160, WORDS_MAX = 3 };
+
+// What is printed of a command that replies without reasons.
+static const struct {
+    const char *name, *done;
+} changes[] = {{"done", "its undo is resolved"},
+               {"reset", "its undo is tried again"},
+               {"cancel", "cancelled"}};
+
+// RUN/STEP or RUN/STEP.ITEM, where RUN may be `last`. Returns an exit code; reports what is wrong.
+static int read_step (const struct cli *cli, struct zplan_client *client, const char *text,
+                      const char *flow, char out[STEP_REF_SIZE])
+{
+    const char *slash = strchr (text, '/');
+    char given[IDENT_SIZE], run[IDENT_SIZE];
+    size_t size = slash ? (size_t)(slash - text) : 0;
+    if (size == 0 || size >= sizeof given || !slash[1] ||
+        strlen (slash) >= STEP_REF_SIZE - IDENT_SIZE) {
+        struct reason reason;
+        reason_set (&reason, "want RUN/STEP, got %s", quoted (span_text (text)));
+        return usage_error (cli->argv[0], &reason);
+    }
+    snprintf (given, sizeof given, "%.*s", (int)size, text);
+    int code = flow_run_read (cli, client, given, flow, run);
+    if (code == EXIT_DONE)
+        snprintf (out, STEP_REF_SIZE, "%s%s", run, slash);
+    return code;
+}
+
+static void print_step (const char *step)
+{
+    printf ("step ");
+    print_bytes (span_text (step));
+    printf (": ");
+}
+
+static void print_why (const char *step, const json_t *answer)
+{
+    const json_t *state = json_object_get (answer, "step_state");
+    print_step (step);
+    colour_on (stdout, flow_state_colour (state));
+    print_bytes (text_of (state));
+    colour_off (stdout, flow_state_colour (state));
+    putchar ('\n');
+    why_print (json_object_get (answer, "reasons"));
+}
+
+static void print_done (const struct cli *cli, const char *word, const char *step)
+{
+    const char *done = "";
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        if (strcmp (changes[i].name, word) == 0)
+            done = changes[i].done;
+    if (cli->json) {
+        json_t *answer = json_pack ("{s:s, s:s}", "step", step, "result", done);
+        print_json (answer);
+        json_decref (answer);
+    } else {
+        print_step (step);
+        puts (done);
+    }
+}
+
+static int ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                size_t count)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, words[0], words + 1, count - 1, &reply);
+    int code = call_judge (cli, outcome, &reply, words[1]);
+    if (code != EXIT_DONE)
+        return code;
+    if (strcmp (words[0], "why") != 0) {
+        print_done (cli, words[0], words[1]);
+        return code;
+    }
+    json_t *answer = call_json (&reply);
+    if (answer && cli->json)
+        print_answer (cli, JSON_ANSWER, answer);
+    else if (answer)
+        print_why (words[1], answer);
+    code = answer ? EXIT_DONE : EXIT_REFUSED;
+    json_decref (answer);
+    return code;
+}
+
+int flow_step_word (const struct cli *cli, const char *word, char **args, int count,
+                    const struct flow_wish *wish)
+{
+    int code;
+    char step[STEP_REF_SIZE];
+    const char *const words[WORDS_MAX] = {word, step, count > 1 ? args[1] : NULL};
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = read_step (cli, client, args[0], wish->flow, step);
+    if (client && code == EXIT_DONE)
+        code = ask (cli, client, words, count > 1 ? 3 : 2);
+    zplan_client_destroy (&client);
+    return code;
+}

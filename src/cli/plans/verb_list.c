@@ -1,0 +1,140 @@
+// zplan list: the plans of the station, page by page.
+#include <stdio.h>
+
+#include "plan_words.h"
+#include "print.h"
+#include "select.h"
+#include "text_table.h"
+
+struct listing {
+    const struct cli *cli;
+    const char *order;
+    int64_t limit;
+    struct table *table; // NULL with --json
+};
+
+static const struct option rows[] = {
+    {.name = "--order",
+     .metavar = "ORDER",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct listing, order),
+     .values = "id time running stopped dead",
+     .help = "id (default); time: what runs next first; running: only runs in\n"
+             "progress; stopped: only plans out of the queue, the last first;\n"
+             "dead: the same of those that failed permanently"},
+    {.name = "--limit",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct listing, limit),
+     .help = "print at most this many",
+     .min = 1,
+     .max = INT64_MAX},
+};
+
+static const char about[] =
+    "List the plans: a table, or with --json one object per line. PLAN is the name or else the\n"
+    "id, TITLE the title or else the command. NEXT is the next time of a queued plan, LAST how\n"
+    "its last run ended and when it started. On a terminal long texts are cut; --times absolute\n"
+    "and a pipe show all.\n\n"
+    "  zplan list\n"
+    "  zplan list --target billing --state failed\n"
+    "  zplan list --type week --title 'report*' --json\n"
+    "  zplan list --dead                      # failed permanently\n"
+    "  zplan list --order time --limit 10     # what runs next\n"
+    "  zplan list --verdict manual --limit 5\n"
+    "  zplan list --state closed --json | jq -r .id | xargs zplan remove\n";
+
+// -- the table
+
+static void write_target (FILE *out, const json_t *plan)
+{
+    write_bytes (out, text_of (json_object_get (plan, "station")));
+}
+
+static void write_state (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    fputs (plain_state (json_object_get (plan, "plan_state"), word), out);
+}
+
+static enum colour colour_of_state (const json_t *plan)
+{
+    return state_colour (json_object_get (plan, "plan_state"));
+}
+
+static enum colour colour_of_last (const json_t *plan)
+{
+    return status_colour (json_object_get (plan, "last_state"));
+}
+
+static void write_title (FILE *out, const json_t *plan)
+{
+    const json_t *title = json_object_get (plan, "description"),
+                 *command = json_object_get (plan, "command");
+    bool none = json_is_string (title) && json_string_length (title) == 0;
+    write_frame (out, (!title || none) && command ? command : title);
+}
+
+static const struct column columns[] = {
+    {.heading = "PLAN", .width = 16, .write = write_plan_name},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .write = write_target},
+    {.heading = "SCHEDULE",
+     .width = 20,
+     .rule = COLUMN_SHORT,
+     .least = 12,
+     .write = write_plan_schedule},
+    {.heading = "NEXT", .width = 20, .write = write_plan_next},
+    {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
+    {.heading = "LAST",
+     .width = 10,
+     .may_go = true,
+     .write = write_plan_last,
+     .colour = colour_of_last},
+    {.heading = "TITLE", .rule = COLUMN_REST, .least = 10, .write = write_title},
+};
+
+static bool take_plan (void *owner, const json_t *plan)
+{
+    const struct listing *self = owner;
+    if (self->cli->json)
+        print_plan (self->cli, plan);
+    else
+        table_row (self->table, plan);
+    return true;
+}
+
+int verb_list (const struct cli *cli)
+{
+    struct selection selection = {0};
+    struct listing self = {.cli = cli, .limit = INT64_MAX};
+    const struct usage usage = {
+        .synopsis = "zplan list [OPTIONS]",
+        .about = about,
+        .groups = {select_options (&selection),
+                   {"Output", rows, sizeof rows / sizeof *rows, &self}},
+        .group_count = 2,
+        .words = "no arguments",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    selection.order = self.order;
+    if (select_check (&selection, &reason))
+        return usage_error (cli->argv[0], &reason);
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    if (!cli->json)
+        self.table = table_new (columns, sizeof columns / sizeof *columns, stdout);
+    struct verdict verdict =
+        select_walk (cli, client, &selection,
+                     &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});
+    code = verdict_tell (&verdict, NULL);
+    if (code == EXIT_DONE)
+        table_end (&self.table);
+    else
+        table_break (&self.table);
+    zplan_client_destroy (&client);
+    return code;
+}

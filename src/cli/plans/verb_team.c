@@ -1,0 +1,123 @@
+// zplan team: the workers that fetched a plan, what each of them does or did.
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "options.h"
+#include "plan_ref.h"
+#include "print.h"
+#include "text_table.h"
+
+static const char about[] =
+    "The workers that have taken a plan of a pull target: who is at work, since when, how far it\n"
+    "is, and how the others ended. A worker is in `timeout` when it was unresponsive for longer\n"
+    "than its plan allows.\n\n"
+    "  zplan team 1f\n"
+    "  zplan team 1f --json | jq .state\n";
+
+static void write_name (FILE *out, const json_t *worker)
+{
+    write_bytes (out, text_of (json_object_get (worker, "worker")));
+}
+
+static void write_state (FILE *out, const json_t *worker)
+{
+    write_bytes (out, text_of (json_object_get (worker, "state")));
+    if (json_is_true (json_object_get (worker, "earlier")))
+        fputs (", earlier", out);
+}
+
+static enum colour colour_of (const json_t *worker)
+{
+    static const struct {
+        const char *state;
+        enum colour colour;
+    } colours[] = {{"running", CYAN}, {"success", GREEN}, {"fail", RED}, {"timeout", YELLOW}};
+    for (size_t i = 0; i < sizeof colours / sizeof *colours; i++)
+        if (span_is (text_of (json_object_get (worker, "state")), colours[i].state))
+            return colours[i].colour;
+    return PLAIN;
+}
+
+static void write_time (FILE *out, const json_t *worker, const char *name)
+{
+    char word[WORD_SIZE];
+    const json_t *ms = json_object_get (worker, name);
+    json_t *seconds = ms ? json_integer (json_integer_value (ms) / 1000) : NULL;
+    fputs (time_word (seconds, word), out);
+    json_decref (seconds);
+}
+
+static void write_started (FILE *out, const json_t *worker)
+{
+    write_time (out, worker, "started_ms");
+}
+
+static void write_heard (FILE *out, const json_t *worker)
+{
+    write_time (out, worker, "heard_ms");
+}
+
+static void write_reason_of (FILE *out, const json_t *worker)
+{
+    write_bytes (out, text_of (json_object_get (worker, "reason")));
+}
+
+static void write_progress (FILE *out, const json_t *worker)
+{
+    const json_t *progress = json_object_get (worker, "progress");
+    if (progress)
+        write_frame (out, progress);
+    else
+        fputc ('-', out);
+}
+
+static const struct column columns[] = {
+    {.heading = "WORKER", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
+    {.heading = "STATE", .width = 13, .write = write_state, .colour = colour_of},
+    {.heading = "SINCE", .width = 20, .rule = COLUMN_SPARE, .write = write_started},
+    {.heading = "HEARD", .width = 20, .rule = COLUMN_SPARE, .write = write_heard},
+    {.heading = "PROGRESS", .width = 10, .rule = COLUMN_SHORT, .write = write_progress},
+    {.heading = "REASON", .rule = COLUMN_REST, .write = write_reason_of},
+};
+
+static void print_team (const char *id, const json_t *answer)
+{
+    size_t i;
+    const json_t *worker, *workers = json_object_get (answer, "workers");
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (": ");
+    print_bytes (text_of (json_object_get (answer, "state")));
+    puts (json_is_true (json_object_get (answer, "current")) ? ", a run is out" : "");
+    if (json_array_size (workers) == 0)
+        return;
+    struct table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_array_foreach (workers, i, worker) table_row (table, worker);
+    table_end (&table);
+}
+
+static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
+{
+    int code;
+    json_t *answer = call_words (cli, client, (const char *[]){"team", id, NULL}, id, &code);
+    if (answer && cli->json)
+        print_answer (cli, JSON_ANSWER, answer);
+    else if (answer)
+        print_team (id, answer);
+    json_decref (answer);
+    return code;
+}
+
+int verb_team (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan team ID...",
+        .about = about,
+        .words_min = 1,
+        .words_max = INT_MAX,
+        .words = "plans, by id or name",
+    };
+    return call_each_plan (cli, &usage, ask);
+}

@@ -1,0 +1,139 @@
+// zplan why: why a plan is not running now, or what it runs, and what will change that.
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "options.h"
+#include "plan_ref.h"
+#include "print.h"
+#include "rfc3339.h"
+#include "verb_why.h"
+
+static const char about[] =
+    "Print each reason why a plan does not run now, or its run in progress, and\n"
+    "what will change that.\n\n"
+    "  zplan why 1f\n"
+    "  zplan why 1f 20 --json | jq '.reasons[].why'\n";
+
+// What ends a reason, for who can do something about it; anything else happens by itself.
+static const struct {
+    const char *until, *words;
+} deeds[] = {
+    {"reset", "reset it"},
+    {"pause, then reset", "pause it, then reset it"},
+    {"done, when the failure was handled manually, or reset",
+     "deal with it, then say done; or reset it"},
+    {"station add", "add the station"},
+    {"never", "it will not run again"},
+    {"never: it is kept until it is removed", "it is kept until it is removed"},
+    {"at once", "at once"},
+};
+
+static void print_until (const char *until)
+{
+    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
+        if (strcmp (deeds[i].until, until) == 0) {
+            printf ("%s", deeds[i].words);
+            return;
+        }
+    }
+    printf ("until ");
+    print_bytes (span_text (until));
+}
+
+// Of a plan that somebody stopped the word of management stands in front: "pause by ops at ...".
+static void print_why (struct span why)
+{
+    static const struct {
+        const char *word, *past;
+    } stops[] = {{"pause ", "paused "}, {"close ", "closed "}};
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+        size_t size = strlen (stops[i].word);
+        if (why.size > size && memcmp (why.data, stops[i].word, size) == 0) {
+            printf ("%s", stops[i].past);
+            why = span_of (why.data + size, why.size - size);
+        }
+    }
+    print_bytes (why);
+}
+
+// ", in 3 min": as --times says.
+static void print_at (struct span at)
+{
+    int64_t seconds;
+    char word[WORD_SIZE];
+    struct reason ignored;
+    if (!at.size || rfc3339_parse (at, &seconds, &ignored))
+        return;
+    json_t *number = json_integer (seconds);
+    printf (", %s", moment_word (number, word));
+    json_decref (number);
+}
+
+void why_print (const json_t *reasons)
+{
+    size_t i;
+    const json_t *reason;
+    json_array_foreach (reasons, i, reason)
+    {
+        const char *until = json_string_value (json_object_get (reason, "until"));
+        printf ("  ");
+        print_why (text_of (json_object_get (reason, "why")));
+        printf (": ");
+        print_until (until ? until : "something unknown");
+        print_at (text_of (json_object_get (reason, "at")));
+        putchar ('\n');
+    }
+}
+
+static void print_reasons (const char *id, const json_t *answer)
+{
+    char word[WORD_SIZE];
+    const json_t *state = json_object_get (answer, "plan_state");
+    printf ("plan ");
+    print_bytes (span_text (plan_ref_shown (id)));
+    printf (": ");
+    colour_on (stdout, state_colour (state));
+    printf ("%s", plain_state (state, word));
+    colour_off (stdout, state_colour (state));
+    puts (json_is_true (json_object_get (answer, "running")) ? ", a run is in progress" : "");
+    why_print (json_object_get (answer, "reasons"));
+}
+
+static void print_object (const struct cli *cli, const char *id, const json_t *answer)
+{
+    char word[WORD_SIZE];
+    json_t *object = json_object ();
+    const json_t *plan_id = json_object_get (answer, "plan_id");
+    json_object_set_new (object, "id", json_string (plan_id ? id_word (plan_id, word) : id));
+    json_object_set_new (object, "state",
+                         json_string (state_word (json_object_get (answer, "plan_state"), word)));
+    json_object_update (object, (json_t *)(uintptr_t)answer);
+    print_answer (cli, JSON_ANSWER, object);
+    json_decref (object);
+}
+
+static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
+{
+    int code;
+    json_t *answer = call_words (cli, client, (const char *[]){"why", id, NULL}, id, &code);
+    if (answer && cli->json)
+        print_object (cli, id, answer);
+    else if (answer)
+        print_reasons (id, answer);
+    json_decref (answer);
+    return code;
+}
+
+int verb_why (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan why ID...",
+        .about = about,
+        .words_min = 1,
+        .words_max = INT_MAX,
+        .words = "plans, by id or name",
+    };
+    return call_each_plan (cli, &usage, ask);
+}

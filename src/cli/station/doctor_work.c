@@ -1,0 +1,233 @@
+// What `stats` says of each target is followed up: how many plans wait for one that does not work,
+// by two pages of `list`, and how the last runs of each ended, by one page of the history.
+#include "verb_doctor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codes.h"
+#include "outcomes.h"
+#include "print.h"
+
+enum {
+    WAITING_MAX = 1000,  // plans that are counted, of each state
+    RUNS_MAX = 200,      // that are examined, of all targets
+    RUNS_AGE_S = 86400,  // older ones say nothing of now
+    RUNS_FEW = 3,        // fewer that failed are a warning only
+    UNRESPONSIVE_S = 60, // shorter is a warning, which the station gives
+    STATUSES_SHOWN = 4,
+    REASON_SHOWN = 200, // bytes
+    TEXT_MAX = 512
+};
+
+// The JSON that a command answers; NULL where it is rejected: then `health` says why.
+static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *command,
+                    json_t *filter)
+{
+    struct zplan_reply reply;
+    char *text = json_dumps (filter, JSON_COMPACT);
+    const char *args[] = {text};
+    int outcome = zplan_client_manage (client, command, args, 1, &reply);
+    bool done = call_verdict (cli, outcome, &reply).code == EXIT_DONE;
+    free (text);
+    json_decref (filter);
+    return done ? call_json (&reply) : NULL;
+}
+
+static int64_t number_of (const json_t *object, const char *field)
+{
+    return json_integer_value (json_object_get (object, field));
+}
+
+// -- plans that wait
+
+struct waiting {
+    int64_t plans;
+    bool more; // or so many that they were not all counted
+};
+
+// The plans of a target in this state whose time has come.
+static void count_waiting (const struct cli *cli, struct zplan_client *client, const json_t *target,
+                           const char *state, int64_t now_s, struct waiting *ret)
+{
+    size_t i;
+    const json_t *plan;
+    json_t *page = ask (cli, client, "list",
+                        json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
+                                   "state", state, "limit", WAITING_MAX));
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+    {
+        ret->plans += number_of (plan, "plan_time") <= now_s;
+    }
+    ret->more = ret->more || json_object_get (page, "next");
+    json_decref (page);
+}
+
+// Why a target does not work.
+struct fault {
+    const char *is, *advice;
+    const json_t *since;
+    bool known;  // reported by the station itself, as a warning
+    bool queues; // its plans wait in the queue only: none of them is in progress
+    int64_t after_s;
+};
+
+static bool has_fault (const json_t *target, struct fault *ret)
+{
+    const json_t *unresponsive = json_object_get (target, "unresponsive_since");
+    const json_t *no_worker = json_object_get (target, "no_worker");
+    if (!json_is_true (json_object_get (target, "connected")))
+        *ret = (struct fault){.is = "is not connected",
+                              .advice = "start it, or see whether its endpoint is right (zplan "
+                                        "station list)",
+                              .since = json_object_get (target, "since"),
+                              .known = true,
+                              .queues = true};
+    else if (unresponsive)
+        *ret = (struct fault){.is = "is unresponsive",
+                              .advice = "see whether it hangs, or waits for its workers",
+                              .since = unresponsive,
+                              .known = true,
+                              .after_s = UNRESPONSIVE_S};
+    else if (no_worker)
+        *ret = (struct fault){.is = "has no worker",
+                              .advice = "start a worker (zplan work), or see why the target does "
+                                        "not know it",
+                              .since = no_worker};
+    return ret->is != NULL;
+}
+
+// Returns whether the target does not work.
+static bool find_idle (const struct cli *cli, struct zplan_client *client, json_t *health,
+                       const json_t *target, int64_t now_s)
+{
+    char text[TEXT_MAX], since[WORD_SIZE];
+    struct waiting waiting = {0};
+    struct fault fault = {0};
+    const char *name = json_string_value (json_object_get (target, "name"));
+    if (!name || !has_fault (target, &fault))
+        return false;
+    if (now_s - json_integer_value (fault.since) < fault.after_s)
+        return true;
+    count_waiting (cli, client, target, "retry", now_s, &waiting);
+    count_waiting (cli, client, target, "queue", now_s, &waiting);
+    if (!fault.queues)
+        count_waiting (cli, client, target, "execute", now_s, &waiting);
+    if (fault.known && !waiting.plans)
+        return true;
+    snprintf (text, sizeof text, "target %s %s since %s, and %" PRId64 "%s plan%s wait%s for it",
+              name, fault.is, moment_word (fault.since, since), waiting.plans,
+              waiting.more && waiting.plans ? " or more" : "", waiting.plans == 1 ? "" : "s",
+              waiting.plans == 1 ? "s" : "");
+    doctor_find (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);
+    return true;
+}
+
+// -- runs that failed
+
+struct outcomes {
+    int64_t ended_well, failed;
+    int64_t of_status[256];
+    const json_t *last; // that failed
+};
+
+// Of runs that the target took. What it did not take is reported as plans that wait.
+static void count_outcome (struct outcomes *self, const json_t *run)
+{
+    int64_t status = number_of (run, "status");
+    switch (status) {
+    case ZERO_STATUS_NOT_WORKER_ID:
+    case ZERO_STATUS_SEND_ERROR_ID:
+    case ZERO_STATUS_RECV_ERROR_ID:
+    case ZERO_STATUS_CANCELLED_ID:
+    case ZERO_STATUS_MISSED_ID:
+        return;
+    }
+    if (status < ZERO_STATUS_ERROR_FLAG || status > 255) {
+        self->ended_well++;
+        return;
+    }
+    self->failed++;
+    self->of_status[status]++;
+    if (!self->last)
+        self->last = run;
+}
+
+// At most so many bytes of UTF-8, and no part of a character.
+static int whole_size (const char *text, size_t most)
+{
+    size_t size = strlen (text);
+    if (size <= most)
+        return (int)size;
+    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80)
+        most--;
+    return (int)most;
+}
+
+// "3 failed, 1 timed out"
+static void put_statuses (const struct outcomes *self, char *out, size_t size)
+{
+    size_t used = 0;
+    int shown = 0;
+    out[0] = '\0';
+    for (int i = 0; i < 256 && shown < STATUSES_SHOWN && used < size; i++) {
+        if (!self->of_status[i])
+            continue;
+        char word[WORD_SIZE];
+        json_t *status = json_integer (i);
+        int more = snprintf (out + used, size - used, "%s%" PRId64 " %s", shown ? ", " : "",
+                             self->of_status[i], outcome_text (status, word));
+        json_decref (status);
+        used += more > 0 ? (size_t)more : 0;
+        shown++;
+    }
+}
+
+// Returns whether the last runs of the target all failed.
+static bool find_failing (json_t *health, const json_t *runs, const json_t *name, int64_t now_s)
+{
+    size_t i;
+    const json_t *run;
+    struct outcomes outcomes = {0};
+    char text[TEXT_MAX], statuses[128];
+    json_array_foreach (runs, i, run)
+    {
+        bool recent =
+            json_number_value (json_object_get (run, "ended")) > (double)(now_s - RUNS_AGE_S);
+        if (recent && json_equal (json_object_get (run, "station"), name))
+            count_outcome (&outcomes, run);
+    }
+    if (!outcomes.failed || outcomes.ended_well || !json_is_string (name))
+        return false;
+    put_statuses (&outcomes, statuses, sizeof statuses);
+    const char *reason = json_string_value (json_object_get (outcomes.last, "reason"));
+    reason = reason ? reason : "";
+    snprintf (text, sizeof text, "the last %" PRId64 " run%s of target %s failed: %s%s%.*s",
+              outcomes.failed, outcomes.failed == 1 ? "" : "s", json_string_value (name), statuses,
+              *reason ? "; the last one: " : "", whole_size (reason, REASON_SHOWN), reason);
+    doctor_find (health, outcomes.failed < RUNS_FEW ? FOUND_WARNING : FOUND_PROBLEM,
+                 "see why: zplan history --newest, and the logs of its workers", text);
+    return true;
+}
+
+bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_t *health,
+                       const json_t *stats)
+{
+    size_t i;
+    const json_t *target;
+    bool works = true;
+    int64_t now_s = number_of (stats, "now_ms") / 1000;
+    json_t *page =
+        ask (cli, client, "history", json_pack ("{s:b, s:i}", "newest", 1, "limit", RUNS_MAX));
+    json_array_foreach (json_object_get (stats, "targets"), i, target)
+    {
+        const json_t *name = json_object_get (target, "name");
+        bool found = find_idle (cli, client, health, target, now_s) ||
+                     find_failing (health, json_object_get (page, "runs"), name, now_s);
+        works = works && !found;
+    }
+    json_decref (page);
+    return works;
+}

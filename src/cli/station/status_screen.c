@@ -1,0 +1,264 @@
+// Each part is a table, which is cut to the terminal; so are the lines around them.
+#include "status_screen.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan_words.h"
+#include "print.h"
+#include "run_words.h"
+#include "text_table.h"
+#include "width.h"
+
+// -- a line
+
+// `text` between the others, cut so that all of it fits. `used` columns stand before it already.
+static void print_cut (int used, const char *before, const char *text, const char *behind)
+{
+    char *safe = NULL;
+    size_t size;
+    int columns = look_now ()->columns;
+    FILE *memory = open_memstream (&safe, &size);
+    if (!memory)
+        abort ();
+    write_bytes (memory, span_text (text));
+    fclose (memory);
+    struct span shown = span_of (safe, size);
+    int room = columns - used - text_width (span_text (before)) - text_width (span_text (behind));
+    bool cut = columns > 0 && text_width (shown) > room;
+    if (cut)
+        shown.size = text_fit (shown, room > 1 ? room - 1 : 0);
+    printf ("%s%.*s%s%s\n", before, (int)shown.size, safe, cut ? "\xe2\x80\xa6" : "", behind);
+    free (safe);
+}
+
+// The one that the line is about: of a station that is not healthy a problem.
+static const char *first_finding (const json_t *findings, bool healthy)
+{
+    size_t i;
+    const json_t *finding;
+    const char *text = NULL;
+    json_array_foreach (findings, i, finding)
+    {
+        bool problem = span_is (text_of (json_object_get (finding, "level")), "problem");
+        if (!text && (healthy || problem))
+            text = json_string_value (json_object_get (finding, "text"));
+    }
+    return text ? text : "";
+}
+
+static void print_health (const struct status *self)
+{
+    char behind[48] = "";
+    const json_t *findings = json_object_get (self->health, "findings");
+    bool healthy = json_is_true (json_object_get (self->health, "healthy"));
+    const char *word = healthy ? "healthy" : "not healthy";
+    size_t count = json_array_size (findings);
+    if (!self->health)
+        return;
+    colour_on (stdout, healthy ? GREEN : RED);
+    fputs (word, stdout);
+    colour_off (stdout, healthy ? GREEN : RED);
+    if (count == 0) {
+        putchar ('\n');
+        return;
+    }
+    if (count > 1)
+        snprintf (behind, sizeof behind, " (and %zu more: zplan doctor)", count - 1);
+    else
+        snprintf (behind, sizeof behind, " (zplan doctor)");
+    print_cut ((int)strlen (word), healthy ? ", warning: " : ": ",
+               first_finding (findings, healthy), behind);
+}
+
+// -- the tables
+
+static void write_target (FILE *out, const json_t *plan)
+{
+    write_bytes (out, text_of (json_object_get (plan, "station")));
+}
+
+static void write_started (FILE *out, const json_t *plan)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (plan, "exec_time"), word), out);
+}
+
+static void write_progress (FILE *out, const json_t *plan)
+{
+    const json_t *progress = json_object_get (plan, "progress");
+    if (progress)
+        write_frame (out, progress);
+}
+
+static enum colour running_colour (const json_t *plan)
+{
+    (void)plan;
+    return CYAN;
+}
+
+static const struct column running_columns[] = {
+    {.heading = "RUNNING",
+     .width = 24,
+     .rule = COLUMN_SHORT,
+     .least = 16,
+     .write = write_plan_label,
+     .colour = running_colour},
+    {.heading = "SINCE", .width = 20, .write = write_started},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .write = write_target},
+    {.heading = "PROGRESS", .rule = COLUMN_REST, .write = write_progress},
+};
+
+static void write_ended (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (run, "ended"), word), out);
+}
+
+static void write_failures (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (json_object_get (run, "failures"), word), out);
+}
+
+static void write_now (FILE *out, const json_t *run)
+{
+    fputs (json_is_true (json_object_get (run, "recovered")) ? "ok" : "failed", out);
+}
+
+static enum colour now_colour (const json_t *run)
+{
+    return json_is_true (json_object_get (run, "recovered")) ? GREEN : RED;
+}
+
+static const struct column failed_columns[] = {
+    {.heading = "FAILED SINCE YESTERDAY",
+     .width = 24,
+     .rule = COLUMN_SHORT,
+     .least = 16,
+     .write = write_plan_label},
+    {.heading = "RUNS", .width = 4, .is_number = true, .write = write_failures},
+    {.heading = "LAST", .width = 20, .write = write_ended},
+    {.heading = "NOW", .width = 6, .write = write_now, .colour = now_colour},
+    {.heading = "REASON", .rule = COLUMN_REST, .least = 30, .write = write_run_reason},
+};
+
+static const struct column next_columns[] = {
+    {.heading = "NEXT", .width = 24, .rule = COLUMN_SHORT, .least = 16, .write = write_plan_label},
+    {.heading = "AT", .width = 20, .write = write_plan_next},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .write = write_target},
+    {.heading = "SCHEDULE", .rule = COLUMN_REST, .write = write_plan_schedule},
+};
+
+static void print_table (const struct column *columns, size_t count, const json_t *rows)
+{
+    size_t i;
+    const json_t *row;
+    if (json_array_size (rows) == 0)
+        return;
+    putchar ('\n');
+    struct table *table = table_new (columns, count, stdout);
+    json_array_foreach (rows, i, row) table_row (table, row);
+    table_end (&table);
+}
+
+#define PRINT_TABLE(columns, rows) print_table (columns, sizeof columns / sizeof *columns, rows)
+
+// "and 3 more: ..."; nothing where all are shown.
+static void print_more (int64_t count, const json_t *shown, const char *command)
+{
+    char before[40];
+    int64_t more = count - (int64_t)json_array_size (shown);
+    if (more <= 0)
+        return;
+    snprintf (before, sizeof before, "and %" PRId64 " more: ", more);
+    print_cut (0, before, command, "");
+}
+
+// -- the lines below
+
+// The away ones first: the line may be cut.
+static void print_targets (const struct status *self)
+{
+    size_t i, size;
+    char *text = NULL;
+    const char *separator = "";
+    const json_t *target;
+    FILE *memory = open_memstream (&text, &size);
+    if (!memory)
+        abort ();
+    for (int connected = 0; connected <= 1; connected++)
+        json_array_foreach (self->targets, i, target)
+        {
+            bool is = json_is_true (json_object_get (target, "connected"));
+            if (is != connected)
+                continue;
+            const char *name = json_string_value (json_object_get (target, "name"));
+            fprintf (memory, "%s%s %s", separator, name ? name : "?", is ? "connected" : "away");
+            separator = ", ";
+        }
+    fclose (memory);
+    if (size)
+        print_cut (0, "Targets: ", text, "");
+    free (text);
+}
+
+static void print_count (int64_t count, const char *one, const char *many, const char *command)
+{
+    char before[60];
+    if (count == 0)
+        return;
+    snprintf (before, sizeof before, "%" PRId64 " %s: ", count, count == 1 ? one : many);
+    print_cut (0, before, command, "");
+}
+
+static void print_rest (const struct status *self)
+{
+    bool quiet = json_array_size (self->next) == 0 && self->retrying + self->running_count == 0;
+    if (self->plans == 0)
+        puts ("No plan is stored: zplan add --help");
+    else if (quiet && self->plans > 0)
+        puts ("No plan is queued.");
+    print_count (self->retrying, "plan is retrying", "plans are retrying",
+                 "zplan list --state retrying");
+    print_count (self->paused, "plan is paused", "plans are paused", "zplan list --state paused");
+    print_count (self->dead, "plan has failed permanently", "plans have failed permanently",
+                 "zplan list --state failed");
+    if (self->more)
+        puts ("Of plans that wait only the first 10000 were looked at.");
+    print_targets (self);
+}
+
+// "Not shown: history, plans: -deny: ..."
+static void print_hidden (const struct status *self)
+{
+    const char *reason;
+    json_t *parts;
+    json_object_foreach (self->hidden, reason, parts)
+    {
+        size_t i;
+        const json_t *part;
+        fputs ("Not shown: ", stdout);
+        int used = sizeof "Not shown: " - 1;
+        json_array_foreach (parts, i, part) used +=
+            printf ("%s%s", i ? ", " : "", json_string_value (part));
+        print_cut (used, ": ", reason, "");
+    }
+}
+
+void status_print (const struct status *self)
+{
+    print_health (self);
+    PRINT_TABLE (running_columns, self->running);
+    print_more (self->running_count, self->running, "zplan list --state running");
+    PRINT_TABLE (failed_columns, self->failed);
+    print_more (self->failed_count, self->failed, "zplan history --failed --since yesterday");
+    PRINT_TABLE (next_columns, self->next);
+    if (json_array_size (self->running) || json_array_size (self->failed) ||
+        json_array_size (self->next))
+        putchar ('\n');
+    print_rest (self);
+    print_hidden (self);
+}

@@ -1,0 +1,318 @@
+// zplan callback: outcomes that are sent over HTTP: those that wait, were given up, or are tried
+// out.
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "call.h"
+#include "codes.h"
+#include "json.h"
+#include "options.h"
+#include "pages.h"
+#include "print.h"
+#include "subword.h"
+#include "text_table.h"
+#include "zplan_codes.h"
+
+static const char about[] =
+    "Callbacks: what came of runs, sent over HTTP by zplan-callback. List those that were\n"
+    "not delivered yet (the default), send dead ones again, or send a test. A test takes the\n"
+    "path of all: the sender's secrets and its rules of where it may connect.\n\n"
+    "  zplan callback list\n"
+    "  zplan callback redeliver 19a1fb4d\n"
+    "  zplan callback test jobs https://hooks.example/alert --secret billing\n"
+    "  zplan add --command backup --daily 2:00 --callback https://hooks.example/alert\n";
+
+struct wish {
+    const char *secret;
+    bool put;
+};
+
+static const struct option rows[] = {
+    {.name = "--secret",
+     .metavar = "NAME",
+     .type = OPTION_TEXT,
+     .offset = offsetof (struct wish, secret),
+     .help = "test: sign it with this secret of the sender",
+     .utf8 = true},
+    {.name = "--put",
+     .type = OPTION_FLAG,
+     .offset = offsetof (struct wish, put),
+     .help = "test: with PUT instead of POST"},
+};
+
+struct request {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const struct wish *wish;
+    int count; // arguments behind the word
+};
+
+// The target of callbacks at this station. EXIT_DONE; there is none yet: `out` is empty.
+enum { NAME_SIZE = 65 };
+static int find_target (const struct cli *cli, struct zplan_client *client, char out[NAME_SIZE])
+{
+    int code;
+    size_t i;
+    const json_t *target;
+    json_t *answer =
+        call_words (cli, client, (const char *const[]){"station", "list", NULL}, NULL, &code);
+    out[0] = '\0';
+    json_array_foreach (json_object_get (answer, "stations"), i, target)
+    {
+        const char *name = json_string_value (json_object_get (target, "name"));
+        if (name && json_is_true (json_object_get (target, "callbacks")))
+            snprintf (out, NAME_SIZE, "%s", name);
+    }
+    json_decref (answer);
+    return code;
+}
+
+// -- list
+
+static void write_id (FILE *out, const json_t *plan)
+{
+    fprintf (out, "%llx",
+             (unsigned long long)json_integer_value (json_object_get (plan, "plan_id")));
+}
+
+static void write_state (FILE *out, const json_t *plan)
+{
+    static const char *const words[] = {[1] = "queued", [2] = "queued", [3] = "retrying",
+                                        [5] = "paused", [6] = "dead",   [7] = "given up"};
+    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    bool known = state > 0 && state < (json_int_t)(sizeof words / sizeof *words) && words[state];
+    fputs (known ? words[state] : "?", out);
+}
+
+static void write_tries (FILE *out, const json_t *plan)
+{
+    fprintf (out, "%lld", (long long)json_integer_value (json_object_get (plan, "error_count")));
+}
+
+static void write_member (FILE *out, const json_t *object, const char *name)
+{
+    write_bytes (out, text_of (json_object_get (object, name)));
+}
+
+static void write_source (FILE *out, const json_t *plan)
+{
+    write_member (out, plan, "source");
+}
+
+static void write_of (FILE *out, const json_t *plan)
+{
+    write_member (out, json_object_get (plan, "ext"), "plan");
+}
+
+static void write_last_try (FILE *out, const json_t *plan)
+{
+    write_member (out, plan, "error_info");
+}
+
+static const struct column columns[] = {
+    {.heading = "ID", .width = 16, .rule = COLUMN_WHOLE, .write = write_id},
+    {.heading = "STATE", .width = 8, .write = write_state},
+    {.heading = "TRIES", .width = 5, .write = write_tries},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SHORT, .write = write_source},
+    {.heading = "OF PLAN", .width = 16, .rule = COLUMN_WHOLE, .write = write_of},
+    {.heading = "LAST TRY", .rule = COLUMN_REST, .write = write_last_try},
+};
+
+struct listing {
+    const struct cli *cli;
+    struct table *table;
+};
+
+static bool take_page (struct pages *pages, const json_t *page)
+{
+    const struct listing *self = pages->owner;
+    size_t i;
+    json_t *plan;
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+    {
+        if (self->cli->json)
+            print_answer (self->cli, JSON_PLAN, plan);
+        else
+            table_row (self->table, plan);
+    }
+    return true;
+}
+
+static int list (const struct request *request)
+{
+    const struct cli *cli = request->cli;
+    char target[NAME_SIZE];
+    int code = find_target (cli, request->client, target);
+    if (code != EXIT_DONE || !target[0])
+        return code;
+    struct listing listing = {
+        cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
+    json_t *filter = json_pack ("{s:s}", "station", target);
+    struct pages pages = {
+        .word = "list", .filter = filter, .room = INT64_MAX, .take = take_page, .owner = &listing};
+    struct verdict verdict = pages_turn (cli, request->client, &pages);
+    table_end (&listing.table);
+    json_decref (filter);
+    return verdict_tell (&verdict, NULL);
+}
+
+// -- redeliver
+
+static int send_again (const struct cli *cli, struct zplan_client *client, const char *id)
+{
+    struct zplan_reply reply;
+    int outcome =
+        zplan_client_manage (client, "callback", (const char *[]){"redeliver", id}, 2, &reply);
+    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    bool done = verdict.code == EXIT_DONE;
+    if (cli->json && verdict.code != EXIT_NO_ANSWER) {
+        json_t *answer = json_pack ("{s:s}", "callback", id);
+        if (done)
+            json_object_set_new (answer, "done", json_string ("redeliver"));
+        else
+            refusal_into (answer, cli, &verdict);
+        print_answer (cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    } else if (done) {
+        printf ("callback %s: sent again\n", id);
+    }
+    return verdict_tell (&verdict, id);
+}
+
+static int redeliver (const struct request *request)
+{
+    int code = EXIT_DONE;
+    const struct cli *cli = request->cli;
+    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+        struct reason reason;
+        char id[PLAN_ID_SIZE];
+        int one = call_plan_id (cli->argv[2 + i], id, &reason)
+                      ? usage_error (cli->argv[0], &reason)
+                      : send_again (cli, request->client, id);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
+}
+
+// -- test
+
+enum { LOOK_MS = 200, WAIT_MS = 30000 };
+
+// The first try that was made; NULL: none yet. `ret_code` as of call_words.
+static json_t *first_try (const struct cli *cli, struct zplan_client *client, const char *target,
+                          const char *id, int *ret_code)
+{
+    json_t *filter = json_pack ("{s:s, s:s, s:i}", "station", target, "plan", id, "limit", 1);
+    char *text = json_write (filter);
+    json_t *answer =
+        call_words (cli, client, (const char *const[]){"history", text, NULL}, NULL, ret_code);
+    json_t *run = json_incref (json_array_get (json_object_get (answer, "runs"), 0));
+    json_decref (answer);
+    json_decref (filter);
+    free (text);
+    return run;
+}
+
+static int tell_try (const struct cli *cli, const char *id, const json_t *run)
+{
+    struct span reason = text_of (json_object_get (run, "reason"));
+    bool good = json_integer_value (json_object_get (run, "status")) < ZERO_STATUS_ERROR_FLAG;
+    if (cli->json) {
+        json_t *answer = json_pack ("{s:s, s:b}", "callback", id, "delivered", run && good);
+        json_object_set_new (answer, "reason", run ? json_from_frame (reason) : json_null ());
+        print_answer (cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    } else if (!run) {
+        fprintf (stderr,
+                 "zplan: callback %s: nobody has sent it within %d s: does zplan-callback run?\n",
+                 id, WAIT_MS / 1000);
+    } else {
+        printf ("callback %s %s", id, good ? "delivered" : "failed");
+        if (reason.size) {
+            fputs (": ", stdout);
+            print_bytes (reason);
+        }
+        putchar ('\n');
+    }
+    return run && good ? EXIT_DONE : EXIT_REFUSED;
+}
+
+static int await (const struct cli *cli, struct zplan_client *client, const char *id)
+{
+    char target[NAME_SIZE];
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+    int code = find_target (cli, client, target);
+    json_t *run = NULL;
+    for (int waited = 0; code == EXIT_DONE && !run && waited < WAIT_MS; waited += LOOK_MS) {
+        nanosleep (&pause, NULL);
+        run = first_try (cli, client, target, id, &code);
+    }
+    if (code == EXIT_DONE)
+        code = tell_try (cli, id, run);
+    json_decref (run);
+    return code;
+}
+
+static int test (const struct request *request)
+{
+    const struct cli *cli = request->cli;
+    const struct wish *wish = request->wish;
+    struct zplan_reply reply;
+    char id[PLAN_ID_SIZE];
+    json_t *callback = json_pack ("{s:{s:s, s:s}}", "success", "url", cli->argv[3], "method",
+                                  wish->put ? "PUT" : "POST");
+    if (wish->secret)
+        json_object_set_new (callback, "secret", json_string (wish->secret));
+    char *text = callback ? json_write (callback) : NULL;
+    int outcome =
+        zplan_client_manage (request->client, "callback",
+                             (const char *[]){"test", cli->argv[2], text ? text : "{}"}, 3, &reply);
+    int code = call_judge (cli, outcome, &reply, NULL);
+    free (text);
+    json_decref (callback);
+    if (code != EXIT_DONE)
+        return code;
+    struct span given = call_frame (&reply, ZERO_FRAME_GLOBAL_ID);
+    snprintf (id, sizeof id, "%.*s", (int)given.size, (const char *)given.data);
+    return await (cli, request->client, id);
+}
+
+enum word { WORD_LIST, WORD_REDELIVER, WORD_TEST, WORDS };
+
+static const struct subword words[WORDS] = {
+    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
+    [WORD_REDELIVER] = {"redeliver", 1, INT_MAX, "want at least one id of a callback"},
+    [WORD_TEST] = {"test", 2, 2, "want a target and a URL"},
+};
+
+static int (*const runs[WORDS]) (const struct request *request) = {
+    [WORD_LIST] = list, [WORD_REDELIVER] = redeliver, [WORD_TEST] = test};
+
+int verb_callback (const struct cli *cli)
+{
+    struct wish wish = {0};
+    const struct usage usage = {
+        .synopsis =
+            "zplan callback [list] | redeliver ID... | test TARGET URL [--secret NAME] [--put]",
+        .about = about,
+        .groups = {{"Test", rows, sizeof rows / sizeof *rows, &wish}},
+        .group_count = 1,
+        .words_max = INT_MAX,
+        .words = "list, redeliver or test",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0)
+        return usage_error (cli->argv[0], &reason);
+    struct request request = {cli, call_open (cli, &code), &wish, count - 1};
+    if (request.client)
+        code = runs[word](&request);
+    zplan_client_destroy (&request.client);
+    return code;
+}

@@ -1,0 +1,203 @@
+// zplan doctor: whether the station does its work, and what to put right. The station finds most
+// itself (`health`); what needs two clocks, or Redis, is found here and in doctor_work.c.
+#include "verb_doctor.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "print.h"
+
+static const char about[] =
+    "Check whether the station is healthy, and print what to fix: Redis (its\n"
+    "version, whether it keeps what it was given, its memory and clock), targets that\n"
+    "are away, have no worker, or whose last runs all failed, plans that are overdue,\n"
+    "and the clocks of station and this machine. The exit status is 1 when plans do\n"
+    "not run as they should (bad): no target is known, plans wait for a target that is\n"
+    "away or has no worker, the last three or more runs of a target failed. A warning\n"
+    "(warn) does not change it.\n"
+    "Answers while Redis is away.\n\n"
+    "  zplan doctor\n"
+    "  zplan doctor --json | jq '.findings[] | .text, .do'\n";
+
+enum {
+    CLOCK_MS = 1000, // clocks that differ by more are told
+    LAG_S = 60       // plans that are overdue for longer are
+};
+
+void doctor_find (json_t *health, enum finding level, const char *advice, const char *text)
+{
+    bool bad = level == FOUND_PROBLEM;
+    json_array_append_new (json_object_get (health, bad ? "problems" : "warnings"),
+                           json_string (text));
+    json_array_append_new (json_object_get (health, "findings"),
+                           json_pack ("{s:s, s:s, s:s}", "level", bad ? "problem" : "warning",
+                                      "text", text, "do", advice));
+    if (bad)
+        json_object_set_new (health, "healthy", json_false ());
+}
+
+static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
+{
+    char text[128];
+    const json_t *now = json_object_get (health, "now_ms");
+    int64_t off_ms = json_integer_value (now) - (before_us + after_us) / 2000;
+    int64_t doubt_ms = (after_us - before_us) / 2000; // the answer may be that old, or young
+    if (!json_is_integer (now) || llabs (off_ms) <= CLOCK_MS + doubt_ms)
+        return;
+    snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
+              (long long)llabs (off_ms), off_ms > 0 ? "before" : "behind");
+    doctor_find (health, FOUND_WARNING, "synchronize both machines by NTP", text);
+}
+
+static void find_lag (json_t *health, const json_t *stats)
+{
+    char text[128];
+    int64_t due = json_integer_value (json_object_get (stats, "due"));
+    int64_t first = json_integer_value (json_object_get (stats, "next"));
+    int64_t lag_s = json_integer_value (json_object_get (stats, "now_ms")) / 1000 - first;
+    if (due <= 0 || first <= 0 || lag_s <= LAG_S)
+        return;
+    snprintf (text, sizeof text, "%" PRId64 " plans are overdue, the first for %" PRId64 " s", due,
+              lag_s);
+    doctor_find (health, FOUND_PROBLEM,
+                 "see which target takes too little: zplan top, zplan target list", text);
+}
+
+// -- the report
+
+static void print_finding (const json_t *finding)
+{
+    bool bad = strcmp (json_string_value (json_object_get (finding, "level")), "problem") == 0;
+    colour_on (stdout, bad ? RED : YELLOW);
+    fputs (bad ? "bad " : "warn", stdout);
+    colour_off (stdout, bad ? RED : YELLOW);
+    printf ("  ");
+    print_bytes (text_of (json_object_get (finding, "text")));
+    printf ("\n      do: ");
+    print_bytes (text_of (json_object_get (finding, "do")));
+    putchar ('\n');
+}
+
+static void print_text (const char *label, const json_t *text)
+{
+    printf ("      %s", label);
+    print_bytes (text_of (text));
+    putchar ('\n');
+}
+
+static void print_redis (const json_t *redis)
+{
+    const json_t *ahead = json_object_get (redis, "clock_ahead_ms");
+    print_text ("Redis is ", json_object_get (redis, "state"));
+    if (json_string_length (json_object_get (redis, "version"))) {
+        printf ("      its version is ");
+        print_bytes (text_of (json_object_get (redis, "version")));
+        printf (", appendfsync ");
+        print_bytes (text_of (json_object_get (redis, "fsync")));
+        printf (", maxmemory-policy ");
+        print_bytes (text_of (json_object_get (redis, "maxmemory_policy")));
+        if (json_is_integer (ahead))
+            printf (", its clock %+" JSON_INTEGER_FORMAT " ms", json_integer_value (ahead));
+        putchar ('\n');
+    }
+    print_text ("an acknowledged plan is ", json_object_get (redis, "acknowledged"));
+}
+
+static void print_targets (const json_t *stats)
+{
+    size_t i;
+    const json_t *target;
+    json_array_foreach (json_object_get (stats, "targets"), i, target)
+    {
+        char since[WORD_SIZE];
+        printf ("      station ");
+        print_bytes (text_of (json_object_get (target, "name")));
+        printf (" is %s since %s",
+                json_is_true (json_object_get (target, "connected")) ? "connected" : "away",
+                moment_word (json_object_get (target, "since"), since));
+        const json_t *unresponsive = json_object_get (target, "unresponsive_since");
+        if (unresponsive)
+            printf (", unresponsive since %s", moment_word (unresponsive, since));
+        putchar ('\n');
+    }
+}
+
+// `works`: nothing was found of the targets; they may be away without being a problem.
+static void report (const json_t *health, const json_t *stats, bool works)
+{
+    size_t i;
+    int64_t targets = json_integer_value (json_object_get (health, "targets"));
+    const json_t *owner = json_object_get (health, "owner");
+    const json_t *owner_since = json_object_get (health, "owner_since");
+    char since[WORD_SIZE];
+    int64_t standbys = json_integer_value (json_object_get (health, "standbys"));
+    const json_t *finding;
+    json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
+    if (json_is_true (json_object_get (health, "healthy")) && works) {
+        colour_on (stdout, GREEN);
+        fputs ("good", stdout);
+        colour_off (stdout, GREEN);
+        puts ("  the station is healthy");
+    }
+    print_redis (json_object_get (health, "redis"));
+    printf ("      %" PRId64 " of %" PRId64 " target%s connected\n",
+            (int64_t)json_integer_value (json_object_get (health, "connected")), targets,
+            targets == 1 ? " is" : "s are");
+    print_targets (stats);
+    if (owner) { // of a station before 0.2 there is none
+        fputs ("      ", stdout);
+        print_bytes (text_of (owner));
+        fputs (" owns the plans", stdout);
+        if (json_integer_value (owner_since) > 0)
+            printf (" since %s", moment_word (owner_since, since));
+        printf ("; %" PRId64 " standby%s\n", standbys, standbys == 1 ? "" : "s");
+    }
+}
+
+// -- the questions
+
+// What `stats` says; NULL where it is refused, as while Redis is away: `health` tells why.
+static json_t *ask_stats (const struct cli *cli, struct zplan_client *client)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "stats", NULL, 0, &reply);
+    return call_verdict (cli, outcome, &reply).code == EXIT_DONE ? call_json (&reply) : NULL;
+}
+
+static int examine (const struct cli *cli, struct zplan_client *client)
+{
+    int code;
+    int64_t before_us = clock_wall_us ();
+    json_t *health = call_words (cli, client, (const char *[]){"health", NULL}, NULL, &code);
+    int64_t after_us = clock_wall_us ();
+    if (!health)
+        return code;
+    json_t *stats = ask_stats (cli, client);
+    find_clock (health, before_us, after_us);
+    bool works = true;
+    if (stats) {
+        find_lag (health, stats);
+        works = doctor_find_work (cli, client, health, stats);
+    }
+    if (cli->json)
+        print_answer (cli, JSON_ANSWER, health);
+    else
+        report (health, stats, works);
+    code = json_is_true (json_object_get (health, "healthy")) ? EXIT_DONE : EXIT_REFUSED;
+    json_decref (stats);
+    json_decref (health);
+    return code;
+}
+
+int verb_doctor (const struct cli *cli)
+{
+    int code;
+    struct zplan_client *client = call_begin (cli, "zplan doctor", about, &code);
+    if (client)
+        code = examine (cli, client);
+    zplan_client_destroy (&client);
+    return code;
+}

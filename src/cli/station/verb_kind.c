@@ -1,0 +1,237 @@
+// zplan kind: what plans of one kind have in common, kept by the station under a name.
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "json.h"
+#include "options.h"
+#include "print.h"
+#include "subword.h"
+#include "text_table.h"
+
+static const char about[] =
+    "The kinds of plans: list them (also without a word), get some, put one in, remove\n"
+    "some. A kind is fields of a plan under a name, as a JSON object: retry, timeout,\n"
+    "misfire, misfire_window, overlap_policy, log, priority, group, category, ext. A plan\n"
+    "that names its kind has them, unless it says otherwise itself; a change is for plans\n"
+    "that come later. FIELDS of - are read from standard input.\n\n"
+    "  zplan kind put transcode '{\"timeout\": 600, \"category\": \"media\"}'\n"
+    "  zplan kind put transcode - <transcode.json\n"
+    "  zplan kind list\n"
+    "  zplan kind get transcode --json | jq .fields\n"
+    "  zplan kind remove transcode\n";
+
+// -- what is printed
+
+static void write_name (FILE *out, const json_t *kind)
+{
+    write_bytes (out, text_of (json_object_get (kind, "kind")));
+}
+
+// What somebody edited to nonsense has no fields.
+static void write_fields (FILE *out, const json_t *kind)
+{
+    const json_t *fields = json_object_get (kind, "fields");
+    if (!json_is_object (fields)) {
+        fputs ("cannot be read", out);
+        return;
+    }
+    write_json (out, fields);
+}
+
+static const struct column columns[] = {
+    {.heading = "KIND", .width = 16, .rule = COLUMN_WHOLE, .write = write_name},
+    {.heading = "FIELDS", .rule = COLUMN_REST, .write = write_fields},
+};
+
+static int by_name (const void *one, const void *other)
+{
+    return strcmp (*(const char *const *)one, *(const char *const *)other);
+}
+
+// In the order of their names: the station has none.
+static void print_kinds (const struct cli *cli, const json_t *kinds)
+{
+    size_t count = 0;
+    const char *name;
+    json_t *fields;
+    const char **names = calloc (json_object_size (kinds) + 1, sizeof *names);
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_object_foreach ((json_t *)(uintptr_t)kinds, name, fields)
+    {
+        if (names)
+            names[count++] = name;
+    }
+    if (count)
+        qsort (names, count, sizeof *names, by_name);
+    for (size_t i = 0; i < count; i++) {
+        json_t *row = json_object ();
+        json_object_set_new (row, "kind", json_string (names[i]));
+        json_object_set (row, "fields", json_object_get (kinds, names[i]));
+        if (cli->json)
+            print_answer (cli, JSON_ANSWER, row);
+        else
+            table_row (table, row);
+        json_decref (row);
+    }
+    free (names);
+    if (table)
+        table_end (&table);
+}
+
+// -- the words
+
+struct request {
+    const struct cli *cli;
+    struct zplan_client *client;
+    int count; // arguments behind the word
+};
+
+static int list (const struct request *request)
+{
+    int code;
+    const char *const say[] = {"kind", "list", NULL};
+    json_t *answer = call_words (request->cli, request->client, say, NULL, &code);
+    if (answer)
+        print_kinds (request->cli, json_object_get (answer, "kinds"));
+    json_decref (answer);
+    return code;
+}
+
+static int get (const struct request *request)
+{
+    int code = EXIT_DONE;
+    json_t *found = json_object ();
+    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+        int one;
+        const char *name = request->cli->argv[2 + i];
+        const char *const say[] = {"kind", "get", name, NULL};
+        json_t *answer =
+            call_words (request->cli, request->client, say, quoted (span_text (name)), &one);
+        json_object_update (found, json_object_get (answer, "kinds"));
+        json_decref (answer);
+        code = one == EXIT_DONE ? code : one;
+    }
+    if (json_object_size (found) > 0)
+        print_kinds (request->cli, found);
+    json_decref (found);
+    return code;
+}
+
+// Tell what became of one.
+static int report (const struct request *request, const char *name, const char *word, int outcome,
+                   const struct zplan_reply *reply)
+{
+    struct verdict verdict = call_verdict (request->cli, outcome, reply);
+    bool done = verdict.code == EXIT_DONE;
+    if (request->cli->json && verdict.code != EXIT_NO_ANSWER) {
+        json_t *answer = json_object ();
+        json_object_set_new (answer, "kind", json_from_frame (span_text (name)));
+        if (done)
+            json_object_set_new (answer, "done", json_string (word));
+        else
+            refusal_into (answer, request->cli, &verdict);
+        print_answer (request->cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    } else if (done) {
+        printf ("kind ");
+        print_bytes (span_text (name));
+        printf (" %s\n", strcmp (word, "put") == 0 ? "kept" : "removed");
+    }
+    return verdict_tell (&verdict, quoted (span_text (name)));
+}
+
+static int take_out (const struct request *request)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+        struct zplan_reply reply;
+        const char *name = request->cli->argv[2 + i];
+        int outcome = zplan_client_manage (request->client, "kind",
+                                           (const char *[]){"remove", name}, 2, &reply);
+        int one = report (request, name, "remove", outcome, &reply);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
+}
+
+// -- put
+
+enum { FIELDS_MAX = 65536 }; // the station takes less
+
+// What stands on standard input, with a NUL behind it. NULL: the reason tells.
+static char *read_input (struct reason *reason)
+{
+    char *text = malloc (FIELDS_MAX + 1);
+    size_t size = text ? fread (text, 1, FIELDS_MAX + 1, stdin) : 0;
+    if (!text || ferror (stdin))
+        reason_set (reason, "stdin: cannot be read");
+    else if (size > FIELDS_MAX)
+        reason_set (reason, "stdin: at most %d bytes", FIELDS_MAX);
+    else if (memchr (text, '\0', size))
+        reason_set (reason, "stdin: want JSON, got a NUL byte");
+    else {
+        text[size] = '\0';
+        return text;
+    }
+    free (text);
+    return NULL;
+}
+
+static int put (const struct request *request)
+{
+    struct reason reason;
+    struct zplan_reply reply;
+    const char *name = request->cli->argv[2], *given = request->cli->argv[3];
+    char *input = strcmp (given, "-") == 0 ? read_input (&reason) : NULL;
+    const char *fields = strcmp (given, "-") == 0 ? input : given;
+    json_t *object = fields ? json_read_object (span_text (fields), &reason) : NULL;
+    int code;
+    if (object) {
+        int outcome = zplan_client_manage (request->client, "kind",
+                                           (const char *[]){"put", name, fields}, 3, &reply);
+        code = report (request, name, "put", outcome, &reply);
+    } else {
+        code = usage_error (request->cli->argv[0], &reason);
+    }
+    json_decref (object);
+    free (input);
+    return code;
+}
+
+enum word { WORD_LIST, WORD_GET, WORD_PUT, WORD_REMOVE, WORDS };
+
+static const struct subword words[WORDS] = {
+    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
+    [WORD_GET] = {"get", 1, INT_MAX, "want at least one kind"},
+    [WORD_PUT] = {"put", 2, 2, "want a name, and fields as JSON or -"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one kind"},
+};
+
+static int (*const runs[WORDS]) (const struct request *request) = {
+    [WORD_LIST] = list, [WORD_GET] = get, [WORD_PUT] = put, [WORD_REMOVE] = take_out};
+
+int verb_kind (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan kind [list] | get NAME... | put NAME FIELDS | remove NAME...",
+        .about = about,
+        .words_max = INT_MAX,
+        .words = "list, get, put or remove",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0)
+        return usage_error (cli->argv[0], &reason);
+    struct request request = {cli, call_open (cli, &code), count - 1};
+    if (request.client)
+        code = runs[word](&request);
+    zplan_client_destroy (&request.client);
+    return code;
+}

@@ -1,0 +1,398 @@
+// zplan status: the station on one screen.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call.h"
+#include "codes.h"
+#include "verb_doctor.h"
+#include "ident.h"
+#include "instant.h"
+#include "json.h"
+#include "outcomes.h"
+#include "pages.h"
+#include "plan_words.h"
+#include "print.h"
+#include "status_screen.h"
+
+enum { PLANS_MAX = 10000 };
+
+static const char about[] =
+    "Print the station on one screen: whether it is healthy, what runs, which plans failed since\n"
+    "yesterday and why, what comes next, and its targets. It looks at 10000 plans at most. The\n"
+    "exit status is 1 when the station is not healthy: zplan doctor says why. Parts that a key\n"
+    "may not see are named at the end.\n\n"
+    "  zplan status\n"
+    "  zplan status --json | jq .failed\n";
+
+// A part that is being asked for.
+struct asking {
+    struct status status;
+    const struct cli *cli;
+    struct zplan_client *client;
+    int64_t since_ms;
+    json_t *seen;    // plan -> its newest outcome is a success
+    json_t *failing; // plan -> its row of `failed`
+};
+
+// -- the parts
+
+// Note that a part is not known. False: the station does not answer at all.
+static bool note (struct asking *self, const char *part, const struct verdict *verdict)
+{
+    if (verdict->code == EXIT_NO_ANSWER)
+        return false;
+    if (verdict->code == EXIT_DONE)
+        return true;
+    json_t *reason = json_from_frame (span_of (verdict->words, verdict->size));
+    const char *text = json_string_value (reason);
+    text = text && *text ? text : "rejected";
+    json_t *parts = json_object_get (self->status.hidden, text);
+    if (!parts) {
+        parts = json_array ();
+        json_object_set_new (self->status.hidden, text, parts);
+    }
+    json_array_append_new (parts, json_string (part));
+    json_decref (reason);
+    return true;
+}
+
+// The JSON that a command answers; NULL: the verdict tells why.
+static json_t *ask (struct asking *self, const char *command, json_t *filter,
+                    struct verdict *verdict)
+{
+    struct zplan_reply reply;
+    char *text = filter ? json_write (filter) : NULL;
+    const char *args[] = {text};
+    int outcome = zplan_client_manage (self->client, command, args, filter != NULL, &reply);
+    *verdict = call_verdict (self->cli, outcome, &reply);
+    free (text);
+    json_decref (filter);
+    return verdict->code == EXIT_DONE ? call_json (&reply) : NULL;
+}
+
+static json_int_t number_of (const json_t *object, const char *field)
+{
+    return json_integer_value (json_object_get (object, field));
+}
+
+// -- plans
+
+// The soonest few, in order.
+static void take_next (json_t *next, json_t *plan)
+{
+    size_t at = json_array_size (next);
+    json_int_t time = number_of (plan, "plan_time");
+    while (at > 0 && number_of (json_array_get (next, at - 1), "plan_time") > time)
+        at--;
+    if (at < STATUS_SHOWN)
+        json_array_insert (next, at, plan);
+    if (json_array_size (next) > STATUS_SHOWN)
+        json_array_remove (next, STATUS_SHOWN);
+}
+
+static void take_running (struct status *status, json_t *plan)
+{
+    status->running_count++;
+    if (json_array_size (status->running) < STATUS_FAILED_SHOWN)
+        json_array_append (status->running, plan);
+}
+
+static bool take_plans (struct pages *pages, const json_t *page)
+{
+    enum { EXECUTE = 2, RETRY = 3, PAUSE = 5, ERROR = 6 }; // of plan_state
+    struct asking *self = pages->owner;
+    struct status *status = &self->status;
+    size_t i;
+    json_t *plan;
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+    {
+        json_int_t state = number_of (plan, "plan_state");
+        status->plans++;
+        pages->room--;
+        if (state == EXECUTE)
+            take_running (status, plan);
+        if (plan_waits (plan))
+            take_next (status->next, plan);
+        status->retrying += state == RETRY;
+        status->paused += state == PAUSE;
+        status->dead += state == ERROR;
+    }
+    status->more = pages->room <= 0 && json_object_get (page, "next");
+    return !status->more;
+}
+
+// Also those behind the plans that were looked at.
+static bool take_all_running (struct pages *pages, const json_t *page)
+{
+    struct asking *self = pages->owner;
+    size_t i;
+    json_t *plan;
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+        take_running (&self->status, plan);
+    return true;
+}
+
+// Each worker that fetched it has its own; the first that says something is shown.
+static void find_progress (struct asking *self, json_t *plan)
+{
+    size_t i;
+    char id[WORD_SIZE];
+    const json_t *worker;
+    struct zplan_reply reply;
+    struct reason ignored;
+    if (json_object_get (plan, "progress"))
+        return;
+    id_word (json_object_get (plan, "plan_id"), id);
+    int outcome = zplan_client_manage (self->client, "team", (const char *[]){id}, 1, &reply);
+    if (call_verdict (self->cli, outcome, &reply).code != EXIT_DONE)
+        return;
+    json_t *team = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    json_array_foreach (json_object_get (team, "workers"), i, worker)
+    {
+        json_t *progress = json_object_get (worker, "progress");
+        if (progress && span_is (text_of (json_object_get (worker, "state")), "running") &&
+            !json_object_get (plan, "progress"))
+            json_object_set (plan, "progress", progress);
+    }
+    json_decref (team);
+}
+
+static struct verdict ask_plans (struct asking *self)
+{
+    size_t i;
+    json_t *plan;
+    struct status *status = &self->status;
+    struct pages pages = {.word = "list",
+                          .filter = json_object (),
+                          .room = PLANS_MAX,
+                          .size = PAGE_LARGE,
+                          .take = take_plans,
+                          .owner = self};
+    status->plans = 0;
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    json_decref (pages.filter);
+    if (verdict.code != EXIT_DONE)
+        status->plans = -1;
+    if (verdict.code == EXIT_DONE && status->more) {
+        json_array_clear (status->running);
+        status->running_count = 0;
+        pages.filter = json_pack ("{s:s}", "state", "execute");
+        pages.room = INT64_MAX;
+        pages.take = take_all_running;
+        verdict = pages_turn (self->cli, self->client, &pages);
+        json_decref (pages.filter);
+    }
+    json_array_foreach (status->running, i, plan) find_progress (self, plan);
+    return verdict;
+}
+
+// -- failures
+
+static bool has_failed (const json_t *run)
+{
+    const char *word = outcome_word ((int)(number_of (run, "status") & UINT8_MAX));
+    return strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
+}
+
+// The newest come first.
+static void take_run (struct asking *self, json_t *run)
+{
+    struct status *status = &self->status;
+    const char *plan = json_string_value (json_object_get (run, "plan"));
+    bool failed = has_failed (run), ok = number_of (run, "status") < ZERO_STATUS_ERROR_FLAG;
+    if (!plan || (!failed && !ok))
+        return; // missed and cancelled ones are neither
+    if (!json_object_get (self->seen, plan))
+        json_object_set_new (self->seen, plan, json_boolean (ok));
+    json_t *row = json_object_get (self->failing, plan);
+    if (failed && row) {
+        json_object_set_new (row, "failures", json_integer (number_of (row, "failures") + 1));
+    } else if (failed) {
+        json_object_set_new (run, "failures", json_integer (1));
+        json_object_set (run, "recovered", json_object_get (self->seen, plan));
+        json_object_set (self->failing, plan, run);
+        status->failed_count++;
+        if (json_array_size (status->failed) < STATUS_FAILED_SHOWN)
+            json_array_append (status->failed, run);
+    }
+}
+
+static bool take_runs (struct pages *pages, const json_t *page)
+{
+    struct asking *self = pages->owner;
+    size_t i;
+    json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        bool old =
+            json_number_value (json_object_get (run, "ended")) * 1000 < (double)self->since_ms;
+        if (!old)
+            take_run (self, run);
+        // What was restored has no seq, and stands in front of newer ones.
+        else if (number_of (run, "seq"))
+            return false;
+    }
+    return true;
+}
+
+// What the run wrote: the first outcome of its plan behind the entry before its own.
+static void find_output (struct asking *self, json_t *run)
+{
+    struct outcome_key key;
+    struct verdict ignored;
+    char after[ENTRY_NAME_SIZE];
+    if (!outcome_key_read (run, &key) || (key.seq == 0 && key.sub == 0))
+        return;
+    if (key.sub)
+        snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, key.seq, key.sub - 1);
+    else
+        snprintf (after, sizeof after, "%" PRIu64 "-%" PRId64, key.seq - 1, INT64_MAX - 1);
+    json_t *answer = ask (self, "history",
+                          json_pack ("{sO ss sb si}", "plan", json_object_get (run, "plan"),
+                                     "after", after, "output", 1, "limit", 1),
+                          &ignored);
+    const json_t *found = json_array_get (json_object_get (answer, "runs"), 0);
+    if (json_equal (json_object_get (found, "entry"), json_object_get (run, "entry")) &&
+        json_object_get (found, "output"))
+        json_object_set (run, "output", json_object_get (found, "output"));
+    json_decref (answer);
+}
+
+// A plan that has neither name nor title is known by its command, as long as it is stored: the
+// first one behind the id before its own.
+static void find_command (struct asking *self, json_t *run)
+{
+    uint64_t id;
+    char before[IDENT_SIZE];
+    struct verdict ignored;
+    const json_t *title = json_object_get (run, "title");
+    if (json_object_get (run, "key") || json_is_object (title) || json_string_length (title) ||
+        !ident_parse (text_of (json_object_get (run, "plan")), &id) || id < 2)
+        return;
+    json_t *answer =
+        ask (self, "list", json_pack ("{ss si}", "after", ident_text (id - 1, before), "limit", 1),
+             &ignored);
+    const json_t *plan = json_array_get (json_object_get (answer, "plans"), 0);
+    json_t *command = json_object_get (plan, "command");
+    if (command && number_of (plan, "plan_id") == (json_int_t)id)
+        json_object_set (run, "command", command);
+    json_decref (answer);
+}
+
+static struct verdict ask_runs (struct asking *self)
+{
+    size_t i;
+    json_t *run;
+    int64_t since = 0;
+    struct pages pages = {.word = "history",
+                          .filter = json_pack ("{s:b}", "newest", 1),
+                          .room = INT64_MAX,
+                          .size = PAGE_LARGE,
+                          .take = take_runs,
+                          .owner = self};
+    instant_since ("yesterday", look_now ()->now, &since);
+    self->since_ms = since * 1000;
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    json_decref (pages.filter);
+    json_array_foreach (self->status.failed, i, run)
+    {
+        find_output (self, run);
+        find_command (self, run);
+    }
+    return verdict;
+}
+
+// -- all of it
+
+// False: the station does not answer; `verdict` tells.
+static bool ask_all (struct asking *self, struct verdict *verdict)
+{
+    self->status.health = ask (self, "health", NULL, verdict);
+    if (!note (self, "health", verdict))
+        return false;
+    json_t *stats = ask (self, "stats", NULL, verdict);
+    if (!note (self, "targets", verdict))
+        return false;
+    json_array_extend (self->status.targets, json_object_get (stats, "targets"));
+    if (self->status.health && stats)
+        doctor_find_work (self->cli, self->client, self->status.health, stats);
+    json_decref (stats);
+    *verdict = ask_runs (self);
+    if (!note (self, "failures", verdict))
+        return false;
+    *verdict = ask_plans (self);
+    return note (self, "plans", verdict);
+}
+
+static json_t *named (enum json_kind kind, const json_t *list)
+{
+    size_t i;
+    const json_t *item;
+    json_t *names = json_array ();
+    json_array_foreach (list, i, item) json_array_append_new (names, json_names (kind, item));
+    return names;
+}
+
+static void print_object (const struct cli *cli, const struct status *self)
+{
+    bool wire = strcmp (cli->json, "wire") == 0;
+    json_t *object = json_object ();
+    if (self->health) {
+        json_object_set_new (
+            object, "healthy",
+            json_boolean (json_is_true (json_object_get (self->health, "healthy"))));
+        json_object_set (object, "findings", json_object_get (self->health, "findings"));
+    }
+    json_object_set_new (object, "running",
+                         wire ? json_incref (self->running) : named (JSON_PLAN, self->running));
+    json_object_set_new (object, "failed",
+                         wire ? json_incref (self->failed) : named (JSON_RUN, self->failed));
+    json_object_set_new (object, "coming",
+                         wire ? json_incref (self->next) : named (JSON_PLAN, self->next));
+    json_object_set_new (object, "targets",
+                         wire ? json_incref (self->targets) : named (JSON_TARGET, self->targets));
+    if (self->plans >= 0) {
+        json_object_set_new (object, "paused", json_integer (self->paused));
+        json_object_set_new (object, "retrying", json_integer (self->retrying));
+        json_object_set_new (object, "dead", json_integer (self->dead));
+    }
+    if (json_object_size (self->hidden))
+        json_object_set (object, "hidden", self->hidden);
+    print_json (object);
+    json_decref (object);
+}
+
+int verb_status (const struct cli *cli)
+{
+    int code;
+    struct verdict verdict;
+    struct zplan_client *client = call_begin (cli, "zplan status", about, &code);
+    if (!client)
+        return code;
+    struct asking self = {
+        .cli = cli, .client = client, .seen = json_object (), .failing = json_object ()};
+    self.status = (struct status){.running = json_array (),
+                                  .failed = json_array (),
+                                  .next = json_array (),
+                                  .targets = json_array (),
+                                  .hidden = json_object ()};
+    bool answered = ask_all (&self, &verdict);
+    bool healthy = json_is_true (json_object_get (self.status.health, "healthy"));
+    if (!answered)
+        code = verdict_tell (&verdict, NULL);
+    else if (cli->json)
+        print_object (cli, &self.status);
+    else
+        status_print (&self.status);
+    if (answered)
+        code = healthy ? EXIT_DONE : EXIT_REFUSED;
+    json_t *all[] = {self.seen,          self.failing,      self.status.running,
+                     self.status.failed, self.status.next,  self.status.targets,
+                     self.status.hidden, self.status.health};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        json_decref (all[i]);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,182 @@
+// zplan target: the targets that the plan station knows, and adding and removing them while it
+// runs.
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "call.h"
+#include "json.h"
+#include "options.h"
+#include "print.h"
+#include "subword.h"
+#include "text_table.h"
+
+static const char about[] =
+    "The targets, where plans are sent: `list` (the default) prints them, `add` and `remove`\n"
+    "change them while the station runs. It keeps what was added; a target of its settings\n"
+    "cannot be removed. `add` takes what zpland --station takes, NAME=TYPE@ENDPOINT with\n"
+    "TYPE api, pub or vote, or NAME=pull, whose plans workers fetch. Behind a comma:\n"
+    "  dialect=NAME      zeronet (the default) or microzero\n"
+    "  mailbox=NAME      frame (the default) or identity: how it routes answers\n"
+    "  key=TEXT          its service key\n"
+    "  curve=KEY         the public key of a target that is a CURVE server\n"
+    "  concurrency=N     at most N concurrent runs\n"
+    "  rate=N            at most N starts per second\n"
+    "  burst=N           starts that may come at one instant\n"
+    "  kind=NAME         the kind of its plans that name none\n\n"
+    "  zplan target list\n"
+    "  zplan target add jobs=api@tcp://127.0.0.1:7930\n"
+    "  zplan target add old=api@tcp://10.0.0.7:8000,dialect=microzero,concurrency=4\n"
+    "  zplan target add pile=pull\n"
+    "  zplan target remove jobs\n";
+
+// -- list
+
+#define FIELD_WRITER(field)                                                                        \
+    static void write_##field (FILE *out, const json_t *station)                                   \
+    {                                                                                              \
+        write_bytes (out, text_of (json_object_get (station, #field)));                            \
+    }
+
+FIELD_WRITER (name)
+FIELD_WRITER (type)
+FIELD_WRITER (endpoint)
+FIELD_WRITER (dialect)
+FIELD_WRITER (mailbox)
+FIELD_WRITER (origin)
+
+static bool is_connected (const json_t *station)
+{
+    return json_is_true (json_object_get (station, "connected"));
+}
+
+static void write_state (FILE *out, const json_t *station)
+{
+    fputs (is_connected (station) ? "connected" : "away", out);
+}
+
+static enum colour colour_of_state (const json_t *station)
+{
+    return is_connected (station) ? GREEN : RED;
+}
+
+static void write_unanswered (FILE *out, const json_t *station)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (json_object_get (station, "unanswered"), word), out);
+}
+
+static const struct column columns[] = {
+    {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
+    {.heading = "TYPE", .width = 4, .write = write_type},
+    {.heading = "ENDPOINT", .width = 26, .rule = COLUMN_SHORT, .write = write_endpoint},
+    {.heading = "DIALECT", .width = 9, .rule = COLUMN_SPARE, .write = write_dialect},
+    {.heading = "MAILBOX", .width = 8, .rule = COLUMN_SPARE, .write = write_mailbox},
+    {.heading = "ORIGIN", .width = 8, .rule = COLUMN_SPARE, .write = write_origin},
+    {.heading = "STATE", .width = 10, .write = write_state, .colour = colour_of_state},
+    {.heading = "UNANSWERED", .rule = COLUMN_REST, .write = write_unanswered},
+};
+
+static void print_stations (const struct cli *cli, const json_t *list)
+{
+    size_t i;
+    json_t *station;
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_array_foreach (list, i, station)
+    {
+        if (cli->json)
+            print_answer (cli, JSON_TARGET, station);
+        else
+            table_row (table, station);
+    }
+    table_end (&table);
+}
+
+static int list (const struct cli *cli, struct zplan_client *client)
+{
+    int code;
+    const char *const say[] = {"station", "list", NULL};
+    json_t *answer = call_words (cli, client, say, NULL, &code);
+    if (answer)
+        print_stations (cli, json_object_get (answer, "stations"));
+    json_decref (answer);
+    return code;
+}
+
+// -- add, remove
+
+enum word { WORD_LIST, WORD_ADD, WORD_REMOVE, WORDS };
+
+static const struct subword words[WORDS] = {
+    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
+    [WORD_ADD] = {"add", 1, INT_MAX, "want at least one target"},
+    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one target"},
+};
+
+static void report (const struct cli *cli, struct span name, enum word word,
+                    const struct verdict *verdict)
+{
+    if (cli->json) {
+        json_t *answer = json_object ();
+        json_object_set_new (answer, "station", json_from_frame (name));
+        if (verdict->code == EXIT_DONE)
+            json_object_set_new (answer, "done", json_string (words[word].name));
+        else
+            refusal_into (answer, cli, verdict);
+        print_answer (cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    } else if (verdict->code == EXIT_DONE) {
+        printf ("target ");
+        print_bytes (name);
+        printf (" %s\n", word == WORD_ADD ? "added" : "removed");
+    }
+}
+
+// `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
+static int change (const struct cli *cli, struct zplan_client *client, enum word word,
+                   const char *text)
+{
+    struct zplan_reply reply;
+    struct span name = span_of (text, strcspn (text, "="));
+    int outcome = zplan_client_manage (client, "station", (const char *[]){words[word].name, text},
+                                       2, &reply);
+    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    if (verdict.code != EXIT_NO_ANSWER)
+        report (cli, name, word, &verdict);
+    return verdict_tell (&verdict, quoted (name));
+}
+
+static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,
+                       int count)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
+        int one = change (cli, client, word, cli->argv[2 + i]);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
+}
+
+int verb_target (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan target [list] | add NAME=TYPE@ENDPOINT[,...]... | remove NAME...",
+        .about = about,
+        .words_max = INT_MAX,
+        .words = "list, add or remove",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    int word = subword_read (words, WORDS, cli, count, &reason);
+    if (word < 0)
+        return usage_error (cli->argv[0], &reason);
+    struct zplan_client *client = call_open (cli, &code);
+    if (client)
+        code = word == WORD_LIST ? list (cli, client)
+                                 : change_all (cli, client, (enum word)word, count - 1);
+    zplan_client_destroy (&client);
+    return code;
+}

@@ -1,0 +1,416 @@
+// zplan top: a live view of the station. What is shown is the difference between two answers of
+// `stats`.
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "call.h"
+#include "clock.h"
+#include "options.h"
+#include "print.h"
+#include "screen.h"
+#include "text_table.h"
+#include "width.h"
+
+struct wanted {
+    int64_t interval_s;
+    int64_t count;
+};
+
+static const struct option rows[] = {
+    {.name = "--interval",
+     .metavar = "DURATION",
+     .type = OPTION_NUMBER,
+     .unit_ms = 1000,
+     .offset = offsetof (struct wanted, interval_s),
+     .help = "between two looks; default 1",
+     .min = 1,
+     .max = 86400},
+    {.name = "-n",
+     .metavar = "COUNT",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct wanted, count),
+     .help = "end after so many looks",
+     .min = 1,
+     .max = INT64_MAX},
+};
+
+static const char about[] =
+    "Watch the station at work: plans that are due and running, runs done and failed\n"
+    "a second, how late they are sent (repetitions, and plans that run at once, do not\n"
+    "count), and the same of each target. `q` ends it. Where the output is no terminal\n"
+    "it is a block for each look, with --json an object a line. The first look has no\n"
+    "rates.\n\n"
+    "  zplan top\n"
+    "  zplan top --interval 10\n"
+    "  zplan top --json -n 60 | jq .done_per_s\n";
+
+// Two answers, and what is between them.
+struct top {
+    const struct cli *cli;
+    const struct wanted *wanted;
+    struct zplan_client *client;
+    struct screen screen;
+    json_t *before;         // the last answer; NULL = there is none
+    int64_t before_us;      // when it came, monotonic
+    json_t *view;           // what is shown
+    struct verdict trouble; // why there is no answer
+};
+
+// -- the numbers
+
+// The growth of a counter; a target that is new, or a station, counts from 0.
+static double growth (const json_t *now, const json_t *before, const char *name)
+{
+    json_int_t value = json_integer_value (json_object_get (now, name));
+    json_int_t last = json_integer_value (json_object_get (before, name));
+    return (double)(value >= last ? value - last : value);
+}
+
+static void set_rate (json_t *view, const char *name, double growth, double seconds)
+{
+    json_object_set_new (view, name, seconds > 0 ? json_real (growth / seconds) : json_null ());
+}
+
+static void set_late (json_t *view, double late_ms, double runs)
+{
+    json_object_set_new (view, "late_ms", runs > 0 ? json_real (late_ms / runs) : json_null ());
+}
+
+static const json_t *target_of (const json_t *stats, const json_t *name)
+{
+    size_t i;
+    const json_t *target;
+    json_array_foreach (json_object_get (stats, "targets"), i, target)
+    {
+        if (json_equal (json_object_get (target, "name"), name))
+            return target;
+    }
+    return NULL;
+}
+
+struct lateness {
+    double ms, runs;
+};
+
+static json_t *view_target (const json_t *now, const json_t *stats_before, double seconds,
+                            struct lateness *all)
+{
+    const json_t *before = target_of (stats_before, json_object_get (now, "name"));
+    static const char *const same[] = {"name", "connected", "since", "unanswered"};
+    json_t *view = json_object ();
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        json_object_set (view, same[i], json_object_get (now, same[i]));
+    struct lateness late = {growth (now, before, "late_ms"), growth (now, before, "fresh")};
+    set_rate (view, "done_per_s", growth (now, before, "ended_well"), seconds);
+    set_rate (view, "failed_per_s", growth (now, before, "failed"), seconds);
+    set_late (view, late.ms, seconds > 0 ? late.runs : 0);
+    all->ms += late.ms;
+    all->runs += late.runs;
+    return view;
+}
+
+// `seconds` 0: there was no answer before this one.
+static json_t *view_of (const json_t *now, const json_t *before, double seconds)
+{
+    static const char *const same[] = {"now_ms", "uptime_s", "plans",       "queued", "due",
+                                       "next",   "running",  "redis_bytes", "version"};
+    json_t *view = json_object (), *targets = json_array ();
+    struct lateness late = {0, 0};
+    size_t i;
+    const json_t *target;
+    for (i = 0; i < sizeof same / sizeof *same; i++)
+        json_object_set (view, same[i], json_object_get (now, same[i]));
+    const json_t *counters = json_object_get (now, "counters");
+    const json_t *counted = json_object_get (before, "counters");
+    set_rate (view, "accepted_per_s", growth (counters, counted, "accepted"), seconds);
+    set_rate (view, "done_per_s", growth (counters, counted, "runs_ended_well"), seconds);
+    set_rate (view, "failed_per_s", growth (counters, counted, "runs_failed"), seconds);
+    json_array_foreach (json_object_get (now, "targets"), i, target)
+        json_array_append_new (targets, view_target (target, before, seconds, &late));
+    set_late (view, late.ms, seconds > 0 ? late.runs : 0);
+    json_object_set_new (view, "targets", targets);
+    return view;
+}
+
+// -- for people
+
+static void write_number (FILE *out, const json_t *row, const char *field, int decimals)
+{
+    const json_t *value = json_object_get (row, field);
+    if (json_is_number (value))
+        fprintf (out, "%.*f", decimals, json_number_value (value));
+    else
+        fputc ('-', out);
+}
+
+static void write_name (FILE *out, const json_t *row)
+{
+    write_bytes (out, text_of (json_object_get (row, "name")));
+}
+
+static bool is_connected (const json_t *row)
+{
+    return json_is_true (json_object_get (row, "connected"));
+}
+
+static void write_state (FILE *out, const json_t *row)
+{
+    fputs (is_connected (row) ? "connected" : "away", out);
+}
+
+static enum colour colour_of_state (const json_t *row)
+{
+    return is_connected (row) ? GREEN : RED;
+}
+
+static void write_unanswered (FILE *out, const json_t *row)
+{
+    write_number (out, row, "unanswered", 0);
+}
+
+static void write_done (FILE *out, const json_t *row)
+{
+    write_number (out, row, "done_per_s", 1);
+}
+
+static void write_failed (FILE *out, const json_t *row)
+{
+    write_number (out, row, "failed_per_s", 1);
+}
+
+static enum colour colour_of_failed (const json_t *row)
+{
+    return json_number_value (json_object_get (row, "failed_per_s")) > 0 ? RED : PLAIN;
+}
+
+static void write_late (FILE *out, const json_t *row)
+{
+    write_number (out, row, "late_ms", 0);
+}
+
+static void write_since (FILE *out, const json_t *row)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (row, "since"), word), out);
+}
+
+static const struct column columns[] = {
+    {.heading = "TARGET", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
+    {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_of_state},
+    {.heading = "UNANSWERED", .width = 10, .is_number = true, .write = write_unanswered},
+    {.heading = "DONE/S", .width = 8, .is_number = true, .write = write_done},
+    {.heading = "FAILED/S",
+     .width = 8,
+     .is_number = true,
+     .write = write_failed,
+     .colour = colour_of_failed},
+    {.heading = "LATE/MS", .width = 8, .is_number = true, .write = write_late},
+    {.heading = "SINCE", .rule = COLUMN_REST, .write = write_since},
+};
+
+// A line of the heading, cut so that it fits.
+static void write_line (FILE *out, enum colour colour, const char *text)
+{
+    struct span line = span_text (text);
+    if (look_now ()->columns)
+        line.size = text_fit (line, look_now ()->columns);
+    colour_on (out, colour);
+    fwrite (line.data, 1, line.size, out);
+    colour_off (out, colour);
+    fputc ('\n', out);
+}
+
+static char *heading_text (const struct top *self)
+{
+    char *text = NULL, now[WORD_SIZE], next[MOMENT_SIZE];
+    size_t size;
+    FILE *out = open_memstream (&text, &size);
+    if (!out)
+        abort ();
+    const json_t *view = self->view;
+    json_int_t now_s = json_integer_value (json_object_get (view, "now_ms")) / 1000;
+    json_int_t next_s = json_integer_value (json_object_get (view, "next"));
+    moment_text (now_s, now_s, MOMENT_ABSOLUTE, now);
+    moment_text (next_s, now_s, MOMENT_RELATIVE, next);
+    fprintf (out, "zplan top  %s  %s  up %" JSON_INTEGER_FORMAT " min\n", self->cli->connect, now,
+             json_integer_value (json_object_get (view, "uptime_s")) / 60);
+    fprintf (out,
+             "plans %" JSON_INTEGER_FORMAT "  queued %" JSON_INTEGER_FORMAT
+             "  due %" JSON_INTEGER_FORMAT "  running %" JSON_INTEGER_FORMAT "  next %s",
+             json_integer_value (json_object_get (view, "plans")),
+             json_integer_value (json_object_get (view, "queued")),
+             json_integer_value (json_object_get (view, "due")),
+             json_integer_value (json_object_get (view, "running")), next_s > 0 ? next : "-");
+    fputs ("\ndone ", out);
+    write_done (out, view);
+    fputs ("/s  failed ", out);
+    write_failed (out, view);
+    fputs ("/s  taken ", out);
+    write_number (out, view, "accepted_per_s", 1);
+    fputs ("/s  late ", out);
+    write_late (out, view);
+    fprintf (out, " ms  Redis %.1f MiB\n",
+             json_number_value (json_object_get (view, "redis_bytes")) / 1048576.0);
+    fclose (out);
+    return text;
+}
+
+static void write_heading (const struct top *self, FILE *out)
+{
+    char *text = heading_text (self), *rest = text, *line;
+    bool first = true;
+    while ((line = strsep (&rest, "\n")) && *line) {
+        write_line (out, first ? BOLD : PLAIN, line);
+        first = false;
+    }
+    free (text);
+    if (self->trouble.code != EXIT_DONE) {
+        char *words = NULL;
+        size_t size;
+        FILE *printable = open_memstream (&words, &size);
+        if (!printable)
+            abort ();
+        write_bytes (printable, span_of (self->trouble.words, self->trouble.size));
+        fclose (printable);
+        write_line (out, RED, words);
+        free (words);
+    }
+    fputc ('\n', out);
+}
+
+static void draw (const struct top *self)
+{
+    char *text = NULL;
+    size_t size, i;
+    const json_t *target;
+    FILE *out = open_memstream (&text, &size);
+    if (!out)
+        abort ();
+    look_again ();
+    write_heading (self, out);
+    struct table *table = table_new (columns, sizeof columns / sizeof *columns, out);
+    json_array_foreach (json_object_get (self->view, "targets"), i, target)
+        table_row (table, target);
+    table_end (&table);
+    if (!self->screen.shown)
+        fputc ('\n', out);
+    fclose (out);
+    screen_draw (&self->screen, text);
+    free (text);
+}
+
+// -- the looks
+
+static void take_answer (struct top *self, json_t *answer)
+{
+    int64_t now_us = clock_mono_us ();
+    double seconds = self->before ? (double)(now_us - self->before_us) / 1e6 : 0;
+    json_decref (self->view);
+    self->view = view_of (answer, self->before, seconds);
+    json_decref (self->before);
+    self->before = answer;
+    self->before_us = now_us;
+}
+
+// Ask once. Returns an exit code.
+static int look_once (struct top *self)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (self->client, "stats", NULL, 0, &reply);
+    self->trouble = call_verdict (self->cli, outcome, &reply);
+    if (self->trouble.code != EXIT_DONE)
+        return self->trouble.code;
+    json_t *answer = call_json (&reply);
+    if (!answer)
+        return EXIT_REFUSED;
+    take_answer (self, answer);
+    return EXIT_DONE;
+}
+
+static void show (struct top *self)
+{
+    if (!self->cli->json) {
+        draw (self);
+        return;
+    }
+    print_answer (self->cli, JSON_ANSWER, self->view);
+    fflush (stdout);
+}
+
+// Wait for the next look. False: it is to end.
+static bool wait_for_next (struct top *self, int64_t next_us)
+{
+    for (;;) {
+        enum screen_event event = screen_wait (&self->screen, next_us);
+        if (event == SCREEN_QUIT)
+            return false;
+        if (event == SCREEN_TIME)
+            return true;
+        if (self->screen.shown)
+            draw (self);
+    }
+}
+
+// The first look was taken already. On a terminal it goes on when the station is away.
+static int watch (struct top *self)
+{
+    int64_t next_us = clock_mono_us ();
+    for (int64_t looks = 1;; looks++) {
+        if (self->trouble.code == EXIT_DONE || self->screen.shown)
+            show (self);
+        if (looks >= self->wanted->count)
+            return EXIT_DONE;
+        next_us += self->wanted->interval_s * 1000000;
+        if (next_us < clock_mono_us ())
+            next_us = clock_mono_us ();
+        if (!wait_for_next (self, next_us))
+            return EXIT_DONE;
+        int code = look_once (self);
+        // A key or a signal ends the wait for an answer as well.
+        if (code != EXIT_DONE && screen_wait (&self->screen, 0) == SCREEN_QUIT)
+            return EXIT_DONE;
+        if (code != EXIT_DONE && !self->screen.shown)
+            return verdict_tell (&self->trouble, NULL);
+    }
+}
+
+static int top (struct top *self)
+{
+    int code = look_once (self);
+    if (code != EXIT_DONE)
+        return verdict_tell (&self->trouble, NULL);
+    if (screen_open (&self->screen, !self->cli->json)) {
+        complain (NULL, span_text (strerror (errno)));
+        code = EXIT_REFUSED;
+    } else {
+        zplan_client_set_interrupt (self->client, self->screen.any_fd);
+        code = watch (self);
+    }
+    screen_close (&self->screen);
+    return code;
+}
+
+int verb_top (const struct cli *cli)
+{
+    struct wanted wanted = {.interval_s = 1, .count = INT64_MAX};
+    const struct usage usage = {
+        .synopsis = "zplan top [--interval DURATION] [-n COUNT]",
+        .about = about,
+        .groups = {{"Looks", rows, sizeof rows / sizeof *rows, &wanted}},
+        .group_count = 1,
+        .words = "no arguments",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct top self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
+    if (self.client)
+        code = top (&self);
+    json_decref (self.before);
+    json_decref (self.view);
+    zplan_client_destroy (&self.client);
+    return code;
+}

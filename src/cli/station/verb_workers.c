@@ -1,0 +1,187 @@
+// zplan workers, zplan drain: the workers of a target station, which is asked itself.
+#include "verb_workers.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "json.h"
+#include "options.h"
+#include "print.h"
+#include "text_table.h"
+
+// -- workers
+
+static const char about_workers[] =
+    "List the workers that have joined a target station (zstationd): how many jobs each\n"
+    "is working on, how many more it asks for, since when, whether it drains, and which\n"
+    "commands it takes. The target itself is asked, not the plan station: --connect is its\n"
+    "request endpoint, --server-key its public key.\n\n"
+    "  zplan workers --connect tcp://127.0.0.1:7930\n"
+    "  zplan workers --connect tcp://127.0.0.1:7930 --json\n";
+
+static void write_name (FILE *out, const json_t *worker)
+{
+    write_bytes (out, text_of (json_object_get (worker, "name")));
+}
+
+static void write_jobs (FILE *out, const json_t *worker)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (json_object_get (worker, "jobs"), word), out);
+}
+
+static void write_credits (FILE *out, const json_t *worker)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (json_object_get (worker, "credits"), word), out);
+}
+
+static void write_since (FILE *out, const json_t *worker)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (json_object_get (worker, "since"), word), out);
+}
+
+bool worker_is_draining (const json_t *worker)
+{
+    return json_is_true (json_object_get (worker, "draining"));
+}
+
+static void write_state (FILE *out, const json_t *worker)
+{
+    fputs (worker_is_draining (worker) ? "draining" : "serving", out);
+}
+
+static enum colour colour_of_state (const json_t *worker)
+{
+    return worker_is_draining (worker) ? YELLOW : GREEN;
+}
+
+static void write_commands (FILE *out, const json_t *worker)
+{
+    size_t i;
+    const json_t *name, *names = json_object_get (worker, "commands");
+    json_array_foreach (names, i, name)
+    {
+        fputs (i ? "," : "", out);
+        write_frame (out, name);
+    }
+    fputs (names ? "" : "all", out);
+}
+
+static const struct column columns[] = {
+    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
+    {.heading = "JOBS", .width = 4, .is_number = true, .write = write_jobs},
+    {.heading = "CREDITS", .width = 7, .is_number = true, .write = write_credits},
+    {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
+    {.heading = "SINCE", .width = 20, .write = write_since},
+    {.heading = "COMMANDS", .rule = COLUMN_REST, .least = 8, .write = write_commands},
+};
+
+static void print_workers (const struct cli *cli, const json_t *list)
+{
+    size_t i;
+    json_t *worker;
+    struct table *table =
+        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_array_foreach (list, i, worker)
+    {
+        if (cli->json)
+            print_answer (cli, JSON_ANSWER, worker);
+        else
+            table_row (table, worker);
+    }
+    table_end (&table);
+}
+
+json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code)
+{
+    struct reason reason;
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "workers", NULL, 0, &reply);
+    *ret_code = call_judge (cli, outcome, &reply, NULL);
+    if (*ret_code != EXIT_DONE)
+        return NULL;
+    json_t *list = json_read_array (call_frame (&reply, ZERO_FRAME_JSON), &reason);
+    if (list)
+        return list;
+    complain ("the station's answer", span_text (reason.text));
+    *ret_code = EXIT_REFUSED;
+    return NULL;
+}
+
+int verb_workers (const struct cli *cli)
+{
+    int code;
+    struct zplan_client *client =
+        call_begin (cli, "zplan workers --connect ENDPOINT-OF-THE-TARGET", about_workers, &code);
+    if (!client)
+        return code;
+    json_t *list = workers_ask (cli, client, &code);
+    if (list)
+        print_workers (cli, list);
+    json_decref (list);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+// -- drain
+
+static const char about_drain[] =
+    "Let workers of a target station (zstationd) go: each gets no more jobs, is notified,\n"
+    "finishes its jobs and leaves; `zplan work` then exits with 0. All workers of a\n"
+    "name are meant. The target itself is asked, not the plan station: --connect is its\n"
+    "request endpoint. `zplan workers` lists them.\n\n"
+    "  zplan drain host-1234 --connect tcp://127.0.0.1:7930\n"
+    "  zplan drain old-1 old-2 --connect tcp://127.0.0.1:7930\n";
+
+static void report (const struct cli *cli, const char *name, const struct zplan_reply *reply)
+{
+    json_t *answer = call_json (reply);
+    const json_t *count = json_object_get (answer, "workers");
+    char word[WORD_SIZE];
+    if (cli->json) {
+        json_t *line = json_pack ("{s:s, s:O?}", "drained", name, "workers", count);
+        print_answer (cli, JSON_ANSWER, line);
+        json_decref (line);
+    } else if (answer) {
+        printf ("worker ");
+        print_bytes (span_text (name));
+        printf (" drains (%s)\n", number_word (count, word));
+    }
+    json_decref (answer);
+}
+
+static int drain (const struct cli *cli, struct zplan_client *client, const char *name)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, "drain", &name, 1, &reply);
+    int code = call_judge (cli, outcome, &reply, quoted (span_text (name)));
+    if (code == EXIT_DONE)
+        report (cli, name, &reply);
+    return code;
+}
+
+int verb_drain (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan drain NAME... --connect ENDPOINT-OF-THE-TARGET",
+        .about = about_drain,
+        .words_min = 1,
+        .words_max = INT_MAX,
+        .words = "the name of a worker",
+    };
+    int count, exit_code;
+    if (!options_read (&usage, cli, &count, &exit_code))
+        return exit_code;
+    struct zplan_client *client = call_open (cli, &exit_code);
+    if (!client)
+        return exit_code;
+    int code = EXIT_DONE;
+    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
+        int one = drain (cli, client, cli->argv[1 + i]);
+        code = one == EXIT_DONE ? code : one;
+    }
+    zplan_client_destroy (&client);
+    return code;
+}

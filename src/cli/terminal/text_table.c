@@ -1,0 +1,261 @@
+#include "text_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "span.h"
+#include "width.h"
+
+enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12, MAY_GO = -1 };
+
+static const char ellipsis[] = "\xe2\x80\xa6"; // one column wide
+
+struct line {
+    char *text;               // of all cells
+    size_t ends[COLUMNS_MAX]; // of each cell; it starts where the one before ends
+    enum colour colours[COLUMNS_MAX];
+};
+
+struct table {
+    const struct column *columns;
+    size_t count;
+    FILE *out;
+    int widths[COLUMNS_MAX];
+    bool left_out[COLUMNS_MAX];
+    bool settled;             // the widths, and the heading is printed
+    struct line held[SAMPLE]; // rows before that
+    size_t held_count;
+};
+
+static struct span cell_text (const struct line *line, size_t i)
+{
+    size_t start = i ? line->ends[i - 1] : 0;
+    return span_of (line->text + start, line->ends[i] - start);
+}
+
+// -- the widths
+
+// What the heading and the rows so far need.
+static int natural_width (const struct table *self, size_t i)
+{
+    int width = text_width (span_text (self->columns[i].heading));
+    for (size_t row = 0; row < self->held_count; row++) {
+        int cell = text_width (cell_text (&self->held[row], i));
+        width = cell > width ? cell : width;
+    }
+    return width;
+}
+
+static int least_width (const struct column *column)
+{
+    static const int least[] = {
+        [COLUMN_SHORT] = SHORT_MIN, [COLUMN_SPARE] = SPARE_MIN, [COLUMN_REST] = REST_MIN};
+    return column->least ? column->least : least[column->rule];
+}
+
+// How many columns of the terminal lack for a line of these widths, with some room for the last
+// one.
+static int lacking (const struct table *self, const int *widths)
+{
+    int used = -1;
+    for (size_t i = 0; i < self->count; i++)
+        if (!self->left_out[i])
+            used += 1 + (self->columns[i].rule == COLUMN_REST ? least_width (&self->columns[i])
+                                                              : widths[i]);
+    return used - look_now ()->columns;
+}
+
+// Take what lacks from the columns of a rule, down to their least width; MAY_GO: from those that
+// may go, down to one.
+static void take_from (const struct table *self, int rule, int *widths)
+{
+    int lacks = lacking (self, widths);
+    for (size_t i = 0; i < self->count && lacks > 0; i++) {
+        int spare = widths[i] - (rule == MAY_GO ? 1 : least_width (&self->columns[i]));
+        bool is_one = rule == MAY_GO ? self->columns[i].may_go : (int)self->columns[i].rule == rule;
+        if (!is_one || self->left_out[i] || spare <= 0)
+            continue;
+        int taken = spare < lacks ? spare : lacks;
+        widths[i] -= taken;
+        lacks -= taken;
+    }
+}
+
+// Take from the columns that may be short until there is room for the last one.
+static void fit (const struct table *self, int *widths)
+{
+    take_from (self, COLUMN_SPARE, widths);
+    take_from (self, COLUMN_SHORT, widths);
+}
+
+// On a narrow terminal leave columns out, rather than cut the last ones off.
+static void fit_all (struct table *self, const int *natural)
+{
+    fit (self, self->widths);
+    for (size_t i = 0; i < self->count && lacking (self, self->widths) > 0; i++) {
+        if (!self->columns[i].may_go)
+            continue;
+        self->left_out[i] = true;
+        memcpy (self->widths, natural, sizeof self->widths);
+        fit (self, self->widths);
+    }
+}
+
+// Those of a line some of whose cells, which are not cut, are wider than their columns.
+static void line_widths (const struct table *self, const struct span *cells, int *ret)
+{
+    memcpy (ret, self->widths, sizeof self->widths);
+    for (size_t i = 0; i < self->count; i++) {
+        int cell = self->columns[i].rule == COLUMN_WHOLE ? text_width (cells[i]) : 0;
+        ret[i] = cell > ret[i] ? cell : ret[i];
+    }
+    fit (self, ret);
+    take_from (self, MAY_GO, ret);
+}
+
+// -- writing a line
+
+// Write a cell that may be cut to so many columns, 0 = it may not. Returns how many it takes.
+static int write_cell (FILE *out, struct span text, int room, enum colour colour)
+{
+    int used = text_width (text);
+    bool cut = room > 0 && used > room;
+    if (cut)
+        text.size = text_fit (text, room - 1);
+    colour_on (out, colour);
+    fwrite (text.data, 1, text.size, out);
+    fputs (cut ? ellipsis : "", out);
+    colour_off (out, colour);
+    return cut ? text_width (text) + 1 : used;
+}
+
+// A cell that is wider than its column moves the next ones, until there is a gap to make up for it.
+static void write_line (const struct table *self, const struct span *cells,
+                        const enum colour *colours)
+{
+    int at = 0, start = 0, columns = look_now ()->columns;
+    int widths[COLUMNS_MAX];
+    bool first = true;
+    line_widths (self, cells, widths);
+    for (size_t i = 0; i < self->count; i++) {
+        const struct column *column = &self->columns[i];
+        if (self->left_out[i])
+            continue;
+        int gap = first ? 0 : start > at ? start - at : 1, left = columns - at - gap;
+        if (columns > 0 && left < 1)
+            break; // a terminal that is too narrow for the table
+        fprintf (self->out, "%*s", gap, "");
+        at += gap;
+        first = false;
+        bool narrow =
+            column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE || column->may_go;
+        int room = columns == 0 ? 0 : narrow && widths[i] < left ? widths[i] : left;
+        int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cells[i]) : 0;
+        blanks = blanks > 0 && blanks < left ? blanks : 0;
+        fprintf (self->out, "%*s", blanks, "");
+        at += blanks + write_cell (self->out, cells[i], room, colours[i]);
+        start += self->widths[i] + 1;
+    }
+    fputc ('\n', self->out);
+}
+
+static void write_row (const struct table *self, const struct line *line)
+{
+    struct span cells[COLUMNS_MAX];
+    for (size_t i = 0; i < self->count; i++)
+        cells[i] = cell_text (line, i);
+    write_line (self, cells, line->colours);
+}
+
+static void write_heading (const struct table *self)
+{
+    struct span cells[COLUMNS_MAX];
+    enum colour colours[COLUMNS_MAX];
+    for (size_t i = 0; i < self->count; i++) {
+        cells[i] = span_text (self->columns[i].heading);
+        colours[i] = BOLD;
+    }
+    write_line (self, cells, colours);
+}
+
+static void settle (struct table *self)
+{
+    int natural[COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < self->count; i++) {
+        int least = look_now ()->columns ? 0 : self->columns[i].width;
+        natural[i] = natural_width (self, i);
+        natural[i] = natural[i] > least ? natural[i] : least;
+    }
+    memcpy (self->widths, natural, sizeof natural);
+    if (look_now ()->columns)
+        fit_all (self, natural);
+    self->settled = true;
+    write_heading (self);
+    for (size_t i = 0; i < self->held_count; i++) {
+        write_row (self, &self->held[i]);
+        free (self->held[i].text);
+    }
+    self->held_count = 0;
+}
+
+// -- the rows
+
+static void lay_out (const struct table *self, const json_t *row, struct line *ret)
+{
+    size_t size;
+    ret->text = NULL;
+    FILE *out = open_memstream (&ret->text, &size);
+    if (!out)
+        abort ();
+    for (size_t i = 0; i < self->count; i++) {
+        self->columns[i].write (out, row);
+        fflush (out);
+        ret->ends[i] = size;
+        ret->colours[i] = self->columns[i].colour ? self->columns[i].colour (row) : PLAIN;
+    }
+    fclose (out);
+}
+
+struct table *table_new (const struct column *columns, size_t count, FILE *out)
+{
+    struct table *self = memory_new (sizeof *self);
+    self->columns = columns;
+    self->out = out;
+    self->count = count < COLUMNS_MAX ? count : COLUMNS_MAX;
+    return self;
+}
+
+void table_row (struct table *self, const json_t *row)
+{
+    if (!self->settled && self->held_count == SAMPLE)
+        settle (self);
+    if (!self->settled) {
+        lay_out (self, row, &self->held[self->held_count++]);
+        return;
+    }
+    struct line line;
+    lay_out (self, row, &line);
+    write_row (self, &line);
+    free (line.text);
+}
+
+void table_break (struct table **table)
+{
+    if (*table && !(*table)->settled && (*table)->held_count == 0) {
+        free (*table);
+        *table = NULL;
+    }
+    table_end (table);
+}
+
+void table_end (struct table **table)
+{
+    struct table *self = *table;
+    if (!self)
+        return;
+    if (!self->settled)
+        settle (self);
+    free (self);
+    *table = NULL;
+}

@@ -1,0 +1,427 @@
+// zplan completion: scripts for shells, made from the tables of the verbs and their options; and
+// what those scripts ask for: the plans and the targets that the station has.
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call.h"
+#include "flow_command.h"
+#include "print.h"
+#include "select.h"
+#include "verb_table.h"
+#include "verb_workers.h"
+
+static const char about[] =
+    "Print a script that completes commands, options, their values, plan ids and the\n"
+    "names of targets. The station is asked for plans and targets while one types,\n"
+    "with a time-out of $ZPLAN_COMPLETION_TIMEOUT milliseconds, 500 by itself. For\n"
+    "every new shell:\n\n"
+    "  echo 'source <(zplan completion bash)' >>~/.bashrc\n"
+    "  echo 'source <(zplan completion zsh)' >>~/.zshrc # behind compinit\n\n"
+    "The scripts themselves ask for\n\n"
+    "  zplan completion plans       # an id, a tab, and the title; 200 at most\n"
+    "  zplan completion stations    # a name, a tab, and the endpoint\n"
+    "  zplan completion flows       # a name\n"
+    "  zplan completion runs        # of flows: a number, a tab, flow and state\n"
+    "  zplan completion steps last  # a name, a tab, its state\n"
+    "  zplan completion workers     # of a target: a name, a tab, its state\n";
+
+enum { PLANS_MAX = 200 };
+
+// -- the tables
+
+// What may stand behind an option, as the scripts read it: "" nothing, "=" and words, or a kind.
+static void print_values (const struct option *row)
+{
+    static const char *const kinds[] = {
+        [VALUES_STATIONS] = "@stations", [VALUES_FILES] = "@files", [VALUES_FOLDERS] = "@folders"};
+    if (row->type == OPTION_FLAG || row->type == OPTION_FORM)
+        return;
+    if (row->values)
+        printf ("= %s", row->values);
+    else
+        fputs (kinds[row->offered] ? kinds[row->offered] : "@any", stdout);
+}
+
+// What follows the first of words with blanks between.
+static const char *next_word (const char *words)
+{
+    words += strcspn (words, " ");
+    return words + strspn (words, " ");
+}
+
+static void print_value_cases (const char *verb, const struct option_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        if (group->rows[i].type == OPTION_FLAG || group->rows[i].type == OPTION_FORM)
+            continue;
+        const struct option *row = &group->rows[i];
+        printf ("    %s:%s", verb, row->name);
+        for (const char *alias = row->aliases; alias && *alias; alias = next_word (alias))
+            printf ("|%s:%.*s", verb, (int)strcspn (alias, " "), alias);
+        printf (") echo '");
+        print_values (row);
+        puts ("' ;;");
+    }
+}
+
+static void print_names (const struct option_group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        printf ("%s ", group->rows[i].name);
+}
+
+static void take_values (void *owner, const struct usage *usage)
+{
+    const struct verb *verb = owner;
+    for (size_t i = 0; i < usage->group_count; i++)
+        print_value_cases (verb->name, &usage->groups[i]);
+}
+
+static void take_names (void *owner, const struct usage *usage)
+{
+    const struct verb *verb = owner;
+    printf ("    %s) echo '", verb->name);
+    for (size_t i = 0; i < usage->group_count; i++)
+        print_names (&usage->groups[i]);
+    puts ("' ;;");
+}
+
+// Each verb tells what it takes, instead of being run.
+static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
+{
+    size_t count;
+    const struct verb *verbs = verb_table (&count);
+    for (size_t i = 0; i < count; i++) {
+        char name[32];
+        snprintf (name, sizeof name, "%s", verbs[i].name);
+        struct describe describe = {take, (void *)(uintptr_t)&verbs[i]};
+        struct cli cli = {.describe = &describe,
+                          .verb = verbs[i].name,
+                          .argc = 1,
+                          .argv = (char *[]){name, NULL},
+                          .timeout_ms = 1};
+        verbs[i].run (&cli);
+    }
+}
+
+static void print_words (const struct verb *verb)
+{
+    static const char *const kinds[] = {[WORDS_NONE] = "",        [WORDS_PLANS] = "@plans",
+                                        [WORDS_FILES] = "@files", [WORDS_FOLDERS] = "@folders",
+                                        [WORDS_COMMAND] = "@any", [WORDS_WORKERS] = "@workers"};
+    printf ("    %s) echo '", verb->name);
+    if (verb->words == WORDS_LISTED)
+        printf ("= %s", verb->listed);
+    else
+        fputs (kinds[verb->words], stdout);
+    puts ("' ;;");
+}
+
+// The functions that both shells know.
+static void print_tables (void)
+{
+    size_t count;
+    const struct verb *verbs = verb_table (&count);
+    struct option_group shared = shared_options (NULL);
+    printf ("_zplan_verbs='");
+    for (size_t i = 0; i < count; i++)
+        printf ("%s ", verbs[i].name);
+    puts ("'\n\n# of a verb as it was typed: its name\n_zplan_name ()\n{\n    case $1 in");
+    for (size_t i = 0; i < count; i++)
+        for (const char *alias = verbs[i].aliases; alias && *alias; alias = next_word (alias))
+            printf ("    %.*s) echo %s ;;\n", (int)strcspn (alias, " "), alias, verbs[i].name);
+    printf ("    *) echo \"$1\" ;;\n    esac\n}\n\n_zplan_shared='");
+    print_names (&shared);
+    puts ("--help'\n\n# of a verb: its options\n_zplan_options ()\n{\n    case $1 in");
+    ask_verbs (take_names);
+    puts ("    *) echo '--version' ;;\n    esac\n}\n\n"
+          "# of a verb and an option: what its value may be\n"
+          "_zplan_values ()\n{\n    case $1:$2 in");
+    ask_verbs (take_values);
+    print_value_cases ("*", &shared);
+    puts ("    esac\n}\n\n# of a verb: what its own words are\n_zplan_words ()\n{\n    case $1 in");
+    for (size_t i = 0; i < count; i++)
+        print_words (&verbs[i]);
+    puts ("    esac\n}\n");
+}
+
+// -- bash
+
+// The line is split at blanks here: COMP_WORDS is split at colons too, as in tcp://.
+static const char bash_script[] =
+    "_zplan_ask () { \"${words[0]}\" \"${where[@]}\" --timeout "
+    "\"${ZPLAN_COMPLETION_TIMEOUT:-500}\" completion \"$@\" 2>/dev/null |\n"
+    "    cut -f 1; }\n\n"
+    "# the replies of this kind that begin so\n"
+    "_zplan_reply ()\n{\n"
+    "    case $1 in\n"
+    "    '='*) COMPREPLY=($(compgen -W \"${1#=}\" -- \"$2\")) ;;\n"
+    "    @plans) COMPREPLY=($(compgen -W \"$(_zplan_ask plans)\" -- \"$2\")) ;;\n"
+    "    @stations) COMPREPLY=($(compgen -W \"$(_zplan_ask stations)\" -- \"$2\")) ;;\n"
+    "    @flows) COMPREPLY=($(compgen -W \"$(_zplan_ask flows)\" -- \"$2\")) ;;\n"
+    "    @workers) COMPREPLY=($(compgen -W \"$(_zplan_ask workers)\" -- \"$2\")) ;;\n"
+    "    @runs) COMPREPLY=($(compgen -W \"last $(_zplan_ask runs)\" -- \"$2\")) ;;\n"
+    "    @steps) COMPREPLY=($(compgen -W \"$(_zplan_ask steps \"$second\")\" -- \"$2\")) ;;\n"
+    "    @files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$2\") "
+    ";;\n"
+    "    @folders) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "
+    "\"$2\") ;;\n"
+    "    esac\n}\n\n"
+    "_zplan ()\n{\n"
+    "    local -a words where=()\n"
+    "    local line=${COMP_LINE:0:COMP_POINT} current= verb= first= second= word kind= i\n"
+    "    COMPREPLY=()\n"
+    "    read -ra words <<<\"$line\"\n"
+    "    if [[ $line != *[[:blank:]] ]]; then\n"
+    "        current=${words[${#words[@]}-1]}\n"
+    "        unset \"words[${#words[@]}-1]\"\n"
+    "    fi\n"
+    "    for ((i = 1; i < ${#words[@]}; i++)); do\n"
+    "        word=${words[i]} kind=\n"
+    "        case $word in\n"
+    "        --) _zplan_reply @files \"$current\"; return ;;\n"
+    "        --connect=*|--key=*|--server-key=*) where+=(\"$word\") ;;\n"
+    "        -*) kind=$(_zplan_values \"$verb\" \"$word\") ;;\n"
+    "        *) if [[ ! $verb ]]; then verb=$(_zplan_name \"$word\")\n"
+    "           elif [[ ! $first ]]; then first=$word; else second=${second:-$word}; fi ;;\n"
+    "        esac\n"
+    "        [[ $kind ]] || continue\n"
+    "        ((++i < ${#words[@]})) || break\n"
+    "        case $word in --connect|--key|--server-key) where+=(\"$word\" \"${words[i]}\") ;; "
+    "esac\n"
+    "        kind=\n"
+    "    done\n"
+    "    if [[ $kind ]]; then\n"
+    "        _zplan_reply \"$kind\" \"$current\"\n"
+    "    elif [[ $current == --*=* ]]; then\n"
+    "        _zplan_reply \"$(_zplan_values \"$verb\" \"${current%%=*}\")\" \"${current#*=}\"\n"
+    "    elif [[ $current == -* ]]; then\n"
+    "        _zplan_reply \"= $(_zplan_options \"$verb\") $_zplan_shared\" \"$current\"\n"
+    "    elif [[ ! $verb ]]; then\n"
+    "        _zplan_reply \"= $_zplan_verbs\" \"$current\"\n"
+    "    elif [[ $verb == target && $first == remove ]]; then\n"
+    "        _zplan_reply @stations \"$current\"\n"
+    "    elif [[ $verb == flow && $first == @(get|list|remove|use|start|export) ]]; then\n"
+    "        _zplan_reply @flows \"$current\"\n"
+    "    elif [[ $verb == flow && $second && $first == @(signal|reject|skip|retry) ]]; then\n"
+    "        _zplan_reply @steps \"$current\"\n"
+    "    elif [[ $verb == flow && $first == "
+    "@(show|log|why|done|reset|signal|reject|skip|retry|suspend|resume|cancel) ]]; then\n"
+    "        [[ $second ]] || _zplan_reply @runs \"$current\"\n"
+    "    elif [[ $verb == flow && $first == runs ]]; then\n"
+    "        :\n"
+    "    elif [[ $verb == flow && $first ]]; then\n"
+    "        _zplan_reply @files \"$current\"\n"
+    "    else\n"
+    "        kind=$(_zplan_words \"$verb\")\n"
+    "        [[ $first && $kind == '='* ]] || _zplan_reply \"$kind\" \"$current\"\n"
+    "    fi\n"
+    "}\n\n"
+    "complete -F _zplan zplan\n";
+
+// -- zsh
+
+static const char zsh_script[] =
+    "_zplan_ask () { \"$words[1]\" $where --timeout \"${ZPLAN_COMPLETION_TIMEOUT:-500}\" "
+    "completion \"$@\" 2>/dev/null }\n\n"
+    "# the replies of this kind\n"
+    "_zplan_reply ()\n{\n"
+    "    local -a names texts\n"
+    "    case $1 in\n"
+    "    '='*) names=(${=1#=}); compadd -a names ;;\n"
+    "    @flows|@plans|@runs|@stations|@steps|@workers)\n"
+    "        texts=(${(f)\"$(_zplan_ask ${1#@} ${${(M)1:#@steps}:+$second})\"})\n"
+    "        [[ $1 == @runs ]] && texts=(last $texts)\n"
+    "        names=(${texts%%$'\\t'*})\n"
+    "        texts=(${texts/$'\\t'/  })\n"
+    "        compadd -l -d texts -a names ;;\n"
+    "    @files) _files ;;\n"
+    "    @folders) _files -/ ;;\n"
+    "    esac\n}\n\n"
+    "_zplan ()\n{\n"
+    "    local -a where\n"
+    "    local current=$words[CURRENT] verb= first= second= word kind= i\n"
+    "    for ((i = 2; i < CURRENT; i++)); do\n"
+    "        word=$words[i] kind=\n"
+    "        case $word in\n"
+    "        --) _files; return ;;\n"
+    "        --connect=*|--key=*|--server-key=*) where+=(\"$word\") ;;\n"
+    "        -*) kind=$(_zplan_values \"$verb\" \"$word\") ;;\n"
+    "        *) if [[ -z $verb ]]; then verb=$(_zplan_name \"$word\")\n"
+    "           elif [[ -z $first ]]; then first=$word; else second=${second:-$word}; fi ;;\n"
+    "        esac\n"
+    "        [[ -n $kind ]] || continue\n"
+    "        ((++i < CURRENT)) || break\n"
+    "        case $word in --connect|--key|--server-key) where+=(\"$word\" \"$words[i]\") ;; esac\n"
+    "        kind=\n"
+    "    done\n"
+    "    if [[ -n $kind ]]; then\n"
+    "        _zplan_reply \"$kind\"\n"
+    "    elif [[ $current == --*=* ]]; then\n"
+    "        compset -P '*='\n"
+    "        _zplan_reply \"$(_zplan_values \"$verb\" \"${current%%=*}\")\"\n"
+    "    elif [[ $current == -* ]]; then\n"
+    "        _zplan_reply \"= $(_zplan_options \"$verb\") $_zplan_shared\"\n"
+    "    elif [[ -z $verb ]]; then\n"
+    "        _zplan_reply \"= $_zplan_verbs\"\n"
+    "    elif [[ $verb == target && $first == remove ]]; then\n"
+    "        _zplan_reply @stations\n"
+    "    elif [[ $verb == flow && $first == (get|list|remove|use|start|export) ]]; then\n"
+    "        _zplan_reply @flows\n"
+    "    elif [[ $verb == flow && -n $second && $first == (signal|reject|skip|retry) ]]; then\n"
+    "        _zplan_reply @steps\n"
+    "    elif [[ $verb == flow && $first == "
+    "(show|log|why|done|reset|signal|reject|skip|retry|suspend|resume|cancel) ]]; then\n"
+    "        [[ -n $second ]] || _zplan_reply @runs\n"
+    "    elif [[ $verb == flow && $first == runs ]]; then\n"
+    "        :\n"
+    "    elif [[ $verb == flow && -n $first ]]; then\n"
+    "        _zplan_reply @files\n"
+    "    else\n"
+    "        kind=$(_zplan_words \"$verb\")\n"
+    "        [[ -n $first && $kind == '='* ]] || _zplan_reply \"$kind\"\n"
+    "    fi\n"
+    "}\n\n"
+    "if [[ ${funcstack[1]} == _zplan ]]; then _zplan \"$@\"; else compdef _zplan zplan; fi\n";
+
+static int print_bash (const struct cli *cli)
+{
+    (void)cli;
+    puts ("# bash completion of zplan: source <(zplan completion bash)");
+    print_tables ();
+    fputs (bash_script, stdout);
+    return EXIT_DONE;
+}
+
+static int print_zsh (const struct cli *cli)
+{
+    (void)cli;
+    puts ("#compdef zplan\n# zsh completion of zplan: source <(zplan completion zsh)");
+    print_tables ();
+    fputs (zsh_script, stdout);
+    return EXIT_DONE;
+}
+
+// -- what the scripts ask for
+
+// A line: what is completed, a tab, and what it is.
+static void print_offer (const struct cli *cli, const json_t *name, const json_t *text)
+{
+    if (cli->json) {
+        json_t *offer = json_object ();
+        json_object_set (offer, "name", (json_t *)(uintptr_t)name);
+        json_object_set (offer, "text", (json_t *)(uintptr_t)text);
+        print_json (offer);
+        json_decref (offer);
+        return;
+    }
+    print_bytes (text_of (name));
+    putchar ('\t');
+    print_frame (text);
+    putchar ('\n');
+}
+
+static bool take_plan (void *owner, const json_t *plan)
+{
+    char id[WORD_SIZE];
+    json_t *name = json_string (id_word (json_object_get (plan, "plan_id"), id));
+    const json_t *key = json_object_get (plan, "key");
+    if (key)
+        print_offer (owner, key, json_object_get (plan, "description"));
+    print_offer (owner, name, json_object_get (plan, "description"));
+    json_decref (name);
+    return true;
+}
+
+static int print_plans (const struct cli *cli)
+{
+    int code;
+    struct selection selection = {0};
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    struct verdict verdict = select_walk (
+        cli, client, &selection,
+        &(struct selected){.take = take_plan, .owner = (void *)(uintptr_t)cli, .room = PLANS_MAX});
+    zplan_client_destroy (&client);
+    return verdict_tell (&verdict, NULL);
+}
+
+static int print_stations (const struct cli *cli)
+{
+    int code;
+    const char *const say[] = {"station", "list", NULL};
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    json_t *answer = call_words (cli, client, say, NULL, &code), *station;
+    size_t i;
+    json_array_foreach (json_object_get (answer, "stations"), i, station)
+        print_offer (cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+static int print_workers (const struct cli *cli)
+{
+    int code;
+    struct zplan_client *client = call_open (cli, &code);
+    if (!client)
+        return code;
+    json_t *list = workers_ask (cli, client, &code), *worker;
+    size_t i;
+    json_array_foreach (list, i, worker)
+    {
+        json_t *state = json_string (worker_is_draining (worker) ? "draining" : "serving");
+        print_offer (cli, json_object_get (worker, "name"), state);
+        json_decref (state);
+    }
+    json_decref (list);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+static int print_steps (const struct cli *cli)
+{
+    return flow_print_steps (cli, cli->argv[2]);
+}
+
+static const struct kind {
+    const char *name;
+    int (*print) (const struct cli *cli);
+    bool is_script;
+} kinds[] = {{"bash", print_bash, true},         {"zsh", print_zsh, true},
+             {"plans", print_plans, false},      {"stations", print_stations, false},
+             {"flows", flow_print_names, false}, {"workers", print_workers, false},
+             {"runs", flow_print_runs, false},   {"steps", print_steps, false}};
+
+int verb_completion (const struct cli *cli)
+{
+    const struct usage usage = {
+        .synopsis = "zplan completion bash | zsh",
+        .about = about,
+        .words_min = 1,
+        .words_max = 2,
+        .words = "bash or zsh",
+    };
+    int count, code;
+    if (!options_read (&usage, cli, &count, &code))
+        return code;
+    struct reason reason;
+    reason_set (&reason, "want bash or zsh, got %s", quoted (span_text (cli->argv[1])));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp (kinds[i].name, cli->argv[1]) != 0)
+            continue;
+        if ((kinds[i].print == print_steps) != (count == 2)) {
+            reason_set (&reason, "%s: %s", cli->argv[1],
+                        count == 2 ? "unexpected argument" : "want a run");
+            break;
+        }
+        if (!cli->json || !kinds[i].is_script)
+            return kinds[i].print (cli);
+        reason_set (&reason, "a script is no JSON");
+    }
+    return usage_error (cli->argv[0], &reason);
+}

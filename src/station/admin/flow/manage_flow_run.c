@@ -1,0 +1,457 @@
+// flow: what people read of runs, by their number. proto/flows.md 18.18.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "filter.h"
+#include "flow_book.h"
+#include "flow_live.h"
+#include "flow_runs_private.h"
+#include "flow_why.h"
+#include "json.h"
+#include "manage_flow_command.h"
+#include "memory.h"
+#include "permit.h"
+#include "reads.h"
+
+enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
+
+void run_command_end (struct run_command *self)
+{
+    struct station *station = self->station;
+    json_decref (self->value);
+    json_decref (self->steps);
+    if (self->flow)
+        flow_book_release (station, self->flow);
+    free (self);
+    station_resume (station);
+}
+
+void run_command_refuse (struct run_command *self, enum wire_error error, const char *reason)
+{
+    reply_refuse (self->station, self->peer, error, reason);
+    run_command_end (self);
+}
+
+static void on_run (void *owner, bool found, const char *damage)
+{
+    struct run_command *self = owner;
+    struct flow_live *live = flow_live_find (self->station, self->run);
+    struct reason reason;
+    char run[IDENT_SIZE];
+    bool hidden =
+        live && !permits_station (self->station, self->peer->user, span_text (live->flow_name));
+    if (found && !live) {
+        run_command_refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
+    } else if (damage) {
+        reason_set (&reason, "flow: run %s is damaged: %s", ident_text (self->run, run), damage);
+        run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
+    } else if (!live || hidden) {
+        reason_set (&reason, "flow: no run %s is known", ident_text (self->run, run));
+        run_command_refuse (self, ZPLAN_ENOTFIND, reason.text);
+    } else {
+        self->go (self, live);
+    }
+}
+
+// NULL: the first word is no number of a run, and the request was refused.
+struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
+                                     run_command_fn *go)
+{
+    struct reason reason;
+    uint64_t id;
+    if (!ident_parse (run, &id)) {
+        reason_set (&reason, "flow: want the number of a run in hex, got %s", quoted (run));
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return NULL;
+    }
+    struct run_command *command = memory_new (sizeof *command);
+    *command = (struct run_command){.station = self, .run = id, .go = go, .event = {.item = -1}};
+    command->peer = peer_keep (self, request);
+    return command;
+}
+
+void run_command_start (struct run_command *self)
+{
+    flow_runs_want (self->station, self->run, on_run, self);
+}
+
+// -- what a run is
+
+static json_t *items_json (const struct flow_items *items)
+{
+    return json_pack ("{s:i, s:i, s:i, s:i}", "count", (int)items->count, "in_flight",
+                      (int)items->in_flight, "finished", (int)items->finished, "failed",
+                      (int)items->failed);
+}
+
+static json_t *step_json (const struct flow_live *live, uint32_t index)
+{
+    const struct flow_run *run = live->run;
+    const struct flow_node *node = &run->nodes[index];
+    const struct flow_data *data = run->data[index];
+    const struct flow_step *step = &live->flow->steps[index];
+    const char *state = flow_state_name (node->state);
+    char why[REASON_MAX] = "", plan[IDENT_SIZE];
+    json_t *object = json_object ();
+    uint64_t exec_id, id = node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0;
+    if (node->state == FLOW_NONE && node->flags & FLOW_PLACED)
+        state = "new";
+    if (id && store_has_runs (live->station->store, id, &exec_id))
+        state = "running";
+    json_object_set_new (object, "step", json_string (step->name));
+    json_object_set_new (object, "state", json_string (state));
+    if (node->flags & FLOW_BLOCKED)
+        flow_why_blocked (live->flow, run, index, why, sizeof why);
+    else if (run->undo_parked && run->undos[run->undo_at].step == index) // or an item of it
+        snprintf (why, sizeof why, "its undo has failed: `reset` tries again, `done` goes on");
+    else if (step->kind == FLOW_SIGNAL && node->state == FLOW_RUNNING)
+        flow_why_waits (step, why, sizeof why);
+    if (*why)
+        json_object_set_new (object, "why", json_string (why));
+    if (node->flags & FLOW_BY_PERSON)
+        json_object_set_new (object, "by", json_string ("person"));
+    if (node->generation)
+        json_object_set_new (object, "generation", json_integer (node->generation));
+    if (id)
+        json_object_set_new (object, "plan", json_string (ident_text (id, plan)));
+    uint64_t sub = flow_call_run (live, index, -1);
+    if (sub)
+        json_object_set_new (object, "run", json_string (ident_text (sub, plan)));
+    if (data && data->error)
+        json_object_set_new (object, "error", json_string (data->error));
+    if (data && data->not_kept)
+        json_object_set_new (object, "not_kept", json_true ());
+    if (data && data->value)
+        json_object_set (object, "value", data->value);
+    if (data && data->items)
+        json_object_set_new (object, "items", items_json (data->items));
+    return object;
+}
+
+json_t *flow_run_json (const struct flow_live *live)
+{
+    const struct flow_run *run = live->run;
+    char plan[IDENT_SIZE];
+    json_t *object =
+        json_pack ("{s:s, s:s, s:i, s:s, s:s, s:I, s:I}", "run", live->name, "flow",
+                   live->flow_name, "version", live->version, "plan",
+                   ident_text (live->plan_id, plan), "state", flow_live_state (live), "began_ms",
+                   (json_int_t)live->began_ms, "updated_ms", (json_int_t)live->updated_ms);
+    if (run->phase == FLOW_ENDED)
+        json_object_set_new (object, "ended_ms", json_integer (live->ended_ms));
+    if (run->error)
+        json_object_set_new (object, "error", json_string (run->error));
+    if (json_array_size (run->uncaught))
+        json_object_set (object, "failed", run->uncaught);
+    if (run->in_flight)
+        json_object_set_new (object, "in_flight", json_integer (run->in_flight));
+    if (*live->parent)
+        json_object_set_new (object, "parent", json_string (live->parent));
+    return object;
+}
+
+void run_command_reply (struct run_command *self, json_t *object)
+{
+    char *json = json_write (object);
+    manage_reply (self->station, self->peer, 0, json);
+    free (json);
+    json_decref (object);
+    run_command_end (self);
+}
+
+// -- show
+
+struct step_filter {
+    char after[FLOW_NAME_MAX + 1], state[16];
+    int64_t limit;
+};
+
+static bool read_after (void *filter, const json_t *value)
+{
+    struct step_filter *self = filter;
+    return copy_text (value, self->after, sizeof self->after);
+}
+
+static bool read_state (void *filter, const json_t *value)
+{
+    struct step_filter *self = filter;
+    return copy_text (value, self->state, sizeof self->state);
+}
+
+static bool read_limit (void *filter, const json_t *value)
+{
+    struct step_filter *self = filter;
+    self->limit = json_integer_value (value);
+    return json_is_integer (value) && self->limit >= 1 && self->limit <= STEPS_MAX;
+}
+
+static const struct filter_field step_fields[] = {
+    {"after", read_after, "want the name of a step"},
+    {"state", read_state, "want a state, as failed"},
+    {"limit", read_limit, "want 1..1000"},
+};
+
+static void show (struct run_command *self, struct flow_live *live)
+{
+    struct step_filter filter = {.limit = STEPS_MAX};
+    struct reason reason;
+    if (self->value && !json_is_object (self->value)) {
+        run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want an object of filters");
+        return;
+    }
+    if (self->value && !filter_read (self->value, step_fields,
+                                     sizeof step_fields / sizeof *step_fields, &filter, &reason)) {
+        run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    const struct flow_run *run = live->run;
+    json_t *object = flow_run_json (live), *steps = json_array (), *params = json_object ();
+    int64_t at = *filter.after ? flow_find (live->flow, filter.after) + 1 : 0;
+    for (; at < live->flow->step_count && (int64_t)json_array_size (steps) < filter.limit; at++) {
+        json_t *step = step_json (live, (uint32_t)at);
+        const char *state = json_string_value (json_object_get (step, "state"));
+        if (*filter.state && strcmp (state, filter.state) != 0)
+            json_decref (step);
+        else
+            json_array_append_new (steps, step);
+    }
+    for (size_t i = 0; i < live->flow->param_count; i++)
+        if (run->params[i].json)
+            json_object_set (params, live->flow->params[i].name, run->params[i].json);
+    json_object_set_new (object, "params", params);
+    if (run->input)
+        json_object_set (object, "input", run->input);
+    if (run->output)
+        json_object_set (object, "output", run->output);
+    json_object_set_new (object, "steps", steps);
+    if (at < live->flow->step_count)
+        json_object_set_new (object, "next", json_string (live->flow->steps[at - 1].name));
+    run_command_reply (self, object);
+}
+
+bool run_command_json (struct run_command *self, const struct flow_words *words, size_t at)
+{
+    if (words->count <= at)
+        return true;
+    self->value = json_loadb ((const char *)words->at[at].data, words->at[at].size,
+                              JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    if (self->value)
+        return true;
+    run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want JSON");
+    return false;
+}
+
+void manage_flow_show_run (struct station *self, struct request *request,
+                           const struct flow_words *words)
+{
+    struct run_command *command = run_command_new (self, request, words->at[0], show);
+    if (!command)
+        return;
+    if (run_command_json (command, words, 1))
+        run_command_start (command);
+}
+
+// -- log
+
+static void on_log (void *owner, const redisReply *reply)
+{
+    struct run_command *self = owner;
+    if (!reply || reply->type != REDIS_REPLY_ARRAY) {
+        run_command_refuse (self, ZPLAN_ENET, "the log could not be read");
+        return;
+    }
+    json_t *object = json_object (), *lines = json_array ();
+    for (size_t i = 0; i < reply->elements; i++) {
+        const redisReply *line = reply->element[i];
+        json_t *json =
+            line->type == REDIS_REPLY_STRING ? json_loadb (line->str, line->len, 0, NULL) : NULL;
+        if (json)
+            json_array_append_new (lines, json);
+    }
+    json_object_set_new (object, "log", lines);
+    run_command_reply (self, object);
+}
+
+static void show_log (struct run_command *self, struct flow_live *live)
+{
+    char key[FLOW_KEY_SIZE];
+    snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
+    const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text ("0"),
+                                 span_text ("-1")};
+    store_get (self->station->store, words, 4, on_log, self);
+}
+
+void manage_flow_show_log (struct station *self, struct request *request,
+                           const struct flow_words *words)
+{
+    struct run_command *command = run_command_new (self, request, words->at[0], show_log);
+    if (command)
+        run_command_start (command);
+}
+
+// -- runs
+
+struct run_filter {
+    char flow[STATION_NAME_MAX + 1], state[16];
+    int64_t limit, offset;
+};
+
+struct listing {
+    struct station *station;
+    struct peer *peer;
+    struct run_filter filter;
+    json_t *runs;
+    size_t left;
+    bool more;
+};
+
+static bool read_flow (void *filter, const json_t *value)
+{
+    struct run_filter *self = filter;
+    return copy_text (value, self->flow, sizeof self->flow);
+}
+
+static bool read_run_state (void *filter, const json_t *value)
+{
+    struct run_filter *self = filter;
+    return copy_text (value, self->state, sizeof self->state);
+}
+
+static bool read_run_limit (void *filter, const json_t *value)
+{
+    struct run_filter *self = filter;
+    self->limit = json_integer_value (value);
+    return json_is_integer (value) && self->limit >= 1 && self->limit <= RUNS_MAX;
+}
+
+static bool read_run_offset (void *filter, const json_t *value)
+{
+    struct run_filter *self = filter;
+    self->offset = json_integer_value (value);
+    return json_is_integer (value) && self->offset >= 0;
+}
+
+static const struct filter_field run_fields[] = {
+    {"flow", read_flow, "want the name of a flow"},
+    {"state", read_run_state, "want running, finished, failed, cancelled or timeout"},
+    {"limit", read_run_limit, "want 1..1000"},
+    {"after", read_run_offset, "want the number that the page before ended with"},
+};
+
+static void listing_end (struct listing *self)
+{
+    struct station *station = self->station;
+    json_t *object = json_pack ("{s:O}", "runs", self->runs);
+    if (self->more)
+        json_object_set_new (object, "next",
+                             json_integer (self->filter.offset + self->filter.limit));
+    char *json = json_write (object);
+    manage_reply (station, self->peer, 0, json);
+    free (json);
+    json_decref (object);
+    json_decref (self->runs);
+    free (self);
+    station_resume (station);
+}
+
+static void set_number (json_t *object, const char *name, const redisReply *value)
+{
+    if (value->type == REDIS_REPLY_STRING)
+        json_object_set_new (object, name, json_integer (strtoll (value->str, NULL, 10)));
+}
+
+static void set_text (json_t *object, const char *name, const redisReply *value)
+{
+    if (value->type == REDIS_REPLY_STRING)
+        json_object_set_new (object, name, json_stringn (value->str, value->len));
+}
+
+struct listed_run {
+    struct listing *listing;
+    char run[IDENT_SIZE];
+};
+
+static void on_listed (void *owner, const redisReply *reply)
+{
+    struct listed_run *self = owner;
+    struct listing *listing = self->listing;
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 7 &&
+        reply->element[0]->type == REDIS_REPLY_STRING) {
+        json_t *run = json_object ();
+        json_object_set_new (run, "run", json_string (self->run));
+        set_text (run, "flow", reply->element[0]);
+        set_number (run, "version", reply->element[1]);
+        set_text (run, "plan", reply->element[2]);
+        set_text (run, "state", reply->element[3]);
+        set_number (run, "began_ms", reply->element[4]);
+        set_number (run, "ended_ms", reply->element[5]);
+        set_text (run, "parent", reply->element[6]);
+        const char *flow = json_string_value (json_object_get (run, "flow"));
+        const char *state = json_string_value (json_object_get (run, "state"));
+        bool fits =
+            (!*listing->filter.flow || strcmp (flow, listing->filter.flow) == 0) &&
+            (!*listing->filter.state || (state && strcmp (state, listing->filter.state) == 0)) &&
+            permits_station (listing->station, listing->peer->user, span_text (flow));
+        if (fits)
+            json_array_append (listing->runs, run);
+        json_decref (run);
+    }
+    free (self);
+    if (--listing->left == 0)
+        listing_end (listing);
+}
+
+static void on_runs (void *owner, const redisReply *reply)
+{
+    struct listing *self = owner;
+    bool is_list = reply && reply->type == REDIS_REPLY_ARRAY;
+    size_t count = is_list ? reply->elements : 0;
+    if (!is_list) {
+        struct station *station = self->station;
+        reply_refuse (station, self->peer, ZPLAN_ENET, "the runs could not be read");
+        json_decref (self->runs);
+        free (self);
+        station_resume (station);
+        return;
+    }
+    self->more = (int64_t)count == self->filter.limit;
+    self->left = count;
+    for (size_t i = 0; i < count; i++) {
+        struct listed_run *one = memory_new (sizeof *one);
+        char key[FLOW_KEY_SIZE];
+        one->listing = self;
+        snprintf (one->run, sizeof one->run, "%s", reply->element[i]->str);
+        snprintf (key, sizeof key, "plan:flow:run:%s", one->run);
+        const struct span words[] = {
+            span_text ("HMGET"),    span_text (key),        span_text ("flow"),
+            span_text ("version"),  span_text ("plan"),     span_text ("shown"),
+            span_text ("began_ms"), span_text ("ended_ms"), span_text ("parent")};
+        store_get (self->station->store, words, 9, on_listed, one);
+    }
+    if (!count)
+        listing_end (self);
+}
+
+void manage_flow_show_runs (struct station *self, struct request *request,
+                            const struct flow_words *words)
+{
+    struct run_filter filter = {.limit = 100};
+    struct reason reason;
+    json_t *given = words->count ? json_read_object (words->at[0], &reason) : json_object ();
+    bool sound = given && filter_read (given, run_fields, sizeof run_fields / sizeof *run_fields,
+                                       &filter, &reason);
+    json_decref (given);
+    if (!sound) {
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return;
+    }
+    struct listing *listing = memory_new (sizeof *listing);
+    *listing = (struct listing){.station = self, .filter = filter, .runs = json_array ()};
+    listing->peer = peer_keep (self, request);
+    char first[24], last[24];
+    snprintf (first, sizeof first, "%" PRId64, filter.offset);
+    snprintf (last, sizeof last, "%" PRId64, filter.offset + filter.limit - 1);
+    const struct span asked[] = {span_text ("ZREVRANGE"), span_text ("plan:flow:runs"),
+                                 span_text (first), span_text (last)};
+    store_get (self->store, asked, 4, on_runs, listing);
+}

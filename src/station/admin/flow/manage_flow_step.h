@@ -1,0 +1,19 @@
+// A step of a run as commands name it: RUN/STEP, or RUN/STEP.ITEM.
+#pragma once
+
+#include "flow_runs_private.h"
+#include "manage_private.h"
+
+struct step_name {
+    uint64_t run;
+    char step[FLOW_NAME_MAX + 1];
+    int64_t item; // -1: none
+};
+
+bool step_name_parse (struct span text, struct step_name *ret);
+
+// Read the run, and find the step. `live` is NULL when there is none, or none that the peer may
+// know of: the request was refused. `word` is the command.
+typedef void step_found_fn (void *owner, struct flow_live *live, uint32_t step);
+void step_find (struct station *self, struct peer *peer, const char *word,
+                const struct step_name *name, step_found_fn *found, void *owner);

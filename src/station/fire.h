@@ -1,7 +1,0 @@
-// A claimed plan is sent to its target, or what became of it instead is written.
-#pragma once
-
-#include "core.h"
-
-// The run is in hand afterwards, or over.
-void fire (struct station *self, const struct store_claimed *claimed);

@@ -1,0 +1,470 @@
+// A call of a step as a plan of the station: made, and taken back. Its id is a digest of what it
+// is, so that nothing has to be stored to find it again.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "failpoint.h"
+#include "flow_defaults.h"
+#include "flow_runs_private.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+#include "plan_message.h"
+#include "sha1.h"
+#include "zones.h"
+
+static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
+                            bool undo)
+{
+    char text[96];
+    uint8_t sum[SHA1_SIZE];
+    uint64_t id = 0;
+    int size = snprintf (text, sizeof text, "flow %" PRIx64 " %" PRIu32 " %" PRId64 " %u %d", run,
+                         step, item, generation, undo);
+    sha1_sum (&(struct span){(const uint8_t *)text, (size_t)size}, 1, sum);
+    for (size_t i = 0; i < sizeof id; i++)
+        id |= (uint64_t)sum[i] << 8 * i;
+    id &= INT64_MAX;
+    return id ? id : 1;
+}
+
+// -- runs of sub-flows, by the call that they are of
+
+static const char *call_name (uint32_t step, int64_t item, char out[48])
+{
+    snprintf (out, 48, item < 0 ? "sub:%" PRIu32 : "sub:%" PRIu32 ".%" PRId64, step, item);
+    return out;
+}
+
+uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    char name[48];
+    const json_t *run = json_object_get (live->subs, call_name (step, item, name));
+    return (uint64_t)json_integer_value (run);
+}
+
+void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run)
+{
+    char name[48], value[IDENT_SIZE], key[FLOW_KEY_SIZE];
+    call_name (step, item, name);
+    json_object_set_new (live->subs, name, json_integer ((json_int_t)run));
+    snprintf (key, sizeof key, "plan:flow:run:%s", live->name);
+    const struct span words[] = {span_text ("HSET"), span_text (key), span_text (name),
+                                 span_text (ident_text (run, value))};
+    store_put (live->station->store, words, 4);
+}
+
+// -- the plan of a call
+
+static void copy (json_t *to, const json_t *from, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_t *value = json_object_get (from, names[i]);
+        if (value && !json_object_get (to, names[i]))
+            json_object_set (to, names[i], value);
+    }
+}
+
+// The PLAN frame: once, as soon as it is stored.
+static json_t *plan_frame (const struct flow_live *live, const struct flow_effect *effect)
+{
+    static const char *const own[] = {"retry",    "timeout", "vote",          "workers",
+                                      "priority", "group",   "kind",          "log",
+                                      "ext",      "remark",  "misfire_window"};
+    static const char *const inherited[] = {"tenant", "creator", "category", "priority", "group"};
+    const struct flow_step *step = &live->flow->steps[effect->step];
+    const json_t *fields = effect->call->fields;
+    const char *title = json_string_value (json_object_get (fields, "title"));
+    int64_t total_s = json_integer_value (json_object_get (fields, "total_timeout"));
+    char text[2 * STATION_NAME_MAX + 2];
+    snprintf (text, sizeof text, "%s/%s", live->flow->name, step->name);
+    json_t *frame = json_pack ("{s:s, s:i, s:i}", "description", title ? title : text, "plan_type",
+                               SCHEDULE_NONE, "plan_repet", 1);
+    copy (frame, fields, own, sizeof own / sizeof *own);
+    json_t *retry = flow_defaults_retry (json_object_get (live->inherit, "defaults"));
+    if (retry && !effect->undo && !json_object_get (frame, "retry"))
+        json_object_set (frame, "retry", retry);
+    json_decref (retry);
+    copy (frame, live->inherit, inherited, sizeof inherited / sizeof *inherited);
+    if (effect->undo && !json_object_get (frame, "retry"))
+        json_object_set_new (
+            frame, "retry",
+            json_pack ("{s:s, s:i, s:i}", "strategy", "exponential", "interval", 1, "max", 10));
+    if (total_s)
+        json_object_set_new (frame, "end_time",
+                             json_integer (station_now (live->station) + total_s));
+    return frame;
+}
+
+// A text of an evaluated frame: strings as they are, numbers and booleans as JSON has them.
+static struct span text_of (const json_t *value, char **made)
+{
+    if (json_is_string (value))
+        return span_of (json_string_value (value), json_string_length (value));
+    *made = json_dumps (value, JSON_ENCODE_ANY | JSON_COMPACT);
+    return span_text (*made ? *made : "");
+}
+
+// The frames of the call, as its target wants them.
+struct call_frames {
+    struct message message;
+    char *plan, *json;
+    char *made[DESC_FRAMES_MAX];
+    size_t made_count;
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span spans[MESSAGE_FRAMES_MAX];
+};
+
+static void add_text (struct call_frames *self, uint8_t type, const json_t *value)
+{
+    char *made = NULL;
+    message_add (&self->message, type, text_of (value, &made));
+    if (made)
+        self->made[self->made_count++] = made;
+}
+
+static void make_frames (struct call_frames *self, const struct flow_live *live,
+                         const struct flow_effect *effect, struct span station,
+                         const json_t *fields)
+{
+    const struct target *target = station_target (live->station, station);
+    bool publishes = target && target_type (target) == TARGET_PUB;
+    const json_t *frames = effect ? effect->frames : NULL, *value, *arg;
+    size_t index;
+    *self = (struct call_frames){.plan = json_write (fields)};
+    struct message *message = &self->message;
+    message_start (message, ZERO_BYTE_COMMAND_PLAN);
+    message_add (message, ZERO_FRAME_PLAN, span_text (self->plan));
+    message_add (message, ZERO_FRAME_STATION_ID, station);
+    if ((value = json_object_get (frames, "command")))
+        add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND, value);
+    else // a pub target publishes under its title
+        add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
+                  json_object_get (fields, "description"));
+    enum { OTHERS = 8 }; // frames that are not arguments, here or added on the way
+    json_array_foreach (json_object_get (frames, "args"), index, arg)
+    {
+        if (index < DESC_FRAMES_MAX - OTHERS)
+            add_text (self, ZERO_FRAME_ARG, arg);
+    }
+    if ((value = json_object_get (frames, "json"))) {
+        self->json = json_write (value);
+        message_add (message, ZERO_FRAME_JSON, span_text (self->json));
+    }
+    if ((value = json_object_get (frames, "text")))
+        add_text (self, ZERO_FRAME_CONTENT, value);
+    message_layout (message, self->desc, self->spans);
+    message->desc_bytes = self->spans[0];
+}
+
+static void frames_clear (struct call_frames *self)
+{
+    for (size_t i = 0; i < self->made_count; i++)
+        free (self->made[i]);
+    free (self->plan);
+    free (self->json);
+}
+
+// It waits to be placed as soon as it is written.
+static struct plan *plan_make (const struct flow_live *live, const struct flow_effect *effect,
+                               const struct plan_step *step, struct span station, json_t *fields,
+                               struct reason *reason)
+{
+    struct station *self = live->station;
+    struct plan_fields read;
+    struct call_frames frames;
+    struct misses misses;
+    char text[PLAN_STEP_SIZE];
+    if (plan_frame_read (fields, &self->settings->limits.plan, &read, reason))
+        return NULL;
+    if (step)
+        read.step = span_of (text, plan_step_text (step, text));
+    const struct target *target = station_target (self, station);
+    if (target && target_type (target) == TARGET_VOTE && read.vote.need == VOTE_NONE)
+        read.vote.need = VOTE_ALL;
+    make_frames (&frames, live, effect, station, fields);
+    uint64_t id = !step ? station_new_id (self)
+                        : id_of_call (step->run, step->step, step->item, step->generation,
+                                      step->kind == STEP_UNDO);
+    struct plan *plan =
+        plan_new_submitted (id, &frames.message, span_text (live->caller ? live->caller : ""),
+                            &read, station_now (self));
+    plan->revision = station_revision ();
+    if (engine_submit (plan, zones_of (self, plan), station_now (self), &misses, reason))
+        plan_destroy (&plan);
+    frames_clear (&frames);
+    plan_fields_clear (&read);
+    return plan;
+}
+
+static struct plan_step step_of (const struct flow_live *live, const struct flow_effect *effect)
+{
+    const struct flow_run *run = live->run;
+    bool flow = effect->call && effect->call->is_flow;
+    return (struct plan_step){.run = live->id,
+                              .step = effect->step,
+                              .item = effect->item,
+                              .generation = effect->generation,
+                              .kind = effect->undo ? STEP_UNDO
+                                      : flow       ? STEP_FLOW
+                                                   : STEP_CALL,
+                              .version = live->version,
+                              .flow = span_text (live->flow->name),
+                              .name = span_text (live->flow->steps[effect->step].name),
+                              .fire = run->fire,
+                              .created = run->created,
+                              .batch = run->batch,
+                              .depth = live->depth + 1};
+}
+
+bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
+                      struct reason *reason)
+{
+    struct plan_step step = step_of (live, effect);
+    uint64_t inner = effect->inner ? flow_call_run (live, effect->step, effect->item) : 0;
+    json_t *fields = plan_frame (live, effect);
+    struct plan *plan =
+        plan_make (live, effect, &step, span_text (effect->call->target), fields, reason);
+    json_decref (fields);
+    if (!plan)
+        return false;
+    if (inner) { // the run of the sub-flow goes on, or is undone
+        plan->flow_run = inner;
+        plan->state = PLAN_RETRY;
+    }
+    store_place (live->station->store, plan, false);
+    flow_news_placed (live, plan);
+    plan_destroy (&plan);
+    FAILPOINT ("flow_placed");
+    return true;
+}
+
+// A timer is a plan of the flow itself, which is claimed when it is due.
+void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
+{
+    struct plan_step step = step_of (live, effect);
+    struct reason reason;
+    step.kind = STEP_TIMER;
+    json_t *fields = json_pack ("{s:s, s:s, s:I}", "description", "flow timer", "plan_type", "time",
+                                "plan_time", (json_int_t)((effect->at + 999) / 1000));
+    json_object_set_new (fields, "misfire", json_string ("all"));
+    struct plan *plan =
+        plan_make (live, effect, &step, span_text (live->flow_name), fields, &reason);
+    json_decref (fields);
+    if (plan)
+        store_place (live->station->store, plan, false);
+    else
+        log_event (LEVEL_ERROR, "flow.timer", "run=%s error=%s", live->name,
+                   quoted (span_text (reason.text)));
+    plan_destroy (&plan);
+}
+
+// A flow plan for a run that goes on although its own has ended: once, beside what that does.
+void flow_live_reopen (struct flow_live *live)
+{
+    struct reason reason;
+    uint64_t exec_id;
+    if (store_has_runs (live->station->store, live->plan_id, &exec_id) &&
+        exec_id == live->exec_id) {
+        flow_live_due (live, flow_live_next_us (live)); // the run has ended just now
+        return;
+    }
+    json_t *fields = json_pack ("{s:s, s:i, s:i}", "description", live->flow_name, "plan_type",
+                                SCHEDULE_NONE, "plan_repet", 1);
+    struct plan *plan = plan_make (live, NULL, NULL, span_text (live->flow_name), fields, &reason);
+    json_decref (fields);
+    if (!plan)
+        return;
+    plan->flow_run = live->id;
+    plan->state = PLAN_RETRY;
+    store_place (live->station->store, plan, true);
+    live->exec_id = 0;
+    flow_live_adopt (live, plan->id);
+    flow_news_placed (live, plan);
+    flow_news_send (live);
+    plan_destroy (&plan);
+}
+
+// -- taking back
+
+unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_data *data = live->run->data[step];
+    bool known = item >= 0 && data && data->items && item < data->items->count;
+    return known ? data->items->item[item].generation : live->run->nodes[step].generation;
+}
+
+uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    bool undo = live->run->phase == FLOW_UNDOING;
+    return id_of_call (live->id, step, item, flow_call_generation (live, step, item), undo);
+}
+
+bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_run *run = live->run;
+    const struct flow_data *data = run->data[step];
+    if (run->phase == FLOW_UNDOING) {
+        const struct flow_undo *undo =
+            run->undo_at < run->undo_count ? &run->undos[run->undo_at] : NULL;
+        return undo && undo->step == step && undo->item == item &&
+               (run->in_flight || run->undo_parked);
+    }
+    if (live->flow->steps[step].kind != FLOW_CALL)
+        return false;
+    if (item < 0)
+        return run->nodes[step].flags & FLOW_PLACED;
+    return data && data->items && item < data->items->count &&
+           data->items->item[item].state == FLOW_NEW;
+}
+
+const char *flow_call_target (const struct flow_step *step, bool undo)
+{
+    return undo && !step->undo_inner ? step->undo.target : step->call.target;
+}
+
+bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_run *run = live->run;
+    return run->phase == FLOW_UNDOING && run->undo_parked && run->undo_at < run->undo_count &&
+           run->undos[run->undo_at].step == step && run->undos[run->undo_at].item == item;
+}
+
+bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
+                          uint64_t *ret_id, uint64_t *ret_out)
+{
+    struct station *self = live->station;
+    const struct flow_step *step = &live->flow->steps[effect->step];
+    bool timer = step->kind != FLOW_CALL;
+    uint64_t id = *ret_id =
+        id_of_call (live->id, effect->step, effect->item, effect->generation, effect->undo);
+    const char *target = timer ? live->flow_name : flow_call_target (step, effect->undo);
+    if (store_has_runs (self->store, id, ret_out))
+        return false;
+    store_take_back (self->store, span_text (target), id,
+                     span_text (live->caller ? live->caller : ""));
+    if (!timer)
+        flow_news_taken_back (live, span_text (target), id);
+    return !timer;
+}
+
+// -- calls in flight, as they are in the store
+
+struct call_check {
+    struct station *station;
+    struct plan_step step;
+    uint64_t plan_id;
+    bool stopping;
+};
+
+static bool in_flight (const struct flow_live *live, const struct plan_step *step)
+{
+    const struct flow_data *data = live->run->data[step->step];
+    if (live->run->phase == FLOW_UNDOING)
+        return flow_call_in_flight (live, step->step, step->item) && live->run->in_flight &&
+               flow_call_generation (live, step->step, step->item) == step->generation;
+    bool item = step->item >= 0 && data && data->items && step->item < data->items->count;
+    bool placed = item ? data->items->item[step->item].state == FLOW_NEW
+                       : live->run->nodes[step->step].flags & FLOW_PLACED;
+    return placed && flow_call_generation (live, step->step, step->item) == step->generation;
+}
+
+static void on_existence (void *owner, const struct store_loaded *answer)
+{
+    struct call_check *self = owner;
+    struct flow_live *live = flow_live_find (self->station, self->step.run);
+    struct reason ignored;
+    bool current =
+        live && self->step.step < live->flow->step_count && in_flight (live, &self->step);
+    bool gone =
+        answer->result == STORE_NONE && !store_is_placing (self->station->store, self->plan_id);
+    uint64_t id, out;
+    if (current && !gone && answer->result == STORE_DONE && self->stopping)
+        gone = flow_call_take_back (live,
+                                    &(struct flow_effect){.step = self->step.step,
+                                                          .item = self->step.item,
+                                                          .generation = self->step.generation},
+                                    &id, &out);
+    if (current && gone)
+        flow_live_carry (
+            live,
+            &(struct flow_event){.kind = FLOW_CALL_ENDED,
+                                 .step = self->step.step,
+                                 .item = self->step.item,
+                                 .generation = self->step.generation,
+                                 .undo = live->run->phase == FLOW_UNDOING,
+                                 .status = self->stopping ? FLOW_CALL_CANCELLED : FLOW_NOT_OK,
+                                 .text = "its plan was lost"},
+            &ignored);
+    struct station *station = self->station;
+    free (self);
+    station_resume (station);
+}
+
+static void check_call (struct flow_live *live, uint32_t step, int64_t item, bool stopping)
+{
+    struct station *self = live->station;
+    uint64_t id = flow_call_id (live, step, item);
+    uint64_t out;
+    if (stopping) // until it has ended
+        flow_live_due (live, store_now_us (self->store) + CANCEL_US);
+    if (store_has_runs (self->store, id, &out)) {
+        if (stopping)
+            flow_cancel_later (self, id, out);
+        return;
+    }
+    struct call_check *check = memory_new (sizeof *check);
+    *check = (struct call_check){.station = self,
+                                 .plan_id = id,
+                                 .step = {.run = live->id,
+                                          .step = step,
+                                          .item = item,
+                                          .generation = flow_call_generation (live, step, item)},
+                                 .stopping = stopping};
+    const char *target =
+        flow_call_target (&live->flow->steps[step], live->run->phase == FLOW_UNDOING);
+    store_exists (self->store, id, span_text (target), on_existence, check);
+}
+
+// The plan of a timer may have been deleted: then the wait is over all the same.
+static void check_timer (struct flow_live *live, uint32_t step)
+{
+    enum { LATE_MS = 5000 };
+    const struct flow_data *data = live->run->data[step];
+    int64_t now_ms = store_now_us (live->station->store) / 1000;
+    struct reason ignored;
+    bool late = live->run->nodes[step].state == FLOW_RUNNING && data && data->at &&
+                now_ms > data->at + LATE_MS;
+    if (late)
+        flow_live_carry (live, &(struct flow_event){.kind = FLOW_DUE, .step = step, .item = -1},
+                         &ignored);
+}
+
+void flow_calls_check (struct flow_live *live)
+{
+    enum { CHECKS_MAX = 1000 };
+    size_t checks = 0;
+    const struct flow_run *run = live->run;
+    if (run->phase == FLOW_UNDOING && run->in_flight && run->undo_at < run->undo_count)
+        check_call (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
+    for (uint32_t i = 0; i < live->flow->step_count && checks < CHECKS_MAX; i++) {
+        const struct flow_node *node = &live->run->nodes[i];
+        const struct flow_data *data = live->run->data[i];
+        if (live->flow->steps[i].kind == FLOW_WAIT || live->flow->steps[i].kind == FLOW_SIGNAL)
+            check_timer (live, i);
+        if (live->flow->steps[i].kind != FLOW_CALL)
+            continue;
+        if (node->flags & FLOW_PLACED) {
+            check_call (live, i, -1, node->flags & FLOW_STOPPING);
+            checks++;
+        }
+        for (uint32_t k = 0;
+             data && data->items && data->items->in_flight && k < data->items->count; k++) {
+            if (data->items->item[k].state != FLOW_NEW || checks == CHECKS_MAX)
+                continue;
+            check_call (live, i, k, data->items->item[k].stopping);
+            checks++;
+        }
+    }
+}

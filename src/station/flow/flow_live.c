@@ -1,0 +1,472 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "failpoint.h"
+#include "flow_book.h"
+#include "flow_defaults.h"
+#include "flow_live.h"
+#include "flow_runs_private.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+
+enum {
+    LIVES_MAX = 4096,      // runs in memory; those that nothing happens to go first
+    BYTES_MAX = 268435456, // of them together, about
+    KEEP_US = 5000000,     // one that something happened to stays so long
+    CARRIES_MAX = 16,      // calls of flow_step in a turn; then the flow plan is due at once
+    CANCELS_TURN = 256     // plans that are cancelled in a turn
+};
+
+// Somebody who waits for a run that is being read.
+struct wanting {
+    struct wanting *next;
+    flow_wanted_fn *call;
+    void *owner;
+};
+
+struct wanted {
+    struct table_node node; // by the number of the run
+    uint64_t run;
+    struct wanting *first, **last;
+};
+
+struct flow_cancel {
+    uint64_t plan_id, exec_id;
+};
+
+struct flow_runs {
+    struct table lives, wanted;
+    struct flow_live *oldest, *newest; // by their last use
+    size_t bytes;                      // of all
+    uint64_t resets;                   // of the store, when the runs were read
+    uint64_t dropped;                  // ends that nobody waited for
+    flow_cancel_fn *cancel;
+    struct flow_cancel *cancels; // of runs that are to be ended
+    size_t cancel_count, cancel_room;
+    struct task task; // ends them
+};
+
+// -- the runs in memory
+
+static void unlink_use (struct flow_runs *runs, struct flow_live *live)
+{
+    *(live->older ? &live->older->newer : &runs->oldest) = live->newer;
+    *(live->newer ? &live->newer->older : &runs->newest) = live->older;
+    live->older = live->newer = NULL;
+}
+
+static void link_use (struct flow_runs *runs, struct flow_live *live)
+{
+    live->older = runs->newest;
+    *(live->older ? &live->older->newer : &runs->oldest) = live;
+    runs->newest = live;
+    live->used_us = clock_mono_us ();
+}
+
+static void weigh (struct flow_live *live)
+{
+    struct flow_runs *runs = live->station->flow_runs;
+    size_t bytes = sizeof *live + live->run->data_size +
+                   live->flow->step_count * (sizeof *live->run->nodes + sizeof *live->run->data);
+    runs->bytes = runs->bytes - live->bytes + bytes;
+    live->bytes = bytes;
+}
+
+static void free_live (struct flow_live *live)
+{
+    flow_run_destroy (&live->run, live->flow);
+    flow_book_release (live->station, live->flow);
+    free (live->caller);
+    json_decref (live->inherit);
+    json_decref (live->subs);
+    free (live);
+}
+
+void flow_live_forget (struct flow_live *live)
+{
+    struct flow_runs *runs = live->station->flow_runs;
+    table_remove (&runs->lives, &live->node);
+    unlink_use (runs, live);
+    runs->bytes -= live->bytes;
+    free_live (live);
+}
+
+static void forget_all (struct flow_runs *runs)
+{
+    for (struct table_node *node; (node = table_any (&runs->lives));)
+        flow_live_forget ((struct flow_live *)node); // it is the first member
+    runs->cancel_count = 0;
+}
+
+// What the store has forgotten is read again.
+static struct flow_runs *runs_now (struct station *self)
+{
+    struct flow_runs *runs = self->flow_runs;
+    if (runs->resets != store_resets (self->store))
+        forget_all (runs);
+    runs->resets = store_resets (self->store);
+    return runs;
+}
+
+struct flow_live *flow_live_find (struct station *self, uint64_t run)
+{
+    struct flow_runs *runs = runs_now (self);
+    struct table_node *node = table_find (&runs->lives, table_hash_number (run));
+    while (node && ((struct flow_live *)node)->id != run)
+        node = table_next (node);
+    struct flow_live *live = (struct flow_live *)node;
+    if (live) {
+        unlink_use (runs, live);
+        link_use (runs, live);
+    }
+    return live;
+}
+
+bool flow_runs_has (struct station *self, uint64_t run)
+{
+    return flow_live_find (self, run);
+}
+
+// What it came to is in Redis: nothing is lost with it.
+static bool is_written (const struct station *self, const struct flow_live *live)
+{
+    return store_batch (self->store) > live->batch + 1 || store_is_settled (self->store);
+}
+
+// Make room. Those that are over the bound together go one after the other, as soon as nothing has
+// happened to them for a while.
+static void evict (struct station *self)
+{
+    struct flow_runs *runs = self->flow_runs;
+    bool few = FAILPOINT_IS ("flow_few_lives");
+    size_t max = few ? 1 : LIVES_MAX;
+    int64_t before_us = clock_mono_us () - (few ? 0 : KEEP_US);
+    for (struct flow_live *live = runs->oldest, *newer; live; live = newer) {
+        bool full = runs->lives.count >= max || runs->bytes > BYTES_MAX;
+        if (!full || live->used_us >= before_us || !is_written (self, live))
+            return;
+        newer = live->newer;
+        flow_live_forget (live);
+    }
+}
+
+void flow_live_add (struct station *self, struct flow_live *live)
+{
+    struct flow_runs *runs = runs_now (self);
+    evict (self);
+    live->station = self;
+    live->batch = store_batch (self->store);
+    link_use (runs, live);
+    weigh (live);
+    table_add (&runs->lives, &live->node, table_hash_number (live->id));
+}
+
+// -- those that are being read
+
+static struct wanted *wanted_find (const struct flow_runs *runs, uint64_t run)
+{
+    struct table_node *node = table_find (&runs->wanted, table_hash_number (run));
+    while (node && ((struct wanted *)node)->run != run)
+        node = table_next (node);
+    return (struct wanted *)node;
+}
+
+static void on_read (struct station *self, uint64_t run, struct flow_live *live, bool lost,
+                     const char *damage)
+{
+    struct flow_runs *runs = self->flow_runs;
+    struct wanted *wanted = wanted_find (runs, run);
+    struct flow_live *present = flow_live_find (self, run);
+    bool found = live || present || lost; // lost: who wanted it asks again
+    if (live)
+        FAILPOINT ("flow_read");
+    if (live && !present)
+        flow_live_add (self, live);
+    else if (live) // it has begun anew meanwhile
+        free_live (live);
+    table_remove (&runs->wanted, &wanted->node);
+    for (struct wanting *one = wanted->first, *next; one; one = next) {
+        next = one->next;
+        one->call (one->owner, found, found ? NULL : damage);
+        free (one);
+    }
+    free (wanted);
+}
+
+void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, void *owner)
+{
+    struct flow_runs *runs = runs_now (self);
+    if (flow_live_find (self, run)) {
+        call (owner, true, NULL);
+        return;
+    }
+    struct wanted *wanted = wanted_find (runs, run);
+    struct wanting *one = memory_new (sizeof *one);
+    *one = (struct wanting){.call = call, .owner = owner};
+    bool first = !wanted;
+    if (first) {
+        wanted = memory_new (sizeof *wanted);
+        wanted->run = run;
+        wanted->last = &wanted->first;
+        table_add (&runs->wanted, &wanted->node, table_hash_number (run));
+    }
+    *wanted->last = one;
+    wanted->last = &one->next;
+    if (first)
+        flow_live_read (self, run, on_read);
+}
+
+// -- what is looked at again
+
+void flow_live_due (struct flow_live *live, int64_t due_us)
+{
+    store_flow_due (live->station->store, span_text (live->flow_name), live->plan_id, due_us);
+}
+
+int64_t flow_live_next_us (const struct flow_live *live)
+{
+    int64_t next_us = store_now_us (live->station->store) + FLOW_CHECK_S * INT64_C (1000000);
+    int64_t timeout_us = live->timeout_ms * 1000;
+    return timeout_us && timeout_us < next_us ? timeout_us : next_us;
+}
+
+// -- runs of plans that are taken back
+
+static void on_cancels (void *owner)
+{
+    struct station *self = owner;
+    struct flow_runs *runs = self->flow_runs;
+    size_t count = runs->cancel_count < CANCELS_TURN ? runs->cancel_count : CANCELS_TURN;
+    for (size_t i = 0; i < count; i++)
+        runs->cancel (self, runs->cancels[i].plan_id, runs->cancels[i].exec_id);
+    runs->cancel_count -= count;
+    memmove (runs->cancels, runs->cancels + count, runs->cancel_count * sizeof *runs->cancels);
+    if (runs->cancel_count)
+        task_set (&runs->task, self->reactor);
+    link_flush (store_link (self->store));
+}
+
+void flow_cancel_later (struct station *self, uint64_t plan_id, uint64_t exec_id)
+{
+    struct flow_runs *runs = self->flow_runs;
+    FAILPOINT ("flow_cancel");
+    if (runs->cancel_count == runs->cancel_room) {
+        runs->cancel_room = runs->cancel_room ? 2 * runs->cancel_room : 16;
+        runs->cancels = memory_resize (runs->cancels, runs->cancel_room * sizeof *runs->cancels);
+    }
+    runs->cancels[runs->cancel_count++] = (struct flow_cancel){plan_id, exec_id};
+    task_set (&runs->task, self->reactor);
+}
+
+// -- what it is
+
+const char *flow_live_state (const struct flow_live *live)
+{
+    const struct flow_run *run = live->run;
+    if (run->phase == FLOW_UNDOING)
+        return "undoing";
+    if (run->phase != FLOW_ENDED)
+        return run->suspended ? "suspended" : "running";
+    return run->outcome == FLOW_WELL      ? "finished"
+           : run->outcome == FLOW_STOPPED ? "cancelled"
+           : run->outcome == FLOW_LATE    ? "timeout"
+                                          : "failed";
+}
+
+// -- events
+
+// Ends of calls that are known in the same moment.
+struct ends {
+    struct flow_event *at;
+    char **texts;
+    size_t count, room;
+};
+
+static void ends_add (struct ends *ends, struct flow_event event, const char *text)
+{
+    if (ends->count == ends->room) {
+        ends->room = ends->room ? 2 * ends->room : 16;
+        ends->at = memory_resize (ends->at, ends->room * sizeof *ends->at);
+        ends->texts = memory_resize (ends->texts, ends->room * sizeof *ends->texts);
+    }
+    ends->texts[ends->count] = text ? memory_text (text) : NULL;
+    event.text = ends->texts[ends->count];
+    ends->at[ends->count++] = event;
+}
+
+static void ends_clear (struct ends *ends)
+{
+    for (size_t i = 0; i < ends->count; i++)
+        free (ends->texts[i]);
+    free (ends->texts);
+    free (ends->at);
+}
+
+static void follow_effect (struct flow_live *live, const struct flow_effect *effect,
+                           struct ends *ends)
+{
+    struct flow_event end = {.kind = FLOW_CALL_ENDED,
+                             .step = effect->step,
+                             .item = effect->item,
+                             .generation = effect->generation,
+                             .undo = effect->undo};
+    struct reason reason = {""};
+    uint64_t id, out;
+    switch (effect->kind) {
+    case FLOW_PLACE:
+        if (!flow_call_place (live, effect, &reason)) {
+            end.status = FLOW_NOT_OK;
+            ends_add (ends, end, reason.text);
+        }
+        break;
+    case FLOW_TIMER:
+        flow_timer_place (live, effect);
+        break;
+    case FLOW_REMOVE:
+        if (flow_call_take_back (live, effect, &id, &out)) {
+            end.status = FLOW_CALL_CANCELLED;
+            ends_add (ends, end, NULL);
+        } else if (out) { // should this owner not come to it, the next one does
+            flow_cancel_later (live->station, id, out);
+            flow_live_due (live, store_now_us (live->station->store) + CANCEL_US);
+        }
+        break;
+    }
+}
+
+// The run has ended: its flow plan is claimed, and ends with it.
+static void note_end (struct flow_live *live)
+{
+    struct station *self = live->station;
+    char score[24];
+    if (*live->parent)
+        FAILPOINT ("flow_sub_end");
+    live->ended_ms = store_now_us (self->store) / 1000;
+    snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
+    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
+                                 span_text (score), span_text (live->name)};
+    store_put (self->store, words, 4);
+    flow_live_due (live, store_now_us (self->store));
+}
+
+// One call of flow_step, and what it wants.
+static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
+                        struct reason *reason)
+{
+    struct flow_effects effects = {.count = 0};
+    int64_t now_ms = store_now_us (live->station->store) / 1000;
+    bool had_ended = live->run->phase == FLOW_ENDED;
+    live->run->zone = flow_live_zone (live);
+    flow_step (live->flow, live->run, event, now_ms, &effects);
+    bool more = effects.more, taken = !effects.rejected.text[0];
+    if (!taken)
+        *reason = effects.rejected;
+    live->station->flow_runs->dropped += effects.dropped;
+    for (size_t i = 0; i < effects.count; i++)
+        follow_effect (live, &effects.items[i], ends);
+    live->updated_ms = now_ms;
+    live->batch = store_batch (live->station->store);
+    weigh (live);
+    if (taken || effects.changed_count)
+        flow_live_write (live, &effects);
+    if (live->run->phase == FLOW_ENDED && !had_ended)
+        note_end (live);
+    if (taken)
+        flow_news_carried (live, event, &effects, had_ended);
+    flow_effects_clear (&effects);
+    if (more)
+        ends_add (ends, (struct flow_event){.kind = FLOW_CHECK, .item = -1}, NULL);
+    return taken;
+}
+
+bool flow_live_carry (struct flow_live *live, const struct flow_event *event, struct reason *reason)
+{
+    struct ends ends = {.count = 0};
+    struct reason ignored;
+    bool taken = carry_once (live, event, &ends, reason);
+    size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : CARRIES_MAX;
+    for (; at < ends.count && at < max; at++) {
+        struct flow_event next = ends.at[at]; // the list may move
+        carry_once (live, &next, &ends, &ignored);
+    }
+    // The rest is decided when the flow plan is claimed, also by another owner. Ends of plans that
+    // are gone have to be taken now.
+    bool rest = false;
+    for (; at < ends.count; at++) {
+        struct flow_event next = ends.at[at];
+        rest = rest || next.kind == FLOW_CHECK;
+        if (next.kind == FLOW_CALL_ENDED)
+            carry_once (live, &next, &ends, &ignored);
+    }
+    if (rest)
+        flow_live_due (live, store_now_us (live->station->store));
+    ends_clear (&ends);
+    flow_news_send (live);
+    return taken;
+}
+
+bool flow_runs_carry (struct station *self, uint64_t run, const struct flow_event *event,
+                      struct reason *reason)
+{
+    struct flow_live *live = flow_live_find (self, run);
+    return live && flow_live_carry (live, event, reason);
+}
+
+void flow_runs_ended (struct station *self, const struct flow_call_end *end)
+{
+    struct flow_live *live = flow_live_find (self, end->step.run);
+    struct reason ignored;
+    bool timer = end->step.kind == STEP_TIMER;
+    if (!live || end->step.step >= live->flow->step_count ||
+        (timer && end->step.generation != live->run->nodes[end->step.step].generation)) {
+        self->flow_runs->dropped++;
+        return;
+    }
+    FAILPOINT ("flow_end");
+    if (end->run)
+        flow_call_set_run (live, end->step.step, end->step.item, end->run);
+    flow_live_carry (live,
+                     &(struct flow_event){.kind = timer ? FLOW_DUE : FLOW_CALL_ENDED,
+                                          .step = end->step.step,
+                                          .item = end->step.item,
+                                          .generation = end->step.generation,
+                                          .undo = end->step.kind == STEP_UNDO,
+                                          .status = end->status,
+                                          .value = end->value,
+                                          .text = end->text},
+                     &ignored);
+}
+
+// -- life
+
+void flow_runs_start (struct station *self, flow_cancel_fn *cancel)
+{
+    self->flow_runs = memory_new (sizeof *self->flow_runs);
+    self->flow_runs->cancel = cancel;
+    self->flow_runs->task = (struct task){.call = on_cancels, .owner = self};
+}
+
+void flow_runs_stop (struct station *self)
+{
+    struct flow_runs *runs = self->flow_runs;
+    if (!runs)
+        return;
+    task_end (&runs->task);
+    forget_all (runs);
+    table_free (&runs->lives);
+    for (struct table_node *node; (node = table_any (&runs->wanted));) {
+        struct wanted *wanted = (struct wanted *)node;
+        table_remove (&runs->wanted, node);
+        for (struct wanting *one = wanted->first, *next; one; one = next) {
+            next = one->next;
+            free (one);
+        }
+        free (wanted);
+    }
+    table_free (&runs->wanted);
+    free (runs->cancels);
+    free (runs);
+    self->flow_runs = NULL;
+}

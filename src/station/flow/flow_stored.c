@@ -1,0 +1,432 @@
+// A run of a flow in Redis: keys plan:flow:run:RUN, :node:, :data:, :map:RUN:STEP and :log:
+// (proto/redis.md).
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "flow_book.h"
+#include "flow_runs_private.h"
+#include "flow_rows.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+
+enum { LOG_MAX = 1000 }; // entries of a run
+
+static const char *const key_words[] = {[FLOW_KEY_RUN] = "run",
+                                        [FLOW_KEY_NODE] = "node",
+                                        [FLOW_KEY_DATA] = "data",
+                                        [FLOW_KEY_MAP] = "map"};
+
+// "plan:flow:run:RUN"
+static struct span key_of (const char *run, enum flow_key key, uint32_t step,
+                           char out[FLOW_KEY_SIZE])
+{
+    int size = snprintf (out, FLOW_KEY_SIZE, "plan:flow:%s:%s", key_words[key], run);
+    if (key == FLOW_KEY_MAP)
+        size += snprintf (out + size, FLOW_KEY_SIZE - (size_t)size, ":%" PRIu32, step);
+    return span_of (out, (size_t)size);
+}
+
+// -- writing
+
+static void put_row (void *owner, const struct flow_row *row)
+{
+    struct flow_live *live = owner;
+    struct store *store = live->station->store;
+    char key[FLOW_KEY_SIZE], offset[24];
+    const struct span name = key_of (live->name, row->key, row->step, key);
+    snprintf (offset, sizeof offset, "%" PRIu32, row->offset);
+    const struct span set[] = {span_text ("HSET"), name, row->field, row->value};
+    const struct span del[] = {span_text ("HDEL"), name, row->field};
+    const struct span range[] = {span_text ("SETRANGE"), name, span_text (offset), row->value};
+    const struct span drop[] = {span_text ("DEL"), name};
+    switch (row->kind) {
+    case FLOW_ROW_SET:
+        store_put (store, set, 4);
+        break;
+    case FLOW_ROW_DEL:
+        store_put (store, del, 3);
+        break;
+    case FLOW_ROW_RANGE:
+        store_put (store, range, 4);
+        break;
+    case FLOW_ROW_DROP:
+        store_put (store, drop, 2);
+        break;
+    }
+}
+
+static void put_field (struct flow_live *live, const char *name, struct span value)
+{
+    put_row (live, &(struct flow_row){.key = FLOW_KEY_RUN,
+                                      .kind = FLOW_ROW_SET,
+                                      .field = span_text (name),
+                                      .value = value});
+}
+
+static void put_number (struct flow_live *live, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf (text, sizeof text, "%" PRId64, value);
+    put_field (live, name, span_text (text));
+}
+
+// What the station itself knows of a run that begins.
+static void write_begin (struct flow_live *live)
+{
+    char plan[IDENT_SIZE];
+    char *inherit = json_write (live->inherit);
+    put_row (live, &(struct flow_row){.key = FLOW_KEY_RUN, .kind = FLOW_ROW_DROP});
+    put_row (live, &(struct flow_row){.key = FLOW_KEY_NODE, .kind = FLOW_ROW_DROP});
+    put_row (live, &(struct flow_row){.key = FLOW_KEY_DATA, .kind = FLOW_ROW_DROP});
+    for (uint32_t i = 0; i < live->flow->step_count; i++)
+        if (live->flow->steps[i].for_each)
+            put_row (live,
+                     &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
+    put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
+    put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
+    put_field (live, "flow", span_text (live->flow_name));
+    put_number (live, "version", live->version);
+    put_number (live, "began_ms", live->began_ms);
+    put_number (live, "depth", live->depth);
+    if (*live->parent)
+        put_field (live, "parent", span_text (live->parent));
+    if (live->caller)
+        put_field (live, "caller", span_text (live->caller));
+    if (*live->timezone)
+        put_field (live, "timezone", span_text (live->timezone));
+    put_field (live, "inherit", span_text (inherit));
+    char score[24];
+    snprintf (score, sizeof score, "%" PRId64, live->began_ms);
+    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:runs"),
+                                 span_text (score), span_text (live->name)};
+    store_put (live->station->store, words, 4);
+    free (inherit);
+}
+
+// A line of the log for each step that has come to something.
+static void write_log (struct flow_live *live, const struct flow_effects *effects)
+{
+    struct store *store = live->station->store;
+    char key[FLOW_KEY_SIZE];
+    size_t lines = 0;
+    snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
+    for (size_t i = 0; i < effects->changed_count; i++) {
+        uint32_t step = effects->changed[i];
+        const struct flow_node *node = &live->run->nodes[step];
+        const struct flow_data *data = live->run->data[step];
+        const char *state = node->flags & FLOW_BLOCKED ? "blocked" : flow_state_name (node->state);
+        if (node->state == FLOW_NONE && !(node->flags & FLOW_BLOCKED))
+            continue;
+        json_t *line = json_pack ("{s:I, s:s, s:s}", "at", (json_int_t)live->updated_ms, "step",
+                                  live->flow->steps[step].name, "state", state);
+        if (data && data->error)
+            json_object_set_new (line, "detail",
+                                 json_stringn (data->error, strnlen (data->error, 512)));
+        char *text = json_write (line);
+        const struct span words[] = {span_text ("RPUSH"), span_text (key), span_text (text)};
+        store_put (store, words, 3);
+        json_decref (line);
+        free (text);
+        lines++;
+    }
+    char first[24];
+    snprintf (first, sizeof first, "-%d", LOG_MAX);
+    const struct span trim[] = {span_text ("LTRIM"), span_text (key), span_text (first),
+                                span_text ("-1")};
+    if (lines)
+        store_put (store, trim, 4);
+}
+
+void flow_live_write (struct flow_live *live, const struct flow_effects *effects)
+{
+    bool all = live->unwritten;
+    char plan[IDENT_SIZE];
+    if (all)
+        write_begin (live);
+    live->unwritten = false;
+    flow_rows_write (live->flow, live->run, put_row, live);
+    const char *shown = flow_live_state (live);
+    if (all || effects->run_changed || shown != live->shown) {
+        live->shown = shown;
+        put_field (live, "shown", span_text (shown));
+        put_number (live, "updated_ms", live->updated_ms);
+        put_number (live, "timeout_ms", live->timeout_ms);
+        put_number (live, "ended_ms", live->run->phase == FLOW_ENDED ? live->updated_ms : 0);
+        put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
+    }
+    write_log (live, effects);
+}
+
+void flow_live_write_version (struct flow_live *live)
+{
+    put_number (live, "version", live->version);
+}
+
+void flow_live_adopt (struct flow_live *live, uint64_t plan_id)
+{
+    char plan[IDENT_SIZE];
+    live->plan_id = plan_id;
+    put_field (live, "plan", span_text (ident_text (plan_id, plan)));
+    put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
+    put_number (live, "timeout_ms", live->timeout_ms);
+    live->batch = store_batch (live->station->store);
+}
+
+// -- reading
+
+struct reading_run {
+    struct station *station;
+    uint64_t id;
+    uint64_t resets; // of the store, when it began
+    char name[IDENT_SIZE];
+    flow_read_fn *call;
+    struct flow_live *live;    // as far as it is read
+    struct frames *run, *data; // fields and values
+    struct frames *node;       // one span
+    struct frames **kept;      // of the maps, one span each
+    struct flow_stored_map *maps;
+    size_t map_count, maps_left;
+};
+
+static void reading_destroy (struct reading_run *self)
+{
+    for (size_t i = 0; i < self->map_count; i++)
+        free (self->kept[i]);
+    free (self->kept);
+    free (self->maps);
+    free (self->run);
+    free (self->data);
+    free (self->node);
+    free (self);
+}
+
+static void give_up (struct reading_run *self, bool lost, const char *damage)
+{
+    struct flow_live *live = self->live;
+    if (live) {
+        if (live->flow)
+            flow_book_release (self->station, live->flow);
+        free (live->caller);
+        json_decref (live->inherit);
+        json_decref (live->subs);
+        free (live);
+    }
+    self->call (self->station, self->id, NULL, lost, damage);
+    reading_destroy (self);
+}
+
+static void damaged (struct reading_run *self, const char *reason)
+{
+    log_event (LEVEL_ERROR, "flow.damaged", "run=%s reason=%s", self->name,
+               quoted (span_text (reason)));
+    give_up (self, false, reason);
+}
+
+// A list of texts, kept beyond the answer; NULL: it is none.
+static struct frames *keep_texts (const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ARRAY)
+        return NULL;
+    struct span *spans = memory_new ((reply->elements + 1) * sizeof *spans);
+    for (size_t i = 0; i < reply->elements; i++)
+        spans[i] = reply->element[i]->type == REDIS_REPLY_STRING
+                       ? span_of (reply->element[i]->str, reply->element[i]->len)
+                       : (struct span){0};
+    struct frames *kept = frames_copy (spans, reply->elements);
+    free (spans);
+    return kept;
+}
+
+static struct span field_of (const struct frames *fields, const char *name)
+{
+    for (size_t i = 0; i + 1 < fields->count; i += 2)
+        if (span_is (fields->at[i], name))
+            return fields->at[i + 1];
+    return (struct span){0};
+}
+
+static int64_t number_of (const struct frames *fields, const char *name)
+{
+    char text[24] = "";
+    struct span value = field_of (fields, name);
+    if (value.size && value.size < sizeof text)
+        memcpy (text, value.data, value.size);
+    return strtoll (text, NULL, 10);
+}
+
+static void on_definition (void *owner, const struct flow *flow, int version, const char *why)
+{
+    struct reading_run *self = owner;
+    struct flow_live *live = self->live;
+    struct reason reason = {""};
+    (void)version;
+    if (self->resets != store_resets (self->station->store)) { // another owner may have changed it
+        give_up (self, true, NULL);
+        return;
+    }
+    if (!flow) {
+        damaged (self, why);
+        return;
+    }
+    live->flow = flow_book_hold (self->station, flow);
+    const struct flow_stored stored = {.run = self->run->at,
+                                       .run_count = self->run->count,
+                                       .data = self->data->at,
+                                       .data_count = self->data->count,
+                                       .nodes = self->node ? self->node->at[0] : (struct span){0},
+                                       .maps = self->maps,
+                                       .map_count = self->map_count};
+    live->run = flow_rows_read (flow, live->name, &stored, &reason);
+    if (!live->run) {
+        damaged (self, reason.text);
+        return;
+    }
+    self->live = NULL;
+    self->call (self->station, self->id, live, false, NULL);
+    reading_destroy (self);
+}
+
+static void read_definition (struct reading_run *self)
+{
+    flow_book_get (self->station, self->live->flow_name, self->live->version, on_definition, self);
+}
+
+static void on_map (void *owner, const redisReply *reply)
+{
+    struct reading_run *self = owner;
+    size_t at = self->map_count - self->maps_left--;
+    if (reply && reply->type == REDIS_REPLY_STRING) {
+        const struct span text = span_of (reply->str, reply->len);
+        self->kept[at] = frames_copy (&text, 1);
+        self->maps[at].bytes = self->kept[at]->at[0];
+    }
+    if (self->maps_left)
+        return;
+    if (reply)
+        read_definition (self);
+    else
+        give_up (self, true, NULL);
+}
+
+static void read_maps (struct reading_run *self)
+{
+    char key[FLOW_KEY_SIZE];
+    self->maps = memory_new ((self->data->count + 1) * sizeof *self->maps);
+    self->kept = memory_new ((self->data->count + 1) * sizeof *self->kept);
+    for (size_t i = 0; i + 1 < self->data->count; i += 2) {
+        uint32_t step;
+        if (flow_rows_has_map (self->data->at[i], &step))
+            self->maps[self->map_count++].step = step;
+    }
+    self->maps_left = self->map_count;
+    if (!self->map_count) {
+        read_definition (self);
+        return;
+    }
+    for (size_t i = 0, count = self->map_count; i < count; i++) {
+        const struct span words[] = {span_text ("GET"),
+                                     key_of (self->name, FLOW_KEY_MAP, self->maps[i].step, key)};
+        store_get (self->station->store, words, 2, on_map, self);
+    }
+}
+
+static bool read_own (struct reading_run *self)
+{
+    struct flow_live *live = self->live = memory_new (sizeof *live);
+    struct span flow = field_of (self->run, "flow"), parent = field_of (self->run, "parent");
+    struct span zone = field_of (self->run, "timezone"), caller = field_of (self->run, "caller");
+    struct span inherit = field_of (self->run, "inherit"), plan = field_of (self->run, "plan");
+    struct span exec = field_of (self->run, "exec");
+    struct reason reason;
+    live->station = self->station;
+    live->id = self->id;
+    memcpy (live->name, self->name, sizeof live->name);
+    live->subs = json_object ();
+    live->inherit = json_read_object (inherit, &reason);
+    live->version = (int)number_of (self->run, "version");
+    live->depth = (int)number_of (self->run, "depth");
+    live->began_ms = number_of (self->run, "began_ms");
+    live->updated_ms = number_of (self->run, "updated_ms");
+    live->ended_ms = number_of (self->run, "ended_ms");
+    live->timeout_ms = number_of (self->run, "timeout_ms");
+    if (!live->inherit || !flow.data || !station_name_valid (flow) ||
+        !ident_parse (plan, &live->plan_id) || parent.size >= sizeof live->parent ||
+        zone.size >= sizeof live->timezone || live->version < 1)
+        return false;
+    if (!ident_parse (exec, &live->exec_id))
+        live->exec_id = 0;
+    memcpy (live->flow_name, flow.data, flow.size);
+    if (parent.size)
+        memcpy (live->parent, parent.data, parent.size);
+    if (zone.size)
+        memcpy (live->timezone, zone.data, zone.size);
+    if (caller.size) {
+        live->caller = memory_new (caller.size + 1);
+        memcpy (live->caller, caller.data, caller.size);
+    }
+    for (size_t i = 0; i + 1 < self->run->count; i += 2) {
+        struct span name = self->run->at[i];
+        char field[48] = "";
+        uint64_t run;
+        if (name.size < 5 || name.size >= sizeof field || memcmp (name.data, "sub:", 4) != 0 ||
+            !ident_parse (self->run->at[i + 1], &run))
+            continue;
+        memcpy (field, name.data, name.size);
+        json_object_set_new (live->subs, field, json_integer ((json_int_t)run));
+    }
+    return true;
+}
+
+static void on_data (void *owner, const redisReply *reply)
+{
+    struct reading_run *self = owner;
+    if (!reply || !self->run) {
+        give_up (self, true, NULL);
+        return;
+    }
+    self->data = keep_texts (reply);
+    if (!self->data)
+        damaged (self, "plan:flow:data is no hash");
+    else if (!self->run->count)
+        give_up (self, false, NULL);
+    else if (!read_own (self))
+        damaged (self, "its fields are not those of a run");
+    else
+        read_maps (self);
+}
+
+static void on_node (void *owner, const redisReply *reply)
+{
+    struct reading_run *self = owner;
+    if (!reply || reply->type != REDIS_REPLY_STRING)
+        return;
+    const struct span text = span_of (reply->str, reply->len);
+    self->node = frames_copy (&text, 1);
+}
+
+static void on_run (void *owner, const redisReply *reply)
+{
+    struct reading_run *self = owner;
+    self->run = keep_texts (reply);
+}
+
+void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
+{
+    struct reading_run *reading = memory_new (sizeof *reading);
+    char key[FLOW_KEY_SIZE];
+    reading->station = self;
+    reading->id = run;
+    reading->resets = store_resets (self->store);
+    reading->call = call;
+    ident_text (run, reading->name);
+    const struct span fields[] = {span_text ("HGETALL"),
+                                  key_of (reading->name, FLOW_KEY_RUN, 0, key)};
+    store_get (self->store, fields, 2, on_run, reading);
+    const struct span node[] = {span_text ("GET"), key_of (reading->name, FLOW_KEY_NODE, 0, key)};
+    store_get (self->store, node, 2, on_node, reading);
+    const struct span data[] = {span_text ("HGETALL"),
+                                key_of (reading->name, FLOW_KEY_DATA, 0, key)};
+    store_get (self->store, data, 2, on_data, reading);
+}

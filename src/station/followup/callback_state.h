@@ -1,0 +1,15 @@
+// What has become of the callbacks of outcomes: whether the receiver has got them. Source: task
+// module (Completed, Success); protocol, chapter 19.
+#pragma once
+
+#include "station_state.h"
+
+typedef void callback_states_fn (void *owner);
+
+// Make `callback`, the number of its plan, of each of these outcomes {"id", "state"}: queued,
+// retrying, dead, given_up or delivered. `call` is called once, and at once when there are none;
+// `runs` lives until then. Without an answer of Redis a state is missing.
+void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner);
+
+// A person does not want this one to be sent any more; in the batch of this turn.
+void callback_give_up (struct station *self, uint64_t id);

@@ -1,0 +1,155 @@
+#include "failure_plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "called.h"
+#include "codes.h"
+#include "flow_book.h"
+#include "json.h"
+#include "output.h"
+#include "permit.h"
+#include "target.h"
+#include "target_names.h"
+#include "plan_message.h"
+
+enum { SECOND_US = 1000000, TRIES = 10, FIRST_WAIT_S = 10 };
+
+int on_failure_check (struct station *self, const char *user, const struct policy *policy,
+                      struct reason *reason)
+{
+    const char *name = policy ? policy->on_failure.station : NULL;
+    if (!name)
+        return 0;
+    if (user && !permits_station (self, user, span_text (name))) {
+        reason_set (reason, "on_failure: station: the key %s may not touch plans of %s",
+                    quoted (permit_name (self, user)), quoted (span_text (name)));
+        return ZPLAN_EDENY;
+    }
+    if (station_is_callbacks (self, span_text (name)))
+        return permit_deny_callback (reason);
+    if (station_target (self, span_text (name)) || flow_book_takes (self, span_text (name)))
+        return 0;
+    return target_not_found (self, user, "on_failure: station", span_text (name), reason);
+}
+
+// -- the outcome, as JSON
+
+// A target's own error is "failed", and its name stands beside it.
+static void set_status (json_t *object, uint8_t status)
+{
+    bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
+    json_object_set_new (object, "status", json_string (timeout ? "timeout" : "failed"));
+    if (!timeout && !failed)
+        called_set_status (object, "code", status);
+}
+
+// As the history has it, and bounded like there.
+static void set_output (json_t *object, const struct failure *failure)
+{
+    enum { KEEP = 2048 };
+    size_t size;
+    const struct plan *plan = failure->plan;
+    if (!failure->output.size)
+        return;
+    char *packed =
+        output_make (plan->station, plan->id, failure->exec_id, failure->output, KEEP, &size);
+    json_object_set_new (object, "output", output_json (span_of (packed, size), failure->exec_id));
+    free (packed);
+}
+
+static char *outcome_text (struct station *self, const struct failure *failure)
+{
+    const struct plan *plan = failure->plan;
+    json_t *object = json_object ();
+    called_set_hex (object, "plan", plan->id);
+    if (plan->policy && plan->policy->key[0])
+        json_object_set_new (object, "name", json_string (plan->policy->key));
+    called_set_text (object, "title", plan->description);
+    called_set_text (object, "target", plan->station);
+    called_set_text (object, "command", plan_command (plan));
+    set_status (object, plan->last_state);
+    if (plan->state == PLAN_ERROR) // else its next occurrence has its turn
+        json_object_set_new (
+            object, "verdict",
+            json_string (plan->verdict == VERDICT_PENDING ? "pending" : "failure"));
+    called_set_text (object, "reason", failure->reason);
+    called_set_hex (object, "exec_id", failure->exec_id);
+    called_set_text (object, "worker", failure->worker);
+    json_object_set_new (object, "attempts", json_integer (failure->decision->attempts));
+    called_set_instant (object, "nominal_at", failure->nominal * SECOND_US);
+    called_set_instant (object, "started_at", (int64_t)failure->exec_id);
+    called_set_instant (object, "ended_at", store_now_us (self->store));
+    set_output (object, failure);
+    char *text = json_write (object);
+    json_decref (object);
+    return text;
+}
+
+// -- the plan
+
+// 63 bits of the digest of plan and run.
+static uint64_t id_of_run (uint64_t plan_id, uint64_t exec_id)
+{
+    char text[64];
+    uint64_t id = 0;
+    int size = snprintf (text, sizeof text, "on_failure %" PRIx64 " %" PRIx64, plan_id, exec_id);
+    zdigest_t *digest = zdigest_new ();
+    zdigest_update (digest, (const byte *)text, (size_t)size);
+    for (size_t i = 0; i < sizeof id; i++)
+        id |= (uint64_t)zdigest_data (digest)[i] << 8 * i;
+    zdigest_destroy (&digest);
+    id &= INT64_MAX;
+    return id ? id : 1;
+}
+
+struct plan *on_failure_plan (struct station *self, const struct failure *failure)
+{
+    const struct plan *plan = failure->plan;
+    const struct on_failure *call = plan->policy ? &plan->policy->on_failure : NULL;
+    if (!failure->decision->exhausted || !call || !call->command)
+        return NULL;
+    struct span station = call->station ? span_text (call->station) : plan->station;
+    const struct target *target = station_target (self, station);
+    bool publishes = target && target_type (target) == TARGET_PUB;
+    char *outcome = outcome_text (self, failure);
+    // Tried as often as what `zplan add` makes.
+    json_t *fields = json_pack ("{s:{s:s, s:i, s:i}}", "retry", "strategy", "exponential",
+                                "interval", FIRST_WAIT_S, "max", TRIES - 1);
+    struct plan *called = called_plan (
+        self, &(struct called){.id = id_of_run (plan->id, failure->exec_id),
+                               .of = plan,
+                               .target = station,
+                               .prefix = "on failure: ",
+                               .title = call->title,
+                               .fields = fields,
+                               .frames = {{publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
+                                           span_text (call->command)},
+                                          {publishes ? ZERO_FRAME_CONTENT : ZERO_FRAME_ARG,
+                                           span_text (outcome)}},
+                               .frame_count = 2});
+    json_decref (fields);
+    free (outcome);
+    return called;
+}
+
+char *on_failure_unplaced (const struct failure *failure, size_t *ret_size)
+{
+    const struct plan *plan = failure->plan;
+    *ret_size = 0;
+    if (plan->policy->log == LOG_NONE)
+        return NULL;
+    return store_record (
+        &(struct outcome_record){
+            .title = plan->description,
+            .key = policy_key (plan->policy),
+            .nominal = failure->nominal,
+            .status = ZERO_STATUS_SEND_ERROR_ID,
+            .state = plan->state,
+            .exec_id = failure->exec_id,
+            .worker = plan->station,
+            .reason =
+                span_text ("on_failure: the command is not called, too many plans are stored"),
+        },
+        ret_size);
+}

@@ -1,0 +1,26 @@
+// A request, and who asked.
+#pragma once
+
+#include "station_state.h"
+
+// Who asked, and what its reply repeats: identity, REQUESTER, REQUEST_ID. Borrowed from a packet,
+// or owned after peer_keep.
+struct peer {
+    struct span identity;
+    enum envelope envelope;
+    bool has_requester, has_request_id;
+    struct span requester;
+    struct span request_id;
+    struct frames *kept;         // owned bytes of a copy
+    struct peer *copy;           // itself, to be freed; NULL while borrowed
+    char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
+    struct load *load;           // of a copy: what its peer has under way
+    int read_cost;               // of a copy: of the read under way that its reply ends
+    bool has_read;               // of a copy: its reply was read from Redis
+    size_t weight;               // of a copy: bytes that the request holds at most
+};
+
+struct request {
+    struct peer peer;
+    struct message message;
+};

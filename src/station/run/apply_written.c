@@ -1,0 +1,197 @@
+// What an outcome writes: its entry of the history, results of participants, and the plans that it
+// calls.
+#include "apply_private.h"
+
+#include <stdlib.h>
+
+#include "answer_text.h"
+#include "callback.h"
+#include "codes.h"
+#include "json.h"
+#include "memory.h"
+#include "failure_plan.h"
+#include "output.h"
+#include "plan_json.h"
+
+bool applying_is_outcome (const struct decision *decision)
+{
+    return decision->broadcast != BROADCAST_NONE;
+}
+
+bool applying_is_miss (enum cause cause, uint8_t status)
+{
+    return cause == CAUSE_DUE && status == ZERO_STATUS_MISSED_ID;
+}
+
+uint64_t applying_run (const struct applying *self)
+{
+    return self->lost ? self->lost : self->run.exec_id;
+}
+
+// The station answers for itself, or for a worker that it names.
+static struct span worker_of (const struct applying *self)
+{
+    if (self->voter)
+        return self->voter->at[0];
+    for (size_t i = self->desc.count; self->frames && i > 0; i--)
+        if (self->desc.types[i - 1] == ZERO_FRAME_RESPONSER &&
+            ballot_name_valid (self->frames->at[i]))
+            return self->frames->at[i];
+    return span_text (self->key_station);
+}
+
+struct span applying_reason (const struct applying *self)
+{
+    if (self->reason)
+        return span_text (self->reason);
+    return self->frames ? answer_text (self->answer.status, &self->desc, self->frames->at + 1)
+                        : (struct span){0};
+}
+
+char *applying_record (const struct applying *self, const struct plan *plan, int64_t nominal,
+                       size_t *ret_size)
+{
+    if (applying_is_miss (self->cause, plan->last_state))
+        return missed_record (plan, &self->decision.misses, applying_run (self), ret_size);
+    *ret_size = 0;
+    if (plan->policy && plan->policy->log == LOG_NONE)
+        return NULL;
+    char step[OUTCOME_STEP_SIZE], trace[TRACE_SIZE];
+    struct outcome_record record = {
+        .title = plan->description,
+        .key = plan->policy ? policy_key (plan->policy) : (struct span){0},
+        .nominal = nominal,
+        .status = plan->last_state,
+        .state = plan->state,
+        .exec_id = applying_run (self),
+        .worker = worker_of (self),
+        .reason = applying_reason (self),
+    };
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
+        record.size += self->frames->at[i + 1].size;
+    if (self->callback)
+        record.callback = self->callback->id;
+    outcome_set_flow (&record, plan, step);
+    if (plan_trace (plan, applying_run (self), nominal, trace))
+        record.trace = span_text (trace);
+    // That it was fired, not what came of it.
+    if (plan->policy && plan->policy->log == LOG_TRIGGER) {
+        record.status = ZERO_STATUS_OK_ID;
+        record.reason = (struct span){0};
+    }
+    return store_record (&record, ret_size);
+}
+
+// What the run wrote: its result, or what came with its failure; empty where it is not to be kept.
+// A vote has no one output.
+static struct span written (const struct applying *self, const struct plan *plan)
+{
+    bool kept = !plan->policy || plan->policy->log == LOG_TRANS;
+    if (self->frames && kept && !self->decision.close_poll &&
+        !applying_is_miss (self->cause, plan->last_state))
+        for (size_t i = 0; i < self->desc.count; i++)
+            if (frame_is_output (self->desc.types[i]) && self->frames->at[i + 1].size)
+                return self->frames->at[i + 1];
+    return (struct span){0};
+}
+
+// Of it, what the history keeps.
+char *applying_output (const struct applying *self, const struct plan *plan, size_t *ret_size)
+{
+    enum { WHOLE_MAX = 65536 };
+    struct span text = written (self, plan);
+    size_t keep = (size_t)self->station->settings->output_bytes;
+    *ret_size = 0;
+    if (!keep || !text.size)
+        return NULL;
+    // The last result of a plan that goes now can be read nowhere else.
+    if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
+        keep = WHOLE_MAX;
+    return output_make (span_text (self->key_station), self->plan_id, applying_run (self), text,
+                        keep, ret_size);
+}
+
+size_t applying_participants (const struct applying *self, bool save, struct participant **ret)
+{
+    size_t count = 0;
+    *ret = NULL;
+    if (self->decision.open_poll) {
+        struct held_run *held = runs_find (self->station, self->plan_id);
+        const struct ballot *ballot = held ? held->ballot : NULL;
+        *ret = memory_new ((VOTERS_MAX + 1) * sizeof **ret);
+        for (size_t i = 0; ballot && i < ballot->count; i++)
+            (*ret)[count++] = (struct participant){.name = span_text (ballot->at[i].name)};
+    }
+    if (save) {
+        *ret = *ret ? *ret : memory_new (sizeof **ret);
+        struct participant *answerer = &(*ret)[count++];
+        answerer->name = self->voter ? self->voter->at[0] : span_text (self->key_station);
+        answerer->frames = self->frames->at;
+        answerer->count = self->frames->count;
+    }
+    return count;
+}
+
+// The value of a result: its first JSON frame, else its content as a text; of a vote the numbers.
+json_t *applying_value (const struct applying *self)
+{
+    const struct tally *tally = &self->answer.tally;
+    if (self->decision.close_poll)
+        return json_pack ("{s:I, s:I, s:I}", "for", (json_int_t)tally->in_favour, "against",
+                          (json_int_t)(tally->voted - tally->in_favour), "votes",
+                          (json_int_t)tally->voted);
+    for (size_t i = 0; self->frames && i < self->desc.count; i++) {
+        struct span frame = self->frames->at[i + 1];
+        if (self->desc.types[i] == ZERO_FRAME_JSON)
+            return json_loadb ((const char *)frame.data, frame.size, JSON_DECODE_ANY, NULL);
+    }
+    for (size_t i = 0; self->frames && i < self->desc.count; i++)
+        if (self->desc.types[i] == ZERO_FRAME_CONTENT && self->frames->at[i + 1].size)
+            return json_from_frame (self->frames->at[i + 1]);
+    return NULL;
+}
+
+void applying_failure (const struct applying *self, char *text, size_t size)
+{
+    struct span words = applying_reason (self);
+    const char *plain = self->status == ZERO_STATUS_TIMEOUT_ID  ? "timed out"
+                        : self->status == ZERO_STATUS_MISSED_ID ? "missed"
+                                                                : "failed";
+    snprintf (text, size, "%.*s", words.size ? (int)words.size : (int)strlen (plain),
+              words.size ? (const char *)words.data : plain);
+}
+
+char *applying_call (struct applying *self, const struct plan *plan, int64_t nominal,
+                     size_t *ret_size)
+{
+    const struct failure failure = {.plan = plan,
+                                    .decision = &self->decision,
+                                    .exec_id = applying_run (self),
+                                    .nominal = nominal,
+                                    .worker = worker_of (self),
+                                    .reason = applying_reason (self),
+                                    .output = written (self, plan)};
+    self->called = on_failure_plan (self->station, &failure);
+    return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
+}
+
+struct plan *applying_callback (const struct applying *self, const struct plan *plan,
+                                int64_t nominal)
+{
+    struct callback_outcome outcome = {.plan = plan,
+                                       .decision = &self->decision,
+                                       .exec_id = applying_run (self),
+                                       .nominal = nominal,
+                                       .status = plan->last_state,
+                                       .cancelled = self->cause == CAUSE_CANCEL,
+                                       .manual = self->manual,
+                                       .worker = worker_of (self),
+                                       .reason = applying_reason (self)};
+    if (applying_is_miss (self->cause, plan->last_state) || !callback_wanted (&outcome))
+        return NULL;
+    json_t *value = self->decision.succeeded ? applying_value (self) : NULL;
+    outcome.value = value;
+    struct plan *callback = callback_plan (self->station, station_new_id (self->station), &outcome);
+    json_decref (value);
+    return callback;
+}

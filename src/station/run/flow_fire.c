@@ -1,0 +1,449 @@
+#include "flow_fire.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "apply.h"
+#include "cancel.h"
+#include "codes.h"
+#include "failpoint.h"
+#include "flow_book.h"
+#include "flow_live.h"
+#include "flow_runs_private.h"
+#include "json.h"
+#include "log.h"
+#include "memory.h"
+#include "plan_json.h"
+#include "publish.h"
+#include "results.h"
+#include "submit_flow.h"
+
+// A flow plan that was claimed.
+struct firing {
+    struct station *station;
+    struct plan *plan; // as it runs
+    enum flow_claim claim;
+    uint64_t exec_id;
+    char key_station[STATION_NAME_MAX + 1];
+    const struct flow *flow; // held; NULL = not yet
+    int version;
+    int tries;
+};
+
+static void firing_destroy (struct firing *self)
+{
+    if (self->flow)
+        flow_book_release (self->station, self->flow);
+    plan_destroy (&self->plan);
+    free (self);
+}
+
+// -- the end of the flow plan's run
+
+// As if its target had answered so.
+static void end_plan (struct firing *self, enum cause cause, uint8_t status, const char *reason,
+                      const json_t *output)
+{
+    struct station *station = self->station;
+    struct message message;
+    uint8_t desc[DESC_SIZE_MAX];
+    struct span frames[MESSAGE_FRAMES_MAX];
+    char *json = output ? json_dumps (output, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    struct run run = {self->exec_id, RUN_RUNNING, false};
+    struct answer answer = {.status = status, .has_exec_id = true, .exec_id = self->exec_id};
+    message_start (&message, status);
+    if (json)
+        message_add (&message, ZERO_FRAME_JSON, span_text (json));
+    message_layout (&message, desc, frames);
+    message.desc_bytes = frames[0];
+    apply (station, &(struct outcome){.plan = self->plan,
+                                      .key_station = span_text (self->key_station),
+                                      .run = &run,
+                                      .cause = cause,
+                                      .answer = cause == CAUSE_ANSWER ? &answer : NULL,
+                                      .message = cause == CAUSE_ANSWER ? &message : NULL,
+                                      .reason = reason && *reason ? reason : NULL});
+    free (json);
+    firing_destroy (self);
+    station_resume (station);
+}
+
+// Nothing of it could be decided: it is claimed again a little later.
+static void put_back (struct firing *self)
+{
+    struct run run = {self->exec_id, RUN_SENT, false};
+    apply (self->station, &(struct outcome){.plan = self->plan,
+                                            .key_station = span_text (self->key_station),
+                                            .run = &run,
+                                            .cause = CAUSE_PUT_BACK});
+    firing_destroy (self);
+}
+
+static void fail (struct firing *self, const char *reason)
+{
+    end_plan (self, CAUSE_ANSWER, ZERO_STATUS_FAILED_ID, reason, NULL);
+}
+
+// Its calls that are in flight go on, and their ends are nobody's.
+static void fail_damaged (struct firing *self, const char *damage)
+{
+    struct reason reason;
+    reason_set (&reason, "the rows of its run do not fit together: %s", damage);
+    fail (self, reason.text);
+}
+
+// "load failed: disk full", of a run that has failed.
+static void write_failure (const struct flow_live *live, char *text, size_t size)
+{
+    const char *name = json_string_value (json_array_get (live->run->uncaught, 0));
+    int64_t step = name ? flow_find (live->flow, name) : -1;
+    const struct flow_data *data = step >= 0 ? live->run->data[step] : NULL;
+    size_t more = json_array_size (live->run->uncaught);
+    *text = '\0';
+    if (live->run->error)
+        snprintf (text, size, "%s", live->run->error);
+    else if (more > 1)
+        snprintf (text, size, "%s and %zu other steps: %s", name, more - 1,
+                  data && data->error ? data->error : "failed");
+    else if (name)
+        snprintf (text, size, "%s: %s", name, data && data->error ? data->error : "failed");
+}
+
+static void end_with_run (struct firing *self, const struct flow_live *live)
+{
+    char reason[REASON_MAX];
+    bool undo = false;
+    struct plan_step step;
+    if (plan_step_parse (self->plan->step, &step))
+        undo = step.kind == STEP_UNDO;
+    FAILPOINT ("flow_over");
+    write_failure (live, reason, sizeof reason);
+    if (undo || live->run->outcome == FLOW_WELL)
+        end_plan (self, CAUSE_ANSWER, ZERO_STATUS_OK_ID, NULL, live->run->output);
+    else if (live->run->outcome == FLOW_STOPPED)
+        end_plan (self, CAUSE_CANCEL, ZERO_STATUS_CANCELLED_ID,
+                  *reason ? reason : "the run was cancelled", NULL);
+    else if (live->run->outcome == FLOW_LATE)
+        end_plan (self, CAUSE_TIMEOUT, ZERO_STATUS_TIMEOUT_ID, reason, NULL);
+    else
+        fail (self, reason);
+}
+
+// -- a run that begins, or goes on
+
+static const struct decision goes_on = {.commit = COMMIT_LEASE};
+
+static void on_begun (void *owner, const struct store_committed *answer);
+static void on_former_run (void *owner, bool found, const char *damage);
+
+// The run of a sub-flow is shown with its step from now on; its end names it again.
+static void tell_parent (const struct firing *self)
+{
+    struct plan_step call;
+    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
+        return;
+    struct flow_live *parent = flow_live_find (self->station, call.run);
+    if (parent && flow_call_generation (parent, call.step, call.item) == call.generation)
+        flow_call_set_run (parent, call.step, call.item, self->plan->flow_run);
+}
+
+static void follow_begin (void *owner)
+{
+    struct firing *self = owner;
+    struct reason reason;
+    json_t *input = submit_input_of (self->plan);
+    struct flow_live *live =
+        flow_live_begin (self->station, &(struct flow_begin){.run = self->plan->flow_run,
+                                                             .plan_id = self->plan->id,
+                                                             .exec_id = self->exec_id,
+                                                             .plan = self->plan,
+                                                             .flow = self->flow,
+                                                             .version = self->version});
+    flow_live_carry (live,
+                     &(struct flow_event){.kind = FLOW_BEGIN,
+                                          .item = -1,
+                                          .value = input,
+                                          .params = json_object_get (live->inherit, "params")},
+                     &reason);
+    tell_parent (self);
+    json_decref (input);
+}
+
+// What failed is reset, under the same RUN; after an undo all is; if nothing of it can be tried
+// again, as when its params failed, it begins anew.
+static void follow_retry (void *owner)
+{
+    struct firing *self = owner;
+    struct station *station = self->station;
+    struct flow_live *live = flow_live_find (station, self->plan->flow_run);
+    struct plan_step step;
+    struct reason reason;
+    bool undo = plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
+    if (live) {
+        live->exec_id = self->exec_id;
+        flow_live_time (live, self->plan);
+        flow_live_adopt (live, self->plan->id);
+        if (live->run->phase != FLOW_ENDED) // a command has reset it, and placed this plan
+            return;
+        if (live->run->outcome == FLOW_WELL && !undo) { // a person has mended it
+            flow_live_due (live, store_now_us (station->store));
+            return;
+        }
+        if (undo &&
+            flow_live_carry (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason))
+            return;
+        if (!undo &&
+            flow_live_carry (
+                live,
+                &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = live->run->undone},
+                &reason))
+            return;
+        self->flow = self->flow ? self->flow : flow_book_hold (station, live->flow);
+        self->version = live->version;
+    }
+    follow_begin (self);
+}
+
+// Its run is in progress from now on, and its first calls are placed with that.
+static void commit (struct firing *self, void (*then) (void *owner))
+{
+    struct plan *plan = self->plan;
+    int64_t revision = plan->revision;
+    plan->revision = station_revision ();
+    plan->last_state = ZERO_STATUS_RUNING_ID;
+    store_commit (self->station->store,
+                  &(struct store_commit){.plan = plan,
+                                         .revision = revision,
+                                         .key_station = span_text (self->key_station),
+                                         .exec_id = self->exec_id,
+                                         .decision = &goes_on,
+                                         .lease_s = FLOW_CHECK_S,
+                                         .flow = true,
+                                         .then = then},
+                  on_begun, self);
+}
+
+static void begin (struct firing *self)
+{
+    bool again = self->plan->flow_run && self->claim == FLOW_RETRIES;
+    if (!again)
+        self->plan->flow_run = self->exec_id;
+    commit (self, again ? follow_retry : follow_begin);
+}
+
+static void publish_begun (struct station *self, const struct plan *plan)
+{
+    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
+    publish_event (self, &(struct notice){.event = EVENT_EXEC,
+                                          .plan_id = plan->id,
+                                          .station = plan->station,
+                                          .title = plan->description,
+                                          .json = json});
+    free (json);
+}
+
+static void on_begun (void *owner, const struct store_committed *answer)
+{
+    struct firing *self = owner;
+    struct station *station = self->station;
+    struct reason reason;
+    enum { TRIES_MAX = 8 };
+    struct plan *plan = NULL;
+    if (answer->result == STORE_CHANGED && ++self->tries < TRIES_MAX)
+        plan = plan_from_stored_json (self->plan->id, answer->message, &reason);
+    if (plan) { // an admin changed it in between
+        plan->flow_run = self->plan->flow_run;
+        plan->exec_id = self->exec_id;
+        plan->state = PLAN_EXECUTE;
+        plan_destroy (&self->plan);
+        self->plan = plan;
+        if (self->claim == FLOW_RETRIES && plan->flow_run)
+            flow_runs_want (station, plan->flow_run, on_former_run, self);
+        else
+            begin (self);
+        return;
+    }
+    if (answer->result == STORE_DONE) {
+        FAILPOINT ("flow_begun");
+        publish_begun (station, self->plan);
+    } else {
+        log_event (LEVEL_WARN, "flow.not_begun", "plan=%" PRIx64 " error=%s", self->plan->id,
+                   quoted (span_text (answer->error ? answer->error : "")));
+    }
+    firing_destroy (self);
+    station_resume (station);
+}
+
+static void on_definition (void *owner, const struct flow *flow, int version, const char *reason)
+{
+    struct firing *self = owner;
+    struct plan_step step;
+    if (!flow) {
+        fail (self, reason);
+        return;
+    }
+    if (plan_step_parse (self->plan->step, &step) && step.depth > FLOW_DEPTH_MAX) {
+        fail (self, "flows are at most 16 deep");
+        return;
+    }
+    if (self->flow)
+        flow_book_release (self->station, self->flow);
+    self->flow = flow_book_hold (self->station, flow);
+    self->version = version;
+    begin (self);
+}
+
+static void begin_new (struct firing *self)
+{
+    flow_book_get (self->station, self->key_station, 0, on_definition, self);
+}
+
+static void on_former_run (void *owner, bool found, const char *damage)
+{
+    struct firing *self = owner;
+    if (damage)
+        fail_damaged (self, damage);
+    else if (!found)
+        begin_new (self);
+    else if (flow_runs_has (self->station, self->plan->flow_run))
+        begin (self);
+    else
+        put_back (self);
+}
+
+// -- a run that is looked at
+
+static void look (struct firing *self)
+{
+    struct flow_live *live = flow_live_find (self->station, self->plan->flow_run);
+    int64_t now_ms = store_now_us (self->station->store) / 1000;
+    struct reason reason;
+    if (live->run->phase == FLOW_ENDED) {
+        end_with_run (self, live);
+        return;
+    }
+    FAILPOINT ("flow_more");
+    bool late = live->timeout_ms && now_ms >= live->timeout_ms;
+    if (late)
+        live->timeout_ms = 0;
+    flow_live_due (live, flow_live_next_us (live));
+    flow_calls_check (live); // first: what is left to be done makes it due at once
+    flow_live_carry (
+        live, &(struct flow_event){.kind = late ? FLOW_TIMEOUT : FLOW_CHECK, .item = -1}, &reason);
+    firing_destroy (self);
+}
+
+static void on_run (void *owner, bool found, const char *damage)
+{
+    struct firing *self = owner;
+    if (damage)
+        fail_damaged (self, damage);
+    else if (!found)
+        fail (self, "the run of the flow is gone");
+    else if (flow_runs_has (self->station, self->plan->flow_run))
+        look (self);
+    else
+        firing_destroy (self); // Redis is away: it is claimed again when its lease is over
+}
+
+// -- timers of steps
+
+// It is gone, and the wait or the signal's time is over.
+static void timer_due (struct firing *self)
+{
+    struct station *station = self->station;
+    struct plan_step step;
+    plan_step_parse (self->plan->step, &step);
+    FAILPOINT ("flow_timer");
+    store_take_back (station->store, span_text (self->key_station), self->plan->id,
+                     self->plan->caller);
+    flow_runs_ended (station, &(struct flow_call_end){.step = step});
+    firing_destroy (self);
+}
+
+static void on_timer_run (void *owner, bool found, const char *damage)
+{
+    struct firing *self = owner;
+    struct plan_step step;
+    (void)damage;
+    plan_step_parse (self->plan->step, &step);
+    if (!found || flow_runs_has (self->station, step.run))
+        timer_due (self); // one of a run that is gone is dropped
+    else
+        put_back (self);
+}
+
+// -- a claimed plan
+
+void flow_fire (struct station *self, const struct store_claimed *claimed, struct plan *plan,
+                enum flow_claim claim)
+{
+    struct firing *firing = memory_new (sizeof *firing);
+    struct plan_step step;
+    *firing = (struct firing){
+        .station = self, .plan = plan_keep (plan), .claim = claim, .exec_id = claimed->exec_id};
+    memcpy (firing->key_station, claimed->station.data, claimed->station.size);
+    if (plan_step_parse (plan->step, &step) && step.kind == STEP_TIMER)
+        flow_runs_want (self, step.run, on_timer_run, firing);
+    else if (claim == FLOW_GOES_ON)
+        flow_runs_want (self, plan->flow_run, on_run, firing);
+    else if (claim == FLOW_RETRIES && plan->flow_run)
+        flow_runs_want (self, plan->flow_run, on_former_run, firing);
+    else
+        begin_new (firing);
+}
+
+// -- what flows need no more
+
+// Its run is cancelled as by a person; that of a sub-flow is told, and undoes first what it has
+// done.
+struct cancelling {
+    struct station *station;
+    uint64_t plan_id, exec_id;
+    uint64_t run; // of a sub-flow
+};
+
+static void on_sub_run (void *owner, bool found, const char *damage)
+{
+    struct cancelling *self = owner;
+    struct reason reason;
+    (void)found, (void)damage;
+    flow_runs_carry (self->station, self->run,
+                     &(struct flow_event){.kind = FLOW_CANCEL, .item = -1}, &reason);
+    station_resume (self->station);
+    free (self);
+}
+
+static void on_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct cancelling *self = owner;
+    struct station *station = self->station;
+    struct reason reason;
+    bool runs = answer->result == STORE_DONE && answer->running && answer->exec_id == self->exec_id;
+    struct plan *plan =
+        runs ? plan_from_stored_json (self->plan_id, answer->message, &reason) : NULL;
+    self->run = plan ? plan->flow_run : 0;
+    plan_destroy (&plan);
+    if (self->run) {
+        flow_runs_want (station, self->run, on_sub_run, self);
+        return;
+    }
+    struct held_run *held = runs ? results_recall (station, self->plan_id, answer) : NULL;
+    if (held)
+        cancel_run (held, "its flow needs it no more", NULL, NULL);
+    FAILPOINT ("flow_cancelled");
+    free (self);
+    station_resume (station);
+}
+
+static void cancel (struct station *self, uint64_t plan_id, uint64_t exec_id)
+{
+    struct cancelling *cancelling = memory_new (sizeof *cancelling);
+    *cancelling = (struct cancelling){.station = self, .plan_id = plan_id, .exec_id = exec_id};
+    store_load (self->store, plan_id, LINK_REPEAT, on_loaded, cancelling);
+}
+
+void flow_fire_start (struct station *self)
+{
+    flow_runs_start (self, cancel);
+}

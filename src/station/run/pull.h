@@ -1,0 +1,75 @@
+// Plans that workers fetch: a claimed run is offered, workers take it by management words
+// (manage_pull.c), and the run ends when the last of its team has. Source: issue of workers; proto
+// 7.9.
+//
+// A run that is offered is held nowhere here: all of it is in Redis, with a lease that ends when
+// something has to be looked at - a worker was not heard of, nobody took it, its time is over. It
+// is claimed and offered anew then, by whichever station comes first.
+#pragma once
+
+#include "station_state.h"
+#include "store_pull.h"
+#include "workers_rule.h"
+
+// Offer a claimed run; takes the plan. `stands`: it is offered already.
+void pull_offer (struct station *self, const struct store_claimed *claimed, struct plan *plan,
+                 bool stands);
+
+// All workers of the run have ended: the run ends as any other. The plan is changed, and stays the
+// caller's.
+void pull_end (struct station *self, struct span key_station, struct plan *plan, struct run run,
+               const struct team_outcome *outcome);
+
+// -- takes, and those that wait (pull_wait.c)
+
+enum { TAKE_MEMBERS = 4, TAKE_MEMBER_ROOM = 2 * POLICY_TEXT_MAX + 32, TAKE_BYTES_MAX = 4096 };
+
+struct take {
+    struct station *station;
+    struct peer *peer;
+    char name[STATION_NAME_MAX + 1]; // of the station whose plans are wanted
+    char worker[WORKER_NAME_MAX + 1];
+    int64_t limit;
+    char members[TAKE_MEMBERS][TAKE_MEMBER_ROOM]; // that a plan must have, as it is stored
+    size_t member_count;
+    int64_t until_us; // it waits for an offer until then, monotonic; 0 = it does not
+
+    int64_t from;      // where to look on
+    int pages;         // looked at
+    bool waits;        // it is in the line
+    bool asking;       // a call of the store is under way
+    struct take *next; // in the line
+};
+
+// Ask for plans; answered at once, or when something is offered, or when the time is over. Takes
+// it.
+void pull_take (struct take *take);
+
+// Answer the takes of this worker that wait for plans of this target, and this one: with no jobs.
+// Takes it.
+void pull_leave (struct take *take);
+
+// Whether one more may wait.
+bool pull_may_wait (const struct station *self);
+
+// A worker that has plans of some station reported on them.
+void pull_heard (struct station *self);
+
+// Since when no worker is there for a target of type pull, Unix seconds; 0 = one is: it has asked
+// for plans a while ago, or waits for some, or some worker reports that it is at work.
+int64_t pull_no_worker (struct station *self, struct target *target);
+
+// So many workers may have something of this station now.
+void pull_wake (struct station *self, const char *name, int64_t places);
+
+// A run has ended: takes that waited for a limit are asked again.
+void pull_freed (struct station *self);
+
+// What becomes of those that wait as time passes: call it every 100 ms.
+void pull_tick (struct station *self);
+
+// Answer all that wait: nothing comes any more.
+void pull_stop (struct station *self);
+
+// The same at the end, when the store is gone.
+void pull_destroy (struct station *self);

@@ -1,0 +1,48 @@
+// Plans that were claimed a moment before they are due, and wait for it here: when many are due one
+// after the other, one claim takes those of the next milliseconds, and each is sent when its time
+// has come, with nothing to ask of Redis first. Where few are due none is claimed early.
+//
+// Those wait here too whose claim was acknowledged when the station's own lease was over, as after
+// a Redis that stalled: the next heartbeat shows whether it is still the owner.
+//
+// A plan that waits here is in hand, as one that was sent: its lease runs, and what is done to it
+// is done to a running plan.
+#pragma once
+
+#include "station_state.h"
+
+struct ahead_plan {
+    struct heap_node node; // by when it is due; those of one moment in the order in which they came
+    struct store_claimed claimed;
+    struct target *target; // whose room it takes; NULL = none
+    uint8_t store[];       // of the texts in `claimed`
+};
+
+// How far claims look ahead now, in microseconds. 0: not at all.
+int64_t ahead_reach_us (const struct station *self);
+
+// A claim has taken so many plans.
+void ahead_count (struct station *self, size_t plans);
+
+// When the next claim is to be for plans that are due then; both in Redis' microseconds.
+int64_t ahead_claim_us (const struct station *self, int64_t due_us);
+
+// Keep a copy until it is due.
+void ahead_keep (struct station *self, const struct store_claimed *claimed);
+
+// The next that is due, taken out, while the station has its lease; NULL: there is none. Free it.
+struct ahead_plan *ahead_take (struct station *self);
+
+// When the first can be fired, monotonic; INT64_MAX: there is none.
+int64_t ahead_next_us (const struct station *self);
+
+// The plan was removed, or its run cancelled: it is not to be sent. False: it does not wait here.
+bool ahead_drop (struct station *self, uint64_t plan_id);
+
+// A target is taken away: its plans meet whoever has its name when they are due.
+void ahead_forget_target (struct station *self, const struct target *target);
+
+// The plans were taken over anew: what was claimed before is due when its lease ends.
+void ahead_forget (struct station *self);
+
+void ahead_stop (struct station *self);

@@ -1,0 +1,70 @@
+// The runs in hand: what was sent and is not over, by plan id. Only a cache with timers: the truth
+// is in Redis, and a run that is not found here is looked up there.
+#pragma once
+
+#include "ballot.h"
+#include "station_state.h"
+
+enum { RUN_PROGRESS_MAX = 256, RUN_PROGRESS_RUNS = 8192 };
+
+struct held_run {
+    uint64_t plan_id;
+    struct station *station;
+    struct run run;                         // what the rules need
+    struct plan *plan;                      // NULL: too large to be kept, it is looked up again
+    char key_station[STATION_NAME_MAX + 1]; // of the message key
+    uint64_t number;                        // of the runs that were sent, from 1 on; 0 = looked up
+    bool unanswered;                        // it uses credit: sent, and no status yet
+    bool kept;             // unanswered, and its target answers nothing: max_runs does not count it
+    int64_t extended_us;   // when its lease was extended as it is kept, monotonic; 0 = it was not
+    bool lease_pending;    // a write of its lease is under way
+    char *progress;        // the worker's last words, UTF-8; NULL = none
+    struct ballot *ballot; // of a vote; NULL = none
+    int64_t end_us; // when its time is over, that of its vote or its timeout: monotonic; 0 = none
+    struct target *target;     // it was sent to; NULL when it was looked up
+    uint64_t connection;       // of the target, 0 = unknown
+    struct heap_node deadline; // unanswered: no status in time; else: to be forgotten
+};
+
+void runs_start (struct station *self);
+void runs_stop (struct station *self);
+
+// Take a run in hand; it owns the plan now. One that is held already is over, and is dropped.
+struct held_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
+                           struct run run);
+
+struct held_run *runs_find (struct station *self, uint64_t plan_id);
+
+// By the number of the run. Looks at every run in hand.
+struct held_run *runs_find_exec (struct station *self, uint64_t exec_id);
+
+// The run that a message without any name on the target's present connection belongs to: the oldest
+// that has no status yet, else the only one. NULL: it cannot be told. Looks at every run in hand.
+struct held_run *runs_next_to_answer (struct station *self, const struct target *target);
+
+// A target is taken away: what was sent to it has no connection any more.
+void runs_forget_target (struct station *self, const struct target *target);
+
+// Drop it: whatever comes for it is looked up anew.
+void runs_drop (struct held_run **run);
+
+// Keep what the worker says of its progress: UTF-8 without NUL, else nothing is done; cut at
+// RUN_PROGRESS_MAX bytes. When very many runs are in hand it is not kept.
+void runs_note_progress (struct held_run *run, struct span words);
+
+// Know from now on when its time is over, if it has one. Its plan is there.
+void runs_set_end (struct held_run *run);
+
+// It was sent: wait for its status until this moment, in monotonic microseconds.
+void runs_wait_status (struct held_run *run, int64_t deadline_us);
+
+// It has none, and is kept until its target answers; it is checked again then.
+void runs_keep (struct held_run *run, int64_t deadline_us);
+
+// It needs no status (any more): forget it at this moment. Until then answers find it here.
+void runs_forget_at (struct held_run *run, int64_t deadline_us);
+
+// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
+// it counts while this station gets its heartbeats, or as long as a lease would be.
+bool runs_in_progress (struct station *self, const struct plan *plan,
+                       const struct store_loaded *answer);

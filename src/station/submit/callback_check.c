@@ -1,0 +1,18 @@
+#include "callback_check.h"
+
+#include "failure_plan.h"
+#include "targets.h"
+
+int callback_check (struct station *self, const char *user, const struct policy *policy,
+                    struct reason *reason)
+{
+    struct reason why;
+    int rc = on_failure_check (self, user, policy, reason);
+    if (rc)
+        return rc;
+    if (!policy || !policy->callback ||
+        !targets_need_pull (self, self->settings->callback_target, &why))
+        return 0;
+    reason_set (reason, "callback: %s", why.text);
+    return ZPLAN_EPLAN;
+}
