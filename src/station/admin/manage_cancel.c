@@ -5,6 +5,7 @@
 
 #include "cancel.h"
 #include "manage_flow_plan.h"
+#include "manage_private.h"
 #include "manage_flow_step.h"
 #include "memory.h"
 #include "reads.h"

@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "flow_book.h"
 #include "manage_flow_plan.h"
+#include "manage_private.h"
 #include "manage_flow_undo.h"
 #include "missed.h"
 #include "callback_check.h"

@@ -7,6 +7,7 @@
 
 #include "missed.h"
 #include "plan_json.h"
+#include "plan_key.h"
 #include "publish.h"
 #include "reads.h"
 #include "submit.h"
@@ -16,31 +17,13 @@
 
 enum { CHANGES_MAX = 8 }; // tries to change the plan that has the key
 
-// No two plans with one key can be stored: 63 bits of the digest of the key, behind `scope` and a
-// NUL where that is not empty: no key contains a NUL.
-uint64_t submission_key_id (struct span scope, struct span key)
-{
-    uint64_t id = 0;
-    zdigest_t *digest = zdigest_new ();
-    if (scope.size) {
-        zdigest_update (digest, scope.data, scope.size);
-        zdigest_update (digest, (const byte *)"", 1);
-    }
-    zdigest_update (digest, key.data, key.size);
-    for (size_t i = 0; i < sizeof id; i++)
-        id |= (uint64_t)zdigest_data (digest)[i] << 8 * i;
-    zdigest_destroy (&digest);
-    id &= INT64_MAX;
-    return id ? id : 1;
-}
-
 int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,
                           struct reason *reason)
 {
     const char *key = fields->policy ? fields->policy->key : "";
     if (!*key)
         return 0;
-    uint64_t made = submission_key_id (scope, span_text (key));
+    uint64_t made = plan_key_id (scope, span_text (key));
     if (*id && *id != made) {
         reason_set (reason, "key: names the plan, as GLOBAL_ID does; give only one");
         return ZPLAN_EPLAN;

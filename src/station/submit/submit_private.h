@@ -44,9 +44,6 @@ int64_t submission_next (const struct plan *plan);
 // The key of a plan; empty: it has none.
 const char *submission_key (const struct plan *plan);
 
-// The id that a key makes, within its scope, a target's name, if that is not empty.
-uint64_t submission_key_id (struct span scope, struct span key);
-
 // A plan with a key has the id that the key makes, within its scope, a target's name, if that is
 // not empty: put it into `id`, which may name that one already. 0, or ZPLAN_EPLAN with a reason.
 int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,

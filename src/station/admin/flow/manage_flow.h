@@ -1,7 +1,9 @@
-// The subcommands of `flow`, between their files.
+// The command `flow`, and its sub-commands, between their files.
 #pragma once
 
-#include "manage_private.h"
+#include "inquiry.h"
+
+manage_fn manage_flow;
 
 // The arguments behind the subcommand. A definition may be a JSON frame, too.
 struct flow_words {

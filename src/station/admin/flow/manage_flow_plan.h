@@ -1,7 +1,7 @@
 // Commands about plans that flows have made, or whose run is a flow's.
 #pragma once
 
-#include "manage_private.h"
+#include "inquiry.h"
 
 enum flow_plan_word {
     FLOW_PLAN_CANCEL,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "flow_runs_private.h"
-#include "manage_private.h"
+#include "inquiry.h"
 
 struct step_name {
     uint64_t run;

@@ -2,7 +2,7 @@
 // proto/flows.md 18.8.
 #pragma once
 
-#include "manage_private.h"
+#include "inquiry.h"
 
 // False: `name` is no RUN/STEP, and nothing was done. Else the request is replied to. `again`:
 // reset, else done.

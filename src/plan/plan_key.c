@@ -1,0 +1,17 @@
+#include "plan_key.h"
+
+#include "sha1.h"
+
+// No two plans with one key can be stored: 63 bits of the digest of the key, behind the scope and a
+// NUL where that is not empty: no key contains a NUL.
+uint64_t plan_key_id (struct span scope, struct span key)
+{
+    uint8_t sum[SHA1_SIZE];
+    const struct span parts[] = {scope, span_of ("", scope.size ? 1 : 0), key};
+    sha1_sum (parts, sizeof parts / sizeof *parts, sum);
+    uint64_t id = 0;
+    for (size_t i = 0; i < sizeof id; i++)
+        id |= (uint64_t)sum[i] << 8 * i;
+    id &= INT64_MAX;
+    return id ? id : 1;
+}

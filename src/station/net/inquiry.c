@@ -1,0 +1,154 @@
+#include "inquiry.h"
+
+#include <stdlib.h>
+
+#include "codes.h"
+#include "memory.h"
+#include "permit.h"
+#include "plan_key.h"
+
+bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE])
+{
+    uint64_t id;
+    bool key = text.size > 4 && text.size < PLAN_TEXT_SIZE && memcmp (text.data, "key:", 4) == 0;
+    if (!key && !ident_parse (text, &id))
+        return false;
+    memcpy (out, text.data, text.size);
+    out[text.size] = '\0';
+    return true;
+}
+
+bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE])
+{
+    char id[IDENT_SIZE];
+    if (json_is_integer (value) && json_integer_value (value) > 0)
+        return manage_plan_span (span_text (ident_text ((uint64_t)json_integer_value (value), id)),
+                                 out);
+    return json_is_string (value) &&
+           manage_plan_span (span_of (json_string_value (value), json_string_length (value)), out);
+}
+
+// key:NAME. Each tenant has names of its own: a key that is bound to one target names its plans
+// there, one that is bound to several says TARGET/NAME.
+static bool read_key (struct station *self, struct request *request, struct span name,
+                      struct plan_name *ret)
+{
+    struct span scope = {0};
+    struct reason reason;
+    const char *user = request->peer.user;
+    if (!permits_all_stations (self, user)) {
+        scope = permit_sole_station (self, user);
+        const uint8_t *slash = scope.size ? NULL : memchr (name.data, '/', name.size);
+        if (slash) {
+            scope = span_of (name.data, (size_t)(slash - name.data));
+            name = span_of (slash + 1, name.size - scope.size - 1);
+        }
+        if (scope.size == 0 || scope.size > STATION_NAME_MAX) {
+            reply_refuse (self, &request->peer, ZPLAN_EARGUMENT,
+                          "id: this key is bound to several targets, want key:TARGET/NAME");
+            return false;
+        }
+        if (!permit_station (self, &request->peer, scope))
+            return false;
+        memcpy (ret->station, scope.data, scope.size);
+    }
+    if (name.size == 0 || name.size > POLICY_TEXT_MAX) {
+        reason_set (&reason, "id: want a name of 1..%d bytes after key:", POLICY_TEXT_MAX);
+        reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+        return false;
+    }
+    ret->id = plan_key_id (scope, name);
+    reason_set (&reason, "%s", quoted (name));
+    snprintf (ret->name, sizeof ret->name, "%s", reason.text);
+    return true;
+}
+
+bool manage_plan_name (struct station *self, struct request *request, struct span text,
+                       struct plan_name *ret)
+{
+    struct span station;
+    struct reason reason;
+    *ret = (struct plan_name){0};
+    if (ident_parse (text, &ret->id))
+        return true;
+    if (text.size >= 4 && memcmp (text.data, "key:", 4) == 0)
+        return read_key (self, request, span_of (text.data + 4, text.size - 4), ret);
+    // MicroZero's monitor names a plan by the key that it has at a center: msg:STATION:ID.
+    char key[sizeof "plan:msg::" + STATION_NAME_MAX + IDENT_SIZE];
+    struct span given = text;
+    if (text.size < sizeof key - 5 && text.size > 4 && memcmp (text.data, "msg:", 4) == 0)
+        text = span_of (key, (size_t)snprintf (key, sizeof key, "plan:%.*s", (int)text.size,
+                                               (const char *)text.data));
+    if (message_key_parse (text, &station, &ret->id)) {
+        memcpy (ret->station, station.data, station.size);
+        return permit_station (self, &request->peer, station);
+    }
+    reason_set (&reason, "id: want 1..16 hex digits, key:NAME or plan:msg:STATION:ID, got %s",
+                quoted (given));
+    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
+    return false;
+}
+
+struct inquiry *inquiry_new (struct station *self, struct request *request, struct span text)
+{
+    struct plan_name plan;
+    if (!manage_plan_name (self, request, text, &plan))
+        return NULL;
+    struct inquiry *inquiry = memory_new (sizeof *inquiry);
+    *inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    return inquiry;
+}
+
+enum store_result inquiry_check (const struct inquiry *inquiry, const struct store_loaded *answer)
+{
+    if (answer->result != STORE_DONE)
+        return answer->result;
+    const char *station = inquiry->plan.station;
+    bool same = !station[0] || span_is (answer->station, station);
+    return same && permits_plan (inquiry->station, inquiry->peer->user, answer->station,
+                                 answer->message)
+               ? STORE_DONE
+               : STORE_NONE;
+}
+
+void inquiry_refuse (struct inquiry *inquiry, enum store_result result, const char *error)
+{
+    char id[IDENT_SIZE];
+    struct reason reason;
+    if (result == STORE_NONE) {
+        reason_set (&reason, "no plan %s",
+                    *inquiry->plan.name ? inquiry->plan.name : ident_text (inquiry->plan.id, id));
+        reply_refuse (inquiry->station, inquiry->peer, ZPLAN_ENOTFIND, reason.text);
+    } else if (result != STORE_DONE) {
+        reply_refuse_store (inquiry->station, inquiry->peer, result, error);
+    }
+}
+
+void inquiry_end (struct inquiry *inquiry, enum store_result result, const char *error)
+{
+    inquiry_refuse (inquiry, result, error);
+    station_resume (inquiry->station);
+    free (inquiry);
+}
+
+bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json)
+{
+    return reply_send (
+        self, peer,
+        &(struct reply){
+            .status = ZERO_STATUS_OK_ID, .reason = "", .plan_id = plan_id, .json = json});
+}
+
+void manage_subword (struct station *self, struct request *request,
+                     const struct arguments *arguments, const struct subword *words, size_t count,
+                     const char *usage)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!span_is (arguments->at[0], words[i].name) || arguments->count != words[i].args)
+            continue;
+        if (permit_roles (self, &request->peer, words[i].roles))
+            words[i].run (self, request, arguments, &words[i]);
+        return;
+    }
+    reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, usage);
+}
