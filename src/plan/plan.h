@@ -6,9 +6,9 @@
 #include "plan_frame.h"
 #include "policy.h"
 #include "schedule.h"
+#include "station_name.h"
 
 enum {
-    STATION_NAME_MAX = 64,
     // Mailbox, description and frames as submitted.
     PLAN_MESSAGES_MAX = 2 + DESC_FRAMES_MAX,
     // Plan document 3.3(3): fewer stored frames than this, and the plan lost its right to run.
@@ -116,9 +116,6 @@ struct occurrence plan_occurrence (const struct plan *self);
 // The nominal time of one of its runs. One besides the schedule is of the second of its claim,
 // which its exec_id tells: the claim may have been asked twice.
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id);
-
-// A station name: 1 to 64 of A-Z a-z 0-9 _ . - (contract 6.1). It goes into keys, titles and logs.
-bool station_name_valid (struct span name);
 
 // When it is to be claimed, Unix seconds: its nominal time and its jitter.
 int64_t plan_due_time (const struct plan *self);

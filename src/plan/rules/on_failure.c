@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "plan.h"
+#include "station_name.h"
 
 static const struct field {
     const char *name;
