@@ -216,6 +216,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
         server_destroy (&self);
         return NULL;
     }
+    self->recorder = recorder_new (self);
     self->stream = stream_new (self, reason);
     if (!self->stream) {
         server_destroy (&self);
@@ -255,6 +256,8 @@ void server_destroy (struct server **self_p)
     timer_end (&self->timer);
     self->ending = true;
     bulk_end (&self->bulk);
+    if (self->recorder)
+        recorder_stop (self->recorder);
     if (self->stream)
         stream_stop (self->stream);
     gateway_destroy (&self->gateway);
@@ -267,6 +270,7 @@ void server_destroy (struct server **self_p)
     } else if (self->listener >= 0) {
         close (self->listener);
     }
+    recorder_destroy (&self->recorder);
     stream_destroy (&self->stream);
     users_destroy (&self->users);
     audit_close (&self->audit);

@@ -45,6 +45,7 @@ struct server {
     size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;
+    struct recorder *recorder;
     struct bulk *bulk; // the last job
 };
 

@@ -39,6 +39,7 @@ static api_fn *const table[ROUTES] = {
     [ROUTE_PLAN_RUNS] = api_runs,
     [ROUTE_RUNS] = api_runs,
     [ROUTE_RUN] = api_run,
+    [ROUTE_FORGET] = api_forget,
     [ROUTE_STREAM] = api_stream,
     [ROUTE_BULK_NEW] = api_bulk_new,
     [ROUTE_BULKS] = api_bulk,
@@ -49,6 +50,8 @@ static api_fn *const table[ROUTES] = {
     [ROUTE_IMPORT] = api_import,
     [ROUTE_TARGETS] = api_targets,
     [ROUTE_TARGET] = api_target,
+    [ROUTE_TARGET_PUT] = api_target_put,
+    [ROUTE_TARGET_DELETE] = api_target_delete,
     [ROUTE_KINDS] = api_kinds,
     [ROUTE_KIND] = api_kind,
     [ROUTE_KIND_PUT] = api_kind_put,
@@ -74,12 +77,42 @@ static api_fn *const table[ROUTES] = {
     [ROUTE_FLOW_CANCEL] = api_flow_run_command,
     [ROUTE_LOAD] = api_load,
     [ROUTE_STATS] = api_stats,
+    [ROUTE_SERIES] = api_series,
     [ROUTE_HEALTH] = api_health,
 };
 
 void api_call (struct exchange *self)
 {
     table[self->routed.route - routes](self);
+}
+
+static void on_whoami (struct exchange *self, const struct station_answer *got)
+{
+    const json_t *role;
+    size_t i;
+    bool observes = false;
+    if (exchange_failed (self, got))
+        return;
+    json_array_foreach (json_object_get (got->json, "roles"), i, role) observes =
+        observes || strcmp (json_string_value (role), "observe") == 0;
+    api_fn **then = self->own;
+    if (observes && !json_is_string (json_object_get (got->json, "stations")))
+        (*then) (self);
+    else
+        exchange_problem (self, 403, "deny", "wants the role observe, for all targets");
+}
+
+void api_ask_observer (struct exchange *self, api_fn *then)
+{
+    const struct question question = {.word = "whoami", .repeat = true};
+    if (!self->user) {
+        then (self);
+        return;
+    }
+    api_fn **kept = exchange_keep (self, memory_new (sizeof *kept));
+    *kept = then;
+    self->own = kept;
+    exchange_question (self, &question, on_whoami);
 }
 
 void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn)

@@ -6,6 +6,12 @@
 // Answer the request, or ask the station. Its route is set, and its body is read.
 void api_call (struct exchange *self);
 
+// Reads the station's numbers for `/series`.
+struct recorder;
+struct recorder *recorder_new (struct server *server);
+void recorder_stop (struct recorder *self); // it asks nothing any more
+void recorder_destroy (struct recorder **self);
+
 // The server ends: what waits for answers here is answered.
 void api_end (struct server *server);
 
@@ -21,10 +27,11 @@ api_fn api_plan_new, api_plan_put, api_preview;
 api_fn api_command, api_plan_delete, api_plan_patch;
 
 // api_runs.c
-api_fn api_runs, api_run;
+api_fn api_runs, api_run, api_forget;
 
 // api_station.c
-api_fn api_live, api_ready, api_openapi, api_targets, api_target, api_load, api_stats, api_health;
+api_fn api_live, api_ready, api_openapi, api_targets, api_target, api_target_put, api_target_delete,
+    api_load, api_stats, api_health;
 
 // api_shelf.c
 api_fn api_kinds, api_kind, api_kind_put, api_limits, api_limit_put, api_shelf_delete;
@@ -44,13 +51,17 @@ api_fn api_bulk, api_bulk_new, api_bulk_start, api_bulk_delete;
 // follower.c
 api_fn api_stream;
 
-// api_metrics.c
-api_fn api_metrics;
+// api_metrics.c, api_series.c
+api_fn api_metrics, api_series;
 
 // ---- what they share, api.c
 
 // Ask the command of the route about the plan of the path, with one more argument or none.
 void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn);
+
+// Numbers are read with this program's own key, which sees all targets: answer by `then` who may
+// observe all of them too.
+void api_ask_observer (struct exchange *self, api_fn *then);
 
 // A list that has pages, filtered by the query and by what `filter`, which is taken, has already.
 // `order` marks its cursors; `list` is its name in the station's answer.

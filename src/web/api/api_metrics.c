@@ -120,29 +120,9 @@ static void scrape_wait (struct exchange *self)
     gateway_ask (server->gateway, &question, on_health, scrape);
 }
 
-// The numbers are read with this program's own key, which sees all targets.
-static void on_whoami (struct exchange *self, const struct station_answer *got)
-{
-    const json_t *role;
-    size_t i;
-    bool observes = false;
-    if (exchange_failed (self, got))
-        return;
-    json_array_foreach (json_object_get (got->json, "roles"), i, role) observes =
-        observes || strcmp (json_string_value (role), "observe") == 0;
-    if (observes && !json_is_string (json_object_get (got->json, "stations")))
-        scrape_wait (self);
-    else
-        exchange_problem (self, 403, "deny", "wants the role observe, for all targets");
-}
-
 void api_metrics (struct exchange *self)
 {
-    const struct question question = {.word = "whoami", .repeat = true};
-    if (self->user)
-        exchange_question (self, &question, on_whoami);
-    else
-        scrape_wait (self);
+    api_ask_observer (self, scrape_wait);
 }
 
 void api_end (struct server *server)

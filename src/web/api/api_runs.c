@@ -16,6 +16,25 @@ void api_runs (struct exchange *self)
     api_ask_page (self, &page, filter);
 }
 
+// -- forget
+
+static void on_forgotten (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, json_incref ((json_t *)(uintptr_t)answer->json));
+}
+
+void api_forget (struct exchange *self)
+{
+    json_t *target = json_object_get (self->json, "target");
+    if (target) {
+        json_object_set (self->json, "station", target);
+        json_object_del (self->json, "target");
+    }
+    const char *const args[] = {exchange_keep (self, json_write (self->json))};
+    exchange_ask (self, args, 1, on_forgotten);
+}
+
 // -- one run
 
 static void on_run (struct exchange *self, const struct station_answer *answer)

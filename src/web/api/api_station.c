@@ -1,6 +1,7 @@
 // The station itself, its targets, and this program.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api.h"
 #include "json.h"
@@ -68,6 +69,66 @@ void api_targets (struct exchange *self)
 void api_target (struct exchange *self)
 {
     api_targets (self);
+}
+
+static void on_target_set (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_empty (self, 204);
+}
+
+// The station connects to what it is given. Returns whether this program may make it.
+static bool may_change (struct exchange *self)
+{
+    if (self->server->settings->allow_targets)
+        return true;
+    exchange_problem (self, 403, "deny", "this zplan-web changes no targets: see allow_targets");
+    return false;
+}
+
+// NAME=TYPE@ENDPOINT,OPTION=VALUE..., as `station add` takes it. NULL: the problem was answered.
+static const char *target_text (struct exchange *self)
+{
+    const json_t *type = json_object_get (self->json, "type");
+    const json_t *endpoint = json_object_get (self->json, "endpoint");
+    json_t *options = json_object_get (self->json, "options"), *value;
+    const char *name;
+    char *text = NULL;
+    size_t size;
+    if (!json_is_string (type) || (endpoint && !json_is_string (endpoint)) ||
+        (options && !json_is_object (options))) {
+        exchange_problem (self, 422, "invalid_field",
+                          "want type, endpoint, and options as an object: {\"type\": \"api\", "
+                          "\"endpoint\": \"tcp://10.0.0.7:8000\"}");
+        return NULL;
+    }
+    FILE *out = open_memstream (&text, &size);
+    fprintf (out, "%s=%s", self->routed.args[0], json_string_value (type));
+    if (endpoint)
+        fprintf (out, "@%s", json_string_value (endpoint));
+    json_object_foreach (options, name, value)
+    {
+        char *word = json_is_string (value) ? NULL : json_write (value);
+        fprintf (out, ",%s=%s", name, word ? word : json_string_value (value));
+        free (word);
+    }
+    fclose (out);
+    return exchange_keep (self, text);
+}
+
+void api_target_put (struct exchange *self)
+{
+    const char *text = may_change (self) ? target_text (self) : NULL;
+    const char *const args[] = {"add", text};
+    if (text)
+        exchange_ask (self, args, 2, on_target_set);
+}
+
+void api_target_delete (struct exchange *self)
+{
+    const char *const args[] = {"remove", self->routed.args[0]};
+    if (may_change (self))
+        exchange_ask (self, args, 2, on_target_set);
 }
 
 // -- numbers
