@@ -1,0 +1,182 @@
+// How a run ends. What management did to the plan while the run was out is respected in one place,
+// ending_settle ().
+#include "ending.h"
+
+#include "codes.h"
+#include "pacing.h"
+
+bool ending_says_retry (const struct plan *plan)
+{
+    return plan->policy && plan->policy->retry.strategy != RETRY_PACED;
+}
+
+// A failed call of a flow's step, and a failed run of a flow, are final unless their plan says that
+// they are tried again.
+const struct retry_policy *ending_retry (const struct plan *plan)
+{
+    static const struct retry_policy none = {.strategy = RETRY_NONE};
+    if (ending_says_retry (plan))
+        return &plan->policy->retry;
+    return plan->step.size || plan->flow_run ? &none : NULL;
+}
+
+int64_t ending_delay_ms (const struct plan *plan)
+{
+    const struct retry_policy *policy = ending_retry (plan);
+    return policy ? retry_delay_ms (policy, plan->error_count, plan->exec_id)
+                  : pacing_delay_ms (plan->error_count);
+}
+
+// -- the plan of a flow's step
+
+// It has failed for good: it is over, and its flow goes on from there. A person still has to decide
+// on one that is pending.
+struct decision ending_of_step (struct plan *plan, struct decision decision)
+{
+    bool failed = decision.commit == COMMIT_PARK && decision.exhausted;
+    if (!plan->step.size || !failed || plan->verdict == VERDICT_PENDING)
+        return decision;
+    plan->state = PLAN_CLOSE;
+    decision.commit = COMMIT_END;
+    return decision;
+}
+
+// -- what management did meanwhile
+
+// A run besides the schedule is tried once: the plan returns to where it was, whatever came of it.
+struct decision ending_of_extra (struct plan *plan, struct decision decision)
+{
+    plan->state = plan->extra;
+    plan->extra = PLAN_NONE;
+    plan_set_run_with (plan, (struct span){0});
+    if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
+        plan->state = PLAN_ERROR; // but this takes the right to run
+    decision.waiting = WAITING_NOT;
+    decision.exhausted = false; // its occurrence is another matter
+    decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
+    if (plan->state == PLAN_QUEUE && plan->error_count) {
+        plan->state = PLAN_RETRY; // the retry that it stood before
+        decision.commit = COMMIT_RETRY;
+        decision.delay_ms = ending_delay_ms (plan);
+    }
+    decision.broadcast = BROADCAST_RESULT;
+    return decision;
+}
+
+// A plan that was paused or closed while its run was out stays so. `was` is its state before the
+// event.
+struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision)
+{
+    bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
+    bool held = was == PLAN_PAUSE || was == PLAN_CLOSE;
+    decision = ending_of_step (plan, decision);
+    if (plan->extra && ends)
+        return ending_of_extra (plan, decision);
+    if (!held || decision.commit == COMMIT_NONE)
+        return decision;
+    if (decision.commit == COMMIT_END && was == PLAN_PAUSE)
+        return decision;
+    if (decision.commit != COMMIT_PARK || was == PLAN_CLOSE)
+        plan->state = was;
+    decision.waiting = WAITING_NOT;
+    if (commit_ends_run (decision.commit))
+        decision.commit = COMMIT_PARK;
+    else
+        decision.unqueued = true;
+    return decision;
+}
+
+// -- a failure: the same occurrence is tried again, paced
+
+// The target did not take it. That uses up no retry of a policy: it says nothing of the job.
+struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit commit)
+{
+    int64_t *count = ending_retry (plan) ? &plan->tries : &plan->error_count;
+    *count += !plan->extra;
+    // misses_present () asks whether any run has failed, or none was taken.
+    if (plan->policy && count != &plan->tries && status != ZERO_STATUS_RECV_ERROR_ID)
+        plan->tries += !plan->extra;
+    plan->last_state = status;
+    plan->state = PLAN_RETRY;
+    return (struct decision){.commit = commit,
+                             .delay_ms = pacing_delay_ms (*count),
+                             .broadcast = BROADCAST_FAILURE,
+                             .waiting = WAITING_FOR_TARGET};
+}
+
+// -- the run is over, and its occurrence with it
+
+// The occurrence after the present one, and after those that were to be skipped then.
+bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
+                  struct misses *ret_misses, struct occurrence *ret)
+{
+    struct moments at = {.claimed = (int64_t)(plan->exec_id / 1000000), .now = now};
+    return misses_next (plan, zone, &at, ret_misses, ret);
+}
+
+// To the next occurrence, or NULL: that was the last. What was passed over, and an occurrence that
+// failed for good, used up repeats without a run that ended well.
+void ending_go_on (struct plan *plan, const struct occurrence *next, struct decision *decision)
+{
+    plan->missed += decision->misses.missed.count;
+    plan->error_count = 0;
+    plan->tries = 0;
+    decision->commit = next ? COMMIT_NEXT : COMMIT_END;
+    plan->state = next ? PLAN_QUEUE : PLAN_CLOSE;
+    if (next) {
+        plan->skip_num = next->used - plan->real_repet;
+        plan->skip_wait = 0;
+        plan->plan_time = next->time;
+    }
+}
+
+// Its last failure: a person has to decide, or the next occurrence's turn comes, or the plan is
+// dead.
+static struct decision give_up (struct plan *plan, const struct zone *zone, int64_t now)
+{
+    struct decision decision = {.commit = COMMIT_PARK,
+                                .broadcast = BROADCAST_RESULT,
+                                .exhausted = true,
+                                .attempts = plan->error_count};
+    struct occurrence next;
+    const struct retry_policy *policy = ending_retry (plan);
+    bool manual = policy && policy->need_manual;
+    if (!manual && ending_next (plan, zone, now, &decision.misses, &next)) {
+        ending_go_on (plan, &next, &decision);
+        return decision;
+    }
+    // It stays where it is: what it has missed is told when it goes on.
+    decision.misses = (struct misses){0};
+    plan->state = PLAN_ERROR;
+    plan->verdict = manual ? VERDICT_PENDING : VERDICT_FAILURE;
+    return decision;
+}
+
+// A run that failed: its occurrence is tried again, as often as the plan and the worker allow.
+struct decision ending_failed (struct plan *plan, const struct zone *zone, int64_t now,
+                               uint8_t status, struct advice advice)
+{
+    const struct retry_policy *policy = ending_retry (plan);
+    plan->last_state = status;
+    plan->error_count += !plan->extra;
+    plan->tries = 0;
+    bool over = policy && retry_is_over (policy, plan->error_count);
+    if (!plan->extra && (over || advice.kind == ADVICE_FINAL))
+        return give_up (plan, zone, now);
+    plan->state = PLAN_RETRY;
+    return (struct decision){.commit = COMMIT_RETRY,
+                             .delay_ms = advice.kind == ADVICE_AFTER ? advice.after_s * 1000
+                                                                     : ending_delay_ms (plan),
+                             .broadcast = BROADCAST_RESULT};
+}
+
+struct decision ending_put_back (struct plan *plan, int64_t delay_ms)
+{
+    if (plan->state == PLAN_PAUSE || plan->state == PLAN_CLOSE) {
+        plan->extra = PLAN_NONE;
+        plan_set_run_with (plan, (struct span){0});
+        return (struct decision){.commit = COMMIT_PARK};
+    }
+    plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
+    return (struct decision){.commit = COMMIT_RETRY, .delay_ms = delay_ms};
+}

@@ -1,0 +1,237 @@
+// Answers of targets and workers. An answer is first distinguished by where it comes in the run
+// (status or result), then by its class; one table says what each class does.
+#include "codes.h"
+#include "ending.h"
+
+enum { RENEW_S = 10 };
+
+struct step {
+    struct plan *plan;
+    struct run *run;
+    const struct answer *answer;
+    const struct zone *zone;
+    int64_t now;
+};
+
+static struct decision sign_of_life (const struct step *step)
+{
+    // One more of a run that is known to be alive: only its lease starts anew.
+    // Out of the queue the lease is kept by exec_time, which is written now and then.
+    bool queued = step->plan->state != PLAN_PAUSE && step->plan->state != PLAN_CLOSE;
+    bool recent = step->now - step->plan->exec_time < RENEW_S;
+    if (step->run->phase == RUN_RUNNING && (queued || recent))
+        return (struct decision){.commit = COMMIT_LEASE, .unchanged = true};
+    step->run->phase = RUN_RUNNING;
+    step->plan->last_state = ZERO_STATUS_RUNING_ID;
+    step->plan->state = PLAN_EXECUTE;
+    step->plan->exec_time = step->now;
+    return (struct decision){.commit = COMMIT_LEASE};
+}
+
+static struct decision succeed (const struct step *step)
+{
+    struct plan *plan = step->plan;
+    plan->last_state = step->answer->status;
+    struct decision decision = {
+        .commit = COMMIT_NEXT, .succeeded = true, .save_work = true, .broadcast = BROADCAST_RESULT};
+    if (plan->extra)
+        return decision;
+    struct occurrence next;
+    bool more = ending_next (plan, step->zone, step->now, &decision.misses, &next);
+    plan->real_repet++;
+    plan->verdict = VERDICT_NONE;
+    if (plan->error_info)
+        plan_set_error (plan, (struct span){0});
+    ending_go_on (plan, more ? &next : NULL, &decision);
+    return decision;
+}
+
+static struct decision no_worker (const struct step *step)
+{
+    return ending_not_taken (step->plan, step->answer->status, COMMIT_RETRY);
+}
+
+static struct decision park (const struct step *step)
+{
+    step->plan->last_state = step->answer->status;
+    step->plan->state = PLAN_ERROR;
+    return (struct decision){.commit = COMMIT_PARK,
+                             .save_work = true,
+                             .broadcast = BROADCAST_RESULT,
+                             .exhausted = true,
+                             .attempts = step->plan->error_count + 1};
+}
+
+static struct decision fail (const struct step *step)
+{
+    // Plan document 3.3(3): this state takes the right to run, whoever says it.
+    if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
+        return park (step);
+    // NOT_WORKER is told once a minute even as a result: a station says so of a run it had taken.
+    bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
+    struct decision decision = unavailable
+                                   ? no_worker (step)
+                                   : ending_failed (step->plan, step->zone, step->now,
+                                                    step->answer->status, step->answer->advice);
+    decision.save_work = true;
+    decision.waiting = WAITING_NOT;
+    return decision;
+}
+
+// An error that the target itself tells. Plan document 3.3(11): it takes the plan out of the queue;
+// a retry policy replaces that.
+static struct decision refuse (const struct step *step)
+{
+    return ending_retry (step->plan) ? fail (step) : park (step);
+}
+
+// -- votes
+
+// exec_id is the moment of the claim, or what an operator wrote there.
+static int64_t end_us_of (const struct plan *plan, int64_t after_s)
+{
+    const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
+    int64_t claimed_us = plan->exec_id < (uint64_t)latest_us ? (int64_t)plan->exec_id : latest_us;
+    return after_s ? claimed_us + after_s * 1000000 : 0;
+}
+
+int64_t engine_poll_end_us (const struct plan *plan)
+{
+    return end_us_of (plan, plan->vote.deadline_s);
+}
+
+int64_t engine_run_end_us (const struct plan *plan)
+{
+    int64_t timeout_s = plan->policy ? plan->policy->timeout_s : 0;
+    int64_t poll_end_us = engine_poll_end_us (plan), end_us = end_us_of (plan, timeout_s);
+    return poll_end_us && (!end_us || poll_end_us <= end_us) ? poll_end_us : end_us;
+}
+
+static struct decision end_poll (const struct step *step, uint8_t status)
+{
+    struct answer answer = *step->answer;
+    answer.status = status;
+    struct step ended = *step;
+    ended.answer = &answer;
+    struct decision decision = status < ZERO_STATUS_ERROR_FLAG ? succeed (&ended) : fail (&ended);
+    decision.save_work = step->answer->tally.event == POLL_VOTE;
+    decision.open_poll = !step->answer->tally.stored;
+    decision.close_poll = true;
+    return decision;
+}
+
+// A vote ends as soon as its outcome is certain: enough are in favour, or enough cannot be any
+// more. Before the voters are known only a number of them can be reached.
+static struct decision poll (const struct step *step)
+{
+    const struct tally *tally = &step->answer->tally;
+    const struct vote_rule *rule = &step->plan->vote;
+    size_t needed = vote_rule_needed (rule, tally->voters);
+    bool counts = rule->need == VOTE_ANY || rule->need == VOTE_COUNT;
+    if (tally->event == POLL_VOTE || tally->event == POLL_OPENED) {
+        if (needed && tally->in_favour >= needed && (tally->opened || counts))
+            return end_poll (step, ZERO_STATUS_OK_ID);
+        if (tally->opened && tally->in_favour + (tally->voters - tally->voted) < needed)
+            return end_poll (step, ZERO_STATUS_FAILED_ID);
+        struct decision decision = sign_of_life (step);
+        decision.save_work = tally->event == POLL_VOTE;
+        decision.open_poll = tally->event == POLL_OPENED || !tally->stored;
+        if (decision.open_poll) {
+            step->plan->poll = step->run->exec_id;
+            decision.unchanged = false;
+        }
+        return decision;
+    }
+    if (needed && tally->in_favour >= needed && (tally->opened || counts))
+        return end_poll (step, ZERO_STATUS_OK_ID);
+    return end_poll (step,
+                     tally->event == POLL_TIMEOUT ? ZERO_STATUS_TIMEOUT_ID : ZERO_STATUS_FAILED_ID);
+}
+
+enum answer_class {
+    CLASS_RUNING,
+    CLASS_WAITING,
+    CLASS_OK,
+    CLASS_NOT_WORKER,
+    CLASS_OTHER_GOOD,
+    CLASS_OTHER_ERROR,
+    CLASSES
+};
+
+static enum answer_class classify (const struct answer *answer)
+{
+    switch (answer->status) {
+    case ZERO_STATUS_RUNING_ID:
+        return CLASS_RUNING;
+    case ZERO_STATUS_WAITING_ID:
+    case ZERO_STATUS_VOTE_START_ID: // the same number as the WAITING command a worker may send
+        return CLASS_WAITING;
+    case ZERO_STATUS_VOTE_SENDED_ID:
+        return answer->target == TARGET_VOTE ? CLASS_WAITING : CLASS_OTHER_GOOD;
+    case ZERO_STATUS_OK_ID:
+        return CLASS_OK;
+    case ZERO_STATUS_NOT_WORKER_ID:
+        return CLASS_NOT_WORKER;
+    default:
+        return answer->status < ZERO_STATUS_ERROR_FLAG ? CLASS_OTHER_GOOD : CLASS_OTHER_ERROR;
+    }
+}
+
+// Plan document 3.3(8) to (11) for the target's status, 3.4 for a result.
+static const struct answer_rule {
+    struct decision (*as_status) (const struct step *step);
+    struct decision (*as_result) (const struct step *step);
+} answer_rules[CLASSES] = {
+    [CLASS_RUNING] = {sign_of_life, sign_of_life},
+    [CLASS_WAITING] = {sign_of_life, sign_of_life},
+    [CLASS_OK] = {succeed, succeed},
+    [CLASS_NOT_WORKER] = {no_worker, fail},
+    [CLASS_OTHER_GOOD] = {park, succeed},
+    [CLASS_OTHER_ERROR] = {refuse, fail},
+};
+
+bool engine_is_result (uint8_t status)
+{
+    enum answer_class class = classify (&(struct answer){.status = status});
+    return class != CLASS_RUNING && class != CLASS_WAITING;
+}
+
+// Contract chapter 4, rule 5. A worker of an earlier run that never answered may still do so;
+// without a LOCAL_ID its answer must not be taken for one of this run.
+bool engine_is_late (const struct run *run, const struct answer *answer)
+{
+    if (answer->has_exec_id)
+        return answer->exec_id != run->exec_id;
+    if (!run->again)
+        return false;
+    if (!answer->on_connection)
+        return true;
+    if (run->phase == RUN_RUNNING)
+        return false;
+    enum answer_class class = classify (answer);
+    // Only what the station itself says counts now: a pub station answers for itself.
+    bool from_station =
+        class == CLASS_RUNING || class == CLASS_NOT_WORKER || answer->tally.event == POLL_OPENED;
+    return !from_station && answer->target != TARGET_PUB;
+}
+
+struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
+                               const struct zone *zone, int64_t now)
+{
+    enum answer_class class = classify (answer);
+    if (engine_is_late (run, answer))
+        return (struct decision){.commit = COMMIT_NONE};
+    if (answer->advice.kind == ADVICE_RELEASE)
+        return ending_put_back (plan, answer->advice.after_s * 1000);
+    const struct answer_rule *rule = &answer_rules[class];
+    struct step step = {plan, run, answer, zone, now};
+    enum plan_state was = plan->state;
+    struct decision decision;
+    if (answer->tally.event != POLL_NONE)
+        decision = poll (&step);
+    else if (answer->on_connection && run->phase == RUN_SENT) // a status
+        decision = rule->as_status (&step);
+    else
+        decision = rule->as_result (&step);
+    return ending_settle (plan, was, decision);
+}
