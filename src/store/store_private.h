@@ -4,7 +4,8 @@
 #include "core.h"
 #include "ident.h"
 #include "json_text.h"
-#include "store.h"
+#include "store_kept.h"
+#include "store_read.h"
 #include "stored_text.h"
 #include "writer.h"
 

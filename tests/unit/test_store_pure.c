@@ -5,7 +5,7 @@
 #include "redis_info.h"
 #include "row_commands.h"
 #include "rows.h"
-#include "store.h"
+#include "store_read.h"
 
 // -- redis_addr
 

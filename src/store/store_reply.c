@@ -1,0 +1,126 @@
+// Questions to Redis, and what its answers say.
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "store_private.h"
+
+void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
+                link_reply_fn *reply, void *owner)
+{
+    char command[24];
+    snprintf (command, sizeof command, "%.*s", (int)words[0].size, (const char *)words[0].data);
+    link_call (self->link, &(struct link_call){.command = command,
+                                               .repeat = repeat,
+                                               .args = words + 1,
+                                               .count = count - 1,
+                                               .reply = reply,
+                                               .owner = owner});
+}
+
+struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
+{
+    struct ask *ask = memory_new (sizeof *ask);
+    *ask = (struct ask){.store = self, .reply = reply, .owner = owner};
+    return ask;
+}
+
+bool reply_is_array (const redisReply *reply, size_t elements)
+{
+    return reply && reply->type == REDIS_REPLY_ARRAY && reply->elements >= elements;
+}
+
+enum store_result reply_result (const redisReply *reply, const char **ret_error)
+{
+    *ret_error = "";
+    if (!reply)
+        return STORE_LOST;
+    if (reply->type != REDIS_REPLY_ERROR)
+        return STORE_DONE;
+    *ret_error = reply->str;
+    return STORE_ERROR;
+}
+
+struct span reply_text (const redisReply *reply)
+{
+    bool text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;
+    return text ? span_of (reply->str, reply->len) : (struct span){0};
+}
+
+struct span *reply_texts (const redisReply *reply, size_t *ret_count)
+{
+    size_t count = reply_is_array (reply, 0) ? reply->elements : 0;
+    struct span *texts = memory_new ((count + 1) * sizeof *texts);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = reply_text (reply->element[i]);
+    *ret_count = count;
+    return texts;
+}
+
+int64_t reply_number (const redisReply *reply)
+{
+    if (reply->type == REDIS_REPLY_INTEGER)
+        return reply->integer;
+    return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
+}
+
+// So large, or negative, it is somebody's, and could not be counted on.
+int64_t reply_counter (const redisReply *reply)
+{
+    int64_t number = reply_number (reply);
+    return number > 0 && number < INT64_MAX / 4 ? number : 0;
+}
+
+// An operator's score may be anything: it is bounded before it is an integer.
+// A score as Redis writes it, of any time that plans have. False: it is another number.
+static bool score_read (struct span text, int64_t *ret_us)
+{
+    enum { WHOLE_MAX = 12, SCALE = 7 };
+    size_t at = 0, digits = 0;
+    int64_t value = 0;
+    for (; at < text.size && isdigit (text.data[at]) && at < WHOLE_MAX; at++)
+        value = 10 * value + text.data[at] - '0';
+    if (!at || (at < text.size && text.data[at++] != '.'))
+        return false;
+    for (; at < text.size && isdigit (text.data[at]); at++)
+        if (digits < SCALE && ++digits)
+            value = 10 * value + text.data[at] - '0';
+    for (; digits < SCALE; digits++)
+        value *= 10;
+    *ret_us = (value + 5) / 10;
+    return at == text.size && *ret_us <= SCHEDULE_TIME_MAX * 1000000;
+}
+
+int64_t reply_score_us (const redisReply *reply)
+{
+    struct span text = reply_text (reply);
+    int64_t us;
+    if (!text.size)
+        return -1;
+    if (score_read (text, &us))
+        return us;
+    double seconds = strtod ((const char *)text.data, NULL);
+    return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
+}
+
+void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
+{
+    *ret_exec_id = text.size ? strtoull ((const char *)text.data, NULL, 10) : 0;
+    *ret_again = text.size && memchr (text.data, '+', text.size);
+}
+
+// An offered one ('!') waits for workers instead.
+bool run_without_status (struct span run)
+{
+    return run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
+}
+
+bool store_cure (struct store *self, const char *key, const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_ERROR || strncmp (reply->str, "WRONGTYPE", 9) != 0)
+        return false;
+    store_write (self, WORDS (TEXT ("DEL"), TEXT (key)));
+    snprintf (self->wrong_key, sizeof self->wrong_key, "%s", key);
+    return true;
+}
