@@ -1,0 +1,72 @@
+// What the files of the writer share; nobody else includes it.
+#pragma once
+
+#include "plant.h"
+#include "row_commands.h"
+#include "writer.h"
+
+enum { REFUSAL_SIZE = 128 };
+
+#define KEY_OWNER "plan:owner"
+
+struct waiter_list {
+    struct waiter *first;
+    struct waiter **end;
+    size_t count;
+};
+
+// A row that Redis did not take.
+struct failure {
+    size_t command; // of the batch in flight
+    enum { REPLACE_KEY, REPLACE_FIELD, REPLACE_HISTORY, DROP } cure;
+};
+
+struct writer {
+    struct core *core;
+    struct owner *owner;
+    struct writer_io io;
+    const char *name, *endpoints, *key;
+    int64_t outcomes;
+    enum owner_do todo; // with the next flush
+    bool reopened;      // it is not known yet who owns the database
+
+    // what is answered next
+    size_t awaited, answered;
+    size_t exec_at;   // which answer is that of the batch; SIZE_MAX = none is
+    size_t row_at;    // the command that the first element of it answers
+    int64_t heard_us; // when Redis answered anything last (writer_heard)
+    enum owner_refusal refused;
+    char refusal[REFUSAL_SIZE];
+    bool stays_refused; // until a batch is applied
+
+    // the batch in flight
+    struct commands rows, sent;
+    int64_t number; // of the last that was made; its rows stay as they are until it is answered
+    bool has_rows;  // of the core: it is to be acknowledged
+    unsigned kinds; // what they are
+    int64_t asked_us;
+    struct failure *failures;
+    size_t failure_count, failure_room;
+
+    struct waiter_list gathering, flying;
+    struct waiter_list ended[4]; // by how: released with the next flush
+    char ended_error[REFUSAL_SIZE];
+    bool hurries; // somebody waits for what gathers
+    int64_t gathers_us;
+    bool releasing;
+    bool closes; // nothing is written any more: whoever waits is released as lost
+};
+
+// Do what the owner wants done with this flush: writer_send.c.
+void writer_carry_out (struct writer *self, int64_t mono_us);
+
+// Note that Redis did not take a command of the batch in flight, with its error; and replace what
+// stands in the way of those, in front of the rows that are to go out again. False: there are none.
+// writer_repair.c.
+void writer_note_failure (struct writer *self, size_t command, const char *error);
+bool writer_repair (struct writer *self);
+
+#define ADD(commands, ...)                                                                         \
+    commands_add (commands, (const struct span[]){__VA_ARGS__},                                    \
+                  sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span))
+#define TEXT(literal) span_text (literal)

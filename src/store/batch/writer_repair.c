@@ -1,0 +1,65 @@
+// Rows that Redis did not take: what stands in their way is replaced, and they are written by the
+// next batch.
+#include <stdlib.h>
+
+#include "memory.h"
+#include "writer_private.h"
+
+static const struct span *command_at (const struct commands *commands, size_t index)
+{
+    const struct span *word = commands->words;
+    for (size_t i = 0; i < index; i++)
+        word += commands->sizes[i];
+    return word;
+}
+
+void writer_note_failure (struct writer *self, size_t command, const char *error)
+{
+    const struct span *words = command_at (&self->rows, command);
+    struct failure failure = {command, DROP};
+    if (strncmp (error, "WRONGTYPE", 9) == 0 && !span_is (words[0], "SETRANGE"))
+        failure.cure = REPLACE_KEY;
+    else if (span_is (words[0], "HINCRBY"))
+        failure.cure = REPLACE_FIELD;
+    else if (span_is (words[0], "XADD"))
+        failure.cure = REPLACE_HISTORY;
+    if (self->failure_count == self->failure_room) {
+        self->failure_room = self->failure_room ? 2 * self->failure_room : 8;
+        self->failures =
+            memory_resize (self->failures, self->failure_room * sizeof *self->failures);
+    }
+    self->failures[self->failure_count++] = failure;
+}
+
+static void add_cure (struct writer *self, struct commands *to, const struct failure *failure)
+{
+    const struct span *words = command_at (&self->rows, failure->command);
+    struct span key = commands_copy (to, words[1]);
+    if (failure->cure == REPLACE_KEY)
+        ADD (to, TEXT ("DEL"), key);
+    else if (failure->cure == REPLACE_FIELD)
+        ADD (to, TEXT ("HDEL"), key, commands_copy (to, words[2]));
+    else if (failure->cure == REPLACE_HISTORY) // of a time whose numbers were higher
+        ADD (to, TEXT ("DEL"), TEXT ("plan:history"), TEXT ("plan:output"));
+    if (failure->cure == REPLACE_KEY)
+        self->io.wrong_key (self->io.owner, key);
+}
+
+bool writer_repair (struct writer *self)
+{
+    struct commands again = {0};
+    for (size_t i = 0; i < self->failure_count; i++) {
+        const struct failure *failure = &self->failures[i];
+        if (failure->cure == DROP)
+            continue;
+        add_cure (self, &again, failure);
+        const struct span *words = command_at (&self->rows, failure->command);
+        commands_begin (&again);
+        for (size_t k = 0; k < self->rows.sizes[failure->command]; k++)
+            commands_word (&again, commands_copy (&again, words[k]));
+    }
+    self->failure_count = 0;
+    commands_free (&self->rows);
+    self->rows = again;
+    return again.commands > 0;
+}

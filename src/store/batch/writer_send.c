@@ -1,0 +1,163 @@
+// What the writer sends: looks at who owns the database, takeovers, batches.
+#include <stdio.h>
+
+#include "decimal.h"
+#include "scripts.h"
+#include "writer_private.h"
+
+static struct span number (struct commands *commands, int64_t value)
+{
+    char digits[DECIMAL_SIZE];
+    size_t size = decimal_text (value, digits);
+    return commands_copy (commands, span_of (digits, size));
+}
+
+static void add_look (struct writer *self)
+{
+    ADD (&self->sent, TEXT ("WATCH"), TEXT (PLANTED (TOKEN_WATCHED) ? "plan:token" : KEY_OWNER));
+    ADD (&self->sent, TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("batch"));
+}
+
+static void hand_over (struct writer *self)
+{
+    self->answered = 0;
+    self->refused = OWNER_TAKEN_UP;
+    self->awaited = self->sent.commands;
+    self->failure_count = 0;
+    self->io.send (self->io.owner, &self->sent);
+    commands_clear (&self->sent);
+}
+
+static void look (struct writer *self)
+{
+    self->exec_at = SIZE_MAX;
+    // The watch of the last look still stands: with that, the owner's next batch ends a take.
+    ADD (&self->sent, TEXT ("UNWATCH"));
+    add_look (self);
+    hand_over (self);
+}
+
+static void copy_commands (struct commands *to, const struct commands *from)
+{
+    const struct span *word = from->words;
+    for (size_t i = 0; i < from->commands; word += from->sizes[i++])
+        commands_add (to, word, from->sizes[i]);
+}
+
+// While memory is full Redis runs no MULTI; a script may, and tests what the watch would.
+static void add_script (struct writer *self, const struct commands *owner)
+{
+    int64_t batch;
+    struct commands *sent = &self->sent;
+    const char *found = owner_found (self->owner, &batch);
+    ADD (sent, TEXT ("EVAL"),
+         span_of (script_texts[SCRIPT_ROWS].text, script_texts[SCRIPT_ROWS].size), TEXT ("1"),
+         TEXT (KEY_OWNER), span_text (found), *found ? number (sent, batch) : TEXT (""));
+    const struct commands *const parts[] = {&self->rows, owner};
+    for (int i = 0; i < 2; i++) {
+        const struct span *word = parts[i]->words;
+        for (size_t k = 0; k < parts[i]->commands; word += parts[i]->sizes[k++]) {
+            commands_word (sent, number (sent, (int64_t)parts[i]->sizes[k]));
+            for (size_t n = 0; n < parts[i]->sizes[k]; n++)
+                commands_word (sent, word[n]);
+        }
+    }
+    self->exec_at = 0;
+}
+
+// The rows, and what `owner` has of plan:owner behind them, in one step.
+static void send_batch (struct writer *self, struct commands *owner, int64_t mono_us)
+{
+    if (PLANTED (PX_LEASE))
+        ADD (owner, TEXT ("PEXPIRE"), TEXT (KEY_OWNER), TEXT ("2000"));
+    ADD (owner, TEXT ("TIME"));
+    self->asked_us = mono_us;
+    if (owner_uses_script (self->owner)) {
+        add_script (self, owner);
+    } else {
+        ADD (&self->sent, TEXT ("MULTI"));
+        copy_commands (&self->sent, &self->rows);
+        copy_commands (&self->sent, owner);
+        self->exec_at = self->sent.commands;
+        ADD (&self->sent, TEXT ("EXEC"));
+    }
+    add_look (self);
+    hand_over (self);
+}
+
+static void take (struct writer *self, int64_t mono_us)
+{
+    struct commands owner = {0};
+    const char *token = owner_token (self->owner);
+    commands_clear (&self->rows);
+    self->io.taking (self->io.owner, token);
+    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("token"), span_text (token), TEXT ("batch"),
+         TEXT ("0"), TEXT ("name"), span_text (self->name), TEXT ("endpoints"),
+         span_text (self->endpoints), TEXT ("key"), span_text (self->key));
+    if (PLANTED (TOKEN_WATCHED))
+        ADD (&owner, TEXT ("HSET"), TEXT ("plan:token"), TEXT ("token"), span_text (token));
+    send_batch (self, &owner, mono_us);
+    commands_free (&owner);
+}
+
+// The rows of the core are those of the next batch. One whose answer was lost goes out again as it
+// was.
+static void send_rows (struct writer *self, int64_t mono_us)
+{
+    struct commands owner = {0};
+    bool is_new = owner_batch (self->owner) != self->number;
+    self->number = owner_batch (self->owner);
+    if (is_new && !self->rows.commands && core_has_rows (self->core)) {
+        const struct rows *rows = core_take_rows (self->core);
+        self->has_rows = true;
+        self->kinds = rows->kinds;
+        commands_of_rows (&self->rows, rows, self->outcomes);
+        self->flying = self->gathering;
+        if (!self->flying.first)
+            self->flying.end = NULL;
+        self->gathering = (struct waiter_list){0};
+        self->hurries = false;
+        self->gathers_us = 0;
+    }
+    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("batch"), number (&owner, self->number));
+    send_batch (self, &owner, mono_us);
+    commands_free (&owner);
+}
+
+static void release_owner (struct writer *self, int64_t mono_us)
+{
+    struct commands owner = {0};
+    char released[OWNER_TOKEN_SIZE];
+    const char *token = owner_token (self->owner);
+    snprintf (released, sizeof released, "%.*s.free", (int)strcspn (token, "."), token);
+    commands_clear (&self->rows);
+    ADD (&owner, TEXT ("HSET"), TEXT (KEY_OWNER), TEXT ("token"), span_text (released));
+    send_batch (self, &owner, mono_us);
+    commands_free (&owner);
+}
+
+void writer_carry_out (struct writer *self, int64_t mono_us)
+{
+    enum owner_do todo = self->todo;
+    self->todo = OWNER_WAIT;
+    switch (todo) {
+    case OWNER_WAIT:
+        return;
+    case OWNER_OPEN:
+        self->io.open (self->io.owner,
+                       *self->refusal ? self->refusal : "another Redis is the master");
+        return;
+    case OWNER_LOOK:
+        look (self);
+        return;
+    case OWNER_TAKE:
+        take (self, mono_us);
+        return;
+    case OWNER_SEND:
+        send_rows (self, mono_us);
+        return;
+    case OWNER_RELEASE:
+        release_owner (self, mono_us);
+        return;
+    }
+}
