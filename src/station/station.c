@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "access_folder.h"
-#include "ahead.h"
 #include "attend.h"
 #include "callback_book.h"
+#include "flow_live.h"
 #include "clock.h"
 #include "context.h"
 #include "station_state.h"
@@ -26,7 +26,6 @@
 #include "flow_book.h"
 #include "flow_change.h"
 #include "flow_fire.h"
-#include "flow_live.h"
 #include "flow_sweep.h"
 #include "forward.h"
 #include "front.h"
@@ -34,11 +33,11 @@
 #include "log.h"
 #include "memory.h"
 #include "notify.h"
+#include "owning.h"
 #include "peers.h"
 #include "publish.h"
 #include "pull.h"
 #include "reads.h"
-#include "redis_info.h"
 #include "reload.h"
 #include "runs.h"
 #include "redis_config.h"
@@ -56,7 +55,6 @@ enum {
     TELL_WAIT_US = 2000000,        // between two lines while waiting
     STOP_WAIT_US = 5000000,        // for the last writes
     FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are given up
-    STANDBY_US = 300000,           // without the plans: another station has them
 };
 
 // -- ending
@@ -89,134 +87,6 @@ static void tell_counters (const struct station *self)
 #undef COUNTER_VALUE
 }
 
-// -- serving
-
-static void start_targets (struct station *self)
-{
-    if (!self->targets_started)
-        targets_start (self);
-    self->targets_started = true;
-}
-
-static void serve (struct station *self)
-{
-    start_targets (self);
-    if (!sockets_bind_request (self))
-        return; // it is tried again
-    self->phase = PHASE_SERVING;
-    front_open (self);
-    due_wake (self);
-    log_event (LEVEL_INFO, "station.ready", "request=%s publish=%s events=%s redis=%s fsync=%s",
-               self->settings->request, self->settings->publish, self->settings->events,
-               link_state_name (link_state (store_link (self->store))),
-               link_fsync (store_link (self->store)));
-    puts ("ready");
-    fflush (stdout);
-    notify_ready ();
-    if (station_store_up (self))
-        notify_status ("serving");
-}
-
-// Once, and again when it is for another reason: it is tried several times a second.
-static void tell_down (struct station *self, const char *trouble)
-{
-    if (strcmp (self->told_down.text, trouble) == 0)
-        return;
-    reason_set (&self->told_down, "%s", trouble);
-    log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
-    char words[sizeof self->told_down.text + sizeof "Redis is away: "];
-    snprintf (words, sizeof words, "Redis is away: %s", trouble);
-    notify_status (words);
-}
-
-static void on_redis_up (struct station *self)
-{
-    const char *fsync = link_fsync (store_link (self->store));
-    self->told_down.text[0] = '\0';
-    self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
-    if (self->embedded)
-        embedded_up (self->embedded);
-    log_event (LEVEL_INFO, "redis.up", "fsync=%s acknowledged=\"%s\"", fsync,
-               durability_text (fsync));
-    if (self->phase == PHASE_STANDBY)
-        notify_status ("standby");
-}
-
-// The data are those of the former version: there is nothing to serve.
-static void on_gone_back (void *owner, enum store_result result, const char *error)
-{
-    struct station *self = owner;
-    if (result != STORE_DONE) {
-        station_fail (self, error);
-    } else {
-        log_event (LEVEL_INFO, "schema.former", "schema=%d", STORE_SCHEMA_FORMER);
-        self->phase = PHASE_STOPPING;
-        self->gives_up = true;
-    }
-    reactor_stop (self->reactor);
-}
-
-// The plans are this station's, and all that it needs of them was read.
-static void on_owned (struct station *self)
-{
-    if (!self->owner_since)
-        self->owner_since = clock_wall_us () / 1000000;
-    if (self->settings->schema == STORE_SCHEMA_FORMER) {
-        store_go_back (self->store, on_gone_back, self);
-        return;
-    }
-    start_targets (self);
-    callback_book_load (self);
-    flow_book_load (self, targets_load);
-    attend_now (self);
-    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
-        FAILPOINT ("boot_store");
-        return;
-    }
-    targets_wake (self);
-    due_wake (self);
-    notify_status ("serving");
-}
-
-// Another station has the plans, or may take them.
-static void on_fenced (struct station *self)
-{
-    log_event (
-        self->phase == PHASE_STOPPING ? LEVEL_INFO : LEVEL_WARN, "owner.lost", "reason=\"%s\"",
-        self->phase == PHASE_STOPPING ? "the plans were handed over" : "another station took over");
-    if (self->phase != PHASE_STOPPING || self->yields) {
-        self->phase = PHASE_FENCED;
-        forward_begin (self);
-    }
-    reactor_stop (self->reactor);
-}
-
-static void on_store_state (void *owner, enum store_state state)
-{
-    struct station *self = owner;
-    const char *trouble = link_trouble (store_link (self->store));
-    bool goes_on = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
-    if (state == STORE_STANDBY)
-        on_redis_up (self);
-    else if (state == STORE_LOADING)
-        ahead_forget (self);
-    else if (state == STORE_SERVING)
-        on_owned (self);
-    else if (state == STORE_FENCED)
-        on_fenced (self);
-    else if (state == STORE_REFUSED && self->phase == PHASE_STARTING && !self->was_owner)
-        station_fail (self, trouble);
-    else if ((state == STORE_REFUSED || state == STORE_AWAY) && goes_on)
-        tell_down (self, trouble);
-}
-
-void station_targets_read (struct station *self)
-{
-    self->targets_read = true;
-    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY)
-        serve (self);
-}
-
 void station_run_ended (struct station *self)
 {
     if (self->limits_full)
@@ -228,33 +98,6 @@ void station_hand_over (struct station *self)
 {
     self->yields = true;
     begin_stop (self);
-}
-
-static void stand_by (struct station *self)
-{
-    self->phase = PHASE_STANDBY;
-    front_shut (self);
-    log_event (LEVEL_INFO, "station.standby", "publish=%s events=%s", self->settings->publish,
-               self->settings->events);
-    puts ("standby");
-    fflush (stdout);
-    notify_ready ();
-    notify_status ("standby");
-}
-
-// A station that served and finds the plans with another one forgets what it knows of them.
-static void watch_ownership (struct station *self, int64_t now_us)
-{
-    bool waits = store_state (self->store) == STORE_STANDBY && !store_owns (self->store);
-    if (!waits)
-        self->waits_us = 0;
-    else if (!self->waits_us)
-        self->waits_us = now_us;
-    else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_STARTING)
-        stand_by (self);
-    else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
-             !self->owner_since)
-        on_fenced (self); // it served while Redis was away
 }
 
 // -- the reactor
@@ -300,11 +143,11 @@ static void tick_starting (struct station *self, int64_t now_us)
     int64_t waited = now_us - self->started_us;
     bool up = station_store_up (self);
     if (up && self->targets_read) {
-        serve (self); // its socket could not be bound before
+        owning_serve (self); // its socket could not be bound before
     } else if (!self->embedded && store_state (self->store) == STORE_AWAY &&
                waited > GIVEN_REDIS_WAIT_US) {
-        tell_down (self, link_trouble (store_link (self->store)));
-        serve (self);
+        owning_note_down (self, link_trouble (store_link (self->store)));
+        owning_serve (self);
     } else if (waited / TELL_WAIT_US != (waited - TICK_MS * 1000) / TELL_WAIT_US) {
         const char *trouble = link_trouble (store_link (self->store));
         const char *reads = up ? "the targets are being read" : "the plans are being read";
@@ -345,11 +188,11 @@ static void on_tick (void *owner)
     sockets_renew_outlets (self);
     if (self->redis_ended && now_us >= self->respawn_us)
         redis_process_respawn (self);
-    watch_ownership (self, now_us);
+    owning_watch (self, now_us);
     if (self->phase == PHASE_STARTING)
         tick_starting (self, now_us);
     else if (self->phase == PHASE_STANDBY && station_store_up (self) && self->targets_read)
-        serve (self);
+        owning_serve (self);
     attend_tick (self);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         link_flush (store_link (self->store));
@@ -407,7 +250,7 @@ static void make_store (struct station *self, const struct link_config *link)
         config.state_folder = state_folder_open (redis_data_folder (settings, folder));
     self->was_owner = self->yields;
     self->yields = false;
-    self->store = store_new (&config, &bounds, self->reactor, on_store_state, self);
+    self->store = store_new (&config, &bounds, self->reactor, owning_changed, self);
 }
 
 static int start (struct station *self, const struct link_config *given, struct reason *reason)
@@ -442,7 +285,7 @@ static int start (struct station *self, const struct link_config *given, struct 
     make_store (self, &config);
     forward_attach (self);
     if (self->embedded)
-        start_targets (self); // they connect while Redis starts
+        targets_start (self); // they connect while Redis starts
     return 0;
 }
 

@@ -355,6 +355,9 @@ static void on_found (void *owner, const struct found_station *found, size_t cou
 void targets_start (struct station *self)
 {
     struct reason reason;
+    if (self->targets_started)
+        return;
+    self->targets_started = true;
     self->burial = (struct task){.call = on_burial, .owner = self};
     for (size_t i = 0; i < self->settings->target_count; i++)
         targets_put (self, &self->settings->targets[i], &reason);

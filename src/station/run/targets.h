@@ -8,7 +8,7 @@
 // Of type pull: what a station has for whose targets nobody has named any.
 #define TARGET_DEFAULT "jobs"
 
-// Those of the settings start to connect, and the center is asked for its own.
+// Those of the settings start to connect, and the center is asked for its own; once.
 void targets_start (struct station *self);
 void targets_stop (struct station *self);
 

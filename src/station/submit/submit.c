@@ -26,111 +26,13 @@
 #include "reply.h"
 #include "target_names.h"
 
-enum { NAME_BYTES_MAX = 4096, CALLER_MASKED_SIZE = 5 }; // of REQUEST_ID and of a caller
+enum { CALLER_MASKED_SIZE = 5 };
 
 void submission_end (struct submission *submission)
 {
     plan_destroy (&submission->plan);
     plan_destroy (&submission->changed);
     free (submission);
-}
-
-// -- checks of the frames
-
-int submit_check_frames (const struct message *message, const struct target *target,
-                         struct reason *reason)
-{
-    bool given, named = message->envelope == ENVELOPE_CALLER;
-    struct span id = message_frame (message, ZERO_FRAME_REQUEST_ID, NULL);
-    // What travels in every JSON of the plan must stay small beside it.
-    if (id.size > NAME_BYTES_MAX || (named && message->sender.size > NAME_BYTES_MAX)) {
-        reason_set (reason, "%s: at most %d bytes",
-                    id.size > NAME_BYTES_MAX ? "REQUEST_ID" : "caller", NAME_BYTES_MAX);
-        return ZPLAN_EBUSY;
-    }
-    if (!target)
-        return submit_check_input (message, reason);
-    // What each type of target must be sent (plan document 3.1).
-    enum target_type type = target_type (target);
-    uint8_t wanted = type == TARGET_PUB ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND;
-    struct span frame = message_frame (message, wanted, &given);
-    if (!given || !frame.size) {
-        reason_set (reason, "%s: is %s, plans for %s stations need it",
-                    type == TARGET_PUB ? "PUB_TITLE" : "COMMAND", given ? "empty" : "missing",
-                    target_type_name (type));
-        return ZPLAN_EPLAN;
-    }
-    if (plan_dispatch_fits (&message->desc, target_way (target)))
-        return 0;
-    reason_set (reason, "frames: too many; the station adds some (PLAN_TIME, LOCAL_ID, GLOBAL_ID), "
-                        "and a message has at most 32");
-    return ZPLAN_EFRAME;
-}
-
-// Only a vote station's plan has a rule for votes, and it always has one.
-static int check_vote (const struct target *target, struct plan_fields *fields,
-                       struct reason *reason)
-{
-    if (target_type (target) == TARGET_VOTE) {
-        if (fields->vote.need == VOTE_NONE)
-            fields->vote.need = VOTE_ALL;
-    } else if (fields->vote.need != VOTE_NONE) {
-        reason_set (reason, "vote: is for plans of vote targets, %s is of type %s",
-                    target_name (target), target_type_name (target_type (target)));
-        return ZPLAN_EPLAN;
-    }
-    return 0;
-}
-
-int submit_check_policy (const struct target *target, const struct policy *policy,
-                         struct reason *reason)
-{
-    bool pull = target && target_type (target) == TARGET_PULL;
-    const char *field = target ? policy_flow_field (policy) : NULL;
-    if (!field && (!target || !policy || !policy->workers.count || pull))
-        return 0;
-    reason_set (reason, "%s: is for plans of %s, %s is of type %s", field ? field : "workers",
-                field ? "flows" : "pull targets", target_name (target),
-                target_type_name (target_type (target)));
-    return ZPLAN_EPLAN;
-}
-
-// Everything that can be told without Redis. 0, or the error with its reason.
-static int check_request (struct station *self, const char *user, const struct message *message,
-                          struct plan_fields *fields, uint64_t *ret_id, struct reason *reason)
-{
-    bool given;
-    struct span frame = message_frame (message, ZERO_FRAME_PLAN, &given);
-    int rc;
-    if (!given) {
-        reason_set (reason, "PLAN: the frame is missing");
-        return ZPLAN_EPLAN;
-    }
-    if ((rc = plan_frame_parse (frame, &self->settings->limits.plan, fields, reason)))
-        return rc;
-    *ret_id = 0;
-    frame = message_frame (message, ZERO_FRAME_GLOBAL_ID, &given);
-    if (given && !ident_parse (frame, ret_id)) {
-        reason_set (reason, "GLOBAL_ID: want 1..16 hex digits, 1..7fffffffffffffff, got %s",
-                    quoted (frame));
-        return ZPLAN_EPLAN;
-    }
-    frame = message_frame (message, ZERO_FRAME_STATION_ID, &given);
-    if (!given) {
-        reason_set (reason, "STATION_ID: is missing");
-        return ZPLAN_EPLAN;
-    }
-    if (station_is_callbacks (self, frame))
-        return permit_deny_callback (reason);
-    const struct target *target = station_target (self, frame);
-    if (!target && !flow_book_takes (self, frame))
-        return target_not_found (self, user, "STATION_ID", frame, reason);
-    if ((rc = submit_check_frames (message, target, reason)) ||
-        (rc = target ? check_vote (target, fields, reason)
-                     : submit_check_flow (fields->vote.need, fields->policy, reason)) ||
-        !fields->policy || (rc = submit_check_policy (target, fields->policy, reason)))
-        return rc;
-    return zones_find (self, fields->policy, reason) ? 0 : ZPLAN_EPLAN;
 }
 
 // -- answers of the store
@@ -504,7 +406,7 @@ void submit_request (struct station *self, struct request *request)
     if (named && !permit_station (self, &request->peer, station))
         return;
     FAILPOINT ("recv");
-    int rc = check_request (self, request->peer.user, &request->message, &fields, &id, &reason);
+    int rc = submission_check (self, request->peer.user, &request->message, &fields, &id, &reason);
     if (!rc && fields.policy)
         rc = callback_check (self, request->peer.user, fields.policy, &reason);
     if (!rc && fields.policy) {

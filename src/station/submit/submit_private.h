@@ -24,6 +24,11 @@ struct submission {
 
 void submission_end (struct submission *self);
 
+// Read the frames of a submission of this user: the fields of its plan, and its id if it gives one
+// (else 0). 0, or the error with its reason. submit_check.c
+int submission_check (struct station *self, const char *user, const struct message *message,
+                      struct plan_fields *fields, uint64_t *ret_id, struct reason *reason);
+
 // Answer PLAN; `words` NULL: it is a new plan.
 void submission_accept (struct submission *self, const char *words);
 

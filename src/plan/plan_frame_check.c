@@ -1,0 +1,147 @@
+#include "plan_frame_check.h"
+
+#include <inttypes.h>
+
+static bool repeats (enum schedule_type type)
+{
+    return type >= SCHEDULE_SECOND;
+}
+
+// Cron says all by its expressions, and a cycle by its durations.
+static bool needs_value (const struct schedule *schedule)
+{
+    return repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
+}
+
+static bool check_value (struct reading *reading)
+{
+    struct schedule *schedule = &reading->fields->schedule;
+    struct value_range range = schedule_value_range (schedule->type);
+    if (needs_value (schedule) && !reading->has_value) {
+        reason_set (reading->reason, "plan_value: is missing, plan_type %s needs it",
+                    schedule_type_name (schedule->type));
+        return false;
+    }
+    if (schedule->type == SCHEDULE_WEEK && reading->value == 7)
+        reading->value = 0; // another number for Sunday
+    if (reading->value < range.min || reading->value > range.max) {
+        reason_set (reading->reason, "plan_value: want %d..%d, got %" PRId64, range.min, range.max,
+                    reading->value);
+        return false;
+    }
+    schedule->value = (int32_t)reading->value;
+    return true;
+}
+
+// iteration * cycle runs in all.
+static bool check_iterations (struct reading *reading, int64_t total)
+{
+    if (total > INT32_MAX) {
+        reason_set (reading->reason, "iteration: want at most %d runs in all, got %" PRId64,
+                    INT32_MAX, total);
+        return false;
+    }
+    if (reading->has_repeat && reading->repeat != total) {
+        reason_set (reading->reason,
+                    "plan_repet: iteration and cycle determine it (%" PRId64 "); omit it", total);
+        return false;
+    }
+    reading->fields->schedule.repeat = (int32_t)total;
+    return true;
+}
+
+static bool check_repeat (struct reading *reading)
+{
+    struct schedule *schedule = &reading->fields->schedule;
+    const struct policy *policy = reading->fields->policy;
+    if (reading->repeat < INT32_MIN || reading->repeat > INT32_MAX) {
+        reason_set (reading->reason, "plan_repet: want -1 or 1..%d, got %" PRId64, INT32_MAX,
+                    reading->repeat);
+        return false;
+    }
+    schedule->repeat = (int32_t)reading->repeat;
+    if (!repeats (schedule->type))
+        return true;
+    if (policy && policy->iteration)
+        return check_iterations (reading, policy->iteration * policy_cycle (policy));
+    if (!reading->has_repeat && schedule->type == SCHEDULE_CRON)
+        schedule->repeat = SCHEDULE_FOREVER;
+    else if (!reading->has_repeat) {
+        reason_set (reading->reason, "plan_repet: is missing, plan_type %s needs it",
+                    schedule_type_name (schedule->type));
+        return false;
+    }
+    if (schedule->repeat < SCHEDULE_FOREVER || schedule->repeat == 0) {
+        reason_set (reading->reason, "plan_repet: want -1 (for ever) or 1..%d, got %d", INT32_MAX,
+                    schedule->repeat);
+        return false;
+    }
+    return true;
+}
+
+static bool check_together (struct reading *reading)
+{
+    const struct schedule *schedule = &reading->fields->schedule;
+    if (schedule->type == SCHEDULE_TIME && schedule->base_time == 0) {
+        reason_set (reading->reason, "plan_time: is missing, plan_type time needs it");
+        return false;
+    }
+    int64_t runs = repeats (schedule->type) ? schedule->repeat : 1;
+    if (runs != SCHEDULE_FOREVER && reading->fields->skip_set >= runs) {
+        reason_set (reading->reason,
+                    "skip_set: want less than plan_repet (%" PRId64 "), got %" PRId64, runs,
+                    reading->fields->skip_set);
+        return false;
+    }
+    int64_t most = schedule_skip_max (schedule);
+    if (reading->fields->skip_set > most)
+        reason_set (reading->reason,
+                    "skip_set: want 0..%" PRId64 " for a plan whose times are counted one by one, "
+                    "got %" PRId64,
+                    most, reading->fields->skip_set);
+    return reading->fields->skip_set <= most;
+}
+
+// What of the policy has a meaning for the other fields.
+static bool check_policy (struct reading *reading)
+{
+    struct schedule *schedule = &reading->fields->schedule;
+    const struct policy *policy = reading->fields->policy;
+    bool cron = schedule->type == SCHEDULE_CRON;
+    bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
+    if (policy)
+        policy_into_schedule (policy, schedule);
+    if (cron != (schedule->cron != NULL))
+        reason_set (reading->reason, "cron: %s",
+                    cron ? "is missing, plan_type cron needs it" : "is for plan_type cron");
+    else if (schedule->cycle && !interval)
+        reason_set (reading->reason,
+                    "cycle: durations are for second, minute, hour and day; want a number");
+    else if (policy && policy_cycle (policy) && !repeats (schedule->type))
+        reason_set (reading->reason, "iteration: plan_type %s runs once",
+                    schedule_type_name (schedule->type));
+    else if (policy && !policy->key[0] && policy->if_exists)
+        reason_set (reading->reason, "if_exists: is for a plan with a key");
+    else if (policy && policy->has_batch && repeats (schedule->type))
+        reason_set (reading->reason, "batch: is for plan_type none and time");
+    else if (policy && policy->misfire && reading->keep_seen)
+        reason_set (reading->reason, "misfire: sets the same as no_keep; give only one");
+    else
+        return true;
+    return false;
+}
+
+bool plan_frame_check (struct reading *reading)
+{
+    if (!reading->has_type) {
+        reason_set (reading->reason, "plan_type: is missing");
+        return false;
+    }
+    const struct policy *policy = reading->fields->policy;
+    if (!check_policy (reading) || !check_value (reading) || !check_repeat (reading) ||
+        !check_together (reading))
+        return false;
+    if (policy && policy->misfire == MISFIRE_ALL)
+        reading->fields->schedule.keep = true;
+    return true;
+}

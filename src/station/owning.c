@@ -1,0 +1,166 @@
+#include "owning.h"
+
+#include <stdio.h>
+
+#include "ahead.h"
+#include "attend.h"
+#include "callback_book.h"
+#include "clock.h"
+#include "due.h"
+#include "failpoint.h"
+#include "flow_book.h"
+#include "forward.h"
+#include "front.h"
+#include "log.h"
+#include "notify.h"
+#include "pull.h"
+#include "redis_info.h"
+#include "redis_process.h"
+#include "sockets.h"
+#include "targets.h"
+
+enum { STANDBY_US = 300000 }; // without the plans: another station has them
+
+void owning_serve (struct station *self)
+{
+    targets_start (self);
+    if (!sockets_bind_request (self))
+        return; // it is tried again
+    self->phase = PHASE_SERVING;
+    front_open (self);
+    due_wake (self);
+    log_event (LEVEL_INFO, "station.ready", "request=%s publish=%s events=%s redis=%s fsync=%s",
+               self->settings->request, self->settings->publish, self->settings->events,
+               link_state_name (link_state (store_link (self->store))),
+               link_fsync (store_link (self->store)));
+    puts ("ready");
+    fflush (stdout);
+    notify_ready ();
+    if (station_store_up (self))
+        notify_status ("serving");
+}
+
+void owning_note_down (struct station *self, const char *trouble)
+{
+    if (strcmp (self->told_down.text, trouble) == 0)
+        return;
+    reason_set (&self->told_down, "%s", trouble);
+    log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
+    char words[sizeof self->told_down.text + sizeof "Redis is away: "];
+    snprintf (words, sizeof words, "Redis is away: %s", trouble);
+    notify_status (words);
+}
+
+static void on_redis_up (struct station *self)
+{
+    const char *fsync = link_fsync (store_link (self->store));
+    self->told_down.text[0] = '\0';
+    self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
+    if (self->embedded)
+        embedded_up (self->embedded);
+    log_event (LEVEL_INFO, "redis.up", "fsync=%s acknowledged=\"%s\"", fsync,
+               durability_text (fsync));
+    if (self->phase == PHASE_STANDBY)
+        notify_status ("standby");
+}
+
+// The data are those of the former version: there is nothing to serve.
+static void on_gone_back (void *owner, enum store_result result, const char *error)
+{
+    struct station *self = owner;
+    if (result != STORE_DONE) {
+        station_fail (self, error);
+    } else {
+        log_event (LEVEL_INFO, "schema.former", "schema=%d", STORE_SCHEMA_FORMER);
+        self->phase = PHASE_STOPPING;
+        self->gives_up = true;
+    }
+    reactor_stop (self->reactor);
+}
+
+// The plans are this station's, and all that it needs of them was read.
+static void on_owned (struct station *self)
+{
+    if (!self->owner_since)
+        self->owner_since = clock_wall_us () / 1000000;
+    if (self->settings->schema == STORE_SCHEMA_FORMER) {
+        store_go_back (self->store, on_gone_back, self);
+        return;
+    }
+    targets_start (self);
+    callback_book_load (self);
+    flow_book_load (self, targets_load);
+    attend_now (self);
+    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
+        FAILPOINT ("boot_store");
+        return;
+    }
+    targets_wake (self);
+    due_wake (self);
+    notify_status ("serving");
+}
+
+// Another station has the plans, or may take them.
+static void on_fenced (struct station *self)
+{
+    log_event (
+        self->phase == PHASE_STOPPING ? LEVEL_INFO : LEVEL_WARN, "owner.lost", "reason=\"%s\"",
+        self->phase == PHASE_STOPPING ? "the plans were handed over" : "another station took over");
+    if (self->phase != PHASE_STOPPING || self->yields) {
+        self->phase = PHASE_FENCED;
+        forward_begin (self);
+    }
+    reactor_stop (self->reactor);
+}
+
+void owning_changed (void *owner, enum store_state state)
+{
+    struct station *self = owner;
+    const char *trouble = link_trouble (store_link (self->store));
+    bool goes_on = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
+    if (state == STORE_STANDBY)
+        on_redis_up (self);
+    else if (state == STORE_LOADING)
+        ahead_forget (self);
+    else if (state == STORE_SERVING)
+        on_owned (self);
+    else if (state == STORE_FENCED)
+        on_fenced (self);
+    else if (state == STORE_REFUSED && self->phase == PHASE_STARTING && !self->was_owner)
+        station_fail (self, trouble);
+    else if ((state == STORE_REFUSED || state == STORE_AWAY) && goes_on)
+        owning_note_down (self, trouble);
+}
+
+void station_targets_read (struct station *self)
+{
+    self->targets_read = true;
+    if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY)
+        owning_serve (self);
+}
+
+static void stand_by (struct station *self)
+{
+    self->phase = PHASE_STANDBY;
+    front_shut (self);
+    log_event (LEVEL_INFO, "station.standby", "publish=%s events=%s", self->settings->publish,
+               self->settings->events);
+    puts ("standby");
+    fflush (stdout);
+    notify_ready ();
+    notify_status ("standby");
+}
+
+void owning_watch (struct station *self, int64_t now_us)
+{
+    bool waits = store_state (self->store) == STORE_STANDBY && !store_owns (self->store);
+    if (!waits)
+        self->waits_us = 0;
+    else if (!self->waits_us)
+        self->waits_us = now_us;
+    else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_STARTING)
+        stand_by (self);
+    else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
+             !self->owner_since)
+        on_fenced (self); // it served while Redis was away
+}
