@@ -14,6 +14,9 @@
 
 #include "reason.h"
 
+// Of names of certificates and of targets in their lists.
+#define CURVE_NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+
 enum {
     CURVE_KEY_SIZE = 41, // Z85 text and NUL
     CURVE_NAME_SIZE = 65,

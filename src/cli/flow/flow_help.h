@@ -1,7 +1,7 @@
-// The help and the options of zplan flow, of all its subcommands or of one.
+// The help of zplan flow, of all its subcommands or of one.
 #pragma once
 
-#include "flow_command.h"
+#include "flow_options.h"
 
 enum flow_word {
     FLOW_CHECK,
@@ -36,7 +36,7 @@ enum flow_word {
 // `texts`, which is to be given back.
 struct flow_help {
     char *about, *synopsis;
-    struct option terms[5]; // those of `zplan add` that a simulated flow plan may have
+    struct option terms[FLOW_TERMS_MAX]; // those of `zplan add` that a simulated flow plan may have
 };
 void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_wish *wish,
                       struct usage *ret);

@@ -285,92 +285,6 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
 
 // -- when it is written
 
-static struct span title_of (const struct applying *self)
-{
-    return self->title ? self->title->at[0] : (struct span){0};
-}
-
-// What the subscribers of events are told, in this order.
-static void tell_events (struct applying *self, int64_t seq)
-{
-    enum plan_event moved = EVENT_QUEUE;
-    if (self->decision.commit == COMMIT_END || self->state == PLAN_CLOSE)
-        moved = EVENT_END;
-    else if (self->decision.commit == COMMIT_PARK || self->decision.unqueued)
-        moved = EVENT_PAUSE;
-    struct notice notice = {
-        .event = moved,
-        .plan_id = self->plan_id,
-        .station = span_text (self->key_station),
-        .title = title_of (self),
-        .json = self->public_text,
-        .result_seq = seq,
-        .status = self->status,
-        .desc = &self->desc,
-        .frames = self->frames ? self->frames->at : NULL,
-    };
-    publish_event (self->station, &notice);
-    if (!applying_is_outcome (&self->decision))
-        return;
-    notice.event = EVENT_RESULT;
-    publish_event (self->station, &notice);
-}
-
-static void broadcast (struct applying *self, const struct store_committed *answer)
-{
-    struct json_text *text = &self->station->texts.plan_json;
-    const char *json = self->public_text ? plan_broadcast_json (self->public_text, answer->seq,
-                                                                answer->epoch, text)
-                                         : NULL;
-    const char *votes = self->decision.close_poll ? answer->votes : NULL;
-    struct span votes_frame = span_text (votes ? votes : "");
-    struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
-    struct publication publication = {.title = title_of (self),
-                                      .status = self->status,
-                                      .plan_id = self->plan_id,
-                                      .json = json,
-                                      .desc = votes ? &votes_desc : &self->desc,
-                                      .frames = votes          ? &votes_frame
-                                                : self->frames ? self->frames->at + 1
-                                                               : NULL};
-    publish_result (self->station, &publication);
-}
-
-// The plan that the outcome calls is in the queue, unless there was no room for it.
-static void tell_called (const struct applying *self, const struct store_committed *answer)
-{
-    if (answer->full.size) {
-        log_event (LEVEL_WARN, "on_failure.not_called",
-                   "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
-                   applying_run (self), quoted (answer->full));
-        return;
-    }
-    publish_added (self->station, self->called);
-}
-
-// The plans are another station's now, which may want to know what the target said.
-static void forward_answer (const struct applying *self)
-{
-    struct message message = {.desc = self->desc};
-    if (self->cause != CAUSE_ANSWER || !self->frames)
-        return;
-    for (size_t i = 0; i < self->desc.count; i++)
-        message.frames[i] = self->frames->at[1 + i];
-    forward_keep (self->station, self->plan_id, &message);
-}
-
-static void tell_failure (const struct applying *self, const struct store_committed *answer)
-{
-    if (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN)
-        log_event (LEVEL_WARN, "commit.lost",
-                   "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", self->plan_id);
-    else if (answer->result == STORE_ERROR)
-        log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", self->plan_id,
-                   quoted (span_text (answer->error)));
-    else if (self->decision.commit != COMMIT_NONE) // an answer may have come to be late meanwhile
-        log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, self->plan_id);
-}
-
 // What Redis has of the plan now: if the run is still in progress, the same is decided on that.
 static void on_loaded_again (void *owner, const struct store_loaded *loaded)
 {
@@ -425,16 +339,16 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_DONE)
         count (applying);
     if (answer->result != STORE_DONE) {
-        forward_answer (applying);
-        tell_failure (applying, answer);
+        applying_forward (applying);
+        applying_log_failure (applying, answer);
     }
     if (answer->result == STORE_DONE && answer->seq)
-        broadcast (applying, answer);
+        applying_broadcast (applying, answer);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE &&
         applying->cause != CAUSE_PUT_BACK && applying->cause != CAUSE_HELD)
-        tell_events (applying, answer->seq);
+        applying_publish_events (applying, answer->seq);
     if (answer->result == STORE_DONE && applying->called)
-        tell_called (applying, answer);
+        applying_publish_called (applying, answer);
     if (answer->result == STORE_DONE && applying->callback)
         publish_added (self, applying->callback);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)

@@ -78,3 +78,20 @@ char *applying_call (struct applying *self, const struct plan *plan, int64_t nom
 // The callback that the plan wants of this outcome. NULL: none.
 struct plan *applying_callback (const struct applying *self, const struct plan *plan,
                                 int64_t nominal);
+
+// -- what others learn of it, when it is written (apply_published.c)
+
+// The events of subscribers, in their order.
+void applying_publish_events (struct applying *self, int64_t seq);
+
+// The result.
+void applying_broadcast (struct applying *self, const struct store_committed *answer);
+
+// The plan that the outcome calls is in the queue, unless there was no room for it.
+void applying_publish_called (const struct applying *self, const struct store_committed *answer);
+
+// The plans are another station's now, which may want to know what the target said.
+void applying_forward (const struct applying *self);
+
+// It was not written.
+void applying_log_failure (const struct applying *self, const struct store_committed *answer);

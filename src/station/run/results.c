@@ -18,11 +18,10 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
+#include "votes.h"
 
 // A run that was heard of is forgotten this long after its lease: the store has it anyway.
 enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
-
-enum { VOTES_BYTES_MAX = 4 << 20 }; // of all votes of a run, more than one over it is not taken
 
 enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
 
@@ -80,60 +79,6 @@ static bool plan_of (struct station *self, const struct message *message,
     if (run)
         *ret_id = run->plan_id;
     return run != NULL;
-}
-
-// -- votes
-
-static struct ballot *ballot_of (struct held_run *held)
-{
-    if (!held->ballot)
-        held->ballot = ballot_new ();
-    return held->ballot;
-}
-
-// What an answer of a vote station is in the vote, before it is counted.
-static enum poll poll_event (const struct message *message, bool named)
-{
-    switch (message->desc.code) {
-    case ZERO_STATUS_VOTE_START_ID:
-        return POLL_OPENED;
-    case ZERO_STATUS_VOTE_END_ID:
-    case ZERO_STATUS_VOTE_CLOSED_ID:
-        return POLL_CLOSED;
-    case ZERO_STATUS_RUNING_ID:
-    case ZERO_STATUS_WAITING_ID:
-    case ZERO_STATUS_VOTE_SENDED_ID:
-        return POLL_NONE; // a sign of life, whoever gives it
-    default:
-        return named ? POLL_VOTE : POLL_NONE;
-    }
-}
-
-// Count the answer. False: it is none that can be counted, and nothing comes of it.
-static bool count_vote (struct held_run *held, const struct message *message, struct answer *answer,
-                        struct span voter)
-{
-    struct ballot *ballot = ballot_of (held);
-    enum poll event = answer->tally.event;
-    bool fits = true;
-    if (event == POLL_OPENED)
-        ballot_open (ballot, message_frame (message, ZERO_FRAME_JSON, NULL));
-    else if (event == POLL_VOTE)
-        fits =
-            ballot->bytes <= VOTES_BYTES_MAX &&
-            ballot_cast (ballot, voter, ballot_in_favour (answer->status), message_size (message));
-    answer->tally = ballot_tally (ballot, event);
-    ballot->stored = true;
-    return fits;
-}
-
-static void tally_reason (const struct held_run *held, const struct tally *tally, char *out,
-                          size_t size)
-{
-    size_t needed = vote_rule_needed (&held->plan->vote, tally->voters);
-    snprintf (out, size, "vote: %zu of %zu in favour, %zu against, %zu wanted%s", tally->in_favour,
-              tally->voters, tally->voted - tally->in_favour, needed,
-              tally->event == POLL_TIMEOUT ? "; its deadline has passed" : "");
 }
 
 // What was decided is under way: the run is over, or stays in hand until it is heard of again.
@@ -235,7 +180,7 @@ static void take_answer (struct held_run *held, const struct target *target, uin
     bool named = false;
     struct span name = message_last_frame (message, ZERO_FRAME_RESPONSER, &named);
     if (answer.target == TARGET_VOTE)
-        answer.tally.event = poll_event (message, named);
+        answer.tally.event = votes_event (message, named);
     if (engine_is_late (&held->run, &answer)) {
         late_report (self, &(struct late_answer){held->plan_id, answer.exec_id,
                                                  span_text (held->key_station), answer.status});
@@ -251,13 +196,13 @@ static void take_answer (struct held_run *held, const struct target *target, uin
     if (answer.tally.event == POLL_VOTE)
         voter = name;
     if (answer.tally.event != POLL_NONE) {
-        if (!count_vote (held, message, &answer, name)) {
+        if (!votes_count (held, message, &answer, name)) {
             self->counters.broken_answers++;
             log_event (LEVEL_WARN, "answer.no_vote", "plan=%" PRIx64 " voter=%s", held->plan_id,
                        quoted (name));
             return;
         }
-        tally_reason (held, &answer.tally, reason, sizeof reason);
+        votes_reason (held, &answer.tally, reason, sizeof reason);
     }
     struct decision decision =
         apply (self, &(struct outcome){.plan = held->plan,
@@ -279,8 +224,8 @@ static void end_poll (struct held_run *held)
                             .has_exec_id = true,
                             .exec_id = held->run.exec_id,
                             .target = TARGET_VOTE,
-                            .tally = ballot_tally (ballot_of (held), POLL_TIMEOUT)};
-    tally_reason (held, &answer.tally, reason, sizeof reason);
+                            .tally = ballot_tally (votes_ballot (held), POLL_TIMEOUT)};
+    votes_reason (held, &answer.tally, reason, sizeof reason);
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,
                                                 .key_station = span_text (held->key_station),
@@ -323,21 +268,6 @@ void results_end_run (struct held_run *held)
 
 // -- a run that is not in hand
 
-// The votes that were cast before this station had the run in hand.
-static void recall_votes (struct held_run *held, const redisReply *work)
-{
-    const struct target *target = station_target (held->station, span_text (held->key_station));
-    enum dialect dialect = target ? target_settings (target)->dialect : DIALECT_ZERONET;
-    if (held->plan->poll != held->run.exec_id)
-        return; // those are of an earlier run
-    for (size_t i = 0; work && i + 1 < work->elements; i += 2) {
-        const redisReply *name = work->element[i], *text = work->element[i + 1];
-        json_t *frames = json_loadb (text->str, text->len, 0, NULL);
-        ballot_recall (ballot_of (held), span_of (name->str, name->len), frames, dialect);
-        json_decref (frames);
-    }
-}
-
 struct held_run *results_recall (struct station *self, uint64_t plan_id,
                                  const struct store_loaded *answer)
 {
@@ -360,7 +290,7 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
         runs_add (self, plan, answer->station, (struct run){answer->exec_id, phase, answer->again});
     runs_set_end (held);
     runs_forget_at (held, clock_mono_us () + FORGET_US);
-    recall_votes (held, answer->work);
+    votes_recall (held, answer->work);
     return held;
 }
 

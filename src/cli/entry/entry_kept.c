@@ -1,0 +1,195 @@
+#include "entry_kept.h"
+
+#include <stdlib.h>
+
+#include "ahead.h"
+#include "desc.h"
+#include "json.h"
+#include "memory.h"
+#include "zonefile.h"
+
+// Above all that a station takes, and small enough to be added and multiplied.
+static const int64_t NUMBER_MAX = INT64_C (1) << 45;
+
+static int64_t number (const json_t *object, const char *field)
+{
+    int64_t value = json_integer_value (json_object_get (object, field));
+    return value > NUMBER_MAX ? NUMBER_MAX : value < -NUMBER_MAX ? -NUMBER_MAX : value;
+}
+
+// What the object says of when it runs; the policy, which may be NULL, is borrowed.
+struct kept {
+    const json_t *object;
+    const struct policy *policy;
+    struct schedule rule;
+    bool calendar;            // read from a wall clock
+    int64_t next, base, used; // as stored
+};
+
+static struct kept kept_of (const json_t *object, const struct policy *policy)
+{
+    int64_t type = number (object, "plan_type"), value = number (object, "plan_value");
+    struct kept kept = {.object = object,
+                        .policy = policy,
+                        .next = number (object, "plan_time"),
+                        .base = number (object, "base_time"),
+                        .used = number (object, "real_repet") + number (object, "skip_num")};
+    struct schedule *rule = &kept.rule;
+    bool good = type >= 0 && type < SCHEDULE_TYPES && value >= INT32_MIN && value <= INT32_MAX;
+    rule->type = good ? (enum schedule_type)type : SCHEDULE_NONE;
+    rule->value = good ? (int32_t)value : 0;
+    rule->repeat = SCHEDULE_FOREVER;
+    policy_into_schedule (policy, rule);
+    bool days = rule->type == SCHEDULE_DAY && rule->wall_clock && (rule->value > 0 || rule->cycle);
+    kept.calendar = days || rule->type > SCHEDULE_DAY;
+    if (days && !kept.base)
+        kept.base = number (object, "add_time");
+    rule->base_time = kept.base;
+    return kept;
+}
+
+// What a copy of this plan skips so that its first occurrence is the one that waits here: a rule of
+// the calendar begins anew at the moment at which it is submitted.
+static int64_t skip_left (const struct kept *kept, const struct zone *zone, int64_t now)
+{
+    if (!kept->calendar)
+        return 0;
+    struct reason ignored;
+    const char *name = kept->policy ? kept->policy->timezone : "";
+    struct zone *own = *name ? zonefile_load (name, &ignored) : NULL;
+    int64_t skip = occurrences_ahead (&kept->rule, own ? own : zone, now, kept->next);
+    zone_destroy (&own);
+    return skip;
+}
+
+// The plan_time of a copy of an interval: its first occurrence is one step later.
+static int64_t step_before (const struct kept *kept)
+{
+    static const int64_t units[SCHEDULE_TYPES] = {[SCHEDULE_SECOND] = 1,
+                                                  [SCHEDULE_MINUTE] = 60,
+                                                  [SCHEDULE_HOUR] = 3600,
+                                                  [SCHEDULE_DAY] = 86400};
+    const struct cycle *cycle = kept->rule.cycle;
+    int64_t steps = kept->rule.value;
+    if (cycle)
+        steps = cycle->durations[(size_t)(kept->used > 0 ? kept->used : 0) % cycle->count];
+    return kept->next - steps * units[kept->rule.type];
+}
+
+// The policy of the copy: a cycle of waits goes on where it is, and iterations are those left.
+static void policy_left (const struct kept *kept, int64_t repeats, json_t *plan)
+{
+    const char *name;
+    json_t *value;
+    const struct cycle *cycle = kept->rule.cycle;
+    json_object_foreach ((json_t *)(uintptr_t)kept->object, name, value)
+    {
+        if (policy_field (name))
+            json_object_set (plan, name, value);
+    }
+    policy_show (plan); // objects are kept as texts
+    if (kept->policy && kept->policy->misfire)
+        json_object_del (plan, "no_keep");
+    if (cycle && !kept->calendar && kept->used > 0) {
+        json_t *turned = json_array ();
+        for (size_t i = 0; i < cycle->count; i++)
+            json_array_append_new (
+                turned, json_integer (cycle->durations[((size_t)kept->used + i) % cycle->count]));
+        json_object_set_new (plan, "cycle", turned);
+    }
+    if (!kept->policy || !kept->policy->iteration)
+        return;
+    int64_t runs = policy_cycle (kept->policy);
+    json_object_del (plan, repeats % runs ? "iteration" : "plan_repet");
+    if (repeats % runs == 0)
+        json_object_set_new (plan, "iteration", json_integer (repeats / runs));
+}
+
+// The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
+// waits, or whose run is out.
+static json_t *rule_left (const struct kept *kept, int64_t left, int64_t skip)
+{
+    const struct schedule *rule = &kept->rule;
+    const json_t *object = kept->object;
+    bool interval = !kept->calendar && rule->type >= SCHEDULE_SECOND;
+    int64_t repeats = left > 0 ? left + skip : left;
+    int64_t time = interval                      ? step_before (kept)
+                   : rule->type == SCHEDULE_TIME ? kept->next
+                                                 : kept->base;
+    json_t *plan = json_object ();
+    json_object_set (plan, "description", json_object_get (object, "description"));
+    json_object_set (plan, "plan_type", json_object_get (object, "plan_type"));
+    json_object_set (plan, "plan_value", json_object_get (object, "plan_value"));
+    json_object_set_new (plan, "plan_repet", json_integer (repeats));
+    if (skip > 0) // uses up repeats, and these are used up already
+        json_object_set_new (plan, "skip_set", json_integer (skip));
+    if (time > 0)
+        json_object_set_new (plan, "plan_time", json_integer (time));
+    bool keep = rule->type == SCHEDULE_TIME || json_is_true (json_object_get (object, "no_keep"));
+    json_object_set_new (plan, "no_keep", json_boolean (keep));
+    if (json_object_get (object, "vote"))
+        json_object_set (plan, "vote", json_object_get (object, "vote"));
+    policy_left (kept, repeats, plan);
+    return plan;
+}
+
+// The frames of the messages: mailbox, description, frames. 0, or -1: they are none.
+static int read_messages (const json_t *messages, struct entry *ret)
+{
+    enum { DESCRIPTION = 1, FIRST = 2 };
+    struct desc desc;
+    size_t i, size, count = json_array_size (messages), used = 0;
+    const json_t *frame;
+    char *text = json_write (messages);
+    ret->bytes = memory_new (strlen (text) + 1);
+    free (text);
+    if (count < FIRST ||
+        !json_to_desc (json_array_get (messages, DESCRIPTION), count - FIRST, &desc))
+        return -1;
+    json_array_foreach (messages, i, frame)
+    {
+        if (i < FIRST)
+            continue;
+        uint8_t type = desc.types[i - FIRST];
+        if (!json_to_frame (frame, ret->bytes + used, &size))
+            return -1;
+        if (type != ZERO_FRAME_PLAN && type != ZERO_FRAME_STATION_ID &&
+            type != ZERO_FRAME_GLOBAL_ID)
+            ret->frames[ret->count++] = (struct zplan_frame){type, ret->bytes + used, size};
+        used += size;
+    }
+    return 0;
+}
+
+static enum entry_state state_left (const json_t *object, int64_t left)
+{
+    enum { STATE_PAUSE = 5, STATE_ERROR = 6, STATE_CLOSE = 7 };
+    int64_t state = number (object, "plan_state");
+    if (state == STATE_CLOSE || left == 0)
+        return ENTRY_OVER;
+    return state == STATE_PAUSE || state == STATE_ERROR ? ENTRY_PAUSED : ENTRY_RUNS;
+}
+
+int entry_read_kept (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
+                     struct reason *reason)
+{
+    int64_t repeats = number (object, "plan_repet");
+    int64_t left = repeats - number (object, "real_repet") - number (object, "skip_num");
+    bool once = number (object, "plan_type") <= SCHEDULE_TIME;
+    left = repeats < 0 || once ? repeats : left > 0 ? left : 0;
+    if (read_messages (json_object_get (object, "messages"), ret)) {
+        reason_set (reason, "messages: want mailbox, description and the frames that it describes");
+        return -1;
+    }
+    struct policy *policy;
+    if (!policy_read_from (object, &policy, reason))
+        return -1;
+    const struct kept kept = kept_of (object, policy);
+    json_t *plan = rule_left (&kept, left, skip_left (&kept, zone, now_us / 1000000));
+    ret->plan = json_write (plan);
+    json_decref (plan);
+    policy_destroy (&policy);
+    ret->station = json_string_value (json_object_get (object, "station"));
+    ret->state = state_left (object, once ? 1 : left);
+    return 0;
+}

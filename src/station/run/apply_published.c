@@ -1,0 +1,93 @@
+// What others learn of an outcome, when it is written: subscribers, the next owner, the log.
+#include "apply_private.h"
+
+#include <inttypes.h>
+
+#include "codes.h"
+#include "forward.h"
+#include "log.h"
+#include "plan_json.h"
+#include "publish.h"
+
+static struct span title_of (const struct applying *self)
+{
+    return self->title ? self->title->at[0] : (struct span){0};
+}
+
+void applying_publish_events (struct applying *self, int64_t seq)
+{
+    enum plan_event moved = EVENT_QUEUE;
+    if (self->decision.commit == COMMIT_END || self->state == PLAN_CLOSE)
+        moved = EVENT_END;
+    else if (self->decision.commit == COMMIT_PARK || self->decision.unqueued)
+        moved = EVENT_PAUSE;
+    struct notice notice = {
+        .event = moved,
+        .plan_id = self->plan_id,
+        .station = span_text (self->key_station),
+        .title = title_of (self),
+        .json = self->public_text,
+        .result_seq = seq,
+        .status = self->status,
+        .desc = &self->desc,
+        .frames = self->frames ? self->frames->at : NULL,
+    };
+    publish_event (self->station, &notice);
+    if (!applying_is_outcome (&self->decision))
+        return;
+    notice.event = EVENT_RESULT;
+    publish_event (self->station, &notice);
+}
+
+void applying_broadcast (struct applying *self, const struct store_committed *answer)
+{
+    struct json_text *text = &self->station->texts.plan_json;
+    const char *json = self->public_text ? plan_broadcast_json (self->public_text, answer->seq,
+                                                                answer->epoch, text)
+                                         : NULL;
+    const char *votes = self->decision.close_poll ? answer->votes : NULL;
+    struct span votes_frame = span_text (votes ? votes : "");
+    struct desc votes_desc = {.count = 1, .types = {ZERO_FRAME_JSON}};
+    struct publication publication = {.title = title_of (self),
+                                      .status = self->status,
+                                      .plan_id = self->plan_id,
+                                      .json = json,
+                                      .desc = votes ? &votes_desc : &self->desc,
+                                      .frames = votes          ? &votes_frame
+                                                : self->frames ? self->frames->at + 1
+                                                               : NULL};
+    publish_result (self->station, &publication);
+}
+
+void applying_publish_called (const struct applying *self, const struct store_committed *answer)
+{
+    if (answer->full.size) {
+        log_event (LEVEL_WARN, "on_failure.not_called",
+                   "plan=%" PRIx64 " exec_id=%" PRIx64 " reason=%s", self->plan_id,
+                   applying_run (self), quoted (answer->full));
+        return;
+    }
+    publish_added (self->station, self->called);
+}
+
+void applying_forward (const struct applying *self)
+{
+    struct message message = {.desc = self->desc};
+    if (self->cause != CAUSE_ANSWER || !self->frames)
+        return;
+    for (size_t i = 0; i < self->desc.count; i++)
+        message.frames[i] = self->frames->at[1 + i];
+    forward_keep (self->station, self->plan_id, &message);
+}
+
+void applying_log_failure (const struct applying *self, const struct store_committed *answer)
+{
+    if (answer->result == STORE_LOST || answer->result == STORE_UNKNOWN)
+        log_event (LEVEL_WARN, "commit.lost",
+                   "plan=%" PRIx64 " reason=\"stopped before Redis was back\"", self->plan_id);
+    else if (answer->result == STORE_ERROR)
+        log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", self->plan_id,
+                   quoted (span_text (answer->error)));
+    else if (self->decision.commit != COMMIT_NONE) // an answer may have come to be late meanwhile
+        log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, self->plan_id);
+}

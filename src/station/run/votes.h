@@ -1,0 +1,20 @@
+// The votes of a run that is in memory. The rules are those of engine/ballot.h.
+#pragma once
+
+#include "runs.h"
+
+// Its ballot, made when there is none yet.
+struct ballot *votes_ballot (struct held_run *held);
+
+// What an answer of a vote station is in the vote, before it is counted. `named`: it says of whom.
+enum poll votes_event (const struct message *message, bool named);
+
+// Count the answer. False: it is none that can be counted, and nothing comes of it.
+bool votes_count (struct held_run *held, const struct message *message, struct answer *answer,
+                  struct span voter);
+
+// The numbers, as the reason of a result.
+void votes_reason (const struct held_run *held, const struct tally *tally, char *out, size_t size);
+
+// Take in those that were cast before this station had the run; `work` as Redis has it.
+void votes_recall (struct held_run *held, const redisReply *work);

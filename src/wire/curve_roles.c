@@ -1,0 +1,100 @@
+// What a key may do, and for which targets, as the lists of its certificate say.
+#include "curve.h"
+
+#include <string.h>
+
+enum { STATION_NAME_MAX = 64 };
+
+// The parts of a comma list, as next_part takes them: "" has none, "a," has an empty second.
+static const char *parts_of (const char *list)
+{
+    return *list ? list : NULL;
+}
+
+// Each part in turn; false at the end.
+static bool next_part (const char **rest, struct span *ret)
+{
+    if (!*rest)
+        return false;
+    *ret = span_of (*rest, strcspn (*rest, ","));
+    *rest = (*rest)[ret->size] ? *rest + ret->size + 1 : NULL;
+    return true;
+}
+
+int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
+{
+    static const struct {
+        const char *name;
+        unsigned role;
+    } known[] = {{"submit", CURVE_ROLE_SUBMIT},
+                 {"observe", CURVE_ROLE_OBSERVE},
+                 {"manage", CURVE_ROLE_MANAGE},
+                 {"result", CURVE_ROLE_RESULT},
+                 {"signal", CURVE_ROLE_SIGNAL}};
+    unsigned roles = 0;
+    const char *rest = parts_of (text);
+    struct span part;
+    while (next_part (&rest, &part)) {
+        unsigned role = 0;
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (span_is (part, known[i].name))
+                role = known[i].role;
+        if (!role) {
+            reason_set (reason,
+                        "roles: want one or more of submit,observe,manage,result,signal, got %s",
+                        quoted (part));
+            return -1;
+        }
+        roles |= role;
+    }
+    *ret = roles;
+    return 0;
+}
+
+static bool station_pattern_valid (struct span pattern)
+{
+    size_t size = pattern.size;
+    if (size && pattern.data[size - 1] == '*')
+        size--;
+    else if (size == 0)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (!pattern.data[i] || !strchr (CURVE_NAME_CHARACTERS, pattern.data[i]))
+            return false;
+    return size <= STATION_NAME_MAX;
+}
+
+int curve_stations_check (const char *text, struct reason *reason)
+{
+    const char *rest = parts_of (text);
+    struct span part;
+    while (next_part (&rest, &part)) {
+        if (station_pattern_valid (part))
+            continue;
+        reason_set (reason,
+                    "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end "
+                    "with *, got %s",
+                    quoted (part));
+        return -1;
+    }
+    return 0;
+}
+
+static bool pattern_has (struct span pattern, struct span station)
+{
+    if (pattern.size == 0 || pattern.data[pattern.size - 1] != '*')
+        return span_equal (pattern, station);
+    size_t size = pattern.size - 1;
+    return station.size >= size &&
+           span_equal (span_of (pattern.data, size), span_of (station.data, size));
+}
+
+bool curve_stations_have (const char *text, struct span station)
+{
+    const char *rest = parts_of (text);
+    struct span pattern;
+    bool found = !rest;
+    while (!found && next_part (&rest, &pattern))
+        found = pattern_has (pattern, station);
+    return found;
+}
