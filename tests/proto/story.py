@@ -17,6 +17,7 @@ from zplanprocs import WAIT, Redis, Zpland, wait_until
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../proto/vectors")
 TIMES = {"plan_time", "exec_time", "add_time", "deadline", "fired", "ended", "nominal", "next"}
 BOUND = {"exec_id", "revision", "poll", "epoch"}
+MADE_ID = re.compile(r"[0-9a-f]{16}")        # of a plan that the station makes
 RECORDED = range(1795000000, 1796000000)    # the seconds in which the stories were recorded
 
 
@@ -31,6 +32,14 @@ def frame_of(value):
 
 def frames_of(values):
     return [frame_of(value) for value in values]
+
+
+def made_in_the_recording(name, value):
+    """The time of a body, or an entry of the history that has an id of Redis: its milliseconds."""
+    if name == "timestamp":
+        return isinstance(value, str)
+    entry = name in ("entry", "first", "last") and re.fullmatch(r"(\d{13})(-0)?", str(value))
+    return entry and int(entry[1]) // 1000 in RECORDED
 
 
 class Differs(AssertionError):
@@ -51,6 +60,7 @@ class Recording:
         self.same(where + ", a value that came before", self.got.setdefault(want, got), got)
         if isinstance(want, int):   # exec_id as LOCAL_ID
             self.got[f"{want:x}"] = f"{got:x}"
+            self.got[f"*{want:x}"] = f"*{got:x}"
 
     def value(self, where, want, got, name=""):
         """A JSON value; `name` is the field that it stands in."""
@@ -60,6 +70,12 @@ class Recording:
         elif name in BOUND and want:
             self.same(where, type(want), type(got))
             self.bind(where, want, got)
+        elif name == "plan_id" and want in self.got:
+            self.bind(where, want, got)
+        elif isinstance(want, str) and isinstance(got, str) and MADE_ID.fullmatch(want):
+            self.bind(where, int(want, 16), int(got, 16))
+        elif made_in_the_recording(name, want):
+            self.same(where, type(want), type(got))
         elif name == "stopped":
             self.same(where, *(text.split(" at ")[0] for text in (want, got)))
         elif name in ("endpoint", "text"):      # of a target: the endpoint is in both
@@ -94,7 +110,7 @@ class Recording:
             self.same(where, want.split(b": ")[0], got.split(b": ")[0])
         elif kind == PLAN_TIME and int(want) in RECORDED:
             self.same(where, True, got.isdigit())
-        elif kind in (LOCAL_ID, GLOBAL_ID) and re.fullmatch(rb"[0-9a-f]{13}", want):
+        elif kind in (LOCAL_ID, GLOBAL_ID) and re.fullmatch(rb"[0-9a-f]{13}|[0-9a-f]{16}", want):
             self.bind(where, int(want, 16), int(got, 16))
         elif want != got:
             try:
