@@ -110,6 +110,30 @@ def test_the_retry_of_a_flow_plan_goes_on_where_it_failed(rig, flows):
     flows.until(first.flow["run"], "finished")
 
 
+def test_a_retry_of_a_flow_plan_that_fails_at_once_is_retried_too(rig, flows):
+    """Its step only computes: the run ends in the moment in which it goes on."""
+    flows.put("night", {"a": {"let": {"x": "1 / input.days"}}})
+    ident = flows.start("night", {"days": 0}, retry={"strategy": "sequence", "sequence": [0], "max": 2})
+    plan = wait_until(lambda: (rig.message(ident, "night") or {}).get("plan_state") == ERROR and rig.message(ident, "night"),
+                      "its retries are exhausted")
+    assert plan["error_count"] == 3
+    log = flows.flow("log", f"{plan['flow_run']:x}")["log"]
+    assert [(line["step"], line["state"]) for line in log] == [("a", "failed")] * 3
+
+
+def test_an_undo_of_a_sub_flow_that_has_nothing_to_undo(rig, flows):
+    undo = {"target": "jobs", "command": "free"}
+    flows.put("inner", {"x": call(), "y": call(["x"], undo=undo, **{"if": "1 > 2"})})
+    flows.put("outer", {"in": {"target": "inner", "json": {}, "undo": "inner"}, "pay": call(["in"])})
+    ident = flows.start("outer")
+    flows.next("x")
+    pay = flows.call()
+    flows.fail(pay)
+    assert flows.until(pay.flow["run"], "failed")["failed"] == ["pay"]
+    wait_until(lambda: rig.message(ident, "outer")["plan_state"] == ERROR, "its flow plan has failed")
+    flows.nothing()
+
+
 def test_for_each_runs_a_window_of_items_and_collects(rig, flows):
     flows.put("each", {"list": call(), "work": call(["list"], for_each="=steps.list.value", args=["=item", "=index"],
                                                     max_parallel=2),

@@ -363,6 +363,9 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     bool more = effects.more, taken = !effects.rejected.text[0];
     if (!taken)
         *reason = effects.rejected;
+    // A retry may fail again at once, and an undo may have nothing to do: it has ended anew.
+    if (taken && (event->kind == FLOW_RETRY || event->kind == FLOW_UNDO))
+        had_ended = had_ended && live->run->phase != FLOW_ENDED;
     live->station->flow_runs->dropped += effects.dropped;
     for (size_t i = 0; i < effects.count; i++)
         follow_effect (live, &effects.items[i], ends);
