@@ -9,6 +9,7 @@ import pytest
 
 from curvetest import CurveRig
 from faulttest import Pair
+from flowrig import Flows
 from zplanprocs import wait_until
 from zplantest import CMD, FT, ST, WORD, at_once, later
 
@@ -242,6 +243,35 @@ def test_100_versions_are_kept(rig):
         put(rig.client, flow(title=str(n)))
     assert rig.client.done("flow", "get", "f").json["versions"] == [4, *range(11, 110)]
     assert rig.client.refused("flow", "get", "f", "5", status=ST.NOT_FIND) == "flow: f has no version 5"
+
+
+def test_versions_that_runs_have_are_kept(rig):
+    """Of a run that waits, and of one that has failed and may be retried, also when the station does not have them in memory."""
+    flows = Flows(rig)
+    steps = {"ask": {"signal": {}}, "a": {"after": ["ask"], **STEPS["a"]}}
+    flows.put("f", steps, title="1")
+    ident = flows.start("f")
+    waits = flows.run_of(ident, "f")
+    flows.put("f", STEPS, title="2")
+    flows.start("f")
+    call = flows.call()
+    flows.fail(call)
+    fails = call.flow["run"]
+    flows.until(fails, "failed")
+    rig.restart()
+    flows.client = rig.client
+    for n in range(3, 110):
+        flows.put("f", STEPS, title=str(n))
+    assert flows.flow("get", "f")["versions"] == [1, 2, *range(12, 110)]
+    rig.restart()
+    flows.client = rig.client
+    flows.flow("signal", waits, "ask")
+    assert flows.next("a").flow["version"] == 1
+    assert flows.until(waits, "finished")["version"] == 1
+    rig.gone(ident, "f")
+    flows.flow("retry", fails)
+    assert flows.next("a").flow["version"] == 2
+    flows.until(fails, "finished")
 
 
 # -- references

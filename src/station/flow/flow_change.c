@@ -5,6 +5,7 @@
 
 #include "codes.h"
 #include "flow_judge.h"
+#include "flow_uses.h"
 #include "json.h"
 #include "log.h"
 #include "memory.h"
@@ -26,7 +27,7 @@ struct flow_change {
     json_t *check;
     bool unchanged;
     int dropped[2 * STORE_FLOW_VERSIONS];
-    size_t dropped_count;
+    size_t dropped_count, more_than_kept;
 };
 
 static const struct flow_entry *entry_of (const struct flow_change *self)
@@ -229,14 +230,25 @@ static bool same_text (struct span one, struct span other)
 static void choose_dropped (struct flow_change *self, const struct store_flow *answer)
 {
     size_t left = answer->version_count + 1;
-    for (size_t i = 0; i < answer->version_count && left > STORE_FLOW_VERSIONS; i++) {
+    self->more_than_kept = left > STORE_FLOW_VERSIONS ? left - STORE_FLOW_VERSIONS : 0;
+    for (size_t i = 0; i < answer->version_count && self->more_than_kept; i++) {
         int version = answer->versions[i];
-        if (version == answer->use || version == answer->last ||
-            flow_cache_is_held (&self->station->flows->cache, span_text (self->name), version))
-            continue;
-        self->dropped[self->dropped_count++] = version;
-        left--;
+        if (version != answer->use && version != answer->last)
+            self->dropped[self->dropped_count++] = version;
     }
+}
+
+// Of these only those that no run has, in memory or in Redis.
+static void on_uses (void *owner, const struct flow_uses *uses)
+{
+    struct flow_change *self = owner;
+    if (!uses) {
+        refuse_store (self, STORE_LOST, "");
+        return;
+    }
+    self->dropped_count =
+        flow_uses_choose (uses, self->dropped, self->dropped_count, self->more_than_kept);
+    write_change (self);
 }
 
 static void place_version (struct flow_change *self, const struct store_flow *answer)
@@ -267,7 +279,11 @@ static void place_version (struct flow_change *self, const struct store_flow *an
         return;
     }
     choose_dropped (self, answer);
-    write_change (self);
+    if (self->dropped_count)
+        flow_uses_read (self->station, self->name, self->dropped, self->dropped_count, on_uses,
+                        self);
+    else
+        write_change (self);
 }
 
 static void on_last (void *owner, const struct store_flow *answer)

@@ -1,0 +1,131 @@
+#include "flow_uses.h"
+
+#include <stdlib.h>
+
+#include "flow.h"
+#include "flow_book.h"
+#include "ident.h"
+#include "memory.h"
+
+enum { KEY_SIZE = 96, CURSOR_SIZE = 24 };
+
+struct looking {
+    struct station *station;
+    char name[FLOW_NAME_MAX + 1];
+    int versions[2 * STORE_FLOW_VERSIONS]; // that are asked for
+    size_t count;
+    struct flow_uses found;
+    char cursor[CURSOR_SIZE]; // of the page that is read
+    size_t left;              // runs of it without an answer
+    bool lost;
+    flow_uses_fn *reply;
+    void *owner;
+};
+
+static bool has (const struct flow_uses *self, int version)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->versions[i] == version)
+            return true;
+    return false;
+}
+
+size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t count, size_t most)
+{
+    const struct flow_cache *cache = &self->station->flows->cache;
+    size_t left = 0;
+    for (size_t i = 0; i < count && left < most; i++)
+        if (!has (self, versions[i]) &&
+            !flow_cache_is_held (cache, span_text (self->name), versions[i]))
+            versions[left++] = versions[i];
+    return left;
+}
+
+static void ask_page (struct looking *self);
+
+// The last answer of a page has come.
+static void page_over (struct looking *self)
+{
+    bool more = strcmp (self->cursor, "0") != 0 && self->found.count < self->count;
+    if (more && !self->lost) {
+        ask_page (self);
+        return;
+    }
+    self->reply (self->owner, self->lost ? NULL : &self->found);
+    free (self);
+}
+
+static void answered (struct looking *self)
+{
+    if (--self->left == 0)
+        page_over (self);
+}
+
+static void note_version (struct looking *self, int version)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->versions[i] == version && !has (&self->found, version))
+            self->found.versions[self->found.count++] = version;
+}
+
+static void on_run (void *owner, const redisReply *reply)
+{
+    struct looking *self = owner;
+    if (!reply)
+        self->lost = true;
+    else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+             reply->element[0]->type == REDIS_REPLY_STRING &&
+             reply->element[1]->type == REDIS_REPLY_STRING &&
+             strcmp (reply->element[0]->str, self->name) == 0)
+        note_version (self, (int)strtol (reply->element[1]->str, NULL, 10));
+    answered (self);
+}
+
+static void ask_run (struct looking *self, const redisReply *run)
+{
+    char key[KEY_SIZE];
+    if (run->type != REDIS_REPLY_STRING)
+        return;
+    snprintf (key, sizeof key, "plan:flow:run:%.*s", IDENT_SIZE, run->str);
+    const struct span words[] = {span_text ("HMGET"), span_text (key), span_text ("flow"),
+                                 span_text ("version")};
+    self->left++;
+    store_get (self->station->store, words, 4, on_run, self);
+}
+
+static void on_page (void *owner, const redisReply *reply)
+{
+    struct looking *self = owner;
+    bool sound = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                 reply->element[0]->type == REDIS_REPLY_STRING &&
+                 reply->element[1]->type == REDIS_REPLY_ARRAY;
+    self->left = 1; // this page
+    self->lost = !sound;
+    snprintf (self->cursor, sizeof self->cursor, "%s", sound ? reply->element[0]->str : "0");
+    // Members and their scores.
+    for (size_t i = 0; sound && i < reply->element[1]->elements; i += 2)
+        ask_run (self, reply->element[1]->element[i]);
+    link_flush (store_link (self->station->store));
+    answered (self);
+}
+
+static void ask_page (struct looking *self)
+{
+    const struct span words[] = {span_text ("ZSCAN"), span_text ("plan:flow:runs"),
+                                 span_text (self->cursor), span_text ("COUNT"), span_text ("200")};
+    store_get (self->station->store, words, 5, on_page, self);
+    link_flush (store_link (self->station->store));
+}
+
+void flow_uses_read (struct station *self, const char *name, const int *versions, size_t count,
+                     flow_uses_fn *reply, void *owner)
+{
+    struct looking *looking = memory_new (sizeof *looking);
+    *looking = (struct looking){.station = self, .cursor = "0", .reply = reply, .owner = owner};
+    snprintf (looking->name, sizeof looking->name, "%s", name);
+    looking->count = count < 2 * STORE_FLOW_VERSIONS ? count : 2 * STORE_FLOW_VERSIONS;
+    memcpy (looking->versions, versions, looking->count * sizeof *versions);
+    looking->found.station = self;
+    looking->found.name = looking->name;
+    ask_page (looking);
+}
