@@ -1,6 +1,6 @@
 // Lists of plans: all by filters, those that run, and dead letters.
 import {useState} from './htm-preact.js';
-import {ask, post, queryOf} from './api.js';
+import {ask, get, post, queryOf} from './api.js';
 import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, planLink, s, scheduleText, notify, useData, usePages} from './ui.js';
 import {Connect} from './connect.js';
 import {t} from './text.js';
@@ -19,6 +19,41 @@ export async function actOnPlans(word, ids, reload, body = {}) {
   for (const id of ids)
     if (await act(() => word === 'remove' ? ask('DELETE', base(id)) : post(`${base(id)}/${word}`, body)) !== null) good++;
   if (good) notify(t('{count} {done}.', {count: good, done: t(done)}));
+  reload();
+}
+
+const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
+
+// The job, when it has left this state.
+async function jobAfter(number, state) {
+  for (;;) {
+    const job = await get(`v1/bulk/${number}`);
+    if (job.state === 'failed') throw new Error(job.errors.map(one => s(one.detail)).join('; '));
+    if (job.state !== state) return job;
+    await pause(100);
+  }
+}
+
+// Pauses all plans of a target, however many: the gateway counts them, the number is confirmed, and those that were
+// counted are paused.
+export async function pauseTarget(target, reload) {
+  const jobs = [];
+  await act(async () => {
+    for (const state of ['queued', 'running', 'retrying']) jobs.push(await post('v1/bulk', {action: 'pause', filter: {target, state}}));
+    const counted = [];
+    for (const job of jobs) counted.push(await jobAfter(job.number, 'counting'));
+    const count = counted.reduce((sum, job) => sum + job.count, 0);
+    const {items} = await get('v1/plans', {target, order: 'time', limit: 20});
+    const title = count === 1 ? t('Pause 1 plan of {target}?', {target}) : t('Pause {count} plans of {target}?', {count, target});
+    if (!await confirmed(title, items.map(plan => s(plan.title) || s(plan.id)), t('Pause {count}', {count}))) return;
+    for (const job of counted) await post(`v1/bulk/${job.number}/start`, {count: job.count});
+    const ended = [];
+    for (const job of counted) ended.push(await jobAfter(job.number, 'running'));
+    const sum = name => ended.reduce((all, job) => all + job[name], 0);
+    if (sum('rejected') || sum('unknown')) notify(t('{count} paused, {rejected} rejected, {unknown} unknown.', {count: sum('done'), rejected: sum('rejected'), unknown: sum('unknown')}), 'bad');
+    else notify(t('{count} paused.', {count: sum('done')}));
+  });
+  for (const job of jobs) await ask('DELETE', `v1/bulk/${job.number}`).catch(() => {});
   reload();
 }
 
@@ -59,7 +94,7 @@ export function Plans({query, may}) {
     ${query.from && html`<p>${t('Due between')} <${Time} at=${query.from * 1000} /> ${t('and')} <${Time} at=${query.to * 1000} /></p>`}
     <${Trouble} error=${pages.error} />
     ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next ? (filtered || query.order ? html`<${Empty}>${t('No plan is so.')}</${Empty}>`
-    : html`<${Empty}><p>${t('There are no plans yet.')} <a href="#/new">${t('Make the first one')}</a>, ${t('or')}</p><pre>zplan add --target jobs --command report --weekly Mon 8:30</pre>${names.length === 0 && html`<${Connect} />`}</${Empty}>`)
+    : html`<${Empty}><p>${t('There are no plans yet.')} <a href="#/new">${t('Make the first one')}</a>, ${t('or')}</p><pre>zplan add --target jobs --command report --weekly mon@08:30</pre>${names.length === 0 && html`<${Connect} />`}</${Empty}>`)
     : html`<${Rows} label=${t('Plans')} columns=${columns()} rows=${pages.items} chosen=${chosen} onChoose=${may('manage') ? choose : undefined} /><${More} pages=${pages} />`}
     ${chosen.size > 0 && html`<p class="buttons" role="toolbar" aria-label=${t('Actions')}><b>${t('{count} selected', {count: chosen.size})}</b>${Object.entries(actions).map(([word, [text]]) =>
     html`<button class=${word === 'remove' ? 'danger' : ''} onClick=${() => actOnPlans(word, [...chosen], () => {

@@ -1,19 +1,14 @@
 // The station: targets, limits, kinds, callbacks, and its health.
 import {useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Empty, Field, More, PlanName, State, Time, Trouble, act, confirmed, durationText, html, s, useData, usePages} from './ui.js';
+import {Empty, Field, More, PlanName, State, TargetState, Time, Trouble, act, confirmed, durationText, findingsOf, html, s, useData, usePages} from './ui.js';
 import {Connect} from './connect.js';
-import {actOnPlans} from './plans.js';
+import {pauseTarget} from './plans.js';
 import {t} from './text.js';
 
 export function Targets({may}) {
   const targets = useData('v1/targets', undefined, 5000), stats = useData('v1/stats', undefined, 5000);
   const numbers = new Map(((stats.data && stats.data.targets) || []).map(one => [s(one.name), one]));
-  const pauseAll = async name => {
-    const {json} = await ask('GET', 'v1/plans', {query: {target: name, limit: 1000}});
-    const ids = json.items.filter(plan => ['queued', 'retrying'].includes(plan.state)).map(plan => plan.id);
-    await actOnPlans('pause', ids, targets.reload);
-  };
   const items = targets.data ? targets.data.items : [];
   return html`<h1 tabindex="-1">${t('Targets and workers')}</h1><${Trouble} error=${targets.error} />
     ${targets.data && items.length === 0 && html`<${Empty}><p>${t('No target is known yet.')}</p></${Empty}>`}
@@ -21,9 +16,9 @@ export function Targets({may}) {
       <tbody>${items.map(target => {
     const one = numbers.get(s(target.name)) || {};
     return html`<tr key=${s(target.name)}><th scope="row"><a href=${'#/plans?target=' + encodeURIComponent(s(target.name))}>${s(target.name)}</a></th><td>${s(target.type)}</td>
-        <td>${target.connected ? html`<span class="good">● ${t('connected')}</span>` : html`<span class="bad">✕ ${t('not connected')}</span>`} ${target.since_at && html`<span class="quiet"><${Time} at=${target.since_at} /></span>`}${one.no_worker_at || target.no_worker_at ? html`<br /><span class="bad">${t('no worker')}</span>` : ''}</td>
+        <td><${TargetState} target=${target} figures=${one} /></td>
         <td class="number">${s(one.sent)}</td><td class="number">${s(one.ended_well)}</td><td class="number">${s(one.failed)}</td><td class="number">${s(one.ready)}</td><td class="number">${s(one.unanswered)}</td>
-        <td>${may('manage') && html`<button onClick=${() => pauseAll(s(target.name))}>${t('Pause its plans')}</button>`}</td></tr>`;
+        <td>${may('manage') && html`<button onClick=${() => pauseTarget(s(target.name), stats.reload)}>${t('Pause its plans')}</button>`}</td></tr>`;
   })}</tbody></table></div>`}<section class="card"><${Connect} /></section>`;
 }
 
@@ -94,11 +89,11 @@ export function Callbacks({may}) {
 
 export function Doctor() {
   const health = useData('v1/health', undefined, 10000), stats = useData('v1/stats', undefined, 10000);
-  const found = health.data || (health.error && health.error.body.problems ? health.error.body : null);
+  const found = health.error ? health.error.body.findings && health.error.body : health.data;
   const rows = stats.data ? Object.entries(stats.data).filter(([, value]) => typeof value !== 'object') : [];
-  const list = (items, tone) => (items || []).map(item => html`<li class=${tone}>${s(item.text || item)}${item.do && html`<br /><b>${s(item.do)}</b>`}</li>`);
+  const list = (level, tone) => findingsOf(found, level).map(item => html`<li class=${tone}>${s(item.text)}<br /><b>${s(item.do)}</b></li>`);
   return html`<h1 tabindex="-1">${t('Doctor')}</h1>${!found && html`<${Trouble} error=${health.error} />`}
-    ${found && html`<section class="card"><h2>${found.healthy ? html`<span class="good">● ${t('Healthy')}</span>` : html`<span class="bad">✕ ${t('Not healthy')}</span>`}</h2><ul>${list(found.problems, 'bad')}${list(found.warnings, 'warn')}</ul>
+    ${found && html`<section class="card"><h2>${found.healthy ? html`<span class="good">● ${t('Healthy')}</span>` : html`<span class="bad">✕ ${t('Not healthy')}</span>`}</h2><ul>${list('problem', 'bad')}${list('warning', 'warn')}</ul>
       <dl class="facts">${Object.entries(found).filter(([, value]) => typeof value !== 'object').map(([name, value]) => html`<dt>${s(name)}</dt><dd>${s(value)}</dd>`)}${Object.entries(found.redis || {}).map(([name, value]) => html`<dt>redis ${s(name)}</dt><dd>${s(value)}</dd>`)}</dl></section>`}
     <h2>${t('Numbers')}</h2><${Trouble} error=${stats.error} /><table><tbody>${rows.map(([name, value]) => html`<tr><th scope="row">${s(name)}</th><td>${name.endsWith('_s') ? durationText(value) : s(value)}</td></tr>`)}
       ${Object.entries((stats.data && stats.data.counters) || {}).map(([name, value]) => html`<tr><th scope="row">${s(name)}</th><td>${s(value)}</td></tr>`)}</tbody></table>

@@ -123,6 +123,16 @@ export function usePages(path, query) {
   return {...found, more: () => read(found.next), reload: () => read('', found.items)};
 }
 
+// What /health finds of one level, each with what to do: [{text, do}].
+export const findingsOf = (health, level) => (health.findings || []).filter(one => one.level === level);
+
+// Whether a target can run plans, by its entry of /targets and its figures of /stats.
+export function TargetState({target, figures = {}}) {
+  if (!target.connected) return html`<span class="bad">✕ ${t('not connected')}</span>`;
+  if (figures.no_worker_at) return html`<span class="bad">✕ ${t('no worker since')} <${Time} at=${figures.no_worker_at} /></span>`;
+  return html`<span class="good">● ${target.type === 'pull' ? t('ready') : t('connected')}</span>`;
+}
+
 // -- messages, for people and screen readers
 
 let show = () => {};
@@ -170,13 +180,14 @@ export function Dialogs() {
   }, [asked]);
   if (!asked) return null;
   const end = answer => {
+    element.current.close();        // the focus goes back to where it was
     setAsked(null);
     asked.resolve(answer);
   };
   return html`<dialog ref=${element} aria-labelledby="dialog-title" onCancel=${() => end(false)}>
     <h2 id="dialog-title">${s(asked.title)}</h2>
     <ul>${asked.lines.slice(0, 20).map(line => html`<li>${s(line)}</li>`)}</ul>
-    <p class="buttons"><button autofocus onClick=${() => end(false)}>${t('Go back')}</button>
+    <p class="buttons"><button onClick=${() => end(false)}>${t('Go back')}</button>
     <button class="danger" onClick=${() => end(true)}>${s(asked.word)}</button></p></dialog>`;
 }
 
@@ -200,7 +211,7 @@ export function PlanName({plan}) {
 }
 
 export function Copy({text, label}) {
-  return html`<button class="plain" title=${t('Copy')} onClick=${async () => {
+  return html`<button type="button" class="plain" title=${t('Copy')} onClick=${async () => {
     await navigator.clipboard.writeText(s(text));
     notify(t('Copied.'));
   }}>${label || t('Copy')}</button>`;
@@ -243,8 +254,9 @@ export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row
   const move = event => {
     const step = {j: 1, k: -1, ArrowDown: 1, ArrowUp: -1}[event.key];
     const row = event.target.closest('tr[data-row]');
-    if (!step || !row || event.target.matches('input, select, textarea')) return;
-    const other = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+    if (row && event.target === row && event.key === 'Enter') row.querySelector('a').click();
+    if (!step || event.target.matches('input, select, textarea')) return;
+    const other = !row ? box.current.querySelector('tr[data-row]') : step > 0 ? row.nextElementSibling : row.previousElementSibling;
     if (other && other.dataset.row) {
       event.preventDefault();
       other.focus();
