@@ -1,15 +1,15 @@
 // A new plan, or a change of one: what, when, policies; the next times are computed by the station while one types.
 import {useEffect, useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Field, Select, Time, Trouble, html, instantText, s, scheduleText, notify, useData, zones} from './ui.js';
+import {Copy, Field, Select, Trouble, currentZone, html, instantText, s, scheduleText, notify, useData, zones} from './ui.js';
 import {t} from './text.js';
 
 const WHEN = [['none', 'At once'], ['time', 'Once, at a time'], ['day', 'Each day'], ['week', 'Each week'], ['month', 'Each month'], ['hour', 'Every n hours'], ['minute', 'Every n minutes'], ['second', 'Every n seconds'], ['cron', 'Cron']];
 const DAYS = [['1', 'Monday'], ['2', 'Tuesday'], ['3', 'Wednesday'], ['4', 'Thursday'], ['5', 'Friday'], ['6', 'Saturday'], ['0', 'Sunday']];
-const RETRY = [['', 'as the station does'], ['none', 'not at all'], ['fixed', 'after a fixed time'], ['exponential', 'after longer and longer times']];
+const RETRY = [['', 'until it succeeds'], ['none', 'not at all'], ['fixed', 'after a fixed time'], ['exponential', 'after longer and longer times']];
 const CALENDAR = ['day', 'week', 'month'];
 
-const fresh = () => ({title: '', target: '', command: '', args: '', name: '', when: 'day', value: '1', time: '02:00', at: '', cron: '0 2 * * *', repeat: '', timezone: zones()[zones().length - 1],
+export const fresh = () => ({title: '', target: '', command: '', args: '', name: '', when: 'day', value: '1', time: '02:00', at: '', cron: '0 2 * * *', repeat: '', timezone: zones()[zones().length - 1],
   retry: '', interval: '30', max: '3', timeout: '', callback: '', misfire: '', overlap: '', hold: false, more: ''});
 
 // Midnight of today in the zone and the time of day there, as Unix seconds: by asking what the clock shows there.
@@ -58,18 +58,25 @@ export function documentOf(form) {
   return document;
 }
 
-function shellOf(form) {
+// The same plan as a line for a shell, but for its fields as JSON.
+export function shellOf(form) {
   const quote = text => /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
   const words = ['zplan', 'add', '--target', form.target || 'TARGET', '--command', form.command || 'COMMAND'];
   if (form.when === 'day') words.push('--daily', form.time);
-  else if (form.when === 'week') words.push('--weekly', DAYS.find(([key]) => key === form.value)[1].slice(0, 3), form.time);
-  else if (form.when === 'month') words.push('--monthly', form.value, form.time);
+  else if (form.when === 'week') words.push('--weekly', `${DAYS.find(([key]) => key === form.value)[1].slice(0, 3).toLowerCase()}@${form.time}`);
+  else if (form.when === 'month') words.push('--monthly', `${form.value}@${form.time}`);
   else if (form.when === 'cron') words.push('--cron', form.cron);
   else if (form.when === 'time') words.push('--at', form.at);
   else if (form.when !== 'none') words.push('--every', `${form.value}${form.when[0]}`);
+  for (const arg of form.args.split('\n').filter(Boolean)) words.push('--arg', arg);
+  if (form.repeat && !['none', 'time'].includes(form.when)) words.push('--repeat', form.repeat);
+  words.push('--retry', !form.retry ? 'forever' : form.retry === 'none' ? 'none' : `${form.retry}:${form.interval}s:${form.max}`);
+  if (form.timeout) words.push('--run-timeout', `${form.timeout}s`);
+  if (form.callback) words.push('--callback', form.callback);
+  if (form.hold) words.push('--hold');
   if (form.title) words.push('--title', form.title);
   if (form.name) words.push('--name', form.name);
-  if (form.timezone !== 'UTC' && form.when !== 'none') words.push('--timezone', form.timezone);
+  if (form.timezone !== 'UTC' && (cronOf(form) || form.when === 'time')) words.push('--timezone', form.timezone);
   return words.map(quote).join(' ');
 }
 
@@ -90,7 +97,7 @@ export function PlanForm({words}) {
     const timer = setTimeout(async () => {
       try {
         const document = documentOf(form);
-        setPreview({next: await post('v1/preview?count=5', {...document, target: document.target || 'preview', command: document.command || 'preview'})});
+        setPreview({zone: form.timezone, next: await post('v1/preview?count=5', {...document, target: document.target || 'preview', command: document.command || 'preview'})});
       } catch (error) {
         setPreview({error});
       }
@@ -111,13 +118,14 @@ export function PlanForm({words}) {
   };
   const list = targets.data ? targets.data.items.map(target => s(target.name)) : [];
   const next = preview.next;
+  const other = [currentZone(), ...zones(), 'UTC'].find(name => name !== preview.zone);
   return html`<h1 tabindex="-1">${t('New plan')}</h1><form onSubmit=${submit}><div class="split"><div>
     <h2>${t('What')}</h2><div class="form"><${Field} label=${t('Target')} error=${errorOf('target')}><input name="target" list="targets" required value=${form.target} onInput=${set('target')} /><datalist id="targets">${list.map(name => html`<option value=${name} />`)}</datalist></${Field}>
       <${Field} label=${t('Command')} error=${errorOf('command')}><input name="command" value=${form.command} onInput=${set('command')} /></${Field}>
       <${Field} label=${t('Title')} error=${errorOf('title')}><input name="title" value=${form.title} onInput=${set('title')} /></${Field}>
       <${Field} label=${t('Name')} hint=${t('Submitted again, it is the same plan.')} error=${errorOf('key')}><input name="name" value=${form.name} onInput=${set('name')} /></${Field}>
       <div class="wide"><${Field} label=${t('Arguments, a line each')}><textarea name="args" value=${form.args} onInput=${set('args')}></textarea></${Field}></div></div>
-    <h2>${t('When')}</h2><div class="form"><${Field} label=${t('Schedule')} error=${errorOf('plan_type')}><${Select} label=${t('Schedule')} value=${form.when} options=${WHEN.map(([key, text]) => [key, t(text)])} onChange=${set('when')} /></${Field}>
+    <h2>${t('When')}</h2><div class="form"><${Field} label=${t('Schedule')} error=${errorOf('plan_type')}><${Select} label=${t('Schedule')} value=${form.when} options=${WHEN.map(([key, text]) => [key, t(text)])} onChange=${when => setForm(old => ({...old, when, value: '1'}))} /></${Field}>
       ${form.when === 'week' && html`<${Field} label=${t('Weekday')}><${Select} label=${t('Weekday')} value=${form.value} options=${DAYS.map(([key, text]) => [key, t(text)])} onChange=${set('value')} /></${Field}>`}
       ${form.when === 'month' && html`<${Field} label=${t('Day of the month')} hint=${t('0: the last day, -1: the one before')} error=${errorOf('plan_value')}><input name="value" type="number" min="-31" max="31" value=${form.value} onInput=${set('value')} /></${Field}>`}
       ${['hour', 'minute', 'second'].includes(form.when) && html`<${Field} label=${t('Every')} error=${errorOf('plan_value')}><input name="value" type="number" min="1" max="32766" value=${form.value} onInput=${set('value')} /></${Field}>`}
@@ -134,9 +142,9 @@ export function PlanForm({words}) {
       <div class="wide"><${Field} label=${t('More fields, as JSON')} hint=${kinds.data && kinds.data.items.length ? t('kinds: {names}', {names: kinds.data.items.map(kind => s(kind.name)).join(', ')}) : ''}><textarea value=${form.more} onInput=${set('more')} placeholder='{"kind": "nightly"}'></textarea></${Field}></div></div></details>
     <${Trouble} error=${problem} /><p class="buttons"><button class="primary">${t('Store the plan')}</button><a class="button" href="#/plans">${t('Go back')}</a></p></div>
     <aside class="card" aria-live="polite"><h2>${t('When it would run')}</h2>${preview.error && html`<p class="bad">${s(preview.error.message)}${(preview.error.errors || []).map(one => html`<br />${s(one.pointer)}: ${s(one.detail)}`)}</p>`}
-      ${next && (next.never ? html`<p class="bad">${t('Never.')}</p>` : html`<ol>${(next.next || []).map(at => html`<li>${instantText(at, form.timezone)} ${form.timezone}<br /><span class="quiet"><${Time} at=${at} /></span></li>`)}</ol>`)}
+      ${next && (next.never ? html`<p class="bad">${t('Never.')}</p>` : html`<ol>${(next.next || []).map(at => html`<li><time datetime=${s(at)}>${instantText(at, preview.zone)}</time> ${preview.zone}${other && html`<br /><span class="quiet">${instantText(at, other)} ${other}</span>`}</li>`)}</ol>`)}
       <p class="quiet">${s(scheduleText({spec: {plan_type: cronOf(form) ? 'cron' : form.when, plan_value: Number(form.value), cron: cronOf(form), timezone: form.timezone, plan_repet: Number(form.repeat)}}))}</p>
-      <h3>${t('The same in a shell')}</h3><pre>${shellOf(form)}</pre></aside></div></form>`;
+      <h3>${t('The same in a shell')} <${Copy} text=${shellOf(form)} label=${t('Copy the line')} /></h3><pre>${shellOf(form)}</pre></aside></div></form>`;
 }
 
 // A stored plan: its fields as JSON, with the difference to what is stored, and who changed it meanwhile.
