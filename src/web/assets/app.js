@@ -70,15 +70,43 @@ function useKeys() {
           localStorage.getItem('zplan.keys') === 'off') return;
       if (event.key === '/') {
         event.preventDefault();
-        document.getElementById('find').focus();
+        const field = document.getElementById('find');
+        if (field) field.focus();
       } else if (before === 'g' && event.key in shortcuts) {
         location.hash = '#/' + shortcuts[event.key];
+      } else if (event.key === 'j' && !event.target.closest('.rows')) {
+        const row = document.querySelector('tr[data-row]');
+        if (row) row.focus();
       }
       before = event.key;
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
   }, []);
+}
+
+// `zplan:run` when a run has ended, while the page is seen: a browser has six connections to a host, and pages that are
+// hidden, or kept for the way back, would hold them.
+function streamWhileSeen() {
+  let end = null;
+  const run = () => dispatchEvent(new Event('zplan:run'));
+  const change = event => {
+    const seen = !document.hidden && event.type !== 'pagehide';
+    if (seen && !end) {
+      end = stream({what: 'results'}, found => found.event === 'run' && run());
+      run();
+    } else if (!seen && end) {
+      end();
+      end = null;
+    }
+  };
+  const events = [[document, 'visibilitychange'], [window, 'pagehide'], [window, 'pageshow']];
+  events.forEach(([target, name]) => target.addEventListener(name, change));
+  change({type: 'start'});
+  return () => {
+    events.forEach(([target, name]) => target.removeEventListener(name, change));
+    if (end) end();
+  };
 }
 
 function App() {
@@ -106,7 +134,7 @@ function App() {
     addEventListener('hashchange', change);
     return () => removeEventListener('hashchange', change);
   }, []);
-  useEffect(() => state === 'in' ? stream({what: 'results'}, found => found.event === 'run' && dispatchEvent(new Event('zplan:run'))) : undefined, [state]);
+  useEffect(() => state === 'in' ? streamWhileSeen() : undefined, [state]);
   useEffect(() => {
     const heading = main.current && main.current.querySelector('h1');
     if (heading && turn) heading.focus();
