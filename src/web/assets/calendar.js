@@ -20,7 +20,7 @@ export function Calendar() {
   const level = count => count ? 'h' + Math.min(4, 1 + Math.floor(4 * Math.log1p(count) / Math.log1p(most + 1))) : '';
   return html`<h1 tabindex="-1">${t('Calendar')}</h1><p>${t('How many plans are due when, by the next time of each. A number leads to its plans.')}</p><${Trouble} error=${week.error} />
     ${week.data && html`<div class="scroll"><table class="heat"><caption class="quiet">${t('{count} plans in the next 7 days; at most {most} in one hour', {count: s(week.data.total), most})}</caption>
-      <thead><tr><th scope="col">${t('Day')}</th>${Array.from({length: 24}, (_, h) => html`<th scope="col">${h}</th>`)}</tr></thead><tbody>${[...days].map(([day, cells]) => html`<tr><th scope="row">${day}</th>${Array.from({length: 24}, (_, h) => {
+      <colgroup><col width="95" /><col span="24" /></colgroup><thead><tr><th scope="col">${t('Day')}</th>${Array.from({length: 24}, (_, h) => html`<th scope="col">${h}</th>`)}</tr></thead><tbody>${[...days].map(([day, cells]) => html`<tr><th scope="row">${day}</th>${Array.from({length: 24}, (_, h) => {
     const cell = cells.find(one => one.hour === h);
     return html`<td class=${cell ? level(cell.count) : ''}>${cell && cell.count ? html`<a class=${level(cell.count)} href=${`#/plans?order=time&from=${cell.at}&to=${cell.at + HOUR}`}>${s(cell.count)}</a>` : ''}</td>`;
   })}</tr>`)}</tbody></table></div>`}
