@@ -1,6 +1,15 @@
 // What is typed into the search field: an id, a name, a target, or part of a title.
 import {get} from './api.js';
 
+// The only plan whose title matches, else the list.
+async function findTitle(title) {
+  let found = {items: []};
+  try {
+    found = await get('v1/plans', {title, limit: 2});
+  } catch { /* the list's page shows why */ }
+  location.hash = found.items.length === 1 && !found.next ? `#/plan/${encodeURIComponent(found.items[0].id)}` : `#/plans?title=${encodeURIComponent(title)}`;
+}
+
 export async function findText(event) {
   event.preventDefault();
   const text = new FormData(event.target).get('text').trim();
@@ -18,6 +27,6 @@ export async function findText(event) {
     await get(`v1/targets/${encodeURIComponent(text)}`);
     location.hash = `#/plans?target=${encodeURIComponent(text)}`;
   } catch {
-    location.hash = `#/plans?title=${encodeURIComponent(/[*?[]/.test(text) ? text : `*${text}*`)}`;
+    await findTitle(/[*?[]/.test(text) ? text : `*${text}*`);
   }
 }
