@@ -73,8 +73,9 @@ static struct gateway *open_gateway (struct reactor *reactor, const struct web_s
 static void print_ready (const struct web_settings *settings, int port)
 {
     const char *colon = strrchr (settings->listen, ':');
-    printf ("zplan-web: ready at http://%.*s:%d%s%s\n", (int)(colon - settings->listen),
-            settings->listen, port, settings->root, settings->root[1] ? "/" : "");
+    printf ("zplan-web: ready at %s://%.*s:%d%s%s\n", settings->tls_cert[0] ? "https" : "http",
+            (int)(colon - settings->listen), settings->listen, port, settings->root,
+            settings->root[1] ? "/" : "");
     fflush (stdout);
 }
 

@@ -19,6 +19,7 @@
 #include "log.h"
 #include "memory.h"
 #include "stream.h"
+#include "tls.h"
 #include "users.h"
 
 enum {
@@ -201,6 +202,32 @@ static bool open_users (struct server *self, struct reason *reason)
     return self->users && self->audit;
 }
 
+static bool open_tls (struct server *self, struct reason *reason)
+{
+    const struct web_settings *settings = self->settings;
+    if (settings->tls_cert[0])
+        self->tls = tls_new (self->reactor, settings->tls_cert, settings->tls_key, reason);
+    return self->tls || !settings->tls_cert[0];
+}
+
+static struct MHD_Daemon *start_library (struct server *self)
+{
+    const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    const struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)tls_priorities},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_callback ()},
+        {MHD_OPTION_END, 0, NULL}};
+    return MHD_start_daemon (
+        flags | (self->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, self,
+        MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_LISTEN_SOCKET, self->listener,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+        self->settings->behind_proxy ? 0 : CONNECTIONS_OF_ONE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, self, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        self, MHD_OPTION_ARRAY, self->tls ? tls : tls + 2, MHD_OPTION_END);
+}
+
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
                            struct gateway *gateway, struct reason *reason)
 {
@@ -212,29 +239,13 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     self->timer = (struct timer){.call = on_timer, .owner = self};
     self->task = (struct task){.call = on_timer, .owner = self};
     self->listener = -1;
-    if (settings->users[0] && !open_users (self, reason)) {
+    if ((settings->users[0] && !open_users (self, reason)) || !open_tls (self, reason) ||
+        !(self->stream = stream_new (self, reason)) ||
+        (self->listener = bind_to (settings->listen, &self->port, reason)) < 0) {
         server_destroy (&self);
         return NULL;
     }
-    self->stream = stream_new (self, reason);
-    if (!self->stream) {
-        server_destroy (&self);
-        return NULL;
-    }
-    self->listener = bind_to (settings->listen, &self->port, reason);
-    if (self->listener < 0) {
-        server_destroy (&self);
-        return NULL;
-    }
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    self->daemon = MHD_start_daemon (
-        flags, 0, NULL, NULL, on_request, self, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
-        MHD_OPTION_LISTEN_SOCKET, self->listener, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->behind_proxy ? 0 : CONNECTIONS_OF_ONE,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, self, MHD_OPTION_URI_LOG_CALLBACK, on_target, self,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, self, MHD_OPTION_END);
+    self->daemon = start_library (self);
     if (!self->daemon) {
         reason_set (reason, "libmicrohttpd cannot be started");
         server_destroy (&self);
@@ -267,6 +278,7 @@ void server_destroy (struct server **self_p)
     } else if (self->listener >= 0) {
         close (self->listener);
     }
+    tls_destroy (&self->tls);
     stream_destroy (&self->stream);
     users_destroy (&self->users);
     audit_close (&self->audit);

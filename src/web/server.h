@@ -8,6 +8,7 @@
 struct users;
 struct audit;
 struct stream;
+struct tls;
 
 // A connection.
 struct peer {
@@ -35,6 +36,7 @@ struct server {
     struct users *users;     // NULL: there are none
     struct audit *audit;
     struct stream *stream;
+    struct tls *tls; // NULL: HTTP without TLS
     struct MHD_Daemon *daemon;
     int listener, port;
     struct source source;

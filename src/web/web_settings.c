@@ -11,12 +11,19 @@ static const struct setting rows[] = {
     {"listen", "--listen", "ADDRESS:PORT", "127.0.0.1:7924", SETTING_TEXT, FIELD (listen), 0, 0,
      NULL,
      "where to serve HTTP; port 0 takes a free one. Another\n"
-     "                              address than loopback needs users and behind_proxy"},
+     "                              address than loopback needs users, and tls_cert or "
+     "behind_proxy"},
     {"root", "--root", "PATH", "/", SETTING_TEXT, FIELD (root), 0, 0, NULL,
      "prefix of all paths, as a proxy passes it"},
     {"host", "--host", "NAMES", "", SETTING_TEXT, FIELD (host), 0, 0, NULL,
      "names to be served besides localhost and addresses, with\n"
      "                              commas between them"},
+    {"tls_cert", "--tls-cert", "FILE", "", SETTING_TEXT, FIELD (tls_cert), 0, 0, NULL,
+     "serve HTTPS, TLS 1.2 and later: its certificate and those\n"
+     "                              between it and the authority, PEM. Read again within a\n"
+     "                              second when it or the key changes"},
+    {"tls_key", "--tls-key", "FILE", "", SETTING_TEXT, FIELD (tls_key), 0, 0, NULL,
+     "the private key of tls_cert, PEM, with mode 0600 or 0640"},
     {"behind_proxy", "--behind-proxy", NULL, "0", SETTING_FLAG, FIELD (behind_proxy), 0, 0, NULL,
      "a proxy in front of it does TLS: other addresses than\n"
      "                              loopback are allowed"},
@@ -69,8 +76,12 @@ int web_settings_check (const void *values, struct reason *reason)
         reason_set (reason, "key: needs server_key");
     else if (self->root[0] != '/' || (root > 1 && self->root[root - 1] == '/'))
         reason_set (reason, "root: want a path, as /zplan");
-    else if (!endpoint_is_local (endpoint) && !(self->users[0] && self->behind_proxy))
-        reason_set (reason, "listen: %s is not loopback: needs users, and behind_proxy",
+    else if (!self->tls_cert[0] != !self->tls_key[0])
+        reason_set (reason,
+                    self->tls_key[0] ? "tls_key: needs tls_cert" : "tls_cert: needs tls_key");
+    else if (!endpoint_is_local (endpoint) &&
+             !(self->users[0] && (self->tls_cert[0] || self->behind_proxy)))
+        reason_set (reason, "listen: %s is not loopback: needs users, and tls_cert or behind_proxy",
                     quoted (span_text (self->listen)));
     else if (self->audit[0] && !self->users[0])
         reason_set (reason, "audit: needs users");
