@@ -2,17 +2,17 @@
 
 #include <stdio.h>
 
+#include "web_listener.h"
 #include "log.h"
 #include "socket.h"
 
 #define FIELD(name) offsetof (struct web_settings, name)
 
 static const struct setting rows[] = {
-    {"listen", "--listen", "ADDRESS:PORT", "127.0.0.1:7924", SETTING_TEXT, FIELD (listen), 0, 0,
-     NULL,
-     "where to serve HTTP; port 0 takes a free one. Another\n"
-     "                              address than loopback needs users, and tls_cert or "
-     "behind_proxy"},
+    {"listen", "--listen", "ADDRESS", "127.0.0.1:7924", SETTING_TEXT, FIELD (listen), 0, 0, NULL,
+     "where to serve HTTP: ADDRESS:PORT, or unix:PATH for a proxy on\n"
+     "                              this machine; port 0 takes a free one. Another address\n"
+     "                              than loopback needs users, and tls_cert or behind_proxy"},
     {"root", "--root", "PATH", "/", SETTING_TEXT, FIELD (root), 0, 0, NULL,
      "prefix of all paths, as a proxy passes it"},
     {"host", "--host", "NAMES", "", SETTING_TEXT, FIELD (host), 0, 0, NULL,
@@ -79,7 +79,7 @@ int web_settings_check (const void *values, struct reason *reason)
     else if (!self->tls_cert[0] != !self->tls_key[0])
         reason_set (reason,
                     self->tls_key[0] ? "tls_key: needs tls_cert" : "tls_cert: needs tls_key");
-    else if (!endpoint_is_local (endpoint) &&
+    else if (!web_listener_path (self->listen) && !endpoint_is_local (endpoint) &&
              !(self->users[0] && (self->tls_cert[0] || self->behind_proxy)))
         reason_set (reason, "listen: %s is not loopback: needs users, and tls_cert or behind_proxy",
                     quoted (span_text (self->listen)));
