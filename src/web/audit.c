@@ -57,9 +57,9 @@ static bool write_line (struct audit *self, const struct exchange *exchange, con
     const struct route *route = exchange->routed.route;
     json_t *line = json_pack ("{s:o, s:s, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
                               json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
-                              exchange->user, "address", exchange->peer->address, "method",
-                              route->method, "route", route->path, "name", exchange->routed.args[0],
-                              "id", exchange->id[0] ? exchange->id : NULL);
+                              exchange->user, "address", exchange->address, "method", route->method,
+                              "route", route->path, "name", exchange->routed.args[0], "id",
+                              exchange->id[0] ? exchange->id : NULL);
     if (exchange->status)
         json_object_set_new (line, "status", json_integer (exchange->status));
     return append (self, line);

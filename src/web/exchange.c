@@ -187,6 +187,7 @@ struct exchange *exchange_new (struct server *server, struct MHD_Connection *con
     self->connection = connection;
     self->peer =
         MHD_get_connection_info (connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    snprintf (self->address, sizeof self->address, "%s", self->peer->address);
     self->raw = memory_text (target);
     self->begun_us = clock_mono_us ();
     self->gateway = server->gateway;

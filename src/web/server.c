@@ -15,6 +15,7 @@
 #include "audit.h"
 #include "bulk.h"
 #include "clock.h"
+#include "forwarded.h"
 #include "log.h"
 #include "memory.h"
 #include "stream.h"
@@ -163,7 +164,7 @@ static void on_timer (void *owner)
 static bool is_crowded (struct server *self, const char *address)
 {
     size_t count = 0;
-    if (self->listener.path[0] || self->settings->behind_proxy)
+    if (self->listener.path[0] || forwarded_is_proxy (self->settings->behind_proxy, address))
         return false;
     for (const struct peer *peer = *bucket_of (self, address); peer; peer = peer->next)
         count += strcmp (peer->address, address) == 0;

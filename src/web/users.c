@@ -299,7 +299,7 @@ static bool deny_token (struct exchange *self)
 {
     struct users *users = self->server->users;
     uint32_t row = 5381;
-    for (const char *at = self->peer->address; *at; at++)
+    for (const char *at = self->address; *at; at++)
         row = row * 33 + (unsigned char)*at;
     if (!pace_takes (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
         return deny (self, 429, "too_many", "too many requests without a right token");

@@ -10,7 +10,8 @@ struct web_settings {
     char users[SETTING_TEXT_MAX], audit[SETTING_TEXT_MAX];
     char host[SETTING_TEXT_MAX], root[SETTING_TEXT_MAX];
     char tls_cert[SETTING_TEXT_MAX], tls_key[SETTING_TEXT_MAX];
-    bool readonly, behind_proxy;
+    char behind_proxy[SETTING_TEXT_MAX];
+    bool readonly;
     char log_level[SETTING_TEXT_MAX], log_format[SETTING_TEXT_MAX];
 };
 
