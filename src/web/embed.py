@@ -1,4 +1,7 @@
-"""Write the files of a folder as a C table: embed.py OUTPUT FILE..."""
+"""Write the files of a folder as a C table: embed.py OUTPUT FILE...
+
+All files are served below a name made of their contents, which index.html refers to, and modules import each other
+relative to. So what a browser keeps for good is never of another version."""
 import gzip
 import hashlib
 import os
@@ -15,13 +18,24 @@ def array(name, data):
     return f"static const unsigned char {name}[] = {{\n" + ",\n".join(lines or ["0"]) + "};\n"
 
 
+def version_of(files):
+    digest = hashlib.sha256()
+    for path in files:
+        with open(path, "rb") as file:
+            digest.update(os.path.basename(path).encode() + b"\0" + hashlib.sha256(file.read()).digest())
+    return digest.hexdigest()[:16]
+
+
 def main(output, *files):
+    version = version_of(sorted(files, key=os.path.basename))
     bodies, rows = [], []
     for number, path in enumerate(sorted(files, key=os.path.basename)):
         name = os.path.basename(path)
         kind = TYPES[os.path.splitext(name)[1]]     # another one is a mistake
         with open(path, "rb") as file:
             data = file.read()
+        if name == "index.html":
+            data = data.replace(b'="assets/', f'="assets/{version}/'.encode())
         small = gzip.compress(data, 9, mtime=0)
         etag = hashlib.sha256(data).hexdigest()[:16]
         bodies.append(array(f"bytes_{number}", data))
@@ -31,7 +45,7 @@ def main(output, *files):
         rows.append(f'    {{"{name}", "{kind}", "\\"{etag}\\"", bytes_{number}, {packed}}},\n')
     with open(output, "w") as out:
         out.write('#include "assets.h"\n\n' + "\n".join(bodies) + "\nconst struct asset assets[] = {\n" + "".join(rows)
-                  + "};\n\nconst size_t asset_count = sizeof assets / sizeof *assets;\n")
+                  + f"}};\n\nconst char asset_version[] = \"{version}\";\n\nconst size_t asset_count = sizeof assets / sizeof *assets;\n")
 
 
 main(*sys.argv[1:])

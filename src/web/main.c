@@ -73,8 +73,12 @@ static struct gateway *open_gateway (struct reactor *reactor, const struct web_s
 static void print_ready (const struct web_settings *settings, int port)
 {
     const char *colon = strrchr (settings->listen, ':');
-    printf ("zplan-web: ready at http://%.*s:%d%s%s\n", (int)(colon - settings->listen),
-            settings->listen, port, settings->root, settings->root[1] ? "/" : "");
+    if (web_listener_path (settings->listen))
+        printf ("zplan-web: ready at %s\n", settings->listen);
+    else
+        printf ("zplan-web: ready at %s://%.*s:%d%s%s\n", settings->tls_cert[0] ? "https" : "http",
+                (int)(colon - settings->listen), settings->listen, port, settings->root,
+                settings->root[1] ? "/" : "");
     fflush (stdout);
 }
 
@@ -93,7 +97,7 @@ static int run (void *values, struct reason *reason)
         started && sodium_init () >= 0 ? open_gateway (daemon.reactor, settings, reason) : NULL;
     struct server *server = gateway ? server_new (daemon.reactor, settings, gateway, reason) : NULL;
     if (server) {
-        print_ready (settings, server->port);
+        print_ready (settings, server->listener.port);
         daemon_serve (&daemon, stop, daemon.reactor);
     }
     int code = server ? DAEMON_STOPPED : DAEMON_NOT_STARTED;

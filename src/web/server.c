@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +15,19 @@
 #include "audit.h"
 #include "bulk.h"
 #include "clock.h"
+#include "forwarded.h"
 #include "log.h"
 #include "memory.h"
 #include "stream.h"
+#include "tls.h"
 #include "users.h"
 
 enum {
     CONNECTIONS_MAX = 4096,
     CONNECTIONS_OF_ONE = 256,
     MEMORY_OF_ONE = 10240, // 8 kB of header, and what the library keeps there
-    BACKLOG = 512,
+    ACCEPTS_MAX = 64,      // in a turn
+    PAUSE_MS = 100,        // when there is no place for another one
     HEADER_MS = 10000,
     IDLE_MS = 60000, // between two requests, with the header of the second
 };
@@ -50,9 +52,21 @@ static void name_of (const struct sockaddr *address, char out[48])
         address->sa_family == AF_INET
             ? (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr
             : (const void *)&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    if (address->sa_family == AF_UNIX) {
+        snprintf (out, 48, "unix");
+        return;
+    }
     if ((address->sa_family != AF_INET && address->sa_family != AF_INET6) ||
         !inet_ntop (address->sa_family, bytes, out, 48))
         snprintf (out, 48, "-");
+}
+
+static struct peer **bucket_of (struct server *self, const char *address)
+{
+    uint32_t hash = 5381;
+    for (const char *at = address; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    return &self->buckets[hash % PEER_BUCKETS];
 }
 
 static void on_connection (void *cls, struct MHD_Connection *connection, void **context,
@@ -62,6 +76,9 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
     struct peer *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         self->peers--;
+        *peer->place = peer->next;
+        if (peer->next)
+            peer->next->place = peer->place;
         timer_end (&peer->deadline);
         free (peer);
         *context = NULL;
@@ -73,6 +90,11 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
     peer->fd = MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     name_of (MHD_get_connection_info (connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
              peer->address);
+    peer->place = bucket_of (self, peer->address);
+    peer->next = *peer->place;
+    if (peer->next)
+        peer->next->place = &peer->next;
+    *peer->place = peer;
     peer->deadline = (struct timer){.call = on_deadline, .owner = peer};
     peer_deadline (peer, HEADER_MS);
 }
@@ -138,47 +160,56 @@ static void on_timer (void *owner)
     turn (owner);
 }
 
+// Whether an address has its connections already. A proxy's are those of all its users.
+static bool is_crowded (struct server *self, const char *address)
+{
+    size_t count = 0;
+    if (self->listener.path[0] || forwarded_is_proxy (self->settings->behind_proxy, address))
+        return false;
+    for (const struct peer *peer = *bucket_of (self, address); peer; peer = peer->next)
+        count += strcmp (peer->address, address) == 0;
+    return count >= CONNECTIONS_OF_ONE;
+}
+
+static void on_accept (void *owner, uint32_t events)
+{
+    struct server *self = owner;
+    struct sockaddr_storage address;
+    socklen_t size;
+    char name[48];
+    (void)events;
+    for (int i = 0; i < ACCEPTS_MAX && self->peers < CONNECTIONS_MAX; i++) {
+        int fd = web_listener_accept (&self->listener, &address, &size);
+        if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+            break;
+        if (fd < 0) { // no descriptor is left
+            source_end (&self->accepts);
+            timer_set (&self->pause, self->reactor, PAUSE_MS);
+            break;
+        }
+        name_of ((const struct sockaddr *)(const void *)&address, name);
+        if (is_crowded (self, name))
+            close (fd);
+        else // which closes it if it fails
+            MHD_add_connection (self->daemon, fd, (const struct sockaddr *)(const void *)&address,
+                                size);
+    }
+    if (self->peers >= CONNECTIONS_MAX) {
+        source_end (&self->accepts);
+        timer_set (&self->pause, self->reactor, PAUSE_MS);
+    }
+    turn (self);
+}
+
+static void on_pause (void *owner)
+{
+    struct server *self = owner;
+    source_set (&self->accepts, self->reactor, self->listener.fd, EPOLLIN);
+}
+
 void server_wake (struct server *self)
 {
     task_set (&self->task, self->reactor);
-}
-
-// A numeric address with its port.
-static int bind_to (const char *listen_at, int *ret_port, struct reason *reason)
-{
-    char host[128];
-    const char *colon = strrchr (listen_at, ':');
-    size_t size = colon ? (size_t)(colon - listen_at) : 0;
-    bool bracketed = size > 2 && listen_at[0] == '[' && listen_at[size - 1] == ']';
-    struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM,
-                                            .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    int64_t port; // getaddrinfo takes larger ones
-    snprintf (host, sizeof host, "%.*s", (int)size - 2 * bracketed, listen_at + bracketed);
-    if (!size || size >= sizeof host || !number_parse (colon + 1, &port) || port > UINT16_MAX ||
-        getaddrinfo (host, colon + 1, &hints, &found)) {
-        reason_set (reason, "listen: want ADDRESS:PORT, as 127.0.0.1:7924, got %s",
-                    quoted (span_text (listen_at)));
-        return -1;
-    }
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
-    } bound = {0};
-    socklen_t bound_size = sizeof bound;
-    int on = 1, fd = socket (found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool listens = fd >= 0 && setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-                   bind (fd, found->ai_addr, found->ai_addrlen) == 0 && listen (fd, BACKLOG) == 0 &&
-                   getsockname (fd, &bound.any, &bound_size) == 0;
-    freeaddrinfo (found);
-    if (!listens) {
-        reason_set (reason, "listen: %s: %s", quoted (span_text (listen_at)), strerror (errno));
-        if (fd >= 0)
-            close (fd);
-        return -1;
-    }
-    *ret_port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
-    return fd;
 }
 
 static void log_library (void *cls, const char *format, va_list list)
@@ -201,41 +232,54 @@ static bool open_users (struct server *self, struct reason *reason)
     return self->users && self->audit;
 }
 
+static bool open_tls (struct server *self, struct reason *reason)
+{
+    const struct web_settings *settings = self->settings;
+    if (settings->tls_cert[0])
+        self->tls = tls_new (self->reactor, settings->tls_cert, settings->tls_key, reason);
+    return self->tls || !settings->tls_cert[0];
+}
+
+static struct MHD_Daemon *start_library (struct server *self)
+{
+    const unsigned flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET;
+    const struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)tls_priorities},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, tls_callback ()},
+        {MHD_OPTION_END, 0, NULL}};
+    return MHD_start_daemon (
+        flags | (self->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, self,
+        MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, self, MHD_OPTION_URI_LOG_CALLBACK, on_target, self,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, self, MHD_OPTION_ARRAY,
+        self->tls ? tls : tls + 2, MHD_OPTION_END);
+}
+
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
                            struct gateway *gateway, struct reason *reason)
 {
     struct server *self = memory_new (sizeof *self);
     self->reactor = reactor;
     self->settings = settings;
+    self->call = api_call;
     self->gateway = gateway;
     self->source = (struct source){.call = on_epoll, .owner = self};
     self->timer = (struct timer){.call = on_timer, .owner = self};
     self->task = (struct task){.call = on_timer, .owner = self};
-    self->listener = -1;
-    if (settings->users[0] && !open_users (self, reason)) {
+    self->accepts = (struct source){.call = on_accept, .owner = self};
+    self->pause = (struct timer){.call = on_pause, .owner = self};
+    self->listener.fd = -1;
+    if ((settings->users[0] && !open_users (self, reason)) || !open_tls (self, reason) ||
+        !(self->stream = stream_new (self, reason)) ||
+        web_listener_open (&self->listener, settings->listen, reason)) {
         server_destroy (&self);
         return NULL;
     }
     self->recorder = recorder_new (self);
-    self->stream = stream_new (self, reason);
-    if (!self->stream) {
-        server_destroy (&self);
-        return NULL;
-    }
-    self->listener = bind_to (settings->listen, &self->port, reason);
-    if (self->listener < 0) {
-        server_destroy (&self);
-        return NULL;
-    }
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-    self->daemon = MHD_start_daemon (
-        flags, 0, NULL, NULL, on_request, self, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
-        MHD_OPTION_LISTEN_SOCKET, self->listener, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->behind_proxy ? 0 : CONNECTIONS_OF_ONE,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, self, MHD_OPTION_URI_LOG_CALLBACK, on_target, self,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, self, MHD_OPTION_END);
+    self->daemon = start_library (self);
     if (!self->daemon) {
         reason_set (reason, "libmicrohttpd cannot be started");
         server_destroy (&self);
@@ -243,6 +287,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     }
     source_set (&self->source, reactor,
                 MHD_get_daemon_info (self->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, EPOLLIN);
+    on_pause (self);
     return self;
 }
 
@@ -253,7 +298,10 @@ void server_destroy (struct server **self_p)
     if (!self)
         return;
     source_end (&self->source);
+    source_end (&self->accepts);
     timer_end (&self->timer);
+    timer_end (&self->pause);
+    web_listener_close (&self->listener);
     self->ending = true;
     bulk_end (&self->bulk);
     if (self->recorder)
@@ -266,11 +314,10 @@ void server_destroy (struct server **self_p)
     task_end (&self->task);
     if (self->daemon) {
         MHD_run (self->daemon);
-        MHD_stop_daemon (self->daemon); // and closes the listener
-    } else if (self->listener >= 0) {
-        close (self->listener);
+        MHD_stop_daemon (self->daemon);
     }
     recorder_destroy (&self->recorder);
+    tls_destroy (&self->tls);
     stream_destroy (&self->stream);
     users_destroy (&self->users);
     audit_close (&self->audit);

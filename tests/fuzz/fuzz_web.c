@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cursor.h"
+#include "forwarded.h"
 #include "fuzz.h"
 #include "guard.h"
 #include "json.h"
@@ -59,7 +60,11 @@ static void read_head (struct span *rest)
     if (guard_check (&head, &reason) == 0)
         HOLDS (!guard_value (&head, "Transfer-Encoding").data && guard_value (&head, "Host").data);
     guard_host_is_ours (guard_value (&head, "Host"), "a,b");
-    guard_is_foreign (&head, true);
+    guard_is_foreign (&head, true, NULL);
+    char address[FORWARDED_SIZE];
+    forwarded_address (&head, "10.0.0.0/8,::1", "unix", address);
+    HOLDS (address[0] && strlen (address) < sizeof address);
+    forwarded_scheme (&head);
     guard_media_is (guard_value (&head, "Content-Type"), "application/json");
 }
 

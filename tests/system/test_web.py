@@ -318,7 +318,8 @@ def run(*args):
 
 @pytest.mark.parametrize("args, words", [
     (["--listen", "0.0.0.0:7924"], "is not loopback: needs users"),
-    (["--listen", "0.0.0.0:7924", "--behind-proxy"], "is not loopback"),
+    (["--listen", "0.0.0.0:7924", "--behind-proxy", "10.0.0.5"], "is not loopback"),
+    (["--behind-proxy", "10.0.0.5,proxy"], "behind_proxy: want addresses"),
     (["--listen", "127.0.0.1:7924", "--root", "zplan"], "root: want a path"),
     (["--listn", "x"], "listn"), (["--log-level", "loud"], "log_level"),
     (["--key", "/nowhere.key_secret"], "key: needs server_key"), (["--audit", "x"], "audit: needs users"),

@@ -47,7 +47,7 @@ class Web:
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, preexec_fn=die_with_parent)
         if ready:
             self.line = self.process.stdout.readline().decode()
-            self.port = int(re.fullmatch(r"zplan-web: ready at http://127\.0\.0\.1:(\d+)/.*\n", self.line)[1])
+            self.port = int(re.fullmatch(r"zplan-web: ready at https?://127\.0\.0\.1:(\d+)/.*\n", self.line)[1])
 
     def said(self):
         with open(self.log) as log:

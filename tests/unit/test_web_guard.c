@@ -100,11 +100,17 @@ static void origins (void **state)
     static const struct {
         const char *headers;
         bool unsafe, foreign;
+        const char *scheme;
     } rows[] = {
         {"Host: a:1", true, false},
         {"Host: a:1\nOrigin: http://a:1", true, false},
         {"Host: a:1\nOrigin: https://a:1", true, false},
         {"Host: a:1\nOrigin: http://a:2", true, true},
+        {"Host: a:1\nOrigin: http://a:1", true, false, "http"},
+        {"Host: a:1\nOrigin: http://a:1", true, true, "https"},
+        {"Host: a:1\nOrigin: https://a:1", true, false, "https"},
+        {"Host: a:1\nOrigin: https://a:1", true, true, "http"},
+        {"Host: a:1\nOrigin: https//:a:1", true, true},
         {"Host: a:1\nOrigin: null", true, true},
         {"Host: a:1\nOrigin: ", true, true},
         {"Host: a:1\nOrigin: http://evil", false, false},
@@ -116,7 +122,8 @@ static void origins (void **state)
     (void)state;
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct guard_head head = head_of ("POST", "HTTP/1.1", rows[i].headers);
-        CHECK_INT (rows[i].headers, guard_is_foreign (&head, rows[i].unsafe), rows[i].foreign);
+        CHECK_INT (rows[i].headers, guard_is_foreign (&head, rows[i].unsafe, rows[i].scheme),
+                   rows[i].foreign);
     }
 }
 

@@ -295,6 +295,35 @@ static void submissions (void **state)
     }
 }
 
+static void busy (void **state)
+{
+    static const struct {
+        const char *reason;
+        int status, after_s;
+        bool removes;
+    } rows[] = {
+        {"max_requests_peer: 4 requests of this peer wait for their answers; try again in 100 ms",
+         503, 1},
+        {"max_memory: the station uses more than 4 MiB; try again in 2500 ms", 503, 3},
+        {"key: its plan was changed meanwhile, submit again", 503, 1},
+        {"callback test: one a second; try again", 503, 1, true},
+        {"quota exceeded: 100 plans (max_plans)", 507, 0},
+        {"message: at most 4 bytes a frame and 4 in all", 507, 0},
+        {"flow: 'a; try again in 100 ms' is called by flow b", 507, 0},
+        {"flow: a has 2 plans; remove them first", 409, 0, true},
+        {"try again in x ms", 507, 0},
+        {"again", 507, 0},
+        {"", 507, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        int after_s = -1;
+        CHECK_INT (rows[i].reason, problem_busy (rows[i].reason, rows[i].removes, &after_s),
+                   rows[i].status);
+        CHECK_INT (rows[i].reason, after_s, rows[i].after_s);
+    }
+}
+
 static void problems (void **state)
 {
     json_t *problem = problem_new (422, "plan_error", "plan_value: want 0..32766, got 40000");
@@ -332,12 +361,19 @@ static void each_route_is_in_the_document (void **state)
 int main (void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test (targets),          cmocka_unit_test (wrong_targets),
-        cmocka_unit_test (many_fields),      cmocka_unit_test (found_routes),
-        cmocka_unit_test (queries),          cmocka_unit_test (unknown_query_fields),
-        cmocka_unit_test (cursors),          cmocka_unit_test (etags),
-        cmocka_unit_test (idempotency_keys), cmocka_unit_test (submissions),
-        cmocka_unit_test (problems),         cmocka_unit_test (each_route_is_in_the_document),
+        cmocka_unit_test (targets),
+        cmocka_unit_test (wrong_targets),
+        cmocka_unit_test (many_fields),
+        cmocka_unit_test (found_routes),
+        cmocka_unit_test (queries),
+        cmocka_unit_test (unknown_query_fields),
+        cmocka_unit_test (cursors),
+        cmocka_unit_test (etags),
+        cmocka_unit_test (idempotency_keys),
+        cmocka_unit_test (submissions),
+        cmocka_unit_test (problems),
+        cmocka_unit_test (busy),
+        cmocka_unit_test (each_route_is_in_the_document),
     };
     return cmocka_run_group_tests_name ("web_routes", tests, NULL, NULL);
 }

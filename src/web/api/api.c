@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cursor.h"
+#include "follower.h"
 #include "json.h"
 #include "json_names.h"
 #include "memory.h"

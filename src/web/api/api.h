@@ -48,9 +48,6 @@ api_fn api_export, api_import;
 // api_bulk.c
 api_fn api_bulk, api_bulk_new, api_bulk_start, api_bulk_delete;
 
-// follower.c
-api_fn api_stream;
-
 // api_metrics.c, api_series.c
 api_fn api_metrics, api_series;
 

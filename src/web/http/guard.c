@@ -137,8 +137,9 @@ bool guard_host_is_ours (struct span host, const char *names)
     return false;
 }
 
-bool guard_is_foreign (const struct guard_head *head, bool unsafe)
+bool guard_is_foreign (const struct guard_head *head, bool unsafe, const char *scheme)
 {
+    static const char *const schemes[] = {"http", "https"};
     struct span site = guard_value (head, "Sec-Fetch-Site");
     if (span_is (site, "cross-site") || span_is (site, "same-site"))
         return true;
@@ -146,10 +147,12 @@ bool guard_is_foreign (const struct guard_head *head, bool unsafe)
     if (!unsafe || !origin.data)
         return false;
     for (size_t i = 0; i < 2; i++) {
-        size_t size = strlen (i ? "https://" : "http://");
-        const char *scheme = i ? "https://" : "http://";
-        if (origin.size == size + host.size && memcmp (origin.data, scheme, size) == 0 &&
-            span_equal (span_of (origin.data + size, host.size), host))
+        size_t size = strlen (schemes[i]);
+        if (scheme && strcmp (scheme, schemes[i]) != 0)
+            continue;
+        if (origin.size == size + 3 + host.size && memcmp (origin.data, schemes[i], size) == 0 &&
+            memcmp (origin.data + size, "://", 3) == 0 &&
+            span_equal (span_of (origin.data + size + 3, host.size), host))
             return false;
     }
     return true;

@@ -31,7 +31,8 @@ int64_t guard_length (const struct guard_head *head);
 bool guard_host_is_ours (struct span host, const char *names);
 
 // Whether a browser sent this for a page of another origin. `unsafe`: the method changes something.
-bool guard_is_foreign (const struct guard_head *head, bool unsafe);
+// `scheme` is that of the request, "http" or "https"; NULL: it is not known.
+bool guard_is_foreign (const struct guard_head *head, bool unsafe, const char *scheme);
 
 // Whether a media type is this one; parameters are allowed.
 bool guard_media_is (struct span value, const char *type);

@@ -47,8 +47,6 @@ int problem_status (uint8_t station_status, bool unsafe)
         return 404;
     case ZERO_STATUS_DENY_ID:
         return 403;
-    case ZERO_STATUS_BUSY_ID:
-        return 503;
     case ZERO_STATUS_NET_ERROR_ID:
         // Whether it was done is not known, and clients repeat a 503 by themselves.
         return unsafe ? 504 : 503;
@@ -59,6 +57,23 @@ int problem_status (uint8_t station_status, bool unsafe)
     default:
         return 500;
     }
+}
+
+int problem_busy (const char *reason, bool removes, int *ret_after_s)
+{
+    size_t size = strlen (reason);
+    const char *in = NULL;
+    int ms = 0, end = 0;
+    for (const char *at = reason; (at = strstr (at, " again in ")); at++)
+        in = at;
+    *ret_after_s = 0;
+    if (in && sscanf (in, " again in %7d ms%n", &ms, &end) == 1 && end && !in[end] && ms >= 0)
+        *ret_after_s = ms < 1000 ? 1 : (ms + 999) / 1000;
+    else if (size >= 6 && strcmp (reason + size - 6, " again") == 0)
+        *ret_after_s = 1;
+    if (*ret_after_s)
+        return 503;
+    return removes ? 409 : 507;
 }
 
 // Where the field is in what a submitter writes; "" if the text begins with none.

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
+#include "follower.h"
 #include "clock.h"
 #include "curve.h"
 #include "ident.h"
@@ -398,7 +398,7 @@ static bool is_of (const struct follower *one, const void *of)
 {
     const struct exchange *other = of, *own = one->exchange;
     return other->user ? own->user && strcmp (own->user, other->user) == 0
-                       : strcmp (own->peer->address, other->peer->address) == 0;
+                       : strcmp (own->address, other->address) == 0;
 }
 
 void api_stream (struct exchange *exchange)

@@ -48,6 +48,18 @@ static int take_token (struct user_file *self, const char *value, int line, stru
     return 0;
 }
 
+static int take_rate (struct user_file *self, const char *value, int line, struct reason *reason)
+{
+    size_t size = strspn (value, "0123456789");
+    int rate = 0;
+    for (size_t i = 0; i < size && rate <= USER_RATE_MAX; i++)
+        rate = rate * 10 + (value[i] - '0');
+    if (value[size] || rate < 1 || rate > USER_RATE_MAX || self->rate)
+        return wrong (line, "one rate of 1..100000 requests a second", reason);
+    self->rate = rate;
+    return 0;
+}
+
 static int take_line (struct user_file *self, struct span text, int line, struct reason *reason)
 {
     char value[USER_PATH_SIZE];
@@ -63,12 +75,15 @@ static int take_line (struct user_file *self, struct span text, int line, struct
     value[rest.size] = '\0';
     if (span_is (name, "token"))
         return take_token (self, value, line, reason);
+    if (span_is (name, "rate"))
+        return take_rate (self, value, line, reason);
     if (span_is (name, "key") && !self->key[0]) {
         memcpy (self->key, value, rest.size + 1);
         return 0;
     }
     if (!span_is (name, "name") || self->name[0] || !user_name_valid (value))
-        return wrong (line, "name, key and token; a name is 1..64 of A-Z a-z 0-9 _ . @ -", reason);
+        return wrong (line, "name, key, rate and token; a name is 1..64 of A-Z a-z 0-9 _ . @ -",
+                      reason);
     memcpy (self->name, value, rest.size + 1);
     return 0;
 }
@@ -96,6 +111,14 @@ int user_file_read (struct span text, struct user_file *ret, struct reason *reas
 void token_sum (const char *token, uint8_t out[TOKEN_SUM_SIZE])
 {
     crypto_hash_sha256 (out, (const unsigned char *)token, strlen (token));
+}
+
+int user_token_at (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE])
+{
+    for (size_t i = 0; i < self->token_count; i++)
+        if (sodium_memcmp (self->tokens[i].sum, sum, TOKEN_SUM_SIZE) == 0)
+            return (int)i;
+    return -1;
 }
 
 bool user_has_token (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE], int64_t now)

@@ -2,6 +2,7 @@
 //
 //     name = ann
 //     key = /etc/zplan/web/ops.key_secret
+//     rate = 20                            # requests of a token in a second
 //     token = 5e88...  2027-01-01T00:00:00Z     # SHA-256 of the token, and until when it counts
 #pragma once
 
@@ -11,6 +12,7 @@ enum {
     USER_NAME_SIZE = 65,
     USER_PATH_SIZE = 512,
     USER_TOKENS_MAX = 8,
+    USER_RATE_MAX = 100000,
     TOKEN_SUM_SIZE = 32,
     TOKEN_SIZE = 48 // zpw_ and 43 characters, and the NUL
 };
@@ -24,6 +26,7 @@ struct user_file {
     char name[USER_NAME_SIZE], key[USER_PATH_SIZE]; // key: "" = none
     struct user_token tokens[USER_TOKENS_MAX];
     size_t token_count;
+    int rate; // requests of a token in a second; 0 = no limit
 };
 
 // 1 to 64 of A-Z a-z 0-9 _ . @ - and no dot at the start.
@@ -33,6 +36,9 @@ bool user_name_valid (const char *name);
 int user_file_read (struct span text, struct user_file *ret, struct reason *reason);
 
 void token_sum (const char *token, uint8_t out[TOKEN_SUM_SIZE]);
+
+// Which of the tokens has this sum; -1: none of them.
+int user_token_at (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE]);
 
 // Whether one of the tokens of this sum counts at this time.
 bool user_has_token (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE], int64_t now);

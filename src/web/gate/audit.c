@@ -11,7 +11,10 @@
 #include "json_names.h"
 #include "log.h"
 #include "memory.h"
+#include "plan_document.h"
 #include "server.h"
+
+enum { KEY_MAX = 255 };
 
 struct audit {
     int fd;
@@ -52,16 +55,32 @@ static bool append (struct audit *self, json_t *line)
     return written;
 }
 
+// What an ETag says of a plan.
+static void set_revision (json_t *line, const char *name, const char *etag)
+{
+    int64_t revision;
+    if (etag && plan_etag_read (etag, &revision) == 0)
+        json_object_set_new (line, name, json_integer (revision));
+}
+
 static bool write_line (struct audit *self, const struct exchange *exchange, const char *event)
 {
     const struct route *route = exchange->routed.route;
     json_t *line = json_pack ("{s:o, s:s, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
                               json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
-                              exchange->user, "address", exchange->peer->address, "method",
-                              route->method, "route", route->path, "name", exchange->routed.args[0],
-                              "id", exchange->id[0] ? exchange->id : NULL);
+                              exchange->user, "address", exchange->address, "method", route->method,
+                              "route", route->path, "name", exchange->routed.args[0], "id",
+                              exchange->id[0] ? exchange->id : NULL);
+    const char *repeated = exchange_value (exchange, "Idempotency-Key");
+    set_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
+    if (repeated)
+        json_object_set_new (line, "idempotency_key",
+                             json_stringn (repeated, strnlen (repeated, KEY_MAX)));
     if (exchange->status)
         json_object_set_new (line, "status", json_integer (exchange->status));
+    for (size_t i = 0; exchange->status && i < exchange->header_count; i++)
+        if (strcmp (exchange->headers[i].name, "ETag") == 0)
+            set_revision (line, "revision", exchange->headers[i].value);
     return append (self, line);
 }
 

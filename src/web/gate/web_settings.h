@@ -9,7 +9,9 @@ struct web_settings {
     char key[SETTING_TEXT_MAX];
     char users[SETTING_TEXT_MAX], audit[SETTING_TEXT_MAX];
     char host[SETTING_TEXT_MAX], root[SETTING_TEXT_MAX];
-    bool readonly, behind_proxy, allow_targets;
+    char tls_cert[SETTING_TEXT_MAX], tls_key[SETTING_TEXT_MAX];
+    char behind_proxy[SETTING_TEXT_MAX];
+    bool readonly, allow_targets;
     char log_level[SETTING_TEXT_MAX], log_format[SETTING_TEXT_MAX];
 };
 

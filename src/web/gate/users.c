@@ -44,15 +44,16 @@ struct key {
     bool wanted;             // by a user
 };
 
-struct user {
-    struct user_file file;
-    size_t exchanges;
-};
-
 // So many in a second, by the clock that never steps.
 struct pace {
     int64_t second;
     int count;
+};
+
+struct user {
+    struct user_file file;
+    size_t exchanges;
+    struct pace paces[USER_TOKENS_MAX]; // of its tokens
 };
 
 struct session {
@@ -140,6 +141,12 @@ static void add_user (struct users *self, const char *file_name, struct user *li
                         "key: is wanted where the station has certificates, and only there");
         else {
             list[*count].exchanges = before ? before->exchanges : 0;
+            // Writing the file gives no token a new second.
+            for (size_t i = 0; before && i < file.token_count; i++) {
+                int at = user_token_at (&before->file, file.tokens[i].sum);
+                if (at >= 0)
+                    list[*count].paces[i] = before->paces[at];
+            }
             list[(*count)++].file = file;
             return;
         }
@@ -299,7 +306,7 @@ static bool deny_token (struct exchange *self)
 {
     struct users *users = self->server->users;
     uint32_t row = 5381;
-    for (const char *at = self->peer->address; *at; at++)
+    for (const char *at = self->address; *at; at++)
         row = row * 33 + (unsigned char)*at;
     if (!pace_takes (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
         return deny (self, 429, "too_many", "too many requests without a right token");
@@ -353,6 +360,13 @@ static bool enter (struct exchange *self, struct user *user)
     return false;
 }
 
+// Whether the token has had its requests of this second. Those of its sessions are its own.
+static bool is_too_fast (struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
+{
+    int at = user->file.rate ? user_token_at (&user->file, sum) : -1;
+    return at >= 0 && !pace_takes (&user->paces[at], user->file.rate);
+}
+
 bool users_judge (struct exchange *self)
 {
     struct users *users = self->server->users;
@@ -371,6 +385,8 @@ bool users_judge (struct exchange *self)
         return deny_token (self);
     if (session && !pace_takes (&session->pace, PER_SECOND))
         return deny (self, 429, "too_many", "50 requests of a session a second");
+    if (is_too_fast (user, session ? session->token : self->token))
+        return deny (self, 429, "too_many", "the requests of this token in this second: see rate");
     if (session)
         session->idle_us = clock_mono_us () + IDLE_S * 1000000LL;
     return enter (self, user);

@@ -20,7 +20,9 @@ struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
     struct peer *peer;
-    char *raw; // the target as it was sent
+    char address[48];   // who asks: of the peer, or what a proxy says
+    const char *scheme; // "http" or "https"; NULL: not known
+    char *raw;          // the target as it was sent
     struct request_target target;
     struct routed routed;
     struct gateway *gateway;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api.h"
 #include "assets.h"
 #include "audit.h"
 #include "clock.h"
@@ -108,7 +107,7 @@ void exchange_problem (struct exchange *self, unsigned status, const char *code,
 
 bool exchange_failed (struct exchange *self, const struct station_answer *answer)
 {
-    char code[JSON_CODE_SIZE];
+    char code[JSON_CODE_SIZE], after[16];
     bool unsafe = route_is_unsafe (self->routed.route);
     if (answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG)
         return false;
@@ -129,12 +128,16 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
     }
     // "-no find: ..." is the station's word and then its reason.
     const char *colon = strstr (answer->words, ": ");
-    int status = problem_status (answer->status, unsafe);
+    const char *words = colon ? colon + 2 : answer->words;
+    int after_s = 1;
+    bool removes = strcmp (self->routed.route->method, "DELETE") == 0;
+    int status = answer->status == ZERO_STATUS_BUSY_ID ? problem_busy (words, removes, &after_s)
+                                                       : problem_status (answer->status, unsafe);
     self->errors = problem_errors (json_object_get (answer->json, "errors"));
+    snprintf (after, sizeof after, "%d", after_s);
     if (status == 503)
-        exchange_header (self, "Retry-After", "1");
-    exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
-                      colon ? colon + 2 : answer->words);
+        exchange_header (self, "Retry-After", after);
+    exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s", words);
     return true;
 }
 
@@ -187,6 +190,7 @@ struct exchange *exchange_new (struct server *server, struct MHD_Connection *con
     self->connection = connection;
     self->peer =
         MHD_get_connection_info (connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    snprintf (self->address, sizeof self->address, "%s", self->peer->address);
     self->raw = memory_text (target);
     self->begun_us = clock_mono_us ();
     self->gateway = server->gateway;
@@ -257,7 +261,7 @@ static void dispatch (struct exchange *self)
         self->audited = true;
     }
     if (users_still (self))
-        api_call (self);
+        self->server->call (self);
     else
         exchange_problem (self, 401, "no_token", "the user or the session has ended");
 }

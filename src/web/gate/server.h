@@ -3,21 +3,24 @@
 #pragma once
 
 #include "exchange.h"
+#include "web_listener.h"
 #include "web_settings.h"
 
 struct users;
 struct audit;
 struct stream;
+struct tls;
 
 // A connection.
 struct peer {
     struct server *server;
     int fd;
     struct timer deadline;
-    char address[48];
+    char address[48];           // "unix": of a socket in the file system
+    struct peer *next, **place; // in its bucket
 };
 
-enum { ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
+enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
 
 // What is counted of a route; the last row is what has none.
 struct route_count {
@@ -30,15 +33,18 @@ struct route_count {
 
 struct server {
     struct reactor *reactor;
+    void (*call) (struct exchange *exchange); // answers it, or asks the station: api_call
     const struct web_settings *settings;
     struct gateway *gateway; // of its own key
     struct users *users;     // NULL: there are none
     struct audit *audit;
     struct stream *stream;
+    struct tls *tls; // NULL: HTTP without TLS
     struct MHD_Daemon *daemon;
-    int listener, port;
-    struct source source;
-    struct timer timer;
+    struct web_listener listener;
+    struct source source, accepts; // of the library; of the listener
+    struct timer timer, pause;     // pause: until accepts are tried again
+    struct peer *buckets[PEER_BUCKETS];
     struct task task;
     bool ending;    // the station is asked nothing any more
     bool importing; // one body of that size at a time

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "assets.h"
+#include "forwarded.h"
 #include "guard.h"
 #include "server.h"
 #include "users.h"
@@ -85,7 +86,7 @@ static bool judge_right (struct exchange *self, const struct guard_head *head)
 {
     const struct route *route = self->routed.route;
     bool unsafe = route && route_is_unsafe (route);
-    if ((unsafe || is_below_v1 (self)) && guard_is_foreign (head, unsafe))
+    if ((unsafe || is_below_v1 (self)) && guard_is_foreign (head, unsafe, self->scheme))
         return reject (self, 403, "foreign_origin", "a page of another origin may not ask this");
     if (users_judge (self))
         return true;
@@ -126,6 +127,19 @@ static bool judge_body (struct exchange *self, const struct guard_head *head)
     return false;
 }
 
+// Who asks, if a proxy says it.
+static void judge_peer (struct exchange *self, const struct guard_head *head)
+{
+    const struct server *server = self->server;
+    const char *proxies = server->settings->behind_proxy, *peer = self->peer->address;
+    self->scheme = server->tls ? "https" : NULL;
+    if (!server->listener.path[0] && !forwarded_is_proxy (proxies, peer))
+        return;
+    const char *scheme = forwarded_scheme (head);
+    self->scheme = scheme ? scheme : self->scheme;
+    forwarded_address (head, proxies, peer, self->address);
+}
+
 bool judge_request (struct exchange *self, const char *method, const char *version)
 {
     struct guard_head head = {.method = method, .version = version};
@@ -134,6 +148,7 @@ bool judge_request (struct exchange *self, const char *method, const char *versi
     int status = guard_check (&head, &reason);
     if (status)
         return reject (self, status, "rejected", reason.text);
+    judge_peer (self, &head);
     if (judge_target (self, &head) || judge_right (self, &head) || judge_body (self, &head))
         return true;
     if (self->routed.route && route_check_query (self->routed.route, &self->target, &reason)) {

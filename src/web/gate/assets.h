@@ -11,8 +11,9 @@ struct asset {
 
 extern const struct asset assets[];
 extern const size_t asset_count;
+extern const char asset_version[]; // made of the contents of all
 
-// `/` or `/assets/NAME`; NULL: there is no such file.
+// `/`, `/assets/VERSION/NAME` or `/assets/NAME`; NULL: there is no such file.
 const struct asset *assets_find (const struct request_target *target);
 
 // Whether the method reads; else the allowed ones are filled.

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "json.h"
 #include "memory.h"
+#include "problem.h"
 
 enum { IN_FLIGHT_MAX = 64, LARGE_MAX = 4, REPEAT_MS = 200 };
 
@@ -76,6 +77,11 @@ static void on_timer (void *owner)
 static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
 {
     bool busy = reply->status == ZERO_STATUS_BUSY_ID;
+    char words[REASON_MAX];
+    int after_s = 1;
+    zplan_reply_words (reply, words, sizeof words);
+    if (busy && problem_busy (words, false, &after_s) != 503)
+        return false;
     bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
     if (!again || !ask->question.repeat || ask->gateway->closing ||
         clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)

@@ -8,6 +8,13 @@ static const char policy[] =
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
+// /assets/VERSION/NAME never changes.
+static bool is_versioned (const struct request_target *target)
+{
+    return target->segment_count == 3 && strcmp (target->segments[0], "assets") == 0 &&
+           strcmp (target->segments[1], asset_version) == 0;
+}
+
 const struct asset *assets_find (const struct request_target *target)
 {
     const char *name = NULL;
@@ -15,6 +22,8 @@ const struct asset *assets_find (const struct request_target *target)
         name = "index.html";
     else if (target->segment_count == 2 && strcmp (target->segments[0], "assets") == 0)
         name = target->segments[1];
+    else if (is_versioned (target))
+        name = target->segments[2];
     for (size_t i = 0; name && i < asset_count; i++)
         if (strcmp (assets[i].name, name) == 0)
             return &assets[i];
@@ -34,7 +43,9 @@ void assets_answer (struct exchange *self)
     const char *takes = exchange_value (self, "Accept-Encoding");
     bool gzip = asset->gzip && takes && strstr (takes, "gzip");
     exchange_header (self, "ETag", asset->etag);
-    exchange_header (self, "Cache-Control", "no-cache"); // ask each time; it is 304 mostly
+    exchange_header (self, "Cache-Control",
+                     is_versioned (&self->target) ? "public, max-age=31536000, immutable"
+                                                  : "no-cache"); // ask each time: mostly 304
     exchange_header (self, "Vary", "Accept-Encoding");
     exchange_header (self, "Content-Security-Policy", policy);
     if (known && strcmp (known, asset->etag) == 0) {

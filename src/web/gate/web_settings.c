@@ -2,24 +2,34 @@
 
 #include <stdio.h>
 
+#include "web_listener.h"
+#include "forwarded.h"
 #include "log.h"
 #include "socket.h"
 
 #define FIELD(name) offsetof (struct web_settings, name)
 
 static const struct setting rows[] = {
-    {"listen", "--listen", "ADDRESS:PORT", "127.0.0.1:7924", SETTING_TEXT, FIELD (listen), 0, 0,
-     NULL,
-     "where to serve HTTP; port 0 takes a free one. Another\n"
-     "                              address than loopback needs users and behind_proxy"},
+    {"listen", "--listen", "ADDRESS", "127.0.0.1:7924", SETTING_TEXT, FIELD (listen), 0, 0, NULL,
+     "where to serve HTTP: ADDRESS:PORT, or unix:PATH for a proxy on\n"
+     "                              this machine; port 0 takes a free one. Another address\n"
+     "                              than loopback needs users, and tls_cert or behind_proxy"},
     {"root", "--root", "PATH", "/", SETTING_TEXT, FIELD (root), 0, 0, NULL,
      "prefix of all paths, as a proxy passes it"},
     {"host", "--host", "NAMES", "", SETTING_TEXT, FIELD (host), 0, 0, NULL,
      "names to be served besides localhost and addresses, with\n"
      "                              commas between them"},
-    {"behind_proxy", "--behind-proxy", NULL, "0", SETTING_FLAG, FIELD (behind_proxy), 0, 0, NULL,
-     "a proxy in front of it does TLS: other addresses than\n"
-     "                              loopback are allowed"},
+    {"tls_cert", "--tls-cert", "FILE", "", SETTING_TEXT, FIELD (tls_cert), 0, 0, NULL,
+     "serve HTTPS, TLS 1.2 and later: its certificate and those\n"
+     "                              between it and the authority, PEM. Read again within a\n"
+     "                              second when it or the key changes"},
+    {"tls_key", "--tls-key", "FILE", "", SETTING_TEXT, FIELD (tls_key), 0, 0, NULL,
+     "the private key of tls_cert, PEM, with mode 0600 or 0640"},
+    {"behind_proxy", "--behind-proxy", "ADDRESSES", "", SETTING_TEXT, FIELD (behind_proxy), 0, 0,
+     NULL,
+     "proxies in front of it that do TLS, as 10.0.0.5,10.1.0.0/16: who\n"
+     "                              asks is the last of X-Forwarded-For that is none of them.\n"
+     "                              That header of another peer counts on unix:PATH only"},
     {"connect", "--connect", "ENDPOINTS", "tcp://127.0.0.1:7920", SETTING_TEXT, FIELD (connect), 0,
      0, NULL,
      "request sockets of the stations on one database, with commas\n"
@@ -59,6 +69,7 @@ int web_settings_check (const void *values, struct reason *reason)
     const struct web_settings *self = values;
     enum log_level level;
     enum log_format format;
+    struct reason why;
     char endpoint[SETTING_TEXT_MAX + 8];
     snprintf (endpoint, sizeof endpoint, "tcp://%s", self->listen);
     size_t root = strlen (self->root);
@@ -72,9 +83,15 @@ int web_settings_check (const void *values, struct reason *reason)
         reason_set (reason, "key: needs server_key");
     else if (self->root[0] != '/' || (root > 1 && self->root[root - 1] == '/'))
         reason_set (reason, "root: want a path, as /zplan");
-    else if (!endpoint_is_local (endpoint) && !(self->users[0] && self->behind_proxy))
-        reason_set (reason, "listen: %s is not loopback: needs users, and behind_proxy",
+    else if (!self->tls_cert[0] != !self->tls_key[0])
+        reason_set (reason,
+                    self->tls_key[0] ? "tls_key: needs tls_cert" : "tls_cert: needs tls_key");
+    else if (!web_listener_path (self->listen) && !endpoint_is_local (endpoint) &&
+             !(self->users[0] && (self->tls_cert[0] || self->behind_proxy[0])))
+        reason_set (reason, "listen: %s is not loopback: needs users, and tls_cert or behind_proxy",
                     quoted (span_text (self->listen)));
+    else if (forwarded_check (self->behind_proxy, &why))
+        reason_set (reason, "behind_proxy: %s", why.text);
     else if (self->audit[0] && !self->users[0])
         reason_set (reason, "audit: needs users");
     else

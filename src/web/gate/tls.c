@@ -1,0 +1,247 @@
+// A handshake in progress points into the pair it began with. So a pair that was replaced is kept
+// until the next one replaces it, and no pair is replaced before every handshake that may use the
+// one before it has met the deadline of a header.
+#include "tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/abstract.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+#include "memory.h"
+
+enum {
+    CHAIN_MAX = 16,
+    FILE_MAX = 65536,
+    LOOK_MS = 1000,
+    HANDSHAKE_US = 15000000, // above the deadline of a header
+};
+
+const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+
+struct pair {
+    gnutls_pcert_st chain[CHAIN_MAX];
+    unsigned count;
+    gnutls_privkey_t key; // NULL: none
+};
+
+// What a file looks like.
+struct look {
+    ino_t node;
+    off_t size;
+    struct timespec changed;
+};
+
+struct tls {
+    struct reactor *reactor;
+    const char *cert, *key;
+    struct timer timer;
+    struct look looks[2], rejected[2]; // of what is served; of what was logged as unusable
+    struct pair *pair, *before;
+    int64_t replaced_us;
+};
+
+static struct tls *serving;
+
+// -- the files
+
+static int read_file (const char *setting, const char *path, mode_t open_to, gnutls_datum_t *ret,
+                      struct reason *reason)
+{
+    struct stat entry;
+    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat (fd, &entry)) {
+        reason_set (reason, "%s: %s: %s", setting, quoted (span_text (path)), strerror (errno));
+        if (fd >= 0)
+            close (fd);
+        return -1;
+    }
+    uint8_t *bytes = memory_new (FILE_MAX);
+    ssize_t size = S_ISREG (entry.st_mode) ? read (fd, bytes, FILE_MAX) : -1;
+    close (fd);
+    if (size >= 0 && size < FILE_MAX && !(entry.st_mode & open_to)) {
+        *ret = (gnutls_datum_t){bytes, (unsigned)size};
+        return 0;
+    }
+    explicit_bzero (bytes, FILE_MAX);
+    free (bytes);
+    reason_set (reason, "%s: %s: want %s", setting, quoted (span_text (path)),
+                size < 0 || size == FILE_MAX ? "a file below 64 KiB"
+                                             : "mode 0600 or 0640: others can read or change it");
+    return -1;
+}
+
+static void pair_destroy (struct pair **self_p)
+{
+    struct pair *self = *self_p;
+    if (!self)
+        return;
+    for (unsigned i = 0; i < self->count; i++)
+        gnutls_pcert_deinit (&self->chain[i]);
+    if (self->key)
+        gnutls_privkey_deinit (self->key);
+    free (self);
+    *self_p = NULL;
+}
+
+static int read_chain (struct pair *self, const char *path, struct reason *reason)
+{
+    gnutls_datum_t text;
+    unsigned count = CHAIN_MAX;
+    if (read_file ("tls_cert", path, 0, &text, reason))
+        return -1;
+    int error = gnutls_pcert_list_import_x509_raw (self->chain, &count, &text, GNUTLS_X509_FMT_PEM,
+                                                   GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
+    free (text.data);
+    if (error < 0)
+        reason_set (reason, "tls_cert: %s: want certificates as PEM: %s", quoted (span_text (path)),
+                    gnutls_strerror (error));
+    else
+        self->count = count;
+    return error < 0 ? -1 : 0;
+}
+
+static int read_key (struct pair *self, const char *path, struct reason *reason)
+{
+    gnutls_datum_t text;
+    if (read_file ("tls_key", path, S_IRWXO | S_IWGRP, &text, reason))
+        return -1;
+    int error = gnutls_privkey_init (&self->key);
+    if (error >= 0)
+        error = gnutls_privkey_import_x509_raw (self->key, &text, GNUTLS_X509_FMT_PEM, NULL, 0);
+    explicit_bzero (text.data, FILE_MAX);
+    free (text.data);
+    if (error < 0)
+        reason_set (reason, "tls_key: %s: want a private key as PEM, without a password: %s",
+                    quoted (span_text (path)), gnutls_strerror (error));
+    return error < 0 ? -1 : 0;
+}
+
+static bool pair_fits (const struct pair *self)
+{
+    uint8_t ids[2][64];
+    size_t sizes[2] = {sizeof ids[0], sizeof ids[1]};
+    gnutls_pubkey_t public;
+    if (gnutls_pubkey_init (&public) < 0)
+        return false;
+    bool fits = gnutls_pubkey_import_privkey (public, self->key, 0, 0) >= 0 &&
+                gnutls_pubkey_get_key_id (public, 0, ids[0], &sizes[0]) >= 0 &&
+                gnutls_pubkey_get_key_id (self->chain[0].pubkey, 0, ids[1], &sizes[1]) >= 0 &&
+                sizes[0] == sizes[1] && memcmp (ids[0], ids[1], sizes[0]) == 0;
+    gnutls_pubkey_deinit (public);
+    return fits;
+}
+
+static struct pair *pair_read (const struct tls *tls, struct reason *reason)
+{
+    struct pair *self = memory_new (sizeof *self);
+    if (read_chain (self, tls->cert, reason) == 0 && read_key (self, tls->key, reason) == 0) {
+        if (pair_fits (self))
+            return self;
+        reason_set (reason, "tls_key: %s is not the key of %s", quoted (span_text (tls->key)),
+                    quoted (span_text (tls->cert)));
+    }
+    pair_destroy (&self);
+    return NULL;
+}
+
+// -- changes
+
+static struct look look_at (const char *path)
+{
+    struct stat entry;
+    struct look look;
+    memset (&look, 0, sizeof look); // looks are compared as bytes
+    if (stat (path, &entry) == 0) {
+        look.node = entry.st_ino;
+        look.size = entry.st_size;
+        look.changed = entry.st_ctim;
+    }
+    return look;
+}
+
+// Files that are being written are read once more with the next look.
+static void on_timer (void *owner)
+{
+    struct tls *self = owner;
+    struct reason reason;
+    const struct look now[2] = {look_at (self->cert), look_at (self->key)};
+    timer_set (&self->timer, self->reactor, LOOK_MS);
+    if (memcmp (now, self->looks, sizeof now) == 0 ||
+        clock_mono_us () - self->replaced_us < HANDSHAKE_US)
+        return;
+    struct pair *pair = pair_read (self, &reason);
+    if (pair) {
+        memcpy (self->looks, now, sizeof now);
+        pair_destroy (&self->before);
+        self->before = self->pair;
+        self->pair = pair;
+        self->replaced_us = clock_mono_us ();
+        log_event (LEVEL_INFO, "tls_read", "file=%s", quoted (span_text (self->cert)));
+    } else if (memcmp (now, self->rejected, sizeof now) != 0) {
+        memcpy (self->rejected, now, sizeof now);
+        log_event (LEVEL_WARN, "tls_unusable", "reason=%s", quoted (span_text (reason.text)));
+    }
+}
+
+// -- the server
+
+static int on_handshake (gnutls_session_t session, const gnutls_datum_t *authorities, int count,
+                         const gnutls_pk_algorithm_t *algorithms, int algorithm_count,
+                         gnutls_pcert_st **ret_chain, unsigned *ret_count,
+                         gnutls_privkey_t *ret_key)
+{
+    (void)session, (void)authorities, (void)count, (void)algorithms, (void)algorithm_count;
+    *ret_chain = serving->pair->chain;
+    *ret_count = serving->pair->count;
+    *ret_key = serving->pair->key;
+    return 0;
+}
+
+void *tls_callback (void)
+{
+    gnutls_certificate_retrieve_function2 *call = on_handshake;
+    void *bytes; // as MHD takes it
+    memcpy (&bytes, &call, sizeof bytes);
+    return bytes;
+}
+
+struct tls *tls_new (struct reactor *reactor, const char *cert, const char *key,
+                     struct reason *reason)
+{
+    struct tls *self = memory_new (sizeof *self);
+    self->reactor = reactor;
+    self->cert = cert;
+    self->key = key;
+    self->timer = (struct timer){.call = on_timer, .owner = self};
+    self->looks[0] = look_at (cert);
+    self->looks[1] = look_at (key);
+    self->replaced_us = -HANDSHAKE_US;
+    self->pair = pair_read (self, reason);
+    if (!self->pair) {
+        tls_destroy (&self);
+        return NULL;
+    }
+    timer_set (&self->timer, reactor, LOOK_MS);
+    serving = self;
+    return self;
+}
+
+void tls_destroy (struct tls **self_p)
+{
+    struct tls *self = *self_p;
+    if (!self)
+        return;
+    if (serving == self)
+        serving = NULL;
+    timer_end (&self->timer);
+    pair_destroy (&self->pair);
+    pair_destroy (&self->before);
+    free (self);
+    *self_p = NULL;
+}

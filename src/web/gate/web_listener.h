@@ -1,0 +1,30 @@
+// The socket that takes connections: TCP, or one in the file system for a proxy of this machine.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include "reason.h"
+
+enum { LISTENER_PATH_SIZE = 108 };
+
+struct web_listener {
+    int fd, port;                  // -1: closed; port 0: it is in the file system
+    char path[LISTENER_PATH_SIZE]; // "": TCP
+    dev_t device;                  // of the file, so that only the own one is removed
+    ino_t node;
+};
+
+// The path of unix:PATH; NULL: it is ADDRESS:PORT.
+const char *web_listener_path (const char *listen_at);
+
+// Bind and listen at ADDRESS:PORT or unix:PATH. A socket of the file system has mode 0660; one that
+// nobody answers on is replaced. 0, or -1 with a reason.
+int web_listener_open (struct web_listener *self, const char *listen_at, struct reason *reason);
+
+// Accept a connection: its descriptor, or -1 with errno.
+int web_listener_accept (const struct web_listener *self, struct sockaddr_storage *ret_address,
+                         socklen_t *ret_size);
+
+// Close it, and remove the file. May be called twice.
+void web_listener_close (struct web_listener *self);

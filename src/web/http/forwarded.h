@@ -1,0 +1,22 @@
+// Who asks through a proxy. What a header says of it counts only behind peers that are proxies, and
+// only as far as proxies wrote it. Pure.
+#pragma once
+
+#include "guard.h"
+
+enum { FORWARDED_SIZE = 48 };
+
+// 0, or -1 with a reason: want addresses and ADDRESS/BITS with commas between them.
+int forwarded_check (const char *proxies, struct reason *reason);
+
+// Whether an address is one of the proxies.
+bool forwarded_is_proxy (const char *proxies, const char *address);
+
+// The address of who asks, of a request that came from a proxy: the rightmost of X-Forwarded-For
+// that is no proxy; `peer` if the header has none. An entry that is no address ends the search:
+// what is left of it was written by nobody who is known.
+void forwarded_address (const struct guard_head *head, const char *proxies, const char *peer,
+                        char out[FORWARDED_SIZE]);
+
+// "http" or "https" as X-Forwarded-Proto says, in its last entry; NULL: it is not known.
+const char *forwarded_scheme (const struct guard_head *head);
