@@ -276,9 +276,6 @@ def test_versions_that_runs_have_are_kept(rig):
 
 # -- kinds of steps
 
-NOT_RESOLVED = pytest.mark.xfail(strict=True, reason="18.3: kind is resolved when the definition is stored; the station does not do that")
-
-
 def kinds_of_calls(rig, flows, *kinds):
     """A step of the kind k is put while that is the first of these; PLAN of a call of it after each was put, None: it was removed."""
     plans = []
@@ -295,18 +292,6 @@ def test_a_call_has_the_name_of_its_kind(rig):
     """Workers and lists select by it. Its own fields count, whatever becomes of the kind."""
     plans = kinds_of_calls(rig, Flows(rig), {"timeout": 5}, {"timeout": 6}, None)
     assert [(plan["kind"], plan["timeout"]) for plan in plans] == [("k", 50)] * 3
-
-
-@NOT_RESOLVED
-def test_a_step_has_the_fields_that_its_kind_had_at_the_put(rig):
-    retry = {"strategy": "fixed", "interval": 7, "max": 2}
-    plans = kinds_of_calls(rig, Flows(rig), {"retry": retry}, {"retry": {**retry, "max": 3}}, None)
-    assert [plan.get("retry") for plan in plans] == [retry] * 3
-
-
-@NOT_RESOLVED
-def test_a_step_of_an_unknown_kind(rig):
-    assert "nobody" in rig.client.refused("flow", "put", flow(steps={"a": {**STEPS["a"], "kind": "nobody"}}))
 
 
 # -- references
