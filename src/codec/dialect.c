@@ -18,7 +18,7 @@ static const struct pair {
 
 // What MicroZero's stations and workers say besides, and what it is to us.
 static const struct pair only_in[] = {
-    {ZERO_STATUS_WAITING_ID, '#'},     // a worker's sign of life: the command's number
+    {ZERO_STATUS_WAITING_ID, '#'},     // a worker's heartbeat: the command's number
     {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station pauses: nobody works there now
     {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client's own
     {ZERO_STATUS_ERROR_ID, 0xD0},      // a defect of the worker

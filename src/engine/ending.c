@@ -145,7 +145,7 @@ static struct decision give_up (struct plan *plan, const struct zone *zone, int6
         ending_go_on (plan, &next, &decision);
         return decision;
     }
-    // It stays where it is: what it has missed is told when it goes on.
+    // It stays where it is: what it has missed is reported when it goes on.
     decision.misses = (struct misses){0};
     plan->state = PLAN_ERROR;
     plan->verdict = manual ? VERDICT_PENDING : VERDICT_FAILURE;

@@ -50,7 +50,7 @@ struct decision {
 
 // A run in hand, as far as the rules need it.
 enum run_phase {
-    RUN_SENT,   // no sign of life yet: the target's first message is its status
+    RUN_SENT,   // no heartbeat yet: the target's first message is its status
     RUN_RUNNING // it said RUNING or WAITING: what comes now is a result
 };
 

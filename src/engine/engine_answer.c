@@ -13,7 +13,7 @@ struct step {
     int64_t now;
 };
 
-static struct decision sign_of_life (const struct step *step)
+static struct decision heartbeat (const struct step *step)
 {
     // One more of a run that is known to be alive: only its lease starts anew.
     // Out of the queue the lease is kept by exec_time, which is written now and then.
@@ -67,7 +67,8 @@ static struct decision fail (const struct step *step)
     // Plan document 3.3(3): this state takes the right to run, whoever says it.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
         return park (step);
-    // NOT_WORKER is told once a minute even as a result: a station says so of a run it had taken.
+    // NOT_WORKER is broadcast once a minute even as a result: a station sends it of a run it had
+    // taken.
     bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
     struct decision decision = unavailable
                                    ? no_worker (step)
@@ -133,7 +134,7 @@ static struct decision poll (const struct step *step)
             return end_poll (step, ZERO_STATUS_OK_ID);
         if (tally->opened && tally->in_favour + (tally->voters - tally->voted) < needed)
             return end_poll (step, ZERO_STATUS_FAILED_ID);
-        struct decision decision = sign_of_life (step);
+        struct decision decision = heartbeat (step);
         decision.save_work = tally->event == POLL_VOTE;
         decision.open_poll = tally->event == POLL_OPENED || !tally->stored;
         if (decision.open_poll) {
@@ -182,12 +183,9 @@ static const struct answer_rule {
     struct decision (*as_status) (const struct step *step);
     struct decision (*as_result) (const struct step *step);
 } answer_rules[CLASSES] = {
-    [CLASS_RUNING] = {sign_of_life, sign_of_life},
-    [CLASS_WAITING] = {sign_of_life, sign_of_life},
-    [CLASS_OK] = {succeed, succeed},
-    [CLASS_NOT_WORKER] = {no_worker, fail},
-    [CLASS_OTHER_GOOD] = {park, succeed},
-    [CLASS_OTHER_ERROR] = {refuse, fail},
+    [CLASS_RUNING] = {heartbeat, heartbeat}, [CLASS_WAITING] = {heartbeat, heartbeat},
+    [CLASS_OK] = {succeed, succeed},         [CLASS_NOT_WORKER] = {no_worker, fail},
+    [CLASS_OTHER_GOOD] = {park, succeed},    [CLASS_OTHER_ERROR] = {refuse, fail},
 };
 
 bool engine_is_result (uint8_t status)

@@ -79,7 +79,7 @@ typedef void store_attended_fn (void *owner, const struct store_attended *answer
 // This station leaves.
 void store_leave (struct store *self);
 
-// Say that this station is here, and hear what has become of the data.
+// Report that this station is here, and learn what has become of the data.
 void store_attend (struct store *self, store_attended_fn *reply, void *owner);
 
 struct store_owner {

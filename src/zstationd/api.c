@@ -197,7 +197,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
                            struct message *answer)
 {
     // A caller waits for one answer; only a plan's run has a lease to prolong.
-    if (is_sign_of_life (answer->desc.code)) {
+    if (is_heartbeat (answer->desc.code)) {
         if (job->message.envelope == ENVELOPE_MAILBOX)
             answer_pass (station, job, answer);
         return;

@@ -138,7 +138,7 @@ bool plan_link_send (struct plan_link *self, const struct message *answer)
     if (self->endpoints.count == 1)
         return false;
     // Heartbeats of a few seconds would take the places of results.
-    return is_sign_of_life (answer->desc.code) || keep (self, frames, count);
+    return is_heartbeat (answer->desc.code) || keep (self, frames, count);
 }
 
 size_t plan_link_read (struct plan_link *self)

@@ -229,7 +229,7 @@ static const struct command_table commands = {rows, sizeof rows / sizeof *rows};
 
 // -- answers
 
-bool is_sign_of_life (uint8_t status)
+bool is_heartbeat (uint8_t status)
 {
     return status == ZERO_STATUS_WAITING_ID || status == ZERO_STATUS_VOTE_START_ID ||
            status == ZERO_STATUS_RUNING_ID;

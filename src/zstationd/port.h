@@ -48,4 +48,4 @@ void port_stop (struct station *station);
 
 // Statuses after which the worker is still at it. 23, VOTE_START, is what WAITING is among the
 // commands: a worker that votes has no start to tell.
-bool is_sign_of_life (uint8_t status);
+bool is_heartbeat (uint8_t status);

@@ -261,7 +261,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
         spoil (station, worker, "sent too many frames: want at most 31");
     } else if (is_words_of_station (status)) {
         spoil (station, worker, "sent a status that is not a vote");
-    } else if (is_sign_of_life (status) || status == ZERO_STATUS_VOTE_SENDED_ID) {
+    } else if (is_heartbeat (status) || status == ZERO_STATUS_VOTE_SENDED_ID) {
         worker_at_it (station, voter, answer);
     } else {
         station->counts[COUNT_VOTES]++;

@@ -151,7 +151,7 @@ static void a_plan_paused_while_its_run_is_out_counts_it (void **state)
     struct sim_plan *plan = start (&sim, "pause, a run is out", ten_seconds, work_5_s);
     run_until (&sim, 12);
     manage (&sim, plan, MANAGE_PAUSE, 0);
-    // A sign of life comes at 13, the result at 15.
+    // A heartbeat comes at 13, the result at 15.
     run_until (&sim, 14);
     check_stored (&sim, plan, PLAN_PAUSE, RUNING);
     assert_true (plan->held && !plan->queued);

@@ -31,7 +31,7 @@ static int64_t pick (struct sim *sim, int64_t below)
 static const struct behaviour {
     uint8_t status;
     int64_t status_ms;
-    uint8_t life; // a sign of life every 250 s until the result
+    uint8_t life; // a heartbeat every 250 s until the result
     uint8_t result;
     int64_t result_ms;
 } behaviours[] = {

@@ -12,7 +12,7 @@ static void a_run_without_a_result_is_lost_when_its_lease_ends (void **state)
         int end; // -1: nothing is heard
         bool again, lost;
     } rows[] = {{"nothing was heard", -1, true, true},
-                {"a sign of life", CORE_LEASE, true, true},
+                {"a heartbeat", CORE_LEASE, true, true},
                 {"no status: nothing is expected of it", CORE_DOUBT, false, false},
                 {"it is tried again", CORE_RETRY, false, false},
                 {"the same, and an answer may still come", CORE_PAST, true, false}};

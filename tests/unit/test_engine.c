@@ -321,7 +321,7 @@ static void check_answer (const char *name, uint8_t status, struct way way, enum
     if (kind == LIFE && way.phase == RUN_RUNNING)
         kind = STILL_ALIVE;
     check_kind (name, kind, plan, &decision, status);
-    // After a sign of life what comes is a result; nothing else changes that.
+    // After a heartbeat what comes is a result; nothing else changes that.
     CHECK_INT (name, run.phase, kind == LIFE ? RUN_RUNNING : way.phase);
     CHECK_INT (name, run.exec_id, EXEC_ID);
     plan_destroy (&plan);
@@ -499,7 +499,7 @@ static void every_failure_paces_and_success_starts_anew (void **state)
                 decision = answer_now (plan, zone, i % 4 == 2 ? 0x88 : 0x81, i % 4 == 2, NOW);
             assert_int_equal (decision.delay_ms, delays[i]);
             assert_int_equal (plan->plan_time, plan_time);
-            // A sign of life is no success.
+            // A heartbeat is no success.
             answer_now (plan, zone, 0x03, true, NOW);
             assert_int_equal (plan->error_count, i + 1);
         }

@@ -58,7 +58,7 @@ static const struct held_row {
     uint8_t last_state;
     int64_t real_repet, error_count, plan_time;
 } held_rows[] = {
-    {"sign of life", STATUS, RUNING, RUN_SENT, COMMIT_LEASE, BROADCAST_NONE, false, RUNING, 0, 0, 1010},
+    {"heartbeat", STATUS, RUNING, RUN_SENT, COMMIT_LEASE, BROADCAST_NONE, false, RUNING, 0, 0, 1010},
     {"still alive", STATUS, WAITING, RUN_RUNNING, COMMIT_LEASE, BROADCAST_NONE, false, RUNING, 0, 0, 1010},
     {"success as status", STATUS, OK, RUN_SENT, COMMIT_PARK, BROADCAST_RESULT, true, OK, 1, 0, 1020},
     {"success as result", RESULT, OK, RUN_RUNNING, COMMIT_PARK, BROADCAST_RESULT, true, OK, 1, 0, 1020},
@@ -472,7 +472,7 @@ static void a_failure_leaves_them_to_be_skipped (void **state)
         const char *name;
         enum event event;
         uint8_t status;
-    } rows[] = {{"sign of life", STATUS, RUNING},    {"failure", RESULT, ERROR},
+    } rows[] = {{"heartbeat", STATUS, RUNING},    {"failure", RESULT, ERROR},
                 {"no worker", STATUS, NOT_WORKER},   {"refused", STATUS, NOT_SUPPORT},
                 {"not sent", NOT_SENT, 0},           {"no status", NO_STATUS, 0},
                 {"its lease is over", LEASE_OVER, 0}};

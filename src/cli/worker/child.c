@@ -17,7 +17,7 @@
 
 enum {
     BLOCK_SIZE = 64 << 10,
-    BLOCKS_A_TURN = 16,       // then the worker's sign of life has its turn
+    BLOCKS_A_TURN = 16,       // then the worker's heartbeat has its turn
     ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
     EXIT_NOT_EXECUTED = 127
 };

@@ -95,7 +95,7 @@ static void join (struct zplan_worker *self)
     send_message (self, &message);
 }
 
-// The sign of life of this second, if it is due.
+// The heartbeat of this second, if it is due.
 static void beat (struct zplan_worker *self, int64_t now_us)
 {
     if (now_us < self->beat_us)

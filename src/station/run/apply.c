@@ -41,7 +41,7 @@ static void set_reason (struct applying *self, const char *words)
 
 static void on_committed (void *owner, const struct store_committed *answer);
 
-// How long the store waits for a sign of life. A vote with a time of its own needs none until that
+// How long the store waits for a heartbeat. A vote with a time of its own needs none until that
 // or the timeout is over, and then a little for the station to end it.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
@@ -421,7 +421,7 @@ struct decision apply (struct station *self, const struct outcome *outcome)
     if (decision.commit == COMMIT_NEXT)
         FAILPOINT ("next");
     commit (applying, outcome->plan, nominal);
-    if (held) // last: an earlier sign of life, whose place this write took, was answered in there
+    if (held) // last: an earlier heartbeat, whose place this write took, was answered in there
         held->lease_pending = decision.commit == COMMIT_LEASE;
     return decision;
 }

@@ -10,7 +10,7 @@
 // What is bounded, and by what.
 struct limits {
     int64_t plans, plans_station, plans_caller; // 0 = no bound
-    int64_t runs, runs_target;                  // sent, without a sign of life
+    int64_t runs, runs_target;                  // sent, without a heartbeat
     int64_t requests, requests_peer;            // that wait for Redis
     int64_t replies_peer;                       // messages in a socket's queue
     int64_t frames, frame_bytes, message_bytes; // of a message

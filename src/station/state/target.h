@@ -83,7 +83,7 @@ void target_pause (struct target *self);
 void target_resume (struct target *self);
 bool target_paused (const struct target *self);
 
-// Runs sent to it that gave no sign of life yet. Kept here so that a target that does not read
+// Runs sent to it that sent no heartbeat yet. Kept here so that a target that does not read
 // takes nobody else's room.
 int target_unanswered (const struct target *self);
 void target_count_unanswered (struct target *self, int change);

@@ -18,7 +18,7 @@ struct submission {
     bool never;
     struct reason reason;
     struct plan *changed; // what takes the place of the plan that has the key, while it is stored
-    char words[96];       // what is told of a plan that was there
+    char words[96];       // the reply about a plan that was there
     int64_t next;         // of its plan, for the reply; 0 = none
 };
 
@@ -32,10 +32,10 @@ int submission_check (struct station *self, const char *user, const struct messa
 // Answer PLAN; `words` NULL: it is a new plan.
 void submission_accept (struct submission *self, const char *words);
 
-// Tell its words, when the replicas that are asked for have the plan that is there; it ends.
+// Reply with its words, when the replicas that are asked for have the plan that is there; it ends.
 void submission_accept_there (struct submission *self);
 
-// What is told of a plan that was there; its state too, when it is out of the queue.
+// The reply about a plan that was there; its state too, when it is out of the queue.
 void submission_set_words (struct submission *self, const char *words, enum plan_state state);
 
 // Refuse it: another plan has its id, which stands behind these words. It ends.

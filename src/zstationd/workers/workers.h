@@ -80,7 +80,7 @@ bool workers_take_any (const struct workers *self, struct span command);
 // Whether some worker does not take all commands.
 bool workers_are_limited (const struct workers *self);
 
-// It gave a sign of life.
+// It sent a heartbeat.
 void workers_alive (struct workers *self, struct worker *worker);
 
 // It gets no more jobs: its credits are gone, and it has no further ones.
