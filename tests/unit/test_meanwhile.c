@@ -472,7 +472,7 @@ static void a_failure_leaves_them_to_be_skipped (void **state)
         const char *name;
         enum event event;
         uint8_t status;
-    } rows[] = {{"heartbeat", STATUS, RUNING},    {"failure", RESULT, ERROR},
+    } rows[] = {{"heartbeat", STATUS, RUNING},       {"failure", RESULT, ERROR},
                 {"no worker", STATUS, NOT_WORKER},   {"refused", STATUS, NOT_SUPPORT},
                 {"not sent", NOT_SENT, 0},           {"no status", NO_STATUS, 0},
                 {"its lease is over", LEASE_OVER, 0}};

@@ -88,7 +88,8 @@ static void on_there_safe (void *owner, bool enough)
     submission_end (submission);
 }
 
-// Reply that it is there already, when the replicas that are asked for have it; the submission ends.
+// Reply that it is there already, when the replicas that are asked for have it; the submission
+// ends.
 void submission_accept_there (struct submission *submission)
 {
     link_replicate (store_link (submission->station->store), on_there_safe, submission);
