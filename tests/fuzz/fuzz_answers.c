@@ -8,7 +8,8 @@
 #include "outcome.h"
 #include "plan_json.h"
 #include "reactor.h"
-#include "store.h"
+#include "store_kept.h"
+#include "store_read.h"
 
 enum { ASKERS_MAX = 256, RUNS_MAX = 32, PLANS = 6, STEPS_MAX = 400 };
 

@@ -587,7 +587,7 @@ TSAN_SOURCES = """
     client/client.c client/client_connection.c client/error.c client/keys.c client/readiness.c client/reply.c client/requests.c
     client/worker/worker.c client/worker/worker_fetch.c client/worker/worker_job.c
     client/worker/worker_port.c client/worker/worker_run.c client/worker/worker_thread.c os/random.c base/decimal.c
-    wire/curve.c wire/dealers.c wire/endpoints.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
+    wire/curve.c wire/curve_roles.c wire/dealers.c wire/endpoints.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
     codec/desc.c codec/json.c codec/message.c codec/utf8.c base/ident.c base/memory.c base/reason.c
     base/duration.c base/settings.c os/clock.c""".split()
 
@@ -597,7 +597,7 @@ def watched(tmp_path_factory):
     """The worker of the tests with the library's sources, under the thread sanitizer."""
     folder = tmp_path_factory.mktemp("tsan")
     sources = [os.path.join(REPO, "src", name) for name in TSAN_SOURCES]
-    layers = [f"-I{REPO}/src/{name}" for name in ("base", "codec", "os", "wire", "client")]
+    layers = [f"-I{REPO}/src/{name}" for name in ("base", "codec", "os", "wire", "client", "client/worker")]
     run("cc", "-std=gnu11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=thread", f"-I{REPO}/include",
         *layers, "-o", str(folder / "worker"), os.path.join(PROGRAMS, "worker.c"), *sources,
         "-lzmq", "-ljansson", "-lpthread")
