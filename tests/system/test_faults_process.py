@@ -82,7 +82,7 @@ def test_row_45_nobody_takes_the_log(make_rig, full_pipe, where):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_row_54_stopped_under_load(make_rig, number):
     """Ends with 0 in time. What was acknowledged is there, what had its result is not run again."""
-    rig = make_rig("--exec-timeout", "3", "--send-timeout", "1000",
+    rig = make_rig("--exec-timeout", "15", "--send-timeout", "1000",    # longer than all until the signal takes
                    redis_args=("--appendfsync", "always"))
     done = set()
     for _ in range(60):

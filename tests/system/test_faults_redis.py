@@ -933,11 +933,11 @@ def test_row_26_the_queue_is_deleted(make_rig):
     run = of_plan(rig, running)
     rig.jobs.answer(run, ST.RUNING)
     rig.state(running, ST.RUNING)
-    soon = int(time.time()) + 3
-    idents = [rig.client.added(later(plan_repet=1, no_keep=True, plan_time=soon)) for _ in range(250)]
+    soon = int(time.time()) + 10      # all are added by then, on a slow machine too
+    idents = [rig.client.added(later(plan_repet=1, no_keep=True, plan_time=soon)) for _ in range(100)]
     assert rig.client.done("health").json["healthy"] and rig.db.delete("plan:time:set") == 1
     seen = set()
-    while len(seen) < 250:
+    while len(seen) < 100:
         one = rig.jobs.recv()
         seen.add(one.mailbox[1:].decode())
         rig.jobs.finish(one)
@@ -947,8 +947,8 @@ def test_row_26_the_queue_is_deleted(make_rig):
     rig.jobs.finish(run)
     rig.gone(running)
     texts = [finding["text"] for finding in rig.client.done("health").json["findings"]]
-    assert "plans were missing in the queue and were re-queued since this station started: 251" in texts
-    assert stats(rig)["counters"]["requeued"] == 251
+    assert "plans were missing in the queue and were re-queued since this station started: 101" in texts
+    assert stats(rig)["counters"]["requeued"] == 101
 
 
 def test_row_26_the_queue_of_what_workers_have_is_deleted(make_rig):
