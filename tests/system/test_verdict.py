@@ -35,8 +35,8 @@ def verdict(tmp_path):
     ({"sanitized_xml": "<test"}, ["sanitized"], 1, "0 passed, 1 failed"),
     ({}, [], 1, "0 passed, 0 failed"),
     # What failed twice has failed; an error stays one.
-    ({"sanitized_xml": junit(b="failure"), "again_xml": junit(b="failure")}, ["sanitized"], 1, "0 passed, 1 failed"),
-    ({"sanitized_xml": junit(b="error"), "again_xml": junit(b="")}, ["sanitized"], 1, "0 passed, 1 failed"),
+    ({"sanitized_xml": junit(b="failure"), "sanitized_again_xml": junit(b="failure")}, ["sanitized"], 1, "0 passed, 1 failed"),
+    ({"sanitized_xml": junit(b="error"), "sanitized_again_xml": junit(b="")}, ["sanitized"], 1, "0 passed, 1 failed"),
 ])
 def test_the_count(verdict, files, names, status, last):
     ended, lines = verdict(*names, **files)
@@ -44,14 +44,14 @@ def test_the_count(verdict, files, names, status, last):
 
 
 def test_a_flaky_test_fails_the_run_and_its_log_is_shown(verdict):
-    ended, lines = verdict("sanitized", sanitized_xml=junit(a="", odd="failure"), again_xml=junit(odd=""))
+    ended, lines = verdict("sanitized", sanitized_xml=junit(a="", odd="failure"), sanitized_again_xml=junit(odd=""))
     assert ended == 1 and lines[-1] == "1 passed, 1 failed"
     assert "the log of odd" in lines
     assert lines[-2] == "flaky: tests/system/test_zstationd.py::odd"
 
 
 def test_an_expected_flaky_test_passes_and_is_named(verdict):
-    ended, lines = verdict("sanitized", sanitized_xml=junit(**{EXPECTED: "failure"}), again_xml=junit(**{EXPECTED: ""}))
+    ended, lines = verdict("sanitized", sanitized_xml=junit(**{EXPECTED: "failure"}), sanitized_again_xml=junit(**{EXPECTED: ""}))
     assert ended == 0 and lines[-1] == "1 passed, 0 failed"
     assert any(line.startswith("expected since 2026-11-23: ") for line in lines)
     assert lines[-2] == f"flaky: tests/system/test_zstationd.py::{EXPECTED}"
