@@ -62,6 +62,17 @@ def test_is_it_the_station_or_redis(console):
         console.shows("● Healthy")
 
 
+def test_what_ran_before_the_page_was_opened(console):
+    """Overview shows the day as the gateway has recorded it, with what failed."""
+    def recorded(name):
+        return [value for value in console.web.get("/v1/series?step=600").json[name] if value is not None]
+    wait_until(lambda: recorded("plans"), "the first numbers are recorded", 60)
+    fail(console.rig)
+    wait_until(lambda: any(recorded("failed")), "the failure is recorded", 60)
+    with console.task(0):
+        console.until(lambda: "0 ended well, 1 failed" in console.driver.execute_script("return document.body.textContent"), "it is in the chart")
+
+
 def test_what_failed_tonight_and_its_output(console):
     fail(console.rig)
     with console.task(1) as task:

@@ -1,5 +1,5 @@
 // Overview: healthy or not and what to do, what fails, runs, is late, and comes next.
-import {useEffect, useState} from './htm-preact.js';
+import {useEffect, useRef, useState} from './htm-preact.js';
 import {Bars, Empty, PlanName, State, TargetState, Time, Trouble, durationText, findingsOf, html, instantText, s, useData} from './ui.js';
 import {Connect} from './connect.js';
 import {t} from './text.js';
@@ -11,18 +11,31 @@ const sinceYesterday = () => {
   return at.toISOString();
 };
 
-// Rates of the last half hour, from the counters of each look.
-function useRates(stats) {
-  const [series, setSeries] = useState([]);
+// Runs sent a second between the last two looks.
+function useRate(stats) {
+  const last = useRef(null), [rate, setRate] = useState(null);
   useEffect(() => {
     if (!stats) return;
-    const {runs_sent: sent = 0, runs_failed: failed = 0} = stats.counters || {};
-    setSeries(old => [...old, {at: Date.now(), sent, failed}].slice(-361));
+    const now = {at: Date.now(), sent: (stats.counters || {}).runs_sent || 0}, before = last.current;
+    last.current = now;
+    // A station that started again counts from 0.
+    if (before && now.sent >= before.sent) setRate((now.sent - before.sent) / Math.max(0.001, (now.at - before.at) / 1000));
   }, [stats]);
-  return series.slice(1).map((now, i) => {
-    const seconds = Math.max(0.001, (now.at - series[i].at) / 1000);
-    return {at: now.at, sent: Math.max(0, (now.sent - series[i].sent) / seconds), failed: Math.max(0, (now.failed - series[i].failed) / seconds)};
+  return rate;
+}
+
+// The night is there when the page is opened in the morning: the gateway has recorded it.
+function Day({series}) {
+  const {data, error} = series;
+  if (!data) return html`<${Trouble} error=${error} />`;
+  const bars = data.sent.map((sent, i) => {
+    const well = data.ended_well[i] || 0, bad = data.failed[i] || 0;
+    const at = Date.parse(data.from) + i * data.step_s * 1000;
+    return {value: well + bad, bad, label: instantText(at).slice(0, 16), text: bad ? t('{well} ended well, {bad} failed', {well, bad}) : String(well),
+      href: bad ? `#/runs?from=${encodeURIComponent(new Date(at).toISOString())}&to=${encodeURIComponent(new Date(at + data.step_s * 1000).toISOString())}` : null};
   });
+  if (data.sent.every(value => value === null)) return html`<p class="quiet">${t('Nothing is recorded yet: it begins when zplan-web starts.')}</p>`;
+  return html`<${Bars} label=${t('Runs that ended in each ten minutes of the last 24 hours')} bars=${bars} />`;
 }
 
 const Up = ({name, up}) => html`<span class=${up ? 'good' : 'bad'}>${up ? '●' : '✕'} ${name} ${up ? t('up') : t('down')}</span>`;
@@ -47,15 +60,15 @@ export function Overview({may}) {
   const targets = useData('v1/targets', undefined, 10000);
   const [from] = useState(sinceYesterday);
   const failed = useData('v1/runs', {newest: 1, status: 'failed', from, limit: 8, output: 1}, 10000);
-  const rates = useRates(stats.data);
+  const series = useData('v1/series', {step: 600}, 60000);
+  const rate = useRate(stats.data);
   const now = stats.data || {}, figures = new Map((now.targets || []).map(one => [s(one.name), one]));
-  const last = rates[rates.length - 1];
   const list = targets.data ? targets.data.items : [];
   return html`<h1 tabindex="-1">${t('Overview')}</h1>
     <section aria-label=${t('Health')} class="card"><${Health} health=${health} />
       <ul class="figures"><li><b>${s(now.plans)}</b> <a href="#/plans">${t('plans')}</a></li><li><b>${s(now.due)}</b> ${t('due')}</li>
         <li><b>${s(now.running)}</b> <a href="#/running">${t('running')}</a></li><li><b class=${now.dead ? 'bad' : ''}>${s(now.dead)}</b> <a href="#/dead">${t('dead')}</a></li>
-        <li><b>${last ? last.sent.toFixed(1) : '–'}</b> ${t('runs/s')}</li><li>${t('next')} ${now.next_at ? html`<${Time} at=${now.next_at} />` : '–'}</li>${may('submit') && html`<li><a class="button" href="#/new">+ ${t('New plan')}</a></li>`}</ul></section>
+        <li><b>${rate === null ? '–' : rate.toFixed(1)}</b> ${t('runs/s')}</li><li>${t('next')} ${now.next_at ? html`<${Time} at=${now.next_at} />` : '–'}</li>${may('submit') && html`<li><a class="button" href="#/new">+ ${t('New plan')}</a></li>`}</ul></section>
     <div class="cards">
     <section class="card wide"><h2>${t('Failed since yesterday 18:00')}</h2><${Trouble} error=${failed.error} />
       ${failed.data && failed.data.items.length === 0 && html`<p class="good">● ${t('Nothing failed.')}</p>`}
@@ -67,7 +80,7 @@ export function Overview({may}) {
     const at = Date.parse(load.data.from) + i * load.data.step_s * 1000;
     return {value, label: instantText(at).slice(11, 16), href: `#/plans?order=time&from=${Math.round(at / 1000)}&to=${Math.round(at / 1000) + load.data.step_s}`};
   })} /><p class="quiet">${load.data.total === 1 ? t('1 plan is due in this hour') : t('{count} plans are due in this hour', {count: load.data.total})}</p>`}</section>
-    <section class="card"><h2>${t('Runs a second')}</h2>${rates.length ? html`<${Bars} label=${t('Runs sent a second since this page was opened')} bars=${rates.map(rate => ({label: instantText(rate.at).slice(11), value: Math.round(rate.sent * 10) / 10}))} />` : html`<p class="quiet">${t('It is drawn while this page is open.')}</p>`}</section>
+    <section class="card"><h2>${t('Runs of the last 24 hours')}</h2><${Day} series=${series} /></section>
     <section class="card"><h2>${t('Targets')}</h2><${Trouble} error=${targets.error} />
       ${targets.data && list.length === 0 ? html`<${Empty}><p>${t('No target is known yet.')}</p><${Connect} /></${Empty}>`
     : html`<table><tbody>${list.map(target => html`<tr><th scope="row"><a href=${'#/plans?target=' + encodeURIComponent(s(target.name))}>${s(target.name)}</a></th><td>${s(target.type)}</td><td><${TargetState} target=${target} figures=${figures.get(s(target.name))} /></td></tr>`)}</tbody></table>`}

@@ -228,14 +228,16 @@ export function Select({value, options, onChange, label}) {
   })}</select>`;
 }
 
-// Bars with a table beside them for who cannot see them. `bars`: [{label, value, href}]
+// Bars, and the same as a table for people who cannot see them. `bars`: [{label, value, bad: its part that is drawn as bad,
+// text: in place of the value, href}]
 export function Bars({bars, label}) {
   const most = Math.max(1, ...bars.map(bar => bar.value));
   const width = 100 / Math.max(1, bars.length);
   return html`<figure class="bars"><svg viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${label}>${bars.map((bar, i) =>
-    html`<rect x=${i * width} width=${width * 0.8} y=${24 - 23 * bar.value / most} height=${23 * bar.value / most}><title>${s(bar.label)}: ${s(bar.value)}</title></rect>`)}</svg>
+    html`<rect x=${i * width} width=${width * 0.8} y=${24 - 23 * bar.value / most} height=${23 * bar.value / most}><title>${s(bar.label)}: ${s(bar.text || bar.value)}</title></rect>
+      ${bar.bad > 0 && html`<rect class="bad" x=${i * width} width=${width * 0.8} y=${24 - 23 * bar.bad / most} height=${23 * bar.bad / most} />`}`)}</svg>
     <details><summary>${t('As a table')}</summary><table><tbody>${bars.filter(bar => bar.value).map(bar =>
-      html`<tr><th scope="row">${bar.href ? html`<a href=${bar.href}>${s(bar.label)}</a>` : s(bar.label)}</th><td class="number">${s(bar.value)}</td></tr>`)}</tbody></table></details></figure>`;
+      html`<tr><th scope="row">${bar.href ? html`<a href=${bar.href}>${s(bar.label)}</a>` : s(bar.label)}</th><td class="number">${s(bar.text || bar.value)}</td></tr>`)}</tbody></table></details></figure>`;
 }
 
 // A table of which only the rows that are seen are in the document. `columns`: [{title, cell, number}]; rows have `key`.
