@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,12 @@ static void on_deadline (void *owner)
 void peer_deadline (struct peer *self, int64_t ms)
 {
     timer_set (&self->deadline, self->server->reactor, ms);
+}
+
+bool peer_has_left (const struct peer *self)
+{
+    struct pollfd ends = {.fd = self->fd, .events = POLLRDHUP};
+    return poll (&ends, 1, 0) == 1;
 }
 
 static void name_of (const struct sockaddr *address, char out[48])

@@ -224,7 +224,8 @@ def look_at(console, page, axe):
     """The page has no error, asks no other host, and is accessible."""
     console.open(page)
     console.calm()
-    assert console.errors() == [], page
+    errors = console.errors()
+    assert errors == [], (page, errors)
     hosts = console.driver.execute_script("return performance.getEntriesByType('resource').map(e => new URL(e.name).host)")
     assert set(hosts) <= {f"127.0.0.1:{console.web.port}"}
     assert "stolen" not in console.driver.title

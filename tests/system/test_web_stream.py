@@ -160,6 +160,20 @@ def test_streams_are_bounded_and_end_with_the_program(web, rig, follow):
     assert web.stop() == 0
 
 
+def test_a_stream_that_was_left_does_not_count(web):
+    """Somebody who goes from page to page has one stream, not as many as pages."""
+    streams = [Stream(web) for _ in range(16)]
+    web.get("/v1/stream").problem(429, "too_many")
+    for stream in streams:
+        stream.close()
+
+    def another():
+        connection = Stream(web)
+        connection.close()
+        return connection.response.status == 200
+    wait_until(another, "there is place again", 5)      # far below the 15 seconds of a comment
+
+
 def test_a_peer_that_does_not_read_holds_up_nobody(web, rig, follow):
     peer = socket.create_connection(("127.0.0.1", web.port), timeout=LATE)
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -63,6 +63,9 @@ void server_destroy (struct server **self);
 // Cut the connection in so many milliseconds, if its deadline is not set anew before.
 void peer_deadline (struct peer *self, int64_t ms);
 
+// Whether the other end has closed the connection. The library does not look while it is suspended.
+bool peer_has_left (const struct peer *self);
+
 // A connection was resumed, which the library's descriptor does not show.
 void server_wake (struct server *self);
 

@@ -6,7 +6,8 @@
 //     live      at a place of the ring
 //
 // The library asks for bytes; while there are none the connection is suspended. Every 15 seconds
-// there is a comment, so that each end sees when the other is gone.
+// there is a comment, so that each end sees when the network is gone. A page that was left is seen
+// within a second: else somebody who opens a few in a row would be at the limit of streams.
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <microhttpd.h>
@@ -44,6 +45,7 @@ struct follower {
     char target[RING_TARGET_SIZE], title[65];
     uint64_t plan;
     bool suspended, greeted, down_sent, ending, asking; // down_sent: that the station is away
+    bool left;                                          // the other end has closed
     bool has_id;                                        // it was given where to begin
     char epoch[RING_EPOCH_SIZE];
     int64_t seq;   // of the last run that it has
@@ -223,6 +225,8 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
 {
     struct follower *self = cls;
     (void)position;
+    if (self->left)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
     if (self->sent == self->size) {
         self->sent = self->size = 0;
         if (!self->ending)
@@ -310,7 +314,8 @@ void follower_tick (struct follower *self)
         self->right_us = now_us;
         gateway_ask (self->exchange->gateway, &question, on_right, self);
     }
-    if (now_us - self->comment_us >= COMMENT_US ||
+    self->left = peer_has_left (self->exchange->peer);
+    if (self->left || now_us - self->comment_us >= COMMENT_US ||
         (self->greeted && self->seq < stream_ring (self->stream)->base))
         follower_wake (self);
 }
