@@ -125,6 +125,7 @@ def test_a_run_that_is_not_known_any_more(rig):
     rig.station.kill()
     rig.db.hdel("plan:run", rig.key(ident))
     rig.station.start()
+    wait_until(lambda: len(why(rig, ident)[2]) == 1, "its target is connected, which was a second reason")
     reason = only(rig, ident)[2]
     assert (reason["why"], reason["until"]) == ("its run is no longer known",
                                                 "the end of its lease")
