@@ -35,7 +35,8 @@ def shaky(request, send):
 
 
 def test_none_is_lost_and_none_has_another_id(make_rig):
-    rig = make_rig()
+    # A kill between RUNING and OK loses the OK: the run is sent again when its lease is over, by default after 300 s.
+    rig = make_rig("--exec-timeout", "5")
     receiver = rig.keep(Receiver(shaky))
     sender = rig.keep(Sender(rig.folder, rig.ipc("q"), receiver))
     worker = Worker(rig.jobs)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from faulttest import Pair, history, is_whole, resend, silent
+from faulttest import Pair, freeze, history, is_whole, resend, silent, thaw
 from zplantest import FT, ST, at_once, later, wait_until
 
 ALWAYS = ("--appendfsync", "always")
@@ -96,9 +96,11 @@ def test_a_run_whose_owner_lives_is_not_sent_again(make_rig, request):
         rig.jobs.answer(run, ST.RUNING)
     leases_end = max(run.exec_id for run in runs) / 1e6 + FIRST
     time.sleep(max(leases_end + 0.5 - time.time(), 0))
+    freeze(pair.standby)        # which may otherwise be back before the owner
     rig.redis.start()
     for ident in idents:
         rig.state(ident, ST.RUNING)
+    thaw(pair.standby)
     rig.jobs.nothing(2)
     for ident, run in zip(idents, sorted(runs, key=lambda run: idents.index(run.mailbox[1:].decode()))):
         resend(rig, ident, run)
