@@ -11,6 +11,20 @@ from zplantest import CMD, FT, ST, wait_until
 PAIR = {"a": call(), "b": call(["a"], args=["=default(steps.a.value, 'none')"])}
 
 
+def test_an_undo_that_starts_with_a_timeout_is_not_taken_for_its_call(rig):
+    """In the same moment the run is looked at: that the plan of its call is gone says nothing about the undo."""
+    flows = Flows(rig)
+    undo = {"target": "jobs", "command": "free", "on": "started"}
+    flows.put("slow", {"a": call(undo=undo, retry={"strategy": "fixed", "interval": 100})}, timeout=2)
+    flows.start("slow")
+    flows.fail(flows.call())
+    freed = flows.call()
+    assert freed.flow["undo"]
+    flows.done(freed)
+    shown = flows.until(freed.flow["run"], "timeout")
+    assert shown["steps"][0]["state"] == "cancelled"
+
+
 def test_finally_that_starts_with_a_timeout_is_not_lost(rig):
     """It is placed in the same moment as the run is looked at."""
     flows = Flows(rig)

@@ -358,16 +358,19 @@ struct call_check {
     bool stopping;
 };
 
-static bool in_flight (const struct flow_live *live, const struct plan_step *step)
+// Whether the call that was asked about is the one that is in flight now: meanwhile it may have
+// ended, and have a successor, or an undo.
+static bool is_current (const struct flow_live *live, const struct call_check *check)
 {
+    const struct plan_step *step = &check->step;
     const struct flow_data *data = live->run->data[step->step];
+    if (flow_call_id (live, step->step, step->item) != check->plan_id)
+        return false;
     if (live->run->phase == FLOW_UNDOING)
-        return flow_call_in_flight (live, step->step, step->item) && live->run->in_flight &&
-               flow_call_generation (live, step->step, step->item) == step->generation;
+        return flow_call_in_flight (live, step->step, step->item) && live->run->in_flight;
     bool item = step->item >= 0 && data && data->items && step->item < data->items->count;
-    bool placed = item ? data->items->item[step->item].state == FLOW_NEW
-                       : live->run->nodes[step->step].flags & FLOW_PLACED;
-    return placed && flow_call_generation (live, step->step, step->item) == step->generation;
+    return item ? data->items->item[step->item].state == FLOW_NEW
+                : live->run->nodes[step->step].flags & FLOW_PLACED;
 }
 
 static void on_existence (void *owner, const struct store_loaded *answer)
@@ -375,8 +378,7 @@ static void on_existence (void *owner, const struct store_loaded *answer)
     struct call_check *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->step.run);
     struct reason ignored;
-    bool current =
-        live && self->step.step < live->flow->step_count && in_flight (live, &self->step);
+    bool current = live && self->step.step < live->flow->step_count && is_current (live, self);
     bool gone =
         answer->result == STORE_NONE && !store_is_placing (self->station->store, self->plan_id);
     uint64_t id, out;
