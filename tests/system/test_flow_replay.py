@@ -215,7 +215,7 @@ class Night:
             left = [run for run in roots if not self.is_over(run)]
             if len(roots) == len(self.plans) and not left:
                 return self.records(runs)
-            assert time.monotonic() < end, f"runs that do not end: {[(run, self.flows[run['flow']].definition) for run in left[:3]]}"
+            assert time.monotonic() < end, f"runs that do not end: {[(run, self.flows[run['flow']].definition, self.client.done('flow', 'show', run['run']).json) for run in left[:3]]}"
             for run in runs:
                 if run["state"] == "running" and self.flows[run["flow"]].sent:
                     self.send_signals(run, self.client.done("flow", "show", run["run"]).json)
@@ -474,6 +474,10 @@ class Replay:
         last = self.record.flow.definition.get("finally")
         known = {key for key in self.events.keys() | simulated.keys()
                  if key[0] != last and key[1] in ("start", "blocked", *ENDS)}
+        # The log has also when a call came to wait for max_parallel; a cancel may come before its turn.
+        sent = {path for path, *_ in self.record.all_calls()}
+        known -= {(path, "start") for path, what in known
+                  if what == "start" and self.record.is_call(path) and path not in sent and (path, what) not in simulated}
         for key in sorted(known, key=lambda key: self.events.get(key, 0)):
             recorded, got = self.events.get(key), simulated.get(key)
             if min(time for time in (recorded, got) if time is not None) >= cut:
