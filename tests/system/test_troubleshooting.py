@@ -141,7 +141,7 @@ def redis_stopped(newcomer, station):
     os.kill(server, signal.SIGSTOP)
     try:
         return wait_until(lambda: (lambda both: "Redis is opening" in both[0] and
-                                   "stopped answering" in both[1] and both)(said()),
+                                   "does not answer" in both[1] and both)(said()),
                           "Redis is seen to be away")
     finally:
         os.kill(server, signal.SIGCONT)

@@ -315,10 +315,10 @@ static void look (struct link *self, int64_t now)
     // stopped.
     if (is_silent (self, ANSWER_MAX_US))
         connection_read (self->connection);
-    if (self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US)
+    // The same words for both: one follows from the other, and people look for what they read.
+    if ((self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US) ||
+        is_silent (self, ANSWER_MAX_US))
         link_give_up (self, "does not answer");
-    else if (is_silent (self, ANSWER_MAX_US))
-        link_give_up (self, "stopped answering");
     else if (self->state == LINK_UP && now >= self->check_us)
         link_check (self);
     if (self->sentinel && now >= self->sentinel_us)
