@@ -81,8 +81,8 @@ struct flow_template *flow_read_template (struct flow_reader *self, const json_t
 }
 
 static const char *const flow_fields[] = {
-    "flow",         "title",     "props",   "params", "steps",   "edges", "defaults",
-    "max_parallel", "fail_fast", "timeout", "output", "finally", NULL};
+    "flow",  "title",        "props",     "params",  "steps",  "edges",   "defaults",
+    "kinds", "max_parallel", "fail_fast", "timeout", "output", "finally", NULL};
 
 static void check_fields (struct flow_reader *self, const json_t *json)
 {
@@ -185,6 +185,7 @@ static void read_head (struct flow_reader *self, const json_t *json)
         self->defaults = NULL;
     }
     flow_check_defaults (self);
+    flow_read_kinds (self, json_object_get (json, "kinds"));
 }
 
 static bool read_names (struct flow_reader *self, const json_t *json)
@@ -302,6 +303,28 @@ void flow_destroy (struct flow **self)
     json_decref (flow->json);
     free (flow);
     *self = NULL;
+}
+
+bool flow_text_same (struct span one, struct span other)
+{
+    size_t i = 0, j = 0;
+    bool quotes = false;
+    for (;; i++, j++) {
+        while (!quotes && i < one.size && strchr (" \t\r\n", one.data[i]) && one.data[i])
+            i++;
+        while (!quotes && j < other.size && strchr (" \t\r\n", other.data[j]) && other.data[j])
+            j++;
+        if (i >= one.size || j >= other.size)
+            return i >= one.size && j >= other.size;
+        if (one.data[i] != other.data[j])
+            return false;
+        if (quotes && one.data[i] == '\\' && i + 1 < one.size && j + 1 < other.size) {
+            if (one.data[++i] != other.data[++j])
+                return false;
+        } else if (one.data[i] == '"') {
+            quotes = !quotes;
+        }
+    }
 }
 
 json_t *flow_report_json (const struct flow *self)

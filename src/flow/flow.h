@@ -142,6 +142,14 @@ struct flow *flow_parse (struct span text, const struct flow_world *world, json_
 struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors);
 void flow_destroy (struct flow **self);
 
+// Whether two definitions differ in white space between their tokens at most.
+bool flow_text_same (struct span one, struct span other);
+
+// The kinds that its calls name: name -> the path of one that does. What calls may have of the
+// fields of a kind. New references.
+json_t *flow_kinds_named (const struct flow *self);
+json_t *flow_kind_fields (const json_t *kind);
+
 // {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new reference.
 json_t *flow_report_json (const struct flow *self);
 

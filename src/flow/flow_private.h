@@ -8,6 +8,7 @@ struct flow_reader {
     json_t *errors;
     const struct flow_world *world;
     json_t *defaults;    // NULL: none
+    json_t *kinds;       // name -> fields; NULL: none
     struct flow_in *ins; // edges by target, as they are read
     size_t in_count, in_room;
     json_t *seen; // "SOURCE TARGET" of each edge -> its place in `ins`
@@ -28,7 +29,13 @@ enum { FLOW_STEP_PATH_SIZE = 80 };
 // Whether every field of `defaults` may be one.
 void flow_check_defaults (struct flow_reader *self);
 
-// Read one step with its defaults in.
+// Whether every kind could be one of plans.
+void flow_read_kinds (struct flow_reader *self, json_t *kinds);
+
+// Whether calls or undos may have this field.
+bool flow_field_of_calls (const char *name);
+
+// Read one step with the fields of its kind, and its defaults, in.
 void flow_read_step (struct flow_reader *self, struct flow_step *step);
 void flow_step_clear (struct flow_step *step);
 

@@ -80,6 +80,24 @@ static void check_names (struct flow_reader *self, const json_t *json, const cha
     }
 }
 
+bool flow_field_of_calls (const char *name)
+{
+    return field_on (name) & (ON_CALL | ON_UNDO);
+}
+
+// The fields of the kind that it names, where it has none of its own.
+static void use_kind (const struct flow_reader *self, json_t *json, int on)
+{
+    const char *name;
+    json_t *value;
+    json_t *kind = json_object_get (json, "kind");
+    json_object_foreach (json_object_get (self->kinds, json_string_value (kind)), name, value)
+    {
+        if (field_on (name) & on && !json_object_get (json, name))
+            json_object_set (json, name, value);
+    }
+}
+
 static void use_defaults (struct flow_reader *self, struct flow_step *step)
 {
     static const char *const callers[] = {"command", "args", "json", "text", "for_each"};
@@ -205,7 +223,7 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
 static void read_undo (struct flow_reader *self, struct flow_step *step, const char *path)
 {
     char where[FLOW_STEP_PATH_SIZE + 8];
-    const json_t *undo = json_object_get (step->json, "undo");
+    json_t *undo = json_object_get (step->json, "undo");
     if (!undo)
         return;
     snprintf (where, sizeof where, "%s.undo", path);
@@ -220,6 +238,9 @@ static void read_undo (struct flow_reader *self, struct flow_step *step, const c
         flow_wrong (self, where, "must be an object%s", step->call.is_flow ? " or inner" : "");
         return;
     }
+    undo = json_copy (undo); // its definition stays as it was put
+    json_object_set_new (step->json, "undo", undo);
+    use_kind (self, undo, ON_UNDO);
     check_names (self, undo, where, ON_UNDO);
     const char *on = json_string_value (json_object_get (undo, "on"));
     if (json_object_get (undo, "on") &&
@@ -394,7 +415,9 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_STEP_PATH_SIZE], where[FLOW_PATH_SIZE];
     snprintf (path, sizeof path, "steps.%.64s", step->name);
+    use_kind (self, step->json, ON_CALL); // a step's own, which goes before the defaults
     use_defaults (self, step);
+    use_kind (self, step->json, ON_CALL);
     const json_t *json = step->json;
     bool call = json_object_get (json, "target"), wait = json_object_get (json, "wait"),
          signal = json_object_get (json, "signal");

@@ -116,6 +116,7 @@ def changed(path, value):
     ("params", {"idc": 1}, False), ("params", {"my-day": 1}, False), ("params", {"o": {"a": 1}}, False),
     ("params", {"o": {"type": "number"}}, False), ("max_parallel", 0, True), ("max_parallel", 10001, False),
     ("edges", [{"source": "a", "target": "b"}], True), ("edges", [{"source": "a"}], False),
-    ("defaults", {"target": "jobs", "timeout": 1}, True), ("defaults", {"after": []}, False)])
+    ("defaults", {"target": "jobs", "timeout": 1}, True), ("defaults", {"after": []}, False),
+    ("kinds", {"k": {"timeout": 5}}, True), ("kinds", {"k": 5}, False), ("kinds", {"a b": {}}, False)])
 def test_a_field_of_a_flow(path, value, good):
     assert valid(schema("flow.schema.json"), changed(path, value)) is good

@@ -9,7 +9,7 @@ import pytest
 
 from curvetest import CurveRig
 from faulttest import Pair
-from flowrig import Flows
+from flowrig import Flows, call
 from zplanprocs import wait_until
 from zplantest import CMD, FT, ST, WORD, at_once, later
 
@@ -276,22 +276,78 @@ def test_versions_that_runs_have_are_kept(rig):
 
 # -- kinds of steps
 
-def kinds_of_calls(rig, flows, *kinds):
-    """A step of the kind k is put while that is the first of these; PLAN of a call of it after each was put, None: it was removed."""
-    plans = []
-    for number, fields in enumerate(kinds):
-        rig.client.done("kind", *(("put", "k", json.dumps(fields)) if fields else ("remove", "k")))
-        if number == 0:
-            flows.put("f", {"a": {**STEPS["a"], "kind": "k", "timeout": 50}})
-        flows.start("f")
-        plans.append(flows.next("a").run.plan)
-    return plans
+def put_kind(client, name, **fields):
+    client.done("kind", "put", name, json.dumps(fields))
 
 
-def test_a_call_has_the_name_of_its_kind(rig):
-    """Workers and lists select by it. Its own fields count, whatever becomes of the kind."""
-    plans = kinds_of_calls(rig, Flows(rig), {"timeout": 5}, {"timeout": 6}, None)
-    assert [(plan["kind"], plan["timeout"]) for plan in plans] == [("k", 50)] * 3
+def test_a_call_has_the_fields_of_its_kind(rig):
+    """As they were at the put; its own go first, then those of the kind it names, then the defaults, then those of their kind."""
+    flows = Flows(rig)
+    retry = {"strategy": "fixed", "interval": 30, "max": 2}
+    put_kind(rig.client, "k", timeout=5, priority=7, retry=retry, category="not of a call")
+    put_kind(rig.client, "all", timeout=9, priority=9, group="g")
+    steps, defaults = {"a": call(kind="k", timeout=50), "b": call(["a"])}, {"kind": "all", "priority": 8}
+    flows.put("f", steps, defaults=defaults)
+    flows.start("f")
+    a, b = (flows.next(name).run.plan for name in "ab")
+    assert (a["kind"], a["timeout"], a["priority"], a["retry"]) == ("k", 50, 7, retry)
+    assert (b["kind"], b["timeout"], b["priority"], b["group"]) == ("all", 9, 8, "g")
+    assert "group" not in a and "category" not in a and "retry" not in b
+    assert flows.put("f", steps, defaults=defaults)["unchanged"]
+    put_kind(rig.client, "all", timeout=10)
+    assert flows.put("f", steps, defaults=defaults)["version"] == 2
+
+
+def test_a_version_keeps_its_kinds(rig):
+    flows = Flows(rig)
+    put_kind(rig.client, "k", timeout=5)
+    definition = flow(steps={"a": call(kind="k")})
+    put(rig.client, definition)
+    put_kind(rig.client, "k", timeout=6)
+    flows.start("f")
+    assert flows.next("a").run.plan["timeout"] == 5
+    got = flows.flow("get", "f")["definition"]
+    assert got == {**definition, "kinds": {"k": {"timeout": 5}}}
+    # What was read and is put again has the kinds of now; of one that is gone the ones that it brings.
+    assert put(rig.client, got)["version"] == 2
+    rig.client.done("kind", "remove", "k")
+    flows.start("f")
+    assert flows.next("a").run.plan["timeout"] == 6
+    assert put(rig.client, got)["version"] == 3
+    flows.start("f")
+    assert flows.next("a").run.plan["timeout"] == 5
+    assert flows.flow("use", "f", "2")["use"] == 2
+
+
+def test_an_undo_has_the_fields_of_its_kind(rig):
+    flows = Flows(rig)
+    put_kind(rig.client, "k", timeout=5, misfire_window=9)    # an undo has no window
+    undo = {"target": "jobs", "command": "free", "kind": "k"}
+    flows.put("f", {"a": call(undo=undo), "b": call(["a"])})
+    run = flows.run_of(flows.start("f"), "f")
+    flows.next("a")
+    flows.fail(flows.call())
+    freed = flows.call()
+    assert freed.flow["undo"] and freed.run.plan["timeout"] == 5 and "misfire_window" not in freed.run.plan
+    flows.done(freed)
+    flows.until(run, "failed")
+
+
+def test_kinds_that_cannot_be_used_are_rejected(rig):
+    steps = {"a": {**STEPS["a"], "undo": {**STEPS["a"], "kind": "k"}}, "b": {**STEPS["a"], "kind": "m"}}
+    for word in ("check", "put"):
+        errors, text = wrong(rig.client, word, flow(steps=steps))
+        assert errors == {"steps.a.undo.kind": "no kind 'k' is known", "steps.b.kind": "no kind 'm' is known"}
+        assert text == "flow: steps.a.undo.kind: no kind 'k' is known; and 1 more"
+    errors, _ = wrong(rig.client, "put", flow(kinds={"k": {"timeout": 0}, "m": 5, "a b": {}, "n": {"cron": "* * * * *"}}))
+    assert errors == {
+        "kinds.k": "timeout: want seconds, 1..31536000", "kinds.m": "must be an object",
+        "kinds.a b": "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -", "kinds.n": "cron: belongs to a plan, not to a kind"}
+    assert wrong(rig.client, "put", flow(kinds=[]))[0] == {"kinds": "must be an object"}
+    rig.db.hset("plan:kinds", "k", "nonsense")
+    assert "steps.a.kind" in wrong(rig.client, "put", flow(steps={"a": {**STEPS["a"], "kind": "k"}}))[0]
+    rig.db.hset("plan:kinds", "k", '{"timeout": 0}')
+    assert "kinds.k" in wrong(rig.client, "put", flow(steps={"a": {**STEPS["a"], "kind": "k"}}))[0]
 
 
 # -- references

@@ -5,6 +5,7 @@
 
 #include "codes.h"
 #include "flow_judge.h"
+#include "flow_resolve.h"
 #include "flow_uses.h"
 #include "json.h"
 #include "log.h"
@@ -23,6 +24,7 @@ struct flow_change {
     char *text;
     size_t size;
     struct flow *flow;
+    bool resolved;           // the kinds stand in the text
     struct flow_entry entry; // what the flow becomes
     json_t *check;
     bool unchanged;
@@ -78,14 +80,7 @@ static void refuse_store (struct flow_change *self, enum store_result result, co
 static void refuse_errors (struct flow_change *self, json_t *errors, enum wire_error class)
 {
     struct reason reason;
-    const json_t *first = json_array_get (errors, 0);
-    const char *path = json_string_value (json_object_get (first, "path"));
-    const char *why = json_string_value (json_object_get (first, "reason"));
-    size_t count = json_array_size (errors);
-    char more[32] = "";
-    if (count > 1)
-        snprintf (more, sizeof more, "; and %zu more", count - 1);
-    reason_set (&reason, "flow: %s%s%.180s%s", path, *path ? ": " : "", why, more);
+    flow_judge_sum_up (errors, &reason);
     json_t *object = json_pack ("{s:O}", "errors", errors);
     char *json = json_write (object);
     self->station->counters.refused++;
@@ -203,29 +198,6 @@ static void write_change (struct flow_change *self)
 
 // -- put
 
-// Whether two texts differ in white space between their tokens at most.
-static bool same_text (struct span one, struct span other)
-{
-    size_t i = 0, j = 0;
-    bool quotes = false;
-    for (;; i++, j++) {
-        while (!quotes && i < one.size && strchr (" \t\r\n", one.data[i]) && one.data[i])
-            i++;
-        while (!quotes && j < other.size && strchr (" \t\r\n", other.data[j]) && other.data[j])
-            j++;
-        if (i >= one.size || j >= other.size)
-            return i >= one.size && j >= other.size;
-        if (one.data[i] != other.data[j])
-            return false;
-        if (quotes && one.data[i] == '\\' && i + 1 < one.size && j + 1 < other.size) {
-            if (one.data[++i] != other.data[++j])
-                return false;
-        } else if (one.data[i] == '"') {
-            quotes = !quotes;
-        }
-    }
-}
-
 // The oldest that are neither in use nor held go when there is no room for one more.
 static void choose_dropped (struct flow_change *self, const struct store_flow *answer)
 {
@@ -270,7 +242,7 @@ static void place_version (struct flow_change *self, const struct store_flow *an
         refuse (self, ZPLAN_EBUSY, "flow: there are no more numbers of versions");
         return;
     }
-    self->unchanged = has_text && same_text (answer->text, span_of (self->text, self->size));
+    self->unchanged = has_text && flow_text_same (answer->text, span_of (self->text, self->size));
     self->version = self->unchanged ? last : last + 1;
     self->entry.last = self->version;
     self->entry.use = pinned ? entry->use : self->version;
@@ -290,18 +262,57 @@ static void on_last (void *owner, const struct store_flow *answer)
 {
     struct flow_change *self = owner;
     static const struct store_flow none = {.result = STORE_DONE};
-    if (answer->result == STORE_NONE)
-        place_version (self, &none);
-    else if (answer->result != STORE_DONE)
-        refuse_store (self, answer->result, answer->error);
+    if (answer->result == STORE_DONE || answer->result == STORE_NONE)
+        place_version (self, answer->result == STORE_NONE ? &none : answer);
     else
-        place_version (self, answer);
+        refuse_store (self, answer->result, answer->error);
+}
+
+static void judge_parsed (struct flow_change *self)
+{
+    struct station *station = self->station;
+    if (self->kind == FLOW_CHANGE_PUT)
+        memcpy (station->flows->claimed, self->name, sizeof self->name);
+    if (!judge (self))
+        return;
+    self->check = flow_report_json (self->flow);
+    self->entry.updated = station_now (station);
+    if (self->kind == FLOW_CHANGE_USE)
+        write_change (self);
+    else
+        store_flow_read (station->store, self->name, STORE_FLOW_LAST, LINK_ONCE, on_last, self);
+    link_flush (store_link (station->store));
+}
+
+static void parse (struct flow_change *self);
+
+static void on_resolved (void *owner, const struct flow_resolved *answer)
+{
+    struct flow_change *self = owner;
+    struct flow_parser *parser = self->station->flows->parser;
+    self->resolved = true;
+    if (answer->text) {
+        free (self->text);
+        self->text = answer->text;
+        self->size = strlen (self->text);
+    }
+    if (answer->errors) {
+        refuse_errors (self, answer->errors, ZPLAN_EARGUMENT);
+    } else if (answer->result != STORE_DONE || !parser) {
+        refuse_store (self, answer->result == STORE_DONE ? STORE_LOST : answer->result,
+                      answer->error);
+    } else if (answer->text) {
+        flow_parser_reap (parser, self->flow);
+        self->flow = NULL;
+        parse (self);
+    } else {
+        judge_parsed (self);
+    }
 }
 
 static void on_parsed (void *owner, struct flow *flow, json_t *errors)
 {
     struct flow_change *self = owner;
-    struct station *station = self->station;
     self->flow = flow;
     if (errors) {
         refuse_errors (self, errors, ZPLAN_EARGUMENT);
@@ -311,8 +322,7 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
         refuse_store (self, STORE_LOST, "");
         return;
     }
-    bool use = self->kind == FLOW_CHANGE_USE;
-    if (use && strcmp (flow->name, self->name) != 0) {
+    if (self->kind == FLOW_CHANGE_USE && strcmp (flow->name, self->name) != 0) {
         struct reason reason;
         reason_set (&reason, "flow: version %d of %s is of flow %s", self->version, self->name,
                     flow->name);
@@ -321,21 +331,12 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     }
     memcpy (self->name, flow->name, strlen (flow->name) + 1);
     memcpy (self->entry.name, self->name, sizeof self->name);
-    if (!permit_named (station, self->peer, "flow", span_text (self->name))) {
+    if (!permit_named (self->station, self->peer, "flow", span_text (self->name)))
         end (self);
-        return;
-    }
-    if (self->kind == FLOW_CHANGE_PUT)
-        memcpy (station->flows->claimed, self->name, sizeof self->name);
-    if (!judge (self))
-        return;
-    self->check = flow_report_json (flow);
-    self->entry.updated = station_now (station);
-    if (use)
-        write_change (self);
+    else if (self->kind == FLOW_CHANGE_USE || self->resolved)
+        judge_parsed (self);
     else
-        store_flow_read (station->store, self->name, STORE_FLOW_LAST, LINK_ONCE, on_last, self);
-    link_flush (store_link (station->store));
+        flow_resolve (self->station, flow, on_resolved, self);
 }
 
 static void parse (struct flow_change *self)

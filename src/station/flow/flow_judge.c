@@ -8,6 +8,18 @@ void flow_judge_add (json_t *errors, const char *path, const char *reason)
         json_array_append_new (errors, json_pack ("{s:s, s:s}", "path", path, "reason", reason));
 }
 
+void flow_judge_sum_up (const json_t *errors, struct reason *ret)
+{
+    const json_t *first = json_array_get (errors, 0);
+    const char *path = json_string_value (json_object_get (first, "path"));
+    const char *why = json_string_value (json_object_get (first, "reason"));
+    size_t count = json_array_size (errors);
+    char more[32] = "";
+    if (count > 1)
+        snprintf (more, sizeof more, "; and %zu more", count - 1);
+    reason_set (ret, "flow: %s%s%.180s%s", path, *path ? ": " : "", why, more);
+}
+
 // False: the key may not touch the target; `ret` is empty when nothing is wrong.
 static bool judge_target (struct station *station, const char *user, const char *target,
                           struct reason *ret)

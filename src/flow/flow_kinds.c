@@ -1,0 +1,55 @@
+// The kinds of plans that a definition names. Their fields stand in it, under `kinds`, as a version
+// never changes.
+#include "flow_private.h"
+#include "policy.h"
+
+void flow_read_kinds (struct flow_reader *self, json_t *kinds)
+{
+    const char *name;
+    json_t *fields;
+    if (kinds && !json_is_object (kinds)) {
+        flow_wrong (self, "kinds", "must be an object");
+        return;
+    }
+    json_object_foreach (kinds, name, fields)
+    {
+        char path[FLOW_PATH_SIZE];
+        struct reason reason = {"must be an object"};
+        struct policy *policy = json_is_object (fields) ? policy_read_kind (fields, &reason) : NULL;
+        snprintf (path, sizeof path, "kinds.%.64s", name);
+        if (!flow_name_valid (name))
+            flow_wrong (self, path, "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -");
+        else if (!policy)
+            flow_wrong (self, path, "%s", reason.text);
+        policy_destroy (&policy);
+    }
+    self->kinds = kinds;
+}
+
+json_t *flow_kinds_named (const struct flow *self)
+{
+    json_t *ret = json_object ();
+    for (uint32_t i = 0; i < self->step_count; i++) {
+        const struct flow_step *step = &self->steps[i];
+        const json_t *callers[] = {step->json, json_object_get (step->json, "undo")};
+        for (size_t j = 0; j < 2; j++) {
+            const char *kind = json_string_value (json_object_get (callers[j], "kind"));
+            if (kind && !json_object_get (ret, kind))
+                json_object_set_new (
+                    ret, kind, json_sprintf ("steps.%s%s.kind", step->name, j ? ".undo" : ""));
+        }
+    }
+    return ret;
+}
+
+json_t *flow_kind_fields (const json_t *kind)
+{
+    const char *name;
+    json_t *value, *ret = json_object ();
+    json_object_foreach ((json_t *)kind, name, value)
+    {
+        if (flow_field_of_calls (name))
+            json_object_set (ret, name, value);
+    }
+    return ret;
+}

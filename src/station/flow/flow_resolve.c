@@ -1,0 +1,90 @@
+#include "flow_resolve.h"
+
+#include <stdlib.h>
+
+#include "flow.h"
+#include "flow_judge.h"
+#include "json.h"
+#include "memory.h"
+#include "store_kept.h"
+
+struct resolving {
+    const struct flow *flow;
+    json_t *named; // name -> what calls may have of the fields of the kind; at first where it is
+                   // named
+    flow_resolved_fn *reply;
+    void *owner;
+};
+
+static void take_known (json_t *named, const struct store_kinds *answer)
+{
+    struct span name, text;
+    for (size_t i = 0; store_kind_at (answer, i, &name, &text); i++) {
+        struct reason ignored;
+        const char *key = (const char *)name.data;
+        if (!json_object_getn (named, key, name.size))
+            continue;
+        json_t *fields = json_read_object (text, &ignored); // somebody may have edited it
+        if (fields)
+            json_object_setn_new (named, key, name.size, flow_kind_fields (fields));
+        json_decref (fields);
+    }
+}
+
+static void take_brought (json_t *named, const json_t *brought, json_t *errors)
+{
+    const char *name;
+    json_t *fields;
+    void *next;
+    json_object_foreach_safe (named, next, name, fields)
+    {
+        struct reason reason;
+        const char *path = json_string_value (fields);
+        json_t *own = json_object_get (brought, name);
+        if (!path)
+            continue;
+        reason_set (&reason, "no kind %s is known", quoted (span_text (name)));
+        if (own)
+            json_object_set_new (named, name, flow_kind_fields (own));
+        else
+            flow_judge_add (errors, path, reason.text);
+    }
+}
+
+static void on_kinds (void *owner, const struct store_kinds *answer)
+{
+    struct resolving *self = owner;
+    struct flow_resolved resolved = {.result = answer->result, .error = answer->error};
+    json_t *errors = json_array (), *json = self->flow->json;
+    if (answer->result == STORE_DONE) {
+        take_known (self->named, answer);
+        take_brought (self->named, json_object_get (json, "kinds"), errors);
+        if (json_array_size (errors) > 0)
+            resolved.errors = json_incref (errors);
+        else if (!json_equal (self->named, json_object_get (json, "kinds"))) {
+            json_t *whole = json_copy (json);
+            json_object_set (whole, "kinds", self->named);
+            resolved.text = json_write (whole);
+            json_decref (whole);
+        }
+    }
+    json_decref (errors);
+    self->reply (self->owner, &resolved);
+    json_decref (self->named);
+    free (self);
+}
+
+void flow_resolve (struct station *self, const struct flow *flow, flow_resolved_fn *reply,
+                   void *owner)
+{
+    json_t *named = flow_kinds_named (flow);
+    if (json_object_size (named) == 0) {
+        json_decref (named);
+        reply (owner, &(struct flow_resolved){.result = STORE_DONE});
+        return;
+    }
+    struct resolving *resolving = memory_new (sizeof *resolving);
+    *resolving = (struct resolving){flow, named, reply, owner};
+    store_kinds (self->store, KIND_LIST, (struct span){0}, NULL, on_kinds, resolving);
+    link_flush (store_link (self->store));
+}
