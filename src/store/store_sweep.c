@@ -53,7 +53,7 @@ static void look_at (struct sweeping *self, size_t index, struct span message,
     bool known = core_view (core, plan->id, &view);
     struct span target = span_text (plan->target);
     if (known && (view.gone || !view.settled))
-        return; // what is not written yet
+        return; // its write is pending
     if (!message.data) {
         core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
                      store_now_us (self->store));

@@ -368,8 +368,8 @@ static void report (const struct moving *self, const char *where)
     putchar ('\n');
 }
 
-// What it is about is asked first, and `forget` is tried with nothing: who may not, or a station
-// that knows no such word, is found before anything is written.
+// First a dry run of `forget` with nothing: a missing role, or a station without the command, is
+// found before anything is written.
 static int move (struct moving *self)
 {
     int64_t left;

@@ -59,7 +59,7 @@ static char *more_members (struct station *self, uint64_t id, const struct store
     return text;
 }
 
-// Its callback may be known to those only who may change it.
+// Only users with the role manage see the URLs of its callback whole.
 static char *masked_message (struct span message)
 {
     struct reason ignored;

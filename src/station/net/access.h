@@ -43,7 +43,8 @@ bool access_has_role (const struct access_key *key, unsigned roles);
 bool access_has_station (const struct access_key *key, struct span station);
 
 // Whether it may connect to the socket of this ZAP domain: each key to "request"; to "publish" and
-// "events", which carry the plans of all stations, who may observe all of them.
+// "events", which carry the plans of all targets, a key with the role observe that is bound to
+// none.
 bool access_may_connect (const struct access_key *key, struct span domain);
 
 // Whether there is a key on the old list that may connect to the socket of this domain, and may not

@@ -90,8 +90,8 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
         zmq_close (fresh);
 }
 
-// Who may not subscribe any more is connected still, and libzmq ends no single connection: all are
-// cut, and who may comes back by itself. What it missed it can ask for.
+// A subscriber that lost its right is still connected, and libzmq cannot end a single connection:
+// all are cut. Those that have the right reconnect; what they missed is in the history.
 void sockets_renew_outlets (struct station *self)
 {
     if (self->subscribers_cut) {

@@ -294,7 +294,7 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
     return held;
 }
 
-// A target may answer on its connection; on the request socket who may for that station.
+// A target may answer on its connection; on the request socket a key with the role result for it.
 static bool may_answer (struct station *self, struct span key_station, const struct target *target,
                         const char *user)
 {

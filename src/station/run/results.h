@@ -4,9 +4,8 @@
 
 #include "runs.h"
 
-// A message of the side of a target: `target` whose connection it came on, NULL for the request
-// socket; there `user` sent it, who may not send results of every station. Borrowed. Nothing is
-// ever answered.
+// A status or result of a run. `target`: whose connection it came on; NULL: the request socket,
+// where `user` sent it, whose key may be bound to some targets. Borrowed. There is no reply.
 void results_take (struct station *self, struct target *target, const char *user,
                    const struct message *message);
 

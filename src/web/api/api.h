@@ -56,8 +56,8 @@ api_fn api_metrics, api_series;
 // Ask the command of the route about the plan of the path, with one more argument or none.
 void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn);
 
-// Numbers are read with this program's own key, which sees all targets: answer by `then` who may
-// observe all of them too.
+// Numbers are read with this program's own key, which sees all targets. `then` answers users who
+// may observe all of them; others get 403.
 void api_ask_observer (struct exchange *self, api_fn *then);
 
 // A list that has pages, filtered by the query and by what `filter`, which is taken, has already.

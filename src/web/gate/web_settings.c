@@ -50,7 +50,7 @@ static const struct setting rows[] = {
     {"readonly", "--readonly", NULL, "0", SETTING_FLAG, FIELD (readonly), 0, 0, NULL,
      "reject every request that changes something"},
     {"allow_targets", "--allow-targets", NULL, "0", SETTING_FLAG, FIELD (allow_targets), 0, 0, NULL,
-     "who may manage may add targets too, to which the station\n"
+     "users with the role manage may add targets, to which the station\n"
      "                              then connects, and remove them"},
     {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
      "error, warn, info or debug"},
