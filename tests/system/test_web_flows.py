@@ -95,6 +95,29 @@ def test_what_is_rejected(web, path, body, status):
     answer.problem(answer.status)
 
 
+def test_callbacks(make_rig):
+    rig = make_rig()
+    web = Web(rig.folder, rig.ipc("q"))
+    try:
+        assert web.get("/v1/callbacks").json == {"items": []}      # the station has no target for them yet
+        callback = {"success": {"url": "https://hooks.example/done"}}
+        plan = rig.client.added(at_once(callback=callback))
+        rig.jobs.finish(rig.jobs.recv(), ST.OK, [])
+        listed = wait_until(lambda: web.get("/v1/callbacks").json["items"], "its callback is there")[0]
+        assert web.get(f"/v1/callbacks/{listed['id']}").json["target"] == "callbacks"
+        web.post(f"/v1/callbacks/{listed['id']}/redeliver").problem(422)     # it is neither dead nor waits for its retry
+        web.post(f"/v1/callbacks/{plan}/redeliver").problem(404)
+        test = web.post("/v1/callback-tests", {"target": "jobs", "callback": callback})
+        assert test.status == 201 and test.headers["Location"] == f"/v1/callbacks/{test.json['id']}"
+        assert {one["id"] for one in web.get("/v1/callbacks?limit=10").json["items"]} == {listed["id"], test.json["id"]}
+        page = web.get("/v1/callbacks?limit=1").json
+        assert len(page["items"]) == 1 and len(web.get(f"/v1/callbacks?limit=1&after={page['next']}").json["items"]) == 1
+        web.post("/v1/callback-tests", {"target": "jobs"}).problem(422)
+        web.get("/v1/callbacks?target=jobs").problem(400)
+    finally:
+        web.close()
+
+
 def test_lists_in_an_order(rig, web):
     idents = [rig.client.added({**later(), "plan_time": int(time.time()) + after}) for after in (9000, 8000, 7000)]
     rig.client.done("pause", idents[0])

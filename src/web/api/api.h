@@ -41,7 +41,11 @@ api_fn api_session, api_session_new, api_session_end;
 
 // api_flows.c
 api_fn api_flows, api_flow, api_flow_put, api_flow_delete, api_flow_runs, api_flow_run,
-    api_flow_steps, api_flow_log, api_flow_run_command, api_redeliver;
+    api_flow_steps, api_flow_log, api_flow_run_command;
+
+// api_callbacks.c
+api_fn api_callbacks, api_redeliver, api_callback_test;
+
 // api_export.c, api_import.c
 api_fn api_export, api_import;
 

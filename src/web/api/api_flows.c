@@ -232,11 +232,3 @@ void api_flow_run_command (struct exchange *self)
     }
     exchange_ask (self, args, count, answer_named);
 }
-
-// -- callbacks: they are plans; only this is of their own
-
-void api_redeliver (struct exchange *self)
-{
-    const char *const args[] = {"redeliver", self->routed.args[0]};
-    exchange_ask (self, args, 2, answer_named);
-}

@@ -1,0 +1,68 @@
+// Callbacks: plans of the target that the station keeps for them.
+#include <stdio.h>
+
+#include "api.h"
+#include "json.h"
+#include "json_names.h"
+#include "server.h"
+
+static void on_targets (struct exchange *self, const struct station_answer *answer)
+{
+    static const struct api_page page = {'i', "plans", JSON_PLAN};
+    size_t i;
+    const json_t *target, *name = NULL;
+    if (exchange_failed (self, answer))
+        return;
+    json_array_foreach (json_object_get (answer->json, "stations"), i, target)
+    {
+        if (json_is_true (json_object_get (target, "callbacks")))
+            name = json_object_get (target, "name");
+    }
+    if (name)
+        api_ask_page (self, &page, json_pack ("{s:O}", "station", name));
+    else
+        exchange_json (self, 200, json_pack ("{s:[]}", "items"));
+}
+
+void api_callbacks (struct exchange *self)
+{
+    const struct question question = {
+        .word = "station", .args = {"list"}, .count = 1, .repeat = true};
+    exchange_question (self, &question, on_targets);
+}
+
+static void on_redelivered (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+}
+
+void api_redeliver (struct exchange *self)
+{
+    const char *const args[] = {"redeliver", self->routed.args[0]};
+    exchange_ask (self, args, 2, on_redelivered);
+}
+
+static void on_test (struct exchange *self, const struct station_answer *answer)
+{
+    const char *root = self->server->settings->root;
+    char location[SETTING_TEXT_MAX + 64];
+    if (exchange_failed (self, answer))
+        return;
+    snprintf (location, sizeof location, "%s/v1/callbacks/%s", root[1] ? root : "", answer->id);
+    exchange_header (self, "Location", location);
+    exchange_json (self, 201, json_pack ("{s:s}", "id", answer->id));
+}
+
+void api_callback_test (struct exchange *self)
+{
+    const json_t *callback = json_object_get (self->json, "callback");
+    const char *target = json_string_value (json_object_get (self->json, "target"));
+    if (!target || !json_is_object (callback) || json_object_size (self->json) != 2) {
+        exchange_problem (self, 422, "invalid_field",
+                          "want {\"target\": NAME, \"callback\": {\"success\": {\"url\": ...}}}");
+        return;
+    }
+    const char *const args[] = {"test", target, exchange_keep (self, json_write (callback))};
+    exchange_ask (self, args, 3, on_test);
+}
