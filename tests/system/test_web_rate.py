@@ -13,10 +13,8 @@ def paced(rig, make_web, tmp_path):
     """A gateway, and what ann, who has a rate of 1, and bob, who has none, send."""
     users, tokens = tmp_path / "users", {}
     users.mkdir(0o700)
-    for name in ("ann", "bob"):
-        tokens[name] = zplan("web", "user", name, "--out", str(users)).done().strip()
-    with open(users / "ann.user", "a") as file:
-        file.write("rate = 1\n")
+    for name, *rate in (("ann", "--rate", "1"), ("bob",)):
+        tokens[name] = zplan("web", "user", name, "--out", str(users), *rate).done().strip()
     web = make_web(rig, "--users", str(users))
     web.tokens = tokens
     return web

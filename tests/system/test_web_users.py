@@ -137,6 +137,36 @@ def test_the_audit(gateway):
                      ("asked", "ann", "POST", "pause", None), ("answered", "ann", "POST", "pause", 200),
                      ("asked", "bob", "POST", "resume", None), ("answered", "bob", "POST", "resume", 403)]
     assert lines[1]["id"] == lines[2]["name"] == ident and lines[0]["address"] == "127.0.0.1"
+    assert [line["key"] for line in lines] == ["all.key_secret"] * 4 + ["read.key_secret"] * 2
+
+
+def test_the_audit_has_who_signs_in_and_wrong_tokens(gateway):
+    """A flood of wrong ones is a line a second; none of them is in the file."""
+    session = gateway.web.post("/v1/session", {"token": gateway.tokens["ann"]}).json["session"]
+    gateway.web.ask("DELETE", "/v1/session", headers=bearer(session))
+
+    def audited():
+        with open(os.path.join(gateway.users, ".audit.ndjson")) as file:
+            return [json.loads(line) for line in file]
+    assert [(line["event"], line["user"], line["method"], line.get("status")) for line in audited()] == [
+        ("asked", "ann", "POST", None), ("answered", "ann", "POST", 200),
+        ("asked", "ann", "DELETE", None), ("answered", "ann", "DELETE", 204)]
+    sent = 0
+
+    def counted():
+        nonlocal sent
+        for ask in (lambda: gateway.web.post("/v1/session", {"token": "zpw_wrong"}),
+                    lambda: gateway.web.ask("GET", "/v1/plans", headers=bearer("zpw_wrong"))):
+            assert ask().status in (401, 429)
+            sent += 1
+        wrong = [line for line in audited() if line["event"] == "wrong_token"]
+        return len(wrong) >= 2 and wrong
+    begun = time.monotonic()
+    wrong = wait_until(counted, "a second line")
+    assert time.monotonic() - begun >= 0.9 and 2 < sum(line["count"] for line in wrong) <= sent
+    assert {(line["address"], line["route"]) for line in wrong} <= {("127.0.0.1", "/v1/session"), ("127.0.0.1", "/v1/plans")}
+    with open(os.path.join(gateway.users, ".audit.ndjson")) as file:
+        assert "zpw_" not in file.read()
 
 
 def test_nothing_is_changed_without_an_audit(make_rig, make_web):

@@ -1,6 +1,7 @@
 // zplan web: users of the HTTP gateway.
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 struct wish {
     const char *folder;
+    int64_t rate; // 0: no limit
 };
 
 static const struct option rows[] = {
@@ -25,6 +27,13 @@ static const struct option rows[] = {
      .offered = VALUES_FOLDERS,
      .utf8 = true,
      .help = "the folder of users of zplan-web; default: this one"},
+    {.name = "--rate",
+     .metavar = "N",
+     .type = OPTION_NUMBER,
+     .offset = offsetof (struct wish, rate),
+     .help = "serve at most N requests of the token in a second",
+     .min = 1,
+     .max = USER_RATE_MAX},
 };
 
 static const char about[] =
@@ -38,12 +47,12 @@ static const char about[] =
     "Needs no station.\n";
 
 // 0, or -1 with a reason; it writes over no file.
-static int write_user (const char *folder, const char *name, const char *key, const char *token,
-                       struct reason *reason)
+static int write_user (const struct wish *wish, const char *name, const char *key,
+                       const char *token, struct reason *reason)
 {
     char path[PATH_MAX], hex[2 * TOKEN_SUM_SIZE + 1];
     uint8_t sum[TOKEN_SUM_SIZE];
-    snprintf (path, sizeof path, "%s/%s.user", folder, name);
+    snprintf (path, sizeof path, "%s/%s.user", wish->folder, name);
     token_sum (token, sum);
     sodium_bin2hex (hex, sizeof hex, sum, sizeof sum);
     int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -51,9 +60,11 @@ static int write_user (const char *folder, const char *name, const char *key, co
         reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
         return -1;
     }
-    int size = key ? dprintf (fd, "name = %s\nkey = %s\ntoken = %s\n", name, key, hex)
-                   : dprintf (fd, "name = %s\ntoken = %s\n", name, hex);
-    if (size > 0 && fsync (fd) == 0 && close (fd) == 0)
+    bool written = dprintf (fd, "name = %s\n", name) > 0 &&
+                   (!key || dprintf (fd, "key = %s\n", key) > 0) &&
+                   dprintf (fd, "token = %s\n", hex) > 0 &&
+                   (!wish->rate || dprintf (fd, "rate = %" PRId64 "\n", wish->rate) > 0);
+    if (written && fsync (fd) == 0 && close (fd) == 0)
         return 0;
     reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
     unlink (path);
@@ -77,7 +88,7 @@ static int make_user (const struct cli *cli, const struct wish *wish)
         fine = false;
     explicit_bzero (&cert, sizeof cert);
     token_make ("zpw_", token);
-    if (!fine || write_user (wish->folder, name, cli->key ? key : NULL, token, &reason)) {
+    if (!fine || write_user (wish, name, cli->key ? key : NULL, token, &reason)) {
         complain ("web", span_text (reason.text));
         return EXIT_REFUSED;
     }
@@ -97,7 +108,7 @@ int verb_web (const struct cli *cli)
     static const struct subword words[] = {{"user", 1, 1, "want the name of a user"}};
     struct wish wish = {.folder = "."};
     const struct usage usage = {
-        .synopsis = "zplan web user NAME [--key FILE] [--out DIR]",
+        .synopsis = "zplan web user NAME [--key FILE] [--out DIR] [--rate N]",
         .about = about,
         .groups = {{"Options", rows, sizeof rows / sizeof *rows, &wish}},
         .group_count = 1,

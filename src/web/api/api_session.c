@@ -32,7 +32,7 @@ void api_session_new (struct exchange *self)
         exchange_problem (self, 404, "no_users", "this zplan-web has no users: no token is needed");
     else if (!token)
         exchange_problem (self, 422, "invalid_field", "token: want a string");
-    else if (users_sign_in (users, self, token, self->secret))
+    else if (users_sign_in (users, self, token, self->secret) && exchange_audit (self))
         api_session (self);
 }
 

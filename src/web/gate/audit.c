@@ -13,11 +13,13 @@
 #include "memory.h"
 #include "plan_document.h"
 #include "server.h"
+#include "users.h"
 
-enum { KEY_MAX = 255 };
+enum { KEY_MAX = 255, WRONG_EVERY_US = 1000000 };
 
 struct audit {
     int fd;
+    int64_t wrong, wrong_next_us; // tokens since the last line; when the next may come
 };
 
 struct audit *audit_open (const char *path, struct reason *reason)
@@ -66,11 +68,12 @@ static void set_revision (json_t *line, const char *name, const char *etag)
 static bool write_line (struct audit *self, const struct exchange *exchange, const char *event)
 {
     const struct route *route = exchange->routed.route;
-    json_t *line = json_pack ("{s:o, s:s, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
-                              json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
-                              exchange->user, "address", exchange->address, "method", route->method,
-                              "route", route->path, "name", exchange->routed.args[0], "id",
-                              exchange->id[0] ? exchange->id : NULL);
+    json_t *line =
+        json_pack ("{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
+                   json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
+                   exchange->user, "key", users_key_name (exchange->key), "address",
+                   exchange->address, "method", route->method, "route", route->path, "name",
+                   exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL);
     const char *repeated = exchange_value (exchange, "Idempotency-Key");
     set_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
     if (repeated)
@@ -93,6 +96,22 @@ void audit_after (struct audit *self, const struct exchange *exchange)
 {
     if (self)
         write_line (self, exchange, "answered");
+}
+
+void audit_wrong_token (struct audit *self, const struct exchange *exchange)
+{
+    int64_t now_us = clock_mono_us ();
+    if (!self)
+        return;
+    self->wrong++;
+    if (now_us < self->wrong_next_us)
+        return;
+    append (self,
+            json_pack ("{s:o, s:s, s:s, s:s, s:I}", "at", json_instant_ms (clock_wall_us () / 1000),
+                       "event", "wrong_token", "address", exchange->address, "route",
+                       exchange->routed.route->path, "count", (json_int_t)self->wrong));
+    self->wrong = 0;
+    self->wrong_next_us = now_us + WRONG_EVERY_US;
 }
 
 void audit_bulk (struct audit *self, const char *user, const char *action, const char *id,

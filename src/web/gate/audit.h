@@ -1,5 +1,6 @@
 // What was changed, and by whom: a file of NDJSON lines that is only appended to. Two lines for
-// each request that changes something: before its command is sent, and after the answer.
+// each request that changes something, signs in or out: before its command is sent, and after the
+// answer. Wrong tokens are one line a second, with their number.
 #pragma once
 
 #include "exchange.h"
@@ -13,6 +14,9 @@ void audit_close (struct audit **self);
 // False: it cannot be written, so nothing may be changed.
 bool audit_before (struct audit *self, const struct exchange *exchange);
 void audit_after (struct audit *self, const struct exchange *exchange);
+
+// A token that is none, or of none any more.
+void audit_wrong_token (struct audit *self, const struct exchange *exchange);
 
 // What became of one plan of a job.
 void audit_bulk (struct audit *self, const char *user, const char *action, const char *id,

@@ -47,6 +47,14 @@ static void add_headers (struct exchange *self, struct MHD_Response *response)
             MHD_add_response_header (response, always[i][0], always[i][1]);
 }
 
+bool exchange_audit (struct exchange *self)
+{
+    self->audited = audit_before (self->server->audit, self);
+    if (!self->audited)
+        exchange_problem (self, 503, "no_audit", "the audit cannot be written");
+    return self->audited;
+}
+
 void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response)
 {
     add_headers (self, response);
@@ -253,13 +261,10 @@ static void dispatch (struct exchange *self)
             return;
         }
     }
-    if (route_is_unsafe (self->routed.route)) {
-        if (!audit_before (self->server->audit, self)) {
-            exchange_problem (self, 503, "no_audit", "the audit cannot be written");
-            return;
-        }
-        self->audited = true;
-    }
+    // Who signs in is known later.
+    const struct route *route = self->routed.route;
+    if (route_is_unsafe (route) && route != &routes[ROUTE_SESSION_NEW] && !exchange_audit (self))
+        return;
     if (users_still (self))
         self->server->call (self);
     else

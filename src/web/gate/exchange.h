@@ -66,6 +66,9 @@ void exchange_empty (struct exchange *self, unsigned status);
 void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
                      size_t size);
 
+// The audit has its lines, before and after. False: it cannot be written, and that was answered.
+bool exchange_audit (struct exchange *self);
+
 // `response` is taken, with the headers of its own.
 void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response);
 

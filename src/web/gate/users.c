@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit.h"
 #include "clock.h"
 #include "daemon.h"
 #include "key_folder.h"
@@ -381,8 +382,10 @@ bool users_judge (struct exchange *self)
         strncmp (text, "zps_", 4) == 0 ? find_session (users, self->token) : NULL;
     struct user *user =
         session ? find_user (users, session->user) : user_of_token (users, self->token);
-    if (!user)
+    if (!user) {
+        audit_wrong_token (self->server->audit, self);
         return deny_token (self);
+    }
     if (session && !pace_takes (&session->pace, PER_SECOND))
         return deny (self, 429, "too_many", "50 requests of a session a second");
     if (is_too_fast (user, session ? session->token : self->token))
@@ -401,6 +404,12 @@ bool users_still (const struct exchange *self)
 bool users_know (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE])
 {
     return find_session (self, sum) || user_of_token (self, sum);
+}
+
+const char *users_key_name (const struct key *key)
+{
+    const char *slash = key ? strrchr (key->path, '/') : NULL;
+    return slash ? slash + 1 : key ? key->path : NULL;
 }
 
 struct key *users_key_hold (struct key *key)
@@ -436,6 +445,7 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
     token_sum (token, sum);
     struct user *user = user_of_token (self, sum);
     if (!user) {
+        audit_wrong_token (exchange->server->audit, exchange);
         deny_token (exchange);
         return false;
     }

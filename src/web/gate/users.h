@@ -34,6 +34,9 @@ bool users_still (const struct exchange *self);
 // Whether a token or a session of this sum counts.
 bool users_know (struct users *self, const uint8_t sum[32]);
 
+// The name of its file; NULL if there is no key.
+const char *users_key_name (const struct key *key);
+
 // Keep the connection of a key for a job; NULL is fine. Returns it.
 struct key *users_key_hold (struct key *key);
 void users_key_release (struct key *key);
