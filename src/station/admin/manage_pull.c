@@ -1,4 +1,5 @@
 // take, alive, report: the commands of workers that fetch plans (pull.h).
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"

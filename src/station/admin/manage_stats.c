@@ -1,4 +1,5 @@
 // stats: what there is, in numbers.
+#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 #include "callback_book.h"
 
+#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 #include "failure_plan.h"
 
+#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 #include "peers.h"
 
+#include <czmq.h>
 #include <errno.h>
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 // restart), then the engine decides and apply () writes.
 #include "results.h"
 
+#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
 

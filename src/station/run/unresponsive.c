@@ -1,5 +1,6 @@
 #include "unresponsive.h"
 
+#include <czmq.h>
 #include <inttypes.h>
 
 #include "apply.h"

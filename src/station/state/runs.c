@@ -1,5 +1,6 @@
 #include "runs.h"
 
+#include <czmq.h>
 #include <stdlib.h>
 
 #include "clock.h"

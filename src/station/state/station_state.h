@@ -2,8 +2,6 @@
 // what they work on, and nobody outside the folder sees it.
 #pragma once
 
-#include <czmq.h>
-
 #include "counters.h"
 #include "curve.h"
 #include "embedded.h"
@@ -57,7 +55,7 @@ struct station {
     struct station_settings *settings;
     station_read_fn *read_settings;
     struct zone *zone;
-    zhashx_t *zones; // that plans name, by name; NULL = none yet
+    struct _zhashx_t *zones; // that plans name, by name; NULL = none yet
     enum phase phase;
     struct reason failure;        // why PHASE_FAILED
     enum station_fault fault;     // the same
@@ -100,9 +98,9 @@ struct station {
     void *request_socket;
     struct watch request_watch; // off: it is left alone until there is room
     uint64_t last_id;
-    byte caller_secret[16];      // of this start; for what stands in the place of identities
+    uint8_t caller_secret[16];   // of this start; for what stands in the place of identities
     struct masked masked[64];    // those that were made last
-    zhashx_t *peers;             // what each peer has under way; NULL = none yet
+    struct _zhashx_t *peers;     // what each peer has under way; NULL = none yet
     struct load *loads;          // the same, as a list
     int64_t loads_swept_us;      // when it was looked through for those that have nothing any more
     struct packet_debt unread;   // replies of all peers that libzmq holds
@@ -143,7 +141,7 @@ struct station {
     struct center *center; // NULL = none
 
     // runs in hand, by plan id; and their deadlines
-    zhashx_t *runs;
+    struct _zhashx_t *runs;
     struct heap deadlines;
     size_t runs_unanswered; // without those that are kept (unresponsive.h)
     uint64_t runs_number;   // of the last that was sent

@@ -1,5 +1,6 @@
 #include "zones.h"
 
+#include <czmq.h>
 #include <inttypes.h>
 
 #include "log.h"

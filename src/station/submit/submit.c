@@ -3,6 +3,7 @@
 #include "submit.h"
 #include "submit_private.h"
 
+#include <czmq.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
