@@ -9,12 +9,13 @@ import pytest
 from zplanprocs import REPO, ZPLAND
 
 KEYS = os.path.join(REPO, "docker", "keys")
-PARTS = ("station", "target", "worker", "client")
+PARTS = ("station", "target", "worker", "client")     # that know each other
+ALL = (*PARTS, "web")
 
 
 @pytest.fixture
 def volumes(tmp_path):
-    for part in PARTS:
+    for part in ALL:
         (tmp_path / part).mkdir()
     return tmp_path
 
@@ -40,14 +41,17 @@ def test_each_part_has_what_it_needs(volumes):
     make(volumes)
     made = content(volumes)
     assert {name for name in made if name.endswith("complete")} == {f"{part}/complete"
-                                                                    for part in PARTS}
+                                                                    for part in ALL}
     assert not [name for name in made if name.endswith("making")]
-    for part in ("station", "target", "client"):
+    for part in ("station", "target", "client", "web"):
         assert made[f"{part}/station.public"].strip() == public(made["station/station.key_secret"])
     for part in ("station", "worker"):
         assert made[f"{part}/jobs.public"].strip() == public(made["target/jobs.key_secret"])
-    assert sorted(os.listdir(volumes / "station/allow")) == ["client.key", "health.key", "jobs.key"]
+    assert sorted(os.listdir(volumes / "station/allow")) == [
+        "admin.key", "client.key", "health.key", "jobs.key", "web.key"]
     assert sorted(os.listdir(volumes / "target/allow")) == ["station.key", "worker.key"]
+    assert re.fullmatch(rb"zpw_[\w-]{43}\n", made["web/token"])
+    assert b"web/admin.key_secret" in made["web/users/admin.user"]
 
 
 def test_they_are_made_once(volumes):
@@ -68,11 +72,25 @@ def test_with_one_volume_lost_no_key_is_touched(volumes, lost):
     assert content(volumes) == before
 
 
-def test_keys_of_somebody_else_are_not_touched(volumes):
-    (volumes / "station/station.key_secret").write_text("mine")
+@pytest.mark.parametrize("part", ["station", "web"])
+def test_keys_of_somebody_else_are_not_touched(volumes, part):
+    (volumes / part / "station.key_secret").write_text("mine")
+    assert f"{part} has keys" in make(volumes, 1)
+    assert (volumes / part / "station.key_secret").read_text() == "mine"
+    assert os.listdir(volumes / part) == ["station.key_secret"] or part == "station"
+
+
+def test_a_gateway_comes_to_a_station_that_is_there(volumes):
+    make(volumes)
     before = content(volumes)
-    assert "station has keys" in make(volumes, 1)
-    assert content(volumes) == before
+    shutil.rmtree(volumes / "web")
+    (volumes / "web").mkdir()
+    make(volumes)
+    after = content(volumes)
+    assert set(before) == set(after)
+    assert {name for name in after if before[name] != after[name]} == {
+        "station/allow/admin.key", "station/allow/web.key", "web/admin.key", "web/admin.key_secret", "web/token",
+        "web/users/admin.user", "web/web.key", "web/web.key_secret"}
 
 
 def test_keys_of_before_the_marks_are_taken(volumes):
@@ -85,7 +103,7 @@ def test_keys_of_before_the_marks_are_taken(volumes):
     assert content(volumes) == before
 
 
-@pytest.mark.parametrize("calls", range(5))
+@pytest.mark.parametrize("calls", range(8))
 def test_a_try_that_was_cut_short_is_made_again(volumes, tmp_path_factory, calls):
     """After so many calls of zplan."""
     folder = tmp_path_factory.mktemp("bin")

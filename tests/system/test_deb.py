@@ -14,8 +14,15 @@ from readmetest import CHAPTERS
 from zplanprocs import REPO, WAIT, ZPLAND, wait_until
 
 
-def run(*command):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+APART = ("zplan-web", "zplan-callback")     # packages of their own: the station needs none of their libraries
+
+
+# What is tested is what is packed, not how well it is compiled: that takes half the time.
+FAST = {"DEB_BUILD_OPTIONS": "noautodbgsym", "DEB_CFLAGS_APPEND": "-O0 -g0 -Wno-error"}
+
+
+def run(*command, env=None):
+    done = subprocess.run(command, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
     assert done.returncode == 0, done.stdout[-6000:]
     return done.stdout
@@ -25,9 +32,11 @@ def run(*command):
 def test_package(tmp_path):
     """It is made, has the programs' version, and all that a service needs, in Debian's places. Then its life: one
     test, as it takes a minute to make."""
-    run(os.path.join(REPO, "docker", "deb"), str(tmp_path))
+    run(os.path.join(REPO, "docker", "deb"), str(tmp_path), env=FAST)
     package, = glob.glob(f"{tmp_path}/zplan_*.deb")
     check_package(package, tmp_path)
+    for name in APART:
+        check_apart(name, package, tmp_path)
     why = missing_here()
     if why:
         pytest.skip(f"it cannot be installed here: {why}")
@@ -64,6 +73,17 @@ def check_package(package, tmp_path):
     made = (root / "DEBIAN" / "postinst").read_text()
     assert "systemd-sysusers" in made and "zpland.service" in made
     assert "_dh_action=restart" in made         # an upgrade restarts it
+
+
+def check_apart(name, package, tmp_path):
+    own, = glob.glob(f"{tmp_path}/{name}_*.deb")
+    files = {line.split()[-1][1:] for line in run("dpkg-deb", "-c", own).splitlines()}
+    assert {f"/usr/bin/{name}", f"/etc/zplan/{name}.conf", f"/lib/systemd/system/{name}.service",
+            f"/usr/lib/sysusers.d/{name}.conf", f"/usr/share/man/man8/{name}.8.gz"} <= files
+    assert f"/usr/bin/{name}" not in run("dpkg-deb", "-c", package)
+    library = {"zplan-web": "libmicrohttpd12", "zplan-callback": "libcurl4"}[name]
+    assert library in run("dpkg-deb", "-f", own, "Depends")
+    assert library not in run("dpkg-deb", "-f", package, "Depends")
 
 
 # -- its life
@@ -129,9 +149,15 @@ def live(machine, package, tmp_path):
         return re.search(r"(?m)^Version: (.*)$", run(*machine.stage.container(["dpkg", "-s", "zplan"])))[1]
 
     os.mkdir(machine.path("build-deb"))
-    shutil.copy(package, machine.path("build-deb"))
-    install, = documented("With systemd")
-    machine.types(install)
+    for name in ("zplan", *APART):
+        shutil.copy(*glob.glob(f"{tmp_path}/{name}_*.deb"), machine.path("build-deb"))
+    for install in documented("With systemd"):
+        machine.types(install)
+    with open(machine.path("etc/passwd"), encoding="utf-8") as users:
+        assert {"zplan", *APART} <= {line.split(":")[0] for line in users}
+    for name in APART:
+        assert run(*machine.stage.container([name, "-c", f"/etc/zplan/{name}.conf", "--settings"]))
+        os.unlink(*glob.glob(machine.path(f"build-deb/{name}_*.deb")))
     old = version()
     machine.station("target", "add", "jobs=api@tcp://127.0.0.1:7930")
 

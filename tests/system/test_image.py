@@ -44,7 +44,8 @@ def test_compose_is_safe():
     for name, service in services.items():
         words = " ".join(service["command"])
         assert "--insecure" not in words
-        assert "0.0.0.0" not in words or ("--curve" in words and "--allow" in words), name
+        keyed = "--curve" in words and "--allow" in words or "--users" in words
+        assert "0.0.0.0" not in words or keyed, name
         if service["image"] == "zplan":
             assert service["read_only"] and service["cap_drop"] == ["ALL"], name
             assert service["tmpfs"] == ["/tmp"], name
@@ -110,10 +111,21 @@ def outcomes(compose):
     return [json.loads(line) for line in compose.once("client", "history", "--json=wire").splitlines()]
 
 
+def look_at_console(compose, token):
+    """Whoever has the token sees the plans, nobody else anything."""
+    def asked(path, *headers):
+        return subprocess.run(["nsenter", f"--net=/proc/{compose.network.pid}/ns/net", "curl", "-s", *headers,
+                               f"http://127.0.0.1:7924{path}"], stdout=subprocess.PIPE, text=True).stdout
+    wait_until(lambda: "<title>" in asked("/") or compose.running["web"].poll() is not None, "the console", 3 * WAIT)
+    assert '"items":' in asked("/v1/plans", "-H", f"Authorization: Bearer {token}"), compose.log("web")
+    assert '"target":"jobs"' in asked("/v1/runs", "-H", f"Authorization: Bearer {token}"), compose.log("web")
+    assert "no_token" in asked("/v1/plans")
+
+
 def run_documented(compose, folder):
     """What docker/README.md says: start, look, export, upgrade, remove all of it, restore."""
     chapters = documented()
-    up, add, history = chapters.pop("With Docker")
+    up, add, history, with_web, token = chapters.pop("With Docker")
     (export,), (restore,), (upgrade,) = (chapters.pop(title) for title in ("Back up", "Restore", "Upgrade"))
     down, down_with_volumes = chapters.pop("Uninstall")
     assert not chapters, chapters
@@ -122,6 +134,8 @@ def run_documented(compose, folder):
     compose.types(add)
     wait_until(lambda: len(outcomes(compose)) >= 2 and outcomes(compose)[-1]["status"] == 1, "it is done", 3 * WAIT)
     assert " ok " in compose.types(history)
+    compose.types(with_web)
+    look_at_console(compose, compose.types(token).strip())
     compose.types(export)
     with open(os.path.join(folder, "everything.ndjson"), encoding="utf-8") as file:
         assert json.loads(file.read().splitlines()[-1])["type"] == "end"

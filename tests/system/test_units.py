@@ -1,4 +1,5 @@
 """What is installed besides the programs: unit files, their restrictions, the example settings."""
+import json
 import os
 import re
 import subprocess
@@ -123,18 +124,27 @@ def test_sandbox_refuses(tmp_path):
         assert done.returncode == 1 and re.search("PermissionError|OSError", done.stderr), done
 
 
+def uncommented(name):
+    """An example with each setting that is commented out."""
+    with open(os.path.join(REPO, "docker", name), encoding="utf-8") as file:
+        return re.sub(r'^# ((?:    )?\w+ = (?:\S+|".*")|stations|deny)$', r"\1", file.read(), flags=re.M)
+
+
 def test_example_settings_are_taken(tmp_path):
     """They name no setting that there is not: the only complaint is of what the test adds."""
-    code, _, err = run_once(["-c", os.path.join(REPO, "docker", "zplan.conf"), "--data",
-                             str(tmp_path), "--timezone", "Mars/Phobos"])
-    assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
-
-
-def test_commented_example_settings_are_taken(tmp_path):
-    """The same with each commented setting."""
-    with open(os.path.join(REPO, "docker", "zplan.conf")) as file:
-        text = re.sub(r"^# ((?:    )?\w+ = \S+|stations)$", r"\1", file.read(), flags=re.M)
+    text = uncommented("zplan.conf")
     assert "\n    jobs = " in text and "\nallow = " in text
     (tmp_path / "conf").write_text(text)
-    code, _, err = run_once(["-c", str(tmp_path / "conf"), "--timezone", "Mars/Phobos"])
-    assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+    for settings in ([os.path.join(REPO, "docker", "zplan.conf"), "--data", str(tmp_path)], [str(tmp_path / "conf")]):
+        code, _, err = run_once(["-c", *settings, "--timezone", "Mars/Phobos"])
+        assert code == 2 and "Mars/Phobos" in err and len(err.splitlines()) == 1, err
+
+
+@pytest.mark.parametrize("name", [name.removesuffix(".service") for name in NAMES if name in APART])
+def test_example_settings_of_the_others_are_taken(tmp_path, name):
+    text = uncommented(f"{name}.conf")
+    (tmp_path / "conf").write_text(text)
+    taken = [json.loads(line)["name"] for line in run(
+        os.path.join(os.path.dirname(ZPLAND), name), "-c", str(tmp_path / "conf"), "--settings").splitlines()]
+    written = re.findall(r"^(\w+)(?: =|$)", text, re.M)
+    assert len(written) >= 5 and set(written) <= set(taken)
