@@ -10,11 +10,25 @@
 #include "memory.h"
 #include "problem.h"
 
-enum { IN_FLIGHT_MAX = 64, LARGE_MAX = 4, REPEAT_MS = 200 };
+enum {
+    IN_FLIGHT_MAX = 64,
+    LARGE_MAX = 4, // of these, questions whose answers may be large
+    USER_LARGE_MAX = 2,
+    REPEAT_MS = 200
+};
+
+// What a user has asked. The user with the fewest questions in flight is served next: who asks much
+// waits behind himself.
+struct turn {
+    struct turn *next;
+    char *user; // "" is nobody
+    size_t asks, flying, large;
+};
 
 // A question is waiting for its turn, in flight, or waiting to be repeated.
 struct ask {
     struct gateway *gateway;
+    struct turn *turn;
     struct ask *next, **place;
     enum { ASK_WAITS, ASK_FLIES, ASK_RESTS } state;
     struct question question;
@@ -31,7 +45,8 @@ struct gateway {
     struct source source;
     struct task task; // start those that may
     struct ask *first, **end;
-    struct ask *ended; // to be freed in the next turn
+    struct ask *ended; // to be freed in the next round
+    struct turn *turns;
     size_t flying, large;
     bool closing;
 };
@@ -44,6 +59,53 @@ static void schedule (struct gateway *self)
         task_set (&self->task, self->reactor);
 }
 
+// -- turns
+
+static struct turn *turn_take (struct gateway *self, const char *user)
+{
+    struct turn *turn = self->turns;
+    while (turn && strcmp (turn->user, user) != 0)
+        turn = turn->next;
+    if (!turn) {
+        turn = memory_new (sizeof *turn);
+        turn->user = memory_text (user);
+        turn->next = self->turns;
+        self->turns = turn;
+    }
+    turn->asks++;
+    return turn;
+}
+
+static void turn_leave (struct gateway *self, struct turn *turn)
+{
+    struct turn **place = &self->turns;
+    if (--turn->asks)
+        return;
+    while (*place != turn)
+        place = &(*place)->next;
+    *place = turn->next;
+    free (turn->user);
+    free (turn);
+}
+
+static bool may_start (const struct ask *ask)
+{
+    const struct gateway *self = ask->gateway;
+    return self->flying < IN_FLIGHT_MAX &&
+           (!ask->question.large || (self->large < LARGE_MAX && ask->turn->large < USER_LARGE_MAX));
+}
+
+static void set_flying (struct ask *ask, bool flies)
+{
+    size_t one = flies ? 1 : (size_t)-1, large = ask->question.large ? one : 0;
+    ask->gateway->flying += one;
+    ask->gateway->large += large;
+    ask->turn->flying += one;
+    ask->turn->large += large;
+}
+
+// -- one question
+
 static void ask_end (struct ask *ask, const struct station_answer *answer)
 {
     *ask->place = ask->next;
@@ -52,6 +114,7 @@ static void ask_end (struct ask *ask, const struct station_answer *answer)
     else
         ask->gateway->end = ask->place;
     timer_end (&ask->timer);
+    turn_leave (ask->gateway, ask->turn);
     ask->next = ask->gateway->ended;
     ask->gateway->ended = ask;
     schedule (ask->gateway);
@@ -95,8 +158,7 @@ static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
 static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct ask *ask = context;
-    ask->gateway->flying--;
-    ask->gateway->large -= ask->question.large;
+    set_flying (ask, false);
     if (error != ZPLAN_OK) {
         ask_fail (ask, error);
         return;
@@ -143,7 +205,7 @@ static int send_command (struct gateway *self, struct ask *ask)
 static void ask_start (struct ask *ask)
 {
     struct gateway *self = ask->gateway;
-    if (self->flying >= IN_FLIGHT_MAX || (ask->question.large && self->large >= LARGE_MAX)) {
+    if (!may_start (ask)) {
         ask->state = ASK_WAITS;
         timer_set (&ask->timer, self->reactor, (ask->deadline_us - clock_mono_us ()) / 1000 + 1);
         return;
@@ -151,8 +213,7 @@ static void ask_start (struct ask *ask)
     int64_t left_ms = (ask->deadline_us - clock_mono_us ()) / 1000;
     zplan_client_set_timeout (self->client, left_ms > 1 ? left_ms : 1);
     ask->state = ASK_FLIES;
-    self->flying++;
-    self->large += ask->question.large;
+    set_flying (ask, true);
     timer_end (&ask->timer);
     int error =
         ask->question.submission
@@ -160,8 +221,7 @@ static void ask_start (struct ask *ask)
             : send_command (self, ask);
     if (error == ZPLAN_OK)
         return;
-    self->flying--;
-    self->large -= ask->question.large;
+    set_flying (ask, false);
     ask_fail (ask, error);
 }
 
@@ -174,19 +234,23 @@ static void free_ended (struct gateway *self)
     }
 }
 
+// Of the user with the fewest in flight the one that waits for longest; NULL = none may start.
+static struct ask *next_ask (const struct gateway *self)
+{
+    struct ask *best = NULL;
+    for (struct ask *ask = self->first; ask && self->flying < IN_FLIGHT_MAX; ask = ask->next)
+        if (ask->state == ASK_WAITS && may_start (ask) &&
+            (!best || ask->turn->flying < best->turn->flying))
+            best = ask;
+    return best;
+}
+
 static void on_task (void *owner)
 {
     struct gateway *self = owner;
     free_ended (self);
-    // What is called may ask: from the begin after each, which has another state then.
-    for (struct ask *ask = self->first; ask && self->flying < IN_FLIGHT_MAX;) {
-        if (ask->state != ASK_WAITS || (ask->question.large && self->large >= LARGE_MAX)) {
-            ask = ask->next;
-            continue;
-        }
+    for (struct ask *ask; (ask = next_ask (self));)
         ask_start (ask);
-        ask = self->first;
-    }
 }
 
 static void on_client (void *owner, uint32_t events)
@@ -230,6 +294,7 @@ void gateway_ask (struct gateway *self, const struct question *question, gateway
     struct ask *ask = memory_new (sizeof *ask);
     int64_t ms = question->deadline_ms ? question->deadline_ms : GATEWAY_DEADLINE_MS;
     ask->gateway = self;
+    ask->turn = turn_take (self, question->user ? question->user : "");
     ask->question = *question;
     ask->deadline_us = clock_mono_us () + ms * 1000;
     ask->fn = fn;
