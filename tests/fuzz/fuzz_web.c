@@ -77,7 +77,7 @@ static void read_body (struct span body)
         HOLDS (read.count <= ZPLAN_FRAMES_MAX && read.plan && read.target);
         submission_clear (&read);
     } else {
-        json_decref (problem_new (422, "plan_error", reason.text));
+        json_decref (problem_new ("/", 422, "plan_error", reason.text));
     }
     json_t *changes = object ? submission_changes (object, &reason) : NULL;
     json_decref (changes);

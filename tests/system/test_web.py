@@ -1,5 +1,7 @@
 """zplan-web: the REST interface, on a real station."""
 import json
+import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -9,7 +11,7 @@ import pytest
 
 from clitest import zplan
 from webtest import PROGRAM, Web, make_web, needs_web, plan, web  # noqa: F401 fixtures
-from zplanprocs import WAIT, wait_until
+from zplanprocs import REPO, WAIT, wait_until
 from zplantest import ST, at_once
 
 pytestmark = needs_web
@@ -433,3 +435,15 @@ def test_jobs_that_are_wrong(web):
         web.get(path).problem(404)
     jobs = [web.post("/v1/bulk", {"action": "close", "filter": {"all": True}}).status for _ in range(17)]
     assert jobs == [202] * 16 + [429]
+
+
+def test_every_error_is_explained(web):
+    """Where the type of an error points to is a page that has its code."""
+    page = web.get("/help/not_find")
+    assert page.status == 200 and page.headers["Content-Type"].startswith("text/html")
+    used = {"deny", "busy", "frame_invalid", "frame_planerror", "manage_arg_error", "net_error", "not_find"}     # of the station
+    for path in pathlib.Path(REPO, "src", "web").rglob("*.c"):
+        used |= set(re.findall(r'(?:exchange_problem|deny|reject) \((?:self|exchange), [^"]*"([a-z_]+)"', path.read_text()))
+    assert len(used) > 30
+    explained = set(re.findall(r'<tr id="([a-z_]+)">', page.body.decode()))
+    assert used == explained

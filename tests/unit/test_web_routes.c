@@ -326,13 +326,15 @@ static void busy (void **state)
 
 static void problems (void **state)
 {
-    json_t *problem = problem_new (422, "plan_error", "plan_value: want 0..32766, got 40000");
+    json_t *problem = problem_new ("/", 422, "plan_error", "plan_value: want 0..32766, got 40000");
     const json_t *error = json_array_get (json_object_get (problem, "errors"), 0);
     (void)state;
     assert_string_equal (json_string_value (json_object_get (error, "pointer")),
                          "#/spec/plan_value");
     json_decref (problem);
-    problem = problem_new (404, "not_find", "no such plan");
+    problem = problem_new ("/zplan", 404, "not_find", "no such plan");
+    assert_string_equal (json_string_value (json_object_get (problem, "type")),
+                         "/zplan/help/not_find");
     assert_null (json_object_get (problem, "errors"));
     json_decref (problem);
 }

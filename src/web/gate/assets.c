@@ -20,6 +20,8 @@ const struct asset *assets_find (const struct request_target *target)
     const char *name = NULL;
     if (target->segment_count == 0)
         name = "index.html";
+    else if (target->segment_count == 2 && strcmp (target->segments[0], "help") == 0)
+        name = "help.html"; // where the types of errors point to
     else if (target->segment_count == 2 && strcmp (target->segments[0], "assets") == 0)
         name = target->segments[1];
     else if (is_versioned (target))

@@ -103,7 +103,7 @@ void exchange_problem (struct exchange *self, unsigned status, const char *code,
     vsnprintf (text, sizeof text, format, list);
     va_end (list);
     reason_set (&detail, "%s", text); // cut at a character
-    json_t *problem = problem_new ((int)status, code, detail.text);
+    json_t *problem = problem_new (self->server->settings->root, (int)status, code, detail.text);
     if (self->errors)
         json_object_set (problem, "errors", self->errors);
     if (self->id[0])

@@ -123,12 +123,13 @@ json_t *problem_errors (const json_t *errors)
     return NULL;
 }
 
-json_t *problem_new (int status, const char *code, const char *detail)
+json_t *problem_new (const char *root, int status, const char *code, const char *detail)
 {
-    char type[96], pointer[80];
-    snprintf (type, sizeof type, "/help/%s", code);
-    json_t *problem = json_pack ("{s:s, s:s, s:i, s:s}", "type", type, "title",
-                                 problem_title (status), "status", status, "code", code);
+    char pointer[80];
+    json_t *problem =
+        json_pack ("{s:o, s:s, s:i, s:s}", "type",
+                   json_sprintf ("%s/help/%s", strcmp (root, "/") == 0 ? "" : root, code), "title",
+                   problem_title (status), "status", status, "code", code);
     if (detail[0])
         json_object_set_new (problem, "detail", json_string (detail));
     point_to (detail, pointer, sizeof pointer);

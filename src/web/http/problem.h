@@ -5,9 +5,10 @@
 
 #include "reason.h"
 
-// `code`: the name of the error in small letters. `detail` may be empty. With the name of a field
-// of a plan in front of it, that field is pointed to.
-json_t *problem_new (int status, const char *code, const char *detail);
+// `code`: the name of the error in small letters; help.html explains each. `root`: the prefix of
+// all paths. `detail` may be empty. With the name of a field of a plan in front of it, that field
+// is pointed to.
+json_t *problem_new (const char *root, int status, const char *code, const char *detail);
 
 // The errors of a definition, {path, reason}, as a problem lists them; NULL: there are none.
 json_t *problem_errors (const json_t *errors);
