@@ -254,8 +254,10 @@ def test_row_38_faults_in_turn(make_pair):
         owner, station = pair.owner, pair.stations[pair.owner]
         if fault == "cut":
             with pair.nobody_takes_over():
+                before = len(logged(station, "redis.up"))
                 rig.redis.client().client_kill_filter(_type="normal")
-                wait_until(lambda: rig.client.done("health").json["healthy"], "it is connected again")
+                wait_until(lambda: len(logged(station, "redis.up")) > before, "it is connected again")
+                wait_until(lambda: rig.client.done("health").json["healthy"], "it serves again")
             continue
         {"kill": station.kill, "stop": station.stop, "freeze": lambda: freeze(station)}[fault]()
         pair.takes_over(1 - owner)

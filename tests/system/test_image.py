@@ -178,13 +178,13 @@ def run_composed(image, folder):
 
 @pytest.mark.timeout(900)
 def test_image_and_compose():
-    """One test, as the image takes a minute or two to make."""
+    """One test, as the image takes a minute or two to make: with ZPLAN_TEST_WHOLE, as in `tests/run long`, from the sources."""
     why = missing_here()
     if why:
         pytest.skip(f"the image cannot be made here: {why}")
     folder = tempfile.mkdtemp(prefix="zplan-image", dir="/var/tmp")
     try:
-        image = Builder(folder).build(DOCKERFILE)
+        image = Builder(folder, whole="ZPLAN_TEST_WHOLE" in os.environ).build(DOCKERFILE)
         assert not os.path.exists(image.path("/usr/bin/gcc"))
         run_alone(image, folder)
         run_composed(image, folder)
