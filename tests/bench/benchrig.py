@@ -17,7 +17,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 os.environ.setdefault("ZPLAN_TEST_WAIT", "120")     # a Redis that reads a million plans takes long
 sys.path.insert(0, str(HERE.parents[0] / "system"))
-from zplanprocs import (BIN_DIR, Redis, Zpland, children, die_with_parent, free_port,   # noqa: E402
+from zplanprocs import (BIN_DIR, DIES_WITH_PARENT, Redis, Zpland, children, free_port,   # noqa: E402
                         wait_until)
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -61,8 +61,8 @@ class Generator:
         self.marked = threading.Event()
         self.errors = []
         self.process = subprocess.Popen(
-            self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, preexec_fn=die_with_parent, env={**os.environ, **(env or {})})
+            [*DIES_WITH_PARENT, *self.args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env={**os.environ, **(env or {})})
         self.reader = threading.Thread(target=self._read_errors, daemon=True)
         self.reader.start()
 
@@ -226,8 +226,8 @@ class Station(Folder):
             self.zpland.stop()
         begin = time.monotonic()
         total = sum(count for _, count, _ in groups)
-        pipe = subprocess.Popen(["redis-cli", "-s", self.socket, "--pipe"], stdin=subprocess.PIPE,
-                                stdout=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        pipe = subprocess.Popen([*DIES_WITH_PARENT, "redis-cli", "-s", self.socket, "--pipe"], stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL)
         serial = (int(time.time() * 1000) - 86400 * 1000 * 10) << 20
         for station, count, seconds in groups:
             text, callers = forms[station]
@@ -287,9 +287,9 @@ class Beanstalkd(Folder):
         super().__init__()
         self.port = free_port()
         self.process = subprocess.Popen(
-            ["beanstalkd", "-l", "127.0.0.1", "-p", str(self.port), "-b", self.path,
+            [*DIES_WITH_PARENT, "beanstalkd", "-l", "127.0.0.1", "-p", str(self.port), "-b", self.path,
              "-f0" if fsync == "always" else "-f50"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent)
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.opened.append(self.end)
         wait_until(self.listens, "beanstalkd listens")
 

@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[0] / "system"))
 import redis                                                               # noqa: E402
 
-from zplanprocs import ZPLAND, die_with_parent, free_port, wait_until, WAIT   # noqa: E402
+from zplanprocs import DIES_WITH_PARENT, WAIT, ZPLAND, free_port, wait_until   # noqa: E402
 from faults import LEASE                                                   # noqa: E402
 from zplantest import CMD, Client                                          # noqa: E402
 
@@ -34,8 +34,8 @@ class Process:
     def start(self):
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                self.command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0, env=self.env,
-                start_new_session=True, preexec_fn=die_with_parent)
+                [*DIES_WITH_PARENT, *self.command()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0, env=self.env,
+                start_new_session=True)
         self.life += 1
 
     def wait_ready(self):

@@ -1,21 +1,14 @@
 """Fixtures of the store's tests: one redis-server per pytest process, an empty one per test."""
 import contextlib
-import ctypes
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 
 import pytest
 import redis
 
-PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent():
-    """A killed test run leaves no server behind."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+DIES_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]       # a killed test run leaves no server behind
 
 
 def wait_until_ready(process):
@@ -35,10 +28,10 @@ def redis_server(**environment):
     folder = tempfile.mkdtemp(prefix="zplan-", dir="/tmp")
     path = folder + "/redis.sock"
     process = subprocess.Popen(
-        ["redis-server", "--port", "0", "--unixsocket", path, "--dir", folder, "--save", "",
+        [*DIES_WITH_PARENT, "redis-server", "--port", "0", "--unixsocket", path, "--dir", folder, "--save", "",
          "--appendonly", "yes", "--maxmemory-policy", "noeviction", "--daemonize", "no"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env={**os.environ, **environment}, preexec_fn=die_with_parent)
+        env={**os.environ, **environment})
     try:
         wait_until_ready(process)
         yield path

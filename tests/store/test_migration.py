@@ -22,7 +22,7 @@ import time
 
 import pytest
 
-from conftest import connect, die_with_parent, redis_server
+from conftest import DIES_WITH_PARENT, connect, redis_server
 from storescripts import CLASS, IDS, META, OWNER, RUN, TIME_SET, entry, member
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -234,9 +234,9 @@ class Station:
                     ("--station", f"{name}=api@{self.ipc(name)}")]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [ZPLAND, "--redis", redis or "unix:" + self.redis, "--request", self.ipc("q"), "--publish",
+                [*DIES_WITH_PARENT, ZPLAND, "--redis", redis or "unix:" + self.redis, "--request", self.ipc("q"), "--publish",
                  self.ipc("p"), "--events", self.ipc("e"), "--station", "pile=pull", *stations, *args],
-                stdout=subprocess.PIPE, stderr=log, preexec_fn=die_with_parent,
+                stdout=subprocess.PIPE, stderr=log,
                 env={**os.environ, "XDG_STATE_HOME": str(self.folder / "state")})
         return self
 

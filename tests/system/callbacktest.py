@@ -13,7 +13,7 @@ import time
 import pytest
 import zmq
 
-from zplanprocs import WAIT, ZPLAND, die_with_parent, wait_until
+from zplanprocs import DIES_WITH_PARENT, WAIT, ZPLAND, wait_until
 from zplantest import CONTEXT, FT, ST, describe
 
 PROGRAM = os.path.join(os.path.dirname(ZPLAND), "zplan-callback")
@@ -109,9 +109,8 @@ class Sender:
             for receiver in receivers:
                 allowed += ["--allow", f"127.0.0.1:{receiver.port}", "--allow", f"localhost:{receiver.port}"]
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([PROGRAM, "--connect", endpoint, *allowed, "--log-level", "debug", *options],
-                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
-                                            preexec_fn=die_with_parent)
+            self.process = subprocess.Popen([*DIES_WITH_PARENT, PROGRAM, "--connect", endpoint, *allowed, "--log-level", "debug", *options],
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
         if ready:
             line = self.process.stdout.readline()
             assert line == b"ready\n", self.said()

@@ -1,6 +1,5 @@
 """docker/Dockerfile and docker/compose.yaml carried out without a Docker engine: stages in folders
 made by mmdebstrap, containers by chroot in name spaces of their own."""
-import ctypes
 import fnmatch
 import json
 import os
@@ -12,7 +11,7 @@ import subprocess
 
 import yaml
 
-from zplanprocs import REPO, wait_until, WAIT
+from zplanprocs import DIES_WITH_PARENT, REPO, WAIT, wait_until
 
 MIRROR = os.environ.get("ZPLAN_TEST_MIRROR", "http://deb.debian.org/debian")
 BASES = {"debian:12-slim": "bookworm"}
@@ -208,9 +207,7 @@ class Network:
     """A network of its own, that has nothing but loopback."""
 
     def __enter__(self):
-        libc = ctypes.CDLL(None)
-        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"],
-                                       preexec_fn=lambda: libc.prctl(1, signal.SIGKILL))
+        self.holder = subprocess.Popen([*DIES_WITH_PARENT, "unshare", "--net", "sleep", "infinity"])
         own = os.readlink("/proc/self/ns/net")
         wait_until(lambda: os.readlink(f"/proc/{self.pid}/ns/net") != own, "a network")
         run(["nsenter", f"--net=/proc/{self.pid}/ns/net", "/usr/bin/python3", "-c", LOOPBACK_UP])

@@ -13,7 +13,7 @@ import pytest
 
 from callbacktest import Receiver
 from microzero import pick_ports
-from zplanprocs import BIN_DIR, REPO, WAIT, die_with_parent, wait_until
+from zplanprocs import BIN_DIR, DIES_WITH_PARENT, REPO, WAIT, wait_until
 
 # The documents whose commands are run: each with the module that has a test for each of its chapters;
 # None: all its commands are run elsewhere.
@@ -127,8 +127,8 @@ class Lasting:
         self.command, self.path = command, path
         with open(path, "wb") as out:
             self.process = subprocess.Popen(
-                ["bash", "-c", "exec " + command], cwd=cwd, env=env, stdin=subprocess.DEVNULL,
-                stdout=out, stderr=out, preexec_fn=die_with_parent)
+                [*DIES_WITH_PARENT, "bash", "-c", "exec " + command], cwd=cwd, env=env, stdin=subprocess.DEVNULL,
+                stdout=out, stderr=out)
 
     def text(self):
         return self.path.read_text(errors="replace")

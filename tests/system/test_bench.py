@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from zplanprocs import BIN_DIR, die_with_parent
+from zplanprocs import BIN_DIR, DIES_WITH_PARENT
 
 RUN = pathlib.Path(__file__).resolve().parents[1] / "bench" / "run.py"
 
 
 def small(scenarios):
     """scenario -> what its run against the station has measured; the rows of the table."""
-    done = subprocess.run([sys.executable, RUN, "--small", "--json", "--only", ",".join(scenarios)], text=True,
-                          capture_output=True, timeout=170, preexec_fn=die_with_parent, check=False,
+    done = subprocess.run([*DIES_WITH_PARENT, sys.executable, RUN, "--small", "--json", "--only", ",".join(scenarios)], text=True,
+                          capture_output=True, timeout=170, check=False,
                           env={**os.environ, "ZPLAN_BIN_DIR": BIN_DIR})
     assert done.returncode == 0, done.stderr[-4000:]
     told = json.loads(done.stdout)
@@ -86,6 +86,6 @@ def test_neighbours_have_their_runs():
 
 def test_instructions_are_counted():
     """Not how many: the C library of another machine makes other numbers."""
-    done = subprocess.run([RUN.parent / "instructions", "desc_parse"], text=True, capture_output=True,
-                          timeout=170, preexec_fn=die_with_parent, check=False)
+    done = subprocess.run([*DIES_WITH_PARENT, RUN.parent / "instructions", "desc_parse"], text=True, capture_output=True,
+                          timeout=170, check=False)
     assert done.returncode in (0, 1) and "desc_parse" in done.stdout, (done.stdout, done.stderr)

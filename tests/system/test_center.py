@@ -11,7 +11,7 @@ import pytest
 
 from microzero import (FLAVOURS, IDENTITY, KEY, EVENT, STATE_EVENT, FalseCenter,
                        pick_ports)
-from zplanprocs import BIN_DIR, RSS_MIB, WAIT, die_with_parent, wait_until
+from zplanprocs import BIN_DIR, DIES_WITH_PARENT, RSS_MIB, WAIT, wait_until
 
 PLACES = [os.path.join(BIN_DIR, place, "center_dump") for place in ("", "tests", "../tests")]
 DUMP = next((path for path in PLACES if os.path.exists(path)), None)
@@ -24,9 +24,8 @@ class Dump:
     """The program, its lists and its log."""
 
     def __init__(self, setting):
-        self.process = subprocess.Popen([DUMP, setting], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        preexec_fn=die_with_parent)
+        self.process = subprocess.Popen([*DIES_WITH_PARENT, DUMP, setting], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.lists, self.log = queue.Queue(), []
         self.readers = [threading.Thread(target=self._read_lists),
                         threading.Thread(target=self._read_log)]

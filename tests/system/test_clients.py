@@ -14,7 +14,7 @@ import threading
 import pytest
 import zmq
 
-from zplanprocs import REPO, WAIT, Redis, Zpland, die_with_parent
+from zplanprocs import DIES_WITH_PARENT, REPO, WAIT, Redis, Zpland
 from zplantest import CMD, CONTEXT, FT, ST, FakeTarget, pack
 from zstationtest import BIN, BYE, CANCEL, JOIN, LEFT, PITPAT, READY, WAITING
 
@@ -33,8 +33,8 @@ class Program:
 
     def __init__(self, *args):
         self.process = subprocess.Popen(
-            args, cwd=CLIENTS, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, preexec_fn=die_with_parent)
+            [*DIES_WITH_PARENT, *args], cwd=CLIENTS, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
         self.lines, self.seen = queue.Queue(), []
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()

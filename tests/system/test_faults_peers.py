@@ -16,7 +16,7 @@ import pytest
 import zmq
 
 from zmtp import GREETING, RawPeer, frame, message, ready
-from zplanprocs import die_with_parent, free_port
+from zplanprocs import DIES_WITH_PARENT, free_port
 from zplantest import (CMD, FT, ST, Client, Results, at_once, every, later, pack, plan_frames,
                        told, wait_until)
 
@@ -419,8 +419,8 @@ def test_row_53_dies_of_memory_and_loses_nothing(make_rig):
         size = int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.prlimit(rig.station.pid, resource.RLIMIT_AS, (size + (8 << 20), size + (8 << 20)))
     # In processes of their own: libzmq may abort a client whose station dies in the middle.
-    floods = [subprocess.Popen([sys.executable, "-c", FLOOD, rig.ipc("q")],
-                               stderr=subprocess.DEVNULL, preexec_fn=die_with_parent)
+    floods = [subprocess.Popen([*DIES_WITH_PARENT, sys.executable, "-c", FLOOD, rig.ipc("q")],
+                               stderr=subprocess.DEVNULL)
               for _ in range(3)]
     number = 51
     end = time.monotonic() + 20

@@ -20,7 +20,7 @@ import time
 
 import pytest
 
-from zplanprocs import die_with_parent, free_port
+from zplanprocs import DIES_WITH_PARENT, free_port
 from zplantest import (CMD, FT, ST, FakeTarget, at_once, describe, every, later, pack,
                        plan_frames, told, wait_until)
 
@@ -76,8 +76,8 @@ class TargetProcess:
 
     def __init__(self, endpoint, does):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", TARGET, endpoint, does], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent)
+            [*DIES_WITH_PARENT, sys.executable, "-c", TARGET, endpoint, does], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, text=True)
         self.runs = []      # (plan id, exec_id)
         assert self.process.stdout.readline() == "bound\n"
         self.reader = threading.Thread(target=self.read)

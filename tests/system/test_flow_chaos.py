@@ -17,7 +17,7 @@ import pytest
 from clitest import zplan
 from faulttest import history
 from flowrig import Call, Flows
-from zplanprocs import WAIT, die_with_parent, wait_until
+from zplanprocs import DIES_WITH_PARENT, WAIT, wait_until
 from zplantest import CMD, FT, ST, FakeTarget
 
 FLOWS = int(os.environ.get("ZPLAN_CHAOS_FLOWS", "8"))
@@ -71,7 +71,7 @@ class TargetProcess:
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(self.args, stdout=subprocess.PIPE, preexec_fn=die_with_parent)
+        self.process = subprocess.Popen([*DIES_WITH_PARENT, *self.args], stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"ready\n"
 
     def kill(self):

@@ -12,7 +12,7 @@ import pytest
 import zmq
 
 from test_library import BUILD, Installation, PROGRAMS, REPO, WAIT, installed, run  # noqa: F401
-from zplanprocs import ZPLAND, die_with_parent, wait_until
+from zplanprocs import DIES_WITH_PARENT, ZPLAND, wait_until
 from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
     ARG, Answer, BYE, CANCEL, CONTENT, FAILED, JOIN, LEFT, LOCAL_ID, NOT_FIND, NOT_SUPPORT, NOT_WORKER, OK, PITPAT,
@@ -26,10 +26,9 @@ class Program:
     """A program with orders in and lines out."""
 
     def __init__(self, *command, env=None):
-        self.process = subprocess.Popen([*map(str, command)], text=True, bufsize=1,
+        self.process = subprocess.Popen([*DIES_WITH_PARENT, *map(str, command)], text=True, bufsize=1,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env={**os.environ, **(env or {})},
-                                        preexec_fn=die_with_parent)
+                                        stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
 
     def order(self, words):
         self.process.stdin.write(words + "\n")

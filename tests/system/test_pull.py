@@ -11,7 +11,7 @@ from clitest import zplan
 from curvetest import CurveRig
 from faulttest import Pair
 from pulltest import STATION, Worker, add, offered, states, team, with_pile, workers
-from zplanprocs import REPO, die_with_parent
+from zplanprocs import DIES_WITH_PARENT, REPO
 from zplantest import (CMD, ERROR, EXECUTE, FT, PAUSE, QUEUE, ST, at_once, every, later, plan_frames, told, unframe,
                        wait_until)
 
@@ -636,8 +636,8 @@ def test_a_wish_that_waits_is_small(refusing):
 def example(rig):
     """tests/clients/zplan_pull_worker.py at work; what it prints, line by line."""
     path = os.path.join(REPO, "tests", "clients", "zplan_pull_worker.py")
-    process = subprocess.Popen([sys.executable, path, rig.ipc("q"), STATION], stdout=subprocess.PIPE, text=True,
-                               preexec_fn=die_with_parent)
+    process = subprocess.Popen([*DIES_WITH_PARENT, sys.executable, path, rig.ipc("q"), STATION], stdout=subprocess.PIPE,
+                               text=True)
     yield process.stdout
     process.terminate()
     assert process.wait(20) == 0

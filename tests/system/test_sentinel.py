@@ -13,7 +13,7 @@ from redis.retry import Retry
 from clitest import zplan
 from redissteps import (AT_ONCE, SILENT, goes_red, health, is_taken, is_well, log, of_plan,
                         redis_at, refused, runs_through, stats, told)
-from zplanprocs import WAIT, Redis, die_with_parent, free_port, run_once
+from zplanprocs import DIES_WITH_PARENT, WAIT, Redis, free_port, run_once
 from zplantest import (CMD, FT, ST, at_once, later, plan_frames, wait_until)
 
 ALWAYS = ("--appendfsync", "always")
@@ -58,8 +58,8 @@ class Sentinel:
     def start(self):
         with open(self.file + ".log", "ab") as out:
             self.process = subprocess.Popen(
-                ["redis-server", self.file, "--sentinel"], stdin=subprocess.DEVNULL, stdout=out,
-                stderr=out, preexec_fn=die_with_parent)
+                [*DIES_WITH_PARENT, "redis-server", self.file, "--sentinel"], stdin=subprocess.DEVNULL, stdout=out,
+                stderr=out)
         wait_until(self.answers, "the sentinel answers")
 
     def client(self):

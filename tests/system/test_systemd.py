@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from zplanprocs import ZPLAND, die_with_parent, wait_until, WAIT
+from zplanprocs import DIES_WITH_PARENT, WAIT, ZPLAND, wait_until
 from zplantest import Rig
 
 
@@ -166,9 +166,9 @@ def test_a_manager_that_is_not_there_does_no_harm(make_told, name):
 def test_zstationd(manager, tmp_path):
     program = os.path.join(os.path.dirname(ZPLAND), "zstationd")
     with subprocess.Popen(
-            [program, "--name", "jobs", "--type", "api", "--request", f"ipc://{tmp_path}/q",
+            [*DIES_WITH_PARENT, program, "--name", "jobs", "--type", "api", "--request", f"ipc://{tmp_path}/q",
              "--workers", f"ipc://{tmp_path}/w"], env={**os.environ, "NOTIFY_SOCKET": manager.name},
-            stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as station:
+            stdout=subprocess.DEVNULL) as station:
         assert manager.wait_for("READY", "1") == [{"READY": "1"}]
         station.terminate()
         assert manager.wait_for("STOPPING", "1") == [{"STOPPING": "1"}]

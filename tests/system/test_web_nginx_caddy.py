@@ -13,7 +13,7 @@ import pytest
 from clitest import zplan
 from test_web_tls import Pair
 from webtest import LATE, Web, needs_web, plan
-from zplanprocs import REPO, WAIT, die_with_parent, free_port, wait_until
+from zplanprocs import DIES_WITH_PARENT, REPO, WAIT, free_port, wait_until
 from zplantest import ST, at_once
 
 pytestmark = needs_web
@@ -57,7 +57,7 @@ class Front:
         assert self.web.process.stdout.readline()
         command = {"nginx": nginx, "caddy": caddy}[kind](self.folder, self.port, pair)
         with open(f"{self.folder}/log", "wb") as log:
-            self.proxy = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
+            self.proxy = subprocess.Popen([*DIES_WITH_PARENT, *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                           env={**os.environ, "HOME": self.folder, "XDG_DATA_HOME": self.folder, "XDG_CONFIG_HOME": self.folder})
         wait_until(self.serves, "the proxy serves")
 

@@ -16,7 +16,7 @@ from clitest import ZPLAN
 from consolerig import By, Keys, chromium, console, needs_console    # noqa: F401
 from flowrig import Flows, call
 from webtest import make_web                                          # noqa: F401
-from zplanprocs import REPO, die_with_parent
+from zplanprocs import DIES_WITH_PARENT, REPO
 from zplantest import FT, PAUSE, QUEUE, RETRY, ST, WAIT, at_once, every, later, wait_until
 
 pytestmark = needs_console
@@ -192,7 +192,7 @@ def terminal(rig, folder):
     """The environment of a terminal on the machine of the station."""
     path = os.pathsep.join([os.path.dirname(ZPLAN), os.environ["PATH"]])
     return {"cwd": folder, "env": {"PATH": path, "ZPLAN_CONNECT": rig.ipc("q"), "PYTHONPATH": os.path.join(REPO, "src", "clients", "python")},
-            "stdin": subprocess.DEVNULL, "preexec_fn": die_with_parent}
+            "stdin": subprocess.DEVNULL}
 
 
 def texts_to_connect(console):
@@ -206,7 +206,7 @@ def test_connect_a_worker(console, tmp_path):
         task.click("Connect a worker", "a")
         console.shows("zplan work --pull reports")
         text = texts_to_connect(console)["Shell"]
-        worker = subprocess.Popen(["bash", "-ec", text], **terminal(console.rig, tmp_path))
+        worker = subprocess.Popen([*DIES_WITH_PARENT, "bash", "-ec", text], **terminal(console.rig, tmp_path))
         try:
             console.until(lambda: re.search(r"reports\s+pull\s+● ready\s+1\s+1\s", console.text()), "its first run has ended well")
         finally:
@@ -270,7 +270,7 @@ def test_every_night_at_two_and_the_same_as_a_line(console, tmp_path):
     finally:
         in_zone(console, "")
     assert line == "zplan add --target jobs --command backup --daily 02:00 --retry forever --title 'every night' --timezone Europe/Berlin"
-    subprocess.run(["bash", "-ec", line], check=True, timeout=WAIT, **terminal(rig, tmp_path))
+    subprocess.run([*DIES_WITH_PARENT, "bash", "-ec", line], check=True, timeout=WAIT, **terminal(rig, tmp_path))
     one, other = rig.client.done("list", {"title": "every night"}).json["plans"]
     assert (one["cron"], one["command"], one["timezone"]) == ("0 2 * * *", "backup", "Europe/Berlin")
     assert [other[name] for name in ("plan_time", "command", "timezone")] == [one[name] for name in ("plan_time", "command", "timezone")]
@@ -296,7 +296,7 @@ def test_the_line_makes_the_plan_of_the_form(console, tmp_path):
         one = console.web.get(f"/v1/plans/{console.web.added(document)['id']}").json
         if "name" in form:
             assert console.web.ask("DELETE", f"/v1/plans/{one['id']}").status == 204
-        ended = subprocess.run(["bash", "-ec", line + " --json"], capture_output=True, text=True, timeout=WAIT, **terminal(console.rig, tmp_path))
+        ended = subprocess.run([*DIES_WITH_PARENT, "bash", "-ec", line + " --json"], capture_output=True, text=True, timeout=WAIT, **terminal(console.rig, tmp_path))
         assert (ended.returncode, ended.stderr) == (0, ""), line
         other = console.web.get(f"/v1/plans/{json.loads(ended.stdout)['id']}").json
         for name in ("command", "args", "state", "name", "counts"):

@@ -12,7 +12,7 @@ import pytest
 
 from curvetest import CurveRig, Keys, certificate, write
 from pulltest import STATION, at_once, team, with_pile, workers
-from zplanprocs import WAIT, alive, die_with_parent, wait_until
+from zplanprocs import DIES_WITH_PARENT, WAIT, alive, wait_until
 from zplantest import ERROR, FT, ST, Rig
 from clitest import REFUSED, USAGE, ZPLAN, zplan
 
@@ -33,9 +33,9 @@ class Work:
         command = ["--", "/bin/sh", "-c", script] if script else []
         named = [] if "--name" in options else ["--name", NAME]
         self.process = subprocess.Popen(
-            [ZPLAN, "--connect", rig.ipc("q"), "work", *(["--pull", target] if target else []), *named, *options,
+            [*DIES_WITH_PARENT, ZPLAN, "--connect", rig.ipc("q"), "work", *(["--pull", target] if target else []), *named, *options,
              *command],
-            stderr=subprocess.PIPE, env={**os.environ, "FIFO": self.fifo, **(env or {})}, preexec_fn=die_with_parent)
+            stderr=subprocess.PIPE, env={**os.environ, "FIFO": self.fifo, **(env or {})})
 
     def line(self):
         """The next line that a command has told."""
