@@ -7,7 +7,7 @@ import pytest
 
 from clitest import DONE, REFUSED, NO_ANSWER, JSON, STATUS, FakeStation, reply, taken_apart, zplan
 from zplanprocs import Zpland
-from zplantest import FT, ST, at_once, later, wait_until
+from zplantest import FT, ST, WAIT, at_once, later, wait_until
 
 HEALTHY = {"healthy": True, "problems": [], "warnings": [], "findings": [],
            "redis": {"state": "up", "trouble": "", "fsync": "always", "acknowledged": "kept",
@@ -236,7 +236,8 @@ def test_stats_tell_of_each_target(rig):
     def jobs():
         return {target["name"]: target for target in rig.client.done("stats").json["targets"]}["jobs"]
     before = time.time()
-    assert jobs()["connected"] is True and abs(jobs()["since"] - before) < 60
+    wait_until(lambda: jobs()["connected"], "it is connected")
+    assert jobs()["connected"] is True and abs(jobs()["since"] - before) < 60 + WAIT
     rig.client.added(at_once())
     run = rig.jobs.recv()
     assert (jobs()["sent"], jobs()["unanswered"], jobs()["fresh"]) == (1, 1, 0)

@@ -184,6 +184,8 @@ def test_over_http(newcomer):
     newcomer.start(f"zpland --data {newcomer.folder}/data", READY)
     newcomer.lasts("zplan-web", "ready at http://")
     newcomer.does("curl http", '"items":')
+    for language in ("nginx", "caddy"):
+        newcomer.file(language, language)       # test_web_nginx_caddy.py runs them
 
 
 @of_chapter("Two stations")
