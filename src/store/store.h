@@ -306,9 +306,6 @@ struct store_change {
     // Called with the owner as soon as it is known to be the plan that was read: what it decides is
     // written in the same batch. False: nothing is changed, STORE_NONE. NULL: there is nothing.
     bool (*first) (void *owner);
-    // Called with the owner when the change is made: what it writes is in the same batch. NULL:
-    // nothing.
-    void (*also) (void *owner);
 };
 
 // Store a plan that management changed; STORE_CHANGED when it was changed in between, STORE_NONE

@@ -16,7 +16,6 @@ struct changing {
     char *message, *missed;
     enum stop_state before;
     bool (*first) (void *owner);
-    void (*also) (void *owner);
     store_done_fn *reply;
     void *owner;
 };
@@ -48,8 +47,6 @@ static void change (struct changing *self)
         answer (self, results[result], "");
         return;
     }
-    if (self->also)
-        self->also (self->owner);
     enum stop_state stop_state = message_stop_state (self->change.message);
     if (stop_state != self->before)
         store_write_stopped (store, self->change.target, self->change.id, stop_state);
@@ -131,7 +128,6 @@ void store_change (struct store *self, const struct store_change *change, store_
     char member[MEMBER_MAX + 2];
     changing->store = self;
     changing->first = change->first;
-    changing->also = change->also;
     changing->reply = reply;
     changing->owner = owner;
     changing->message = copy (message);

@@ -407,19 +407,6 @@ def dead(rig, sender, count, **fields):
     return made
 
 
-def test_a_dead_one_that_was_resolved_counts_no_longer(make_rig):
-    """It is kept, so that people see its remark, and makes no plan wait."""
-    rig = make_rig("--max-callbacks-station", "2")
-    ((ident, callback),) = dead(rig, Sender(rig, "s1"), 1)
-    assert rig.db.hget("plan:callbacks", "jobs") == b"1"
-    rig.client.done("done", callback, "told them by phone")
-    assert set(rig.db.hgetall("plan:callbacks").values()) <= {b"0"}
-    assert rig.message(callback, "callbacks")["remark"] == "told them by phone"
-    rig.client.done("remove", callback)
-    assert set(rig.db.hgetall("plan:callbacks").values()) <= {b"0"}
-    assert shown(rig, ident)["state"] == "given_up"
-
-
 def dropped(rig):
     return [run for run in rig.client.done("history", {"station": "callbacks"}).json["runs"] if "dropped" in run["reason"]]
 

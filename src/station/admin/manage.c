@@ -56,7 +56,7 @@ static void callback_removed (struct station *self, uint64_t id, struct span mes
     struct reason ignored;
     struct plan *callback = plan_from_stored_json (id, message, &ignored);
     callback_give_up (self, id);
-    if (callback && callback->state != PLAN_CLOSE) // one that was resolved is not counted
+    if (callback)
         callback_book_gone (self, callback);
     plan_destroy (&callback);
 }

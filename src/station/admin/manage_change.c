@@ -11,7 +11,6 @@
 #include "manage_private.h"
 #include "manage_flow_undo.h"
 #include "missed.h"
-#include "callback_book.h"
 #include "callback_check.h"
 #include "callback_state.h"
 #include "memory.h"
@@ -259,14 +258,6 @@ static bool resets (const struct change *self)
     return self->word == MANAGE_RESET || self->word == MANAGE_AT_ONCE;
 }
 
-// A dead callback was resolved: it is kept, and counts no longer.
-static void give_up (void *owner)
-{
-    const struct change *self = owner;
-    callback_give_up (self->inquiry.station, self->plan->id);
-    callback_book_gone (self->inquiry.station, self->plan);
-}
-
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct change *self = owner;
@@ -320,7 +311,8 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = station_revision ();
-    bool gives_up = self->word == MANAGE_DONE && station_is_callbacks (station, answer->station);
+    if (self->word == MANAGE_DONE && station_is_callbacks (station, answer->station))
+        callback_give_up (station, self->plan->id);
     const struct target *target = station_target (station, answer->station);
     bool fetched = target && target_type (target) == TARGET_PULL;
     size_t missed_size;
@@ -334,7 +326,6 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
                                          .begins_anew = resets (self) && fetched,
-                                         .also = gives_up ? give_up : NULL,
                                          .missed = span_of (missed, missed_size)},
                   on_stored, self);
     free (missed);
