@@ -59,7 +59,7 @@ def test_none_is_lost_and_none_has_another_id(make_rig):
         expected = set()
         for ident in idents:
             # What a sender had when it was killed is taken again when its lease is over.
-            for run in wait_until(lambda ident=ident: delivered(ident), f"the callbacks of {ident}", 150):
+            for run in wait_until(lambda ident=ident: delivered(ident), f"the callbacks of {ident}", 240):
                 expected.add(f"{ident}-{run['exec_id']:x}")
         seen = {receiver.requests.get_nowait().headers["webhook-id"] for _ in range(receiver.requests.qsize())}
         assert seen == expected and len({one.split("-")[0] for one in seen}) == PLANS
