@@ -5,6 +5,7 @@ import time
 import pytest
 
 from flowrig import Flows, call
+from test_callback_plans import NONE, Sender
 from webtest import Web, needs_web
 from zplantest import FT, ST, at_once, later, wait_until
 
@@ -107,6 +108,14 @@ def test_callbacks(make_rig):
         assert web.get(f"/v1/callbacks/{listed['id']}").json["target"] == "callbacks"
         web.post(f"/v1/callbacks/{listed['id']}/redeliver").problem(422)     # it is neither dead nor waits for its retry
         web.post(f"/v1/callbacks/{plan}/redeliver").problem(404)
+        failing = rig.client.added(at_once(callback=callback, retry=NONE))
+        rig.jobs.finish(rig.jobs.recv(), ST.OK, [])
+        dead = Sender(rig, "s1").of(failing)
+        dead.report("fail", reason="HTTP 500", final=True)
+        wait_until(lambda: web.get("/v1/callbacks?state=error").json["items"], "it is dead")
+        again = web.post(f"/v1/callbacks/{dead.id}/redeliver")
+        assert again.status == 200 and (again.json["id"], again.json["state"]) == (dead.id, "queued"), again.body
+        rig.client.done("remove", dead.id)
         test = web.post("/v1/callback-tests", {"target": "jobs", "callback": callback})
         assert test.status == 201 and test.headers["Location"] == f"/v1/callbacks/{test.json['id']}"
         assert {one["id"] for one in web.get("/v1/callbacks?limit=10").json["items"]} == {listed["id"], test.json["id"]}
