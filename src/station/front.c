@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "access.h"
+#include "clock.h"
 #include "codes.h"
 #include "dialect.h"
 #include "manage.h"
@@ -14,6 +15,7 @@
 
 enum {
     TURN_MESSAGES = 64,
+    TURN_US = 20000, // large ones take long: then Redis, targets and times have their turn
     KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
     DRAIN_MAX = 100000         // messages thrown away at the end
 };
@@ -154,13 +156,17 @@ static bool on_request (void *owner)
 {
     struct station *self = owner;
     struct packet packet;
+    int64_t until_us = clock_mono_us () + TURN_US;
+    bool more = true;
     int count = 0;
-    for (; count < TURN_MESSAGES; count++) {
+    for (; count < TURN_MESSAGES && clock_mono_us () < until_us; count++) {
         if (store_busy (self->store) || self->kept_bytes >= KEPT_BYTES_MAX) {
             front_close (self);
+            more = false;
             break;
         }
-        if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
+        more = packet_recv_of_user (&packet, self->request_socket, &self->limits);
+        if (!more)
             break;
         self->counters.requests++;
         // A ROUTER puts the identity first; without more than that there is only a fault to tell.
@@ -170,7 +176,7 @@ static bool on_request (void *owner)
     }
     if (count)
         link_flush (store_link (self->store));
-    return count == TURN_MESSAGES;
+    return more;
 }
 
 // -- the socket in the reactor

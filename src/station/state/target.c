@@ -20,6 +20,7 @@ enum {
     STUCK_US = 5000000, // without a message, and with its queue full
     TRY_MS = 6000,      // for resolving, connecting and the handshake
     TURN_MESSAGES = 64,
+    TURN_US = 20000,      // large ones take long: then Redis, requests and times have their turn
     DRAIN_MESSAGES = 4096 // of a connection that was lost
 };
 
@@ -201,12 +202,14 @@ static bool read_message (struct target *self)
 static bool on_message (void *owner)
 {
     struct target *self = owner;
+    int64_t until_us = clock_mono_us () + TURN_US;
+    bool more = true;
     int count = 0;
-    while (count < TURN_MESSAGES && self->socket && !self->paused && read_message (self))
-        count++;
+    for (; more && count < TURN_MESSAGES && clock_mono_us () < until_us; count += more)
+        more = self->socket && !self->paused && read_message (self);
     if (count)
         self->events.turned (self->events.owner, self);
-    return count == TURN_MESSAGES;
+    return more;
 }
 
 void target_pause (struct target *self)
