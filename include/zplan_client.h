@@ -10,8 +10,8 @@
 //     {
 //         char words[200];
 //         printf ("%s: %s\n", (const char *)context,
-//                 error ? zplan_error_text (error) : zplan_reply_words (reply, words, sizeof
-//                 words));
+//                 error ? zplan_error_text (error)
+//                       : zplan_reply_words (reply, words, sizeof words));
 //     }
 //
 //     int main (int argc, char **argv)

@@ -213,8 +213,7 @@ struct zplan_answer {
 // a new connection. The station uses the name in its log and in answers. Two workers may have the
 // same: for a vote station the second is the voter NAME#2, and each gets one job at a time. The
 // options are copied. NULL: errno is EINVAL for an invalid endpoint, name, credit, key or list of
-// commands, else
-// ENOMEM, EMFILE or EAGAIN: out of memory, descriptors or threads. Destroy it with
+// commands, else ENOMEM, EMFILE or EAGAIN: out of memory, descriptors or threads. Destroy it with
 // zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *options);
 

@@ -20,7 +20,7 @@ int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms);
 
 enum breaker_end {
     BREAKER_WORKS,  // the host answered
-    BREAKER_FAILED, // it did not, or that it cannot now
+    BREAKER_FAILED, // no answer, HTTP 429 or 5xx
     BREAKER_UNKNOWN // the callback was not sent to its end
 };
 

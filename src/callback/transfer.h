@@ -1,6 +1,6 @@
-// One HTTP request at a time to each of many hosts, by libcurl in the reactor. A transfer connects
-// only to addresses that the rules allow, takes no redirect, no proxy and no other protocol, and
-// reads a bounded answer.
+// HTTP requests by libcurl in the reactor, also several to one host. A transfer connects
+// only to addresses that the rules allow, follows no redirect, uses no proxy or other protocol,
+// and reads a bounded answer.
 #pragma once
 
 #include "address_rules.h"

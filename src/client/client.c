@@ -105,8 +105,8 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
 
 // -- answers
 
-// The request that this answers, or NULL. An answer without a REQUEST_ID can only be the station's
-// refusal of a message that it could not read: if one is in hand, it is about that one.
+// The request that this answers, or NULL. An answer without a REQUEST_ID can only reject a message
+// that the station could not read: if exactly one is in flight, that one.
 static struct request **find_answered (struct zplan_client *self)
 {
     bool found;

@@ -76,7 +76,7 @@ void recovery_ask_page (struct recovery *self)
 {
     json_t *filter = filter_since (&self->gap, PAGE_RUNS);
     const char *after = self->filling.after;
-    // With the texts, that who is told of a run so learns as much as who heard it.
+    // With the output, so that a missed result has as much as a received one.
     bool made = filter && !json_object_set_new (filter, "output", json_true ()) &&
                 (!*after || !json_object_set_new (filter, "after", json_string (after)));
     if (!made) {

@@ -152,9 +152,9 @@ static struct request **find_late (struct zplan_client *self, int64_t now_us)
     return NULL;
 }
 
-// A callback may send new ones; their time is not over at `now_us`. Where messages are left to be
-// read, the answers may be among them, as when the program was busy for long; a station that floods
-// is read on for so many turns.
+// A callback may send new requests, which do not expire at `now_us`. While messages are unread,
+// the answers may be among them, as after a long pause of the program: then nothing expires, for
+// at most LATE_TURNS_MAX turns.
 void request_expire (struct zplan_client *self, bool all_read)
 {
     int64_t now_us = clock_mono_us ();

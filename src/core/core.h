@@ -384,7 +384,7 @@ int64_t core_before (const struct core *self, struct span target, int priority, 
 // -- limits
 
 void core_set_limit (struct core *self, struct span name, const struct limit *limit);
-// All that admins set are set anew: between these two; what is not set again is none any more.
+// Replace the limits set by admins: those not set between these two are dropped.
 void core_begin_limits (struct core *self);
 void core_end_limits (struct core *self);
 void core_configure_limit (struct core *self, struct span name, const struct limit *limit);

@@ -45,8 +45,8 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit);
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit);
 
-// What admins set is told anew, between these two: what was not is none any more. Returns whether
-// any was dropped.
+// Replace the limits set by admins: those not set between these two are dropped. Returns whether
+// any was.
 void limits_begin (struct limit_table *self);
 bool limits_end (struct limit_table *self);
 

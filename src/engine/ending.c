@@ -114,8 +114,8 @@ bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
     return misses_next (plan, zone, &at, ret_misses, ret);
 }
 
-// To the next occurrence, or NULL: that was the last. What was passed over, and an occurrence that
-// failed for good, used up repeats without a run that ended well.
+// Go to the next occurrence; NULL: that was the last. Missed occurrences, and one that failed
+// permanently, used up repeats without a successful run.
 void ending_go_on (struct plan *plan, const struct occurrence *next, struct decision *decision)
 {
     plan->missed += decision->misses.missed.count;

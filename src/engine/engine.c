@@ -167,9 +167,9 @@ static struct decision run_lost (struct plan *plan, const struct due *due)
         plan, was, ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
 
-// Whether the claimed plan is passed over instead of being run, and goes on behind what it missed,
-// or has ended. What was tried before, or is out still, is not too late; but behind end_time
-// nothing begins.
+// Whether the claimed occurrence is missed, not run; the plan then goes to the next one or ends.
+// One that was tried before, or is still in flight, is not too late; but after end_time no run
+// begins.
 static bool too_late (struct plan *plan, const struct due *due, struct decision *ret,
                       struct reason *reason)
 {

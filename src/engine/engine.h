@@ -154,6 +154,6 @@ int64_t engine_run_end_us (const struct plan *plan);
 // Whether this commit is the end of its run: no answer counts for it any more.
 bool commit_ends_run (enum commit commit);
 
-// "api", "pub", "vote"; and back, -1 for no such type.
+// "api", "pub", "vote", "pull"; and back, -1 if none.
 const char *target_type_name (enum target_type type);
 int target_type_parse (const char *name);

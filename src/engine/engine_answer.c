@@ -64,7 +64,7 @@ static struct decision park (const struct step *step)
 
 static struct decision fail (const struct step *step)
 {
-    // Plan document 3.3(3): this state takes the right to run, whoever says it.
+    // Plan document 3.3(3): this status ends the right to run, whoever sent it.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
         return park (step);
     // NOT_WORKER is broadcast once a minute even as a result: a station sends it of a run it had

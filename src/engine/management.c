@@ -19,15 +19,15 @@ static bool is_queued (const struct plan *plan)
     return (OPEN & IN (plan->state)) != 0;
 }
 
-// The run besides the schedule that is not fired yet is given up.
+// Drop the manual run that was not sent yet.
 static void drop_extra (struct plan *plan)
 {
     plan->extra = PLAN_NONE;
     plan_set_run_with (plan, (struct span){0});
 }
 
-// Take the plan out of the queue. A run besides the schedule that is out returns there; one that is
-// not fired yet is given up.
+// Take the plan out of the queue. After a manual run in flight it returns to `state`; one that was
+// not sent yet is dropped.
 static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
 {
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
@@ -194,9 +194,8 @@ static int check_repeat (const struct plan *plan, const struct plan_fields *fiel
     return ZPLAN_EARGUMENT;
 }
 
-// A schedule that changed is one submitted now: its repeats are counted anew. What would have been
-// before now is passed over, even with no_keep: nobody who edits a plan wants it to fire for its
-// past.
+// A changed schedule counts as submitted now: its repeats start at 0, and occurrences before now
+// are skipped, even with no_keep: nobody who edits a plan wants it to run for its past.
 static int start_anew (struct plan *plan, const struct manage_request *request,
                        struct reason *reason)
 {

@@ -1,6 +1,6 @@
-// A line is written only when the descriptor takes it at once: a reader that stopped, or a full
-// disk, costs lines and never time. And an event that comes too often, as a peer can make it, is
-// cut to a few lines a second; how many were left out is told.
+// A line is written only if stderr takes it at once: a reader that stopped, or a full disk, loses
+// lines and never blocks. An event that comes too often, as a peer can cause, is limited to 20
+// lines a second; the next line counts the dropped ones.
 #include "log.h"
 
 #include <errno.h>

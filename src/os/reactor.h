@@ -1,6 +1,6 @@
-// One thread waits for descriptors and times, and calls who asked for them. Who asks embeds what is
-// asked for, keeps the memory until it has taken it back, and may take it back, or free itself, in
-// any call.
+// One thread waits for descriptors and timers, and calls their owners. An owner embeds its source,
+// timer or task, keeps the memory until it has ended it, and may end it, or free itself, in any
+// call.
 //
 // A ZeroMQ socket is none of these: see wire/watch.h. zloop of czmq does the same with zmq_poll,
 // which asks every socket twice a turn, with three system calls each: more than all that the

@@ -21,7 +21,7 @@ struct retry_policy {
     int64_t interval_s;
     int32_t sequence[RETRY_SEQUENCE_MAX]; // seconds
     size_t sequence_size;
-    int64_t max;      // retries: so many failures are allowed, the next ends it; or RETRY_FOREVER
+    int64_t max;      // retries of an occurrence; the next failure is final. Or RETRY_FOREVER
     int64_t jitter_s; // up to so many seconds are added, other ones each time
     bool need_manual; // at the end a person has to decide
 };

@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-// 0..most, by a number that tells one from another.
+// 0..most, always the same for the same seed.
 uint64_t spread (uint64_t seed, uint64_t most);

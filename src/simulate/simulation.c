@@ -25,7 +25,7 @@ static void end_occurrence (struct simulation *self)
     self->events = NULL;
 }
 
-// A row for each occurrence that was passed over; the plan is one of a calendar.
+// A row for each missed occurrence of a cron plan; else for the first one.
 static void give_missed (struct simulation *self, const struct plan *plan,
                          const struct misses *misses)
 {

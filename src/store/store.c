@@ -378,9 +378,8 @@ size_t store_pending (const struct store *self)
 
 enum { BATCH_BYTES = 1048576 }; // at which what comes then waits for the next batch
 
-// What waits for a link that is down does not count: it is bounded by the runs in flight, and
-// whoever asks meanwhile is to be answered. But who asks while the plans are being read waits for
-// some milliseconds.
+// While the link is down the store is not busy: what waits is bounded by the runs in flight, and
+// requests are to be rejected at once. While plans are loading, for some ms, requests wait.
 bool store_busy (const struct store *self)
 {
     bool soon = self->state == STORE_LOADING ||

@@ -98,7 +98,7 @@ bool store_is_settled (const struct store *self);
 // Calls, and plans of calls, without an answer yet.
 size_t store_pending (const struct store *self);
 
-// Whether so much is under way that whoever can should wait, and whether it is little again.
+// Whether callers should hold back new work, and whether the backlog is low again.
 bool store_busy (const struct store *self);
 bool store_idle (const struct store *self);
 

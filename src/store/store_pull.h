@@ -1,5 +1,5 @@
-// Plans that workers fetch, in Redis: what is offered, the team of workers of each run, and what
-// came of it. Every call is one script, and answered once. Source: issue of workers; proto 7.9.
+// Plans that workers fetch: what is offered, the team of workers of each run, and its outcome.
+// Each call is one of the core, and answered once. Source: issue of workers; proto 7.9.
 #pragma once
 
 #include "core_pull.h"

@@ -65,14 +65,13 @@ int64_t reply_number (const redisReply *reply)
     return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
 }
 
-// So large, or negative, it is somebody's, and could not be counted on.
+// A negative or very large number was edited by hand: 0.
 int64_t reply_counter (const redisReply *reply)
 {
     int64_t number = reply_number (reply);
     return number > 0 && number < INT64_MAX / 4 ? number : 0;
 }
 
-// An operator's score may be anything: it is bounded before it is an integer.
 // A score as Redis writes it, of any time that plans have. False: it is another number.
 static bool score_read (struct span text, int64_t *ret_us)
 {
@@ -100,6 +99,7 @@ int64_t reply_score_us (const redisReply *reply)
         return -1;
     if (score_read (text, &us))
         return us;
+    // An operator may have written any number: bound it before it becomes an integer.
     double seconds = strtod ((const char *)text.data, NULL);
     return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }

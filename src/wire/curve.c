@@ -272,7 +272,7 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
     bool shared = true;
     ssize_t size = read_file (path, text, &shared, &why);
     int rc = size < 0 ? -1 : read_cert (span_of (text, (size_t)size), part, &cert, &why);
-    // Last: a public certificate, which all may read, is told to be one.
+    // Last: a public certificate, readable by all, gets its own error.
     if (!rc && part == CURVE_SECRET && shared) {
         reason_set (&why, "others may use this secret: chmod 600 it");
         rc = -1;

@@ -101,7 +101,7 @@ struct counted {
     uint8_t bytes[];
 };
 
-// In a thread of libzmq. The debt may be gone when its last byte is.
+// On a libzmq thread. The debt may be freed once its bytes are 0.
 static void on_released (void *data, void *hint)
 {
     struct counted *counted = hint;

@@ -1,9 +1,9 @@
-// The words of management at the request socket (proto/ 7.8): calls that the station itself
-// answers. `workers` lists them, `drain NAME` lets one go when it has done what it has.
+// Admin commands at the request socket (proto/ 7.8), answered by the station itself: `workers`
+// lists the workers, `drain NAME` lets one leave when its jobs are done.
 #pragma once
 
 #include "station.h"
 
-// Carry out the call if its COMMAND is such a word. False: it is for a worker. That are also the
-// calls that somebody forwards, and those of plans: what is done here is for who is connected.
+// Handle the call if its COMMAND is an admin command. False: it is for a worker, as are all calls
+// that were forwarded or are of plans: only a connected requester may use these.
 bool words_take (struct station *station, const struct request *request);

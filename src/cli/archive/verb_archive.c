@@ -311,7 +311,7 @@ static int find_stop (struct moving *self)
     if (self->wanted->keep == 0)
         return EXIT_DONE;
     code = turn (self, true, self->wanted->keep, take_kept, &left);
-    if (left > 0) // so many there are not
+    if (left > 0) // there are fewer
         self->stop = (struct outcome_key){0};
     return code;
 }

@@ -157,7 +157,7 @@ static const char intro[] =
 
 enum { TEXT_COLUMN = 18, TEXT_WIDTH = 62 };
 
-// So much of the text as fits a line; what follows is moved behind it and its blank.
+// The size of the text's first line; `text` is moved past it and its blank.
 static int cut_line (const char **text)
 {
     size_t size = strlen (*text), cut = size;

@@ -42,7 +42,7 @@ static void print_until (const char *until)
     print_bytes (span_text (until));
 }
 
-// Of a plan that somebody stopped the word of management stands in front: "pause by ops at ...".
+// The reason of a stopped plan begins with the admin command: "pause by ops at ...".
 static void print_why (struct span why)
 {
     static const struct {

@@ -1,6 +1,6 @@
 // Doing something to plans, one after the other: what pause, reset, skip, close, remove, run and
-// update have in common. A refusal does not spare the rest; a silent station does, and one whose
-// Redis is away.
+// update have in common. A rejection does not stop the rest; no answer, no Redis or an exceeded
+// quota does.
 #pragma once
 
 #include "call.h"

@@ -71,9 +71,8 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
                     const char *subject, int *ret_code);
 
-// What a verb does that takes ids of plans and no options: reads them, and asks of each in turn,
-// as plan_ref.h has them.
-// `ask` gives an exit code; the worst is returned.
+// Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
+// Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.
 struct usage;
 int call_each_plan (const struct cli *cli, const struct usage *usage,
                     int (*ask) (const struct cli *cli, struct zplan_client *client,

@@ -425,7 +425,7 @@ static void look_for_end (struct task *self)
     }
 }
 
-// Whether its command, which was told to end, has: of its group nobody is left, or lives on.
+// Whether its command, asked to end, has: its process group is gone, or was killed.
 static bool is_over (const struct task *self)
 {
     return self->child.exited && (self->killed || child_group_gone (&self->child));

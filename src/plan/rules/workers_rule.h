@@ -1,5 +1,5 @@
 // Who may fetch a plan, and how its workers are watched: the `workers` object of a plan for a pull
-// station. One reader for the PLAN frame, a kind, and the stored message; team.lua reads what is
+// target. One reader for PLAN frame, kind and stored message; core/team_rule.c reads what is
 // stored. Source: mscheduler (concurrent_worker_cnt, specific_worker_ids, ping_interval_ms,
 // worker_timeout_ms).
 #pragma once
@@ -20,5 +20,5 @@ struct workers_rule {
 // flag}; all may be absent. False: the reason names the field and the rule.
 bool workers_rule_read (const json_t *object, struct workers_rule *ret, struct reason *reason);
 
-// A worker's name: 1..64 of A-Z a-z 0-9 _ . : @ -. It stands in messages that Lua takes apart.
+// A worker's name: 1..64 of A-Z a-z 0-9 _ . : @ -. No braces: core/team_rule.c counts those.
 bool worker_name_valid (struct span name);

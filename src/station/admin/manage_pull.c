@@ -392,7 +392,7 @@ static void tell_store (struct working *self)
         store_alive (station->store, &worker, &sign, on_alive, self);
 }
 
-// Who may not touch plans of every station: it is of one that may be touched.
+// For a key bound to some targets: the plan must be of one of them.
 static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;

@@ -1,4 +1,4 @@
-// whoami: what the key of who asks may do; programs show by it what need not be tried. Proto 9.14.
+// whoami: what the requester's key may do, so that programs offer nothing else. Proto 9.14.
 #include "access.h"
 #include "json.h"
 #include "manage_private.h"

@@ -112,7 +112,7 @@ static json_t *job_json (const struct core_job *job)
     struct reason reason;
     struct plan *plan = plan_from_stored_json (job->id, job->message, &reason);
     if (!plan)
-        return NULL; // somebody's hand; the worker is lost to it until its time is over
+        return NULL; // edited by hand: the run stays taken until worker_timeout
     char *text = plan_run_text (plan, job->exec_id, plan_nominal (plan, job->exec_id));
     json_t *object = json_object (), *frames = json_array ();
     struct span plan_frame = plan_sent_frame (plan, ZERO_FRAME_PLAN);

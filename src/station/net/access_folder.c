@@ -1,5 +1,5 @@
-// Whoever was taken off the list is out, whatever stands in the other files. Only when the folder
-// cannot be read at all the old list stays.
+// A key that was removed loses access even if other files are invalid. Only when the folder cannot
+// be read at all is the old list kept.
 #include "access_folder.h"
 
 #include "access.h"

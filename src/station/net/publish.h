@@ -4,8 +4,8 @@
 
 #include "station_state.h"
 
-// The sockets tell when somebody subscribes: what nobody has asked for is not made. Watch one as
-// soon as it is bound.
+// Track the subscriptions of a socket: nothing is built without a subscriber. Call it as soon as
+// the socket is bound.
 void publish_watch (struct station *self, struct outlet *outlet, const char *endpoint);
 
 // Nothing happens when it is closed.

@@ -1,5 +1,5 @@
-// What the station tells Redis of itself from time to time, and hears: that the data are still
-// those it knew, how many stations share them, and that another one has added a target.
+// The station reports itself to Redis periodically, and checks that the data are still those it
+// knew, how many stations share them, and whether another one has added a target.
 #pragma once
 
 #include "station_state.h"

@@ -1,4 +1,4 @@
-// Ending a run that is out: what its target is told, and the word of management.
+// Cancelling a run in flight: notifying its target, and ending the run.
 // Source: features C026, E018; proto 7.8.
 #pragma once
 

@@ -96,8 +96,8 @@ static bool has_ready (struct station *self, const struct target *target)
     return store_ready (self->store, target_name (target)) > 0;
 }
 
-// Whether the target takes so many again that a claim is worth it. The others are under way
-// meanwhile: at a half the target would run dry before the next plans come.
+// Whether enough slots, a third, are free for a claim to be worth it. The runs in the others bridge
+// the claim: with half of them the target would run dry.
 static bool takes_many (struct station *self, const struct target *target, int64_t now_us)
 {
     int64_t most = response_credit (target_response (target), self->settings->limits.runs_target);

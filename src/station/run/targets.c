@@ -145,8 +145,8 @@ static void on_burial (void *owner)
     self->gone_count = 0;
 }
 
-// In the next turn, as what leads here may be a call of its own: an answer of Redis that is read as
-// a message of it is on its way there.
+// Destroyed next turn, as a callback of the target may be on the stack: an answer of
+// Redis can be read while handling its message.
 static void bury (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);

@@ -1,4 +1,4 @@
-// The runs in hand: what was sent and is not over, by plan id. Only a cache with timers: the truth
+// The runs in flight: sent and not ended, by plan id. Only a cache with timers: the truth
 // is in Redis, and a run that is not found here is looked up there.
 #pragma once
 
@@ -29,7 +29,7 @@ struct held_run {
 void runs_start (struct station *self);
 void runs_stop (struct station *self);
 
-// Take a run in hand; it owns the plan now. One that is held already is over, and is dropped.
+// Add a run, which owns the plan from now on. An earlier run of the plan is dropped.
 struct held_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
                            struct run run);
 
@@ -52,7 +52,7 @@ void runs_drop (struct held_run **run);
 // RUN_PROGRESS_MAX bytes. When very many runs are in hand it is not kept.
 void runs_note_progress (struct held_run *run, struct span words);
 
-// Know from now on when its time is over, if it has one. Its plan is there.
+// Set end_us by the plan's vote or timeout, if any. Needs run->plan.
 void runs_set_end (struct held_run *run);
 
 // It was sent: wait for its status until this moment, in monotonic microseconds.
@@ -64,7 +64,7 @@ void runs_keep (struct held_run *run, int64_t deadline_us);
 // It needs no status (any more): forget it at this moment. Until then answers find it here.
 void runs_forget_at (struct held_run *run, int64_t deadline_us);
 
-// Whether a run of the plan is out. One of a plan that is out of the queue has no lease in Redis:
+// Whether a run of the plan is in flight. One of an unqueued plan has no lease in Redis:
 // it counts while this station gets its heartbeats, or as long as a lease would be.
 bool runs_in_progress (struct station *self, const struct plan *plan,
                        const struct store_loaded *answer);

@@ -78,7 +78,7 @@ bool owner_is_free (struct span found)
     return found.size > size && memcmp (found.data + found.size - size, FREE, size) == 0;
 }
 
-// What is none of ours is no epoch, and is taken over from as any other.
+// A token without a number has epoch 0; it is taken over like others.
 static uint64_t epoch_of (struct span found)
 {
     uint64_t epoch = 0;
@@ -145,7 +145,7 @@ static struct owner_step send (struct owner *self, enum owner_news news, int64_t
     return ask (self, OWNER_SEND, news, now_us);
 }
 
-// What Redis has is not what this station, or the last owner that it saw, has been told of.
+// What Redis lost of the batches that this station, or the owner it saw last, had written.
 static enum owner_loss loss_of (const struct owner *self, struct span found, int64_t batch)
 {
     const char *known = self->token[0] ? self->token : self->seen;

@@ -1,5 +1,5 @@
-// The link to Redis: one connection, in the reactor, that comes back by itself. Calls are Lua
-// scripts; each is answered exactly once.
+// The link to Redis: one connection, in the reactor, that reconnects itself. Calls are commands
+// or Lua scripts, each answered once.
 //
 // hiredis 0.14 knows no time-outs and tells a lost connection only by NULL replies, which mean
 // "outcome unknown". So the link keeps every call until its answer: calls that may be repeated
@@ -86,7 +86,7 @@ struct link_call {
     void *owner;
 };
 
-// Run a script. While the link is not up a LINK_REPEAT call waits, a LINK_ONCE call is answered
+// Send a call. While the link is not up a LINK_REPEAT call waits, a LINK_ONCE call is answered
 // with NULL before link_call returns.
 void link_call (struct link *self, const struct link_call *call);
 
@@ -110,7 +110,7 @@ int64_t link_heard_us (const struct link *self);
 // Calls without an answer yet.
 size_t link_pending (const struct link *self);
 
-// Whether so many bytes are under way that whoever can should wait, and whether it is little again.
+// Whether so many bytes are in flight that callers should hold back, and whether few are again.
 bool link_busy (const struct link *self);
 bool link_idle (const struct link *self);
 

@@ -17,8 +17,8 @@ enum {
     REPEAT_MS = 200
 };
 
-// What a user has asked. The user with the fewest questions in flight is served next: who asks much
-// waits behind himself.
+// The questions of a user. The user with the fewest in flight is served next: a busy user delays
+// only his own.
 struct turn {
     struct turn *next;
     char *user; // "" is nobody

@@ -19,7 +19,7 @@ const char *problem_title (int status);
 // The HTTP status of a rejection by the station. `unsafe`: the method changes something.
 int problem_status (uint8_t station_status, bool unsafe);
 
-// The HTTP status of BUSY by its reason, which ends with "again" or "again in N ms" for a cause
-// that passes by itself: 503 then, and `ret_after_s` is when to repeat. Else what is full stays so:
-// 507; or what is removed is in use (`removes`): 409.
+// The HTTP status of BUSY. With a reason that ends with "again" or "again in N ms" it is temporary:
+// 503, and `ret_after_s` is when to retry. Else 409 if something is removed (`removes`), which is
+// in use; or 507: a quota is exhausted.
 int problem_busy (const char *reason, bool removes, int *ret_after_s);
