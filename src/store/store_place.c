@@ -31,10 +31,11 @@ void store_take_back (struct store *self, struct span station, uint64_t plan_id,
         store_now_us (self));
 }
 
-bool store_drop_dead (struct store *self, const struct plan *plan)
+bool store_drop_stopped (struct store *self, const struct plan *plan)
 {
     struct core_view view;
-    if (plan_stop_state (plan) != STOP_DEAD || core_view (self->core, plan->id, &view))
+    bool ended = plan_stop_state (plan) == STOP_DEAD || plan->state == PLAN_CLOSE;
+    if (!ended || core_view (self->core, plan->id, &view))
         return false; // what is written of it now is not known yet
     store_take_back (self, plan->station, plan->id, plan->caller);
     store_write_stopped (self, plan->station, plan->id, STOP_NONE);

@@ -70,8 +70,9 @@ json_t *store_failures_json (const struct store_loaded *answer);
 // The same without waiting, and with its place in the queue.
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
 
-// Delete a plan that failed for good, in the batch of this turn. False: it is another one by now.
-bool store_drop_dead (struct store *self, const struct plan *plan);
+// Delete a plan that failed for good or was closed, in the batch of this turn. False: it is
+// another one by now.
+bool store_drop_stopped (struct store *self, const struct plan *plan);
 
 // A try of a callback, for their history.
 void store_callback_try (struct store *self, uint64_t plan_id, struct span station,

@@ -428,6 +428,18 @@ def test_the_oldest_dead_ones_make_room(make_rig):
     assert shown(rig, alive)["state"] == "queued"
 
 
+def test_those_that_a_person_resolved_go_first(make_rig):
+    rig = make_rig("--max-callbacks-station", "3")
+    sender = Sender(rig, "s1")
+    (first, resolved) = dead(rig, sender, 2)
+    rig.client.done("done", resolved[1])
+    assert rig.db.hget("plan:callbacks", "jobs") == b"2"    # it is kept, and counts
+    dead(rig, sender, 1)
+    (run,) = wait_until(lambda: dropped(rig), "there were as many as may be")
+    assert run["plan"] == resolved[1] and shown(rig, first[0])["state"] == "dead"
+    rig.client.refused("message", resolved[1], status=ST.NOT_FIND)
+
+
 def test_those_of_others_are_left_alone(make_rig):
     """A source that has too many loses its own, and plans of others do not wait."""
     rig = make_rig("--max-callbacks-station", "2")

@@ -47,7 +47,7 @@ static bool drop (const struct dropping *self, const struct store_listed *listed
     struct reason ignored;
     struct plan *callback = plan_from_stored_json (listed->plan_id, listed->message, &ignored);
     // Somebody sends it again just now, or removes it.
-    bool drops = callback && store_drop_dead (station->store, callback);
+    bool drops = callback && store_drop_stopped (station->store, callback);
     if (drops) {
         callback_give_up (station, callback->id);
         callback_book_gone (station, callback);
@@ -66,6 +66,7 @@ static bool wants (const struct dropping *self, const struct store_listed *liste
 }
 
 static void ask (struct dropping *self);
+static void list_dead (struct dropping *self);
 
 static void on_page (void *owner, const struct store_page *page)
 {
@@ -78,14 +79,16 @@ static void on_page (void *owner, const struct store_page *page)
     self->any = self->any || dropped;
     if (dropped)
         link_flush (store_link (station->store));
-    if (!more) {
+    if (more) {
+        self->filter.after = page->last;
+        self->filter.after_us = page->last_us;
+        ask (self);
+    } else if (self->filter.order == STORE_STOPPED) {
+        list_dead (self);
+    } else {
         station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
         free (self);
-        return;
     }
-    self->filter.after = page->last;
-    self->filter.after_us = page->last_us;
-    ask (self);
 }
 
 static void ask (struct dropping *self)
@@ -94,15 +97,25 @@ static void ask (struct dropping *self)
     store_list (self->station->store, &self->filter, on_page, self);
 }
 
+static void list_dead (struct dropping *self)
+{
+    self->filter.order = STORE_DEAD;
+    self->filter.state = -1;
+    self->filter.after = 0;
+    self->filter.after_us = 0;
+    ask (self);
+}
+
+// Those that a person resolved go first.
 static void begin (struct station *self, struct span source)
 {
     struct dropping *dropping = memory_new (sizeof *dropping);
     dropping->station = self;
-    dropping->filter = (struct store_filter){.order = STORE_DEAD,
+    dropping->filter = (struct store_filter){.order = STORE_STOPPED,
                                              .oldest = true,
                                              .limit = PAGE,
                                              .station = self->settings->callback_target,
-                                             .state = -1,
+                                             .state = PLAN_CLOSE,
                                              .type = -1};
     if (source.size) {
         snprintf (dropping->source, sizeof dropping->source, "%.*s", (int)source.size,
