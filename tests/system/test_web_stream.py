@@ -208,3 +208,17 @@ def test_a_user_sees_what_the_key_may_and_no_longer(make_rig, make_web, follow):
     os.unlink(os.path.join(gateway.users, "bob.user"))
     name, _ = bob.next("plan", "run")
     assert name == "bye"
+
+
+def test_a_page_without_broadcasts_holds_up_nobody(web, rig, follow):
+    """More outcomes that were not broadcast than a page has, for who follows and for who comes back."""
+    stream = follow(web)
+    first = end_a_run(rig)
+    assert stream.next()[0] == "hello" and stream.run()["plan"] == first
+    known = stream.last
+    run = {"plan": "2a", "station": "jobs", "ended": 1700000000, "status": 1}
+    rig.client.done("restore", "history", {"runs": [{**run, "exec_id": number + 1} for number in range(700)]})
+    idents = [end_a_run(rig) for _ in range(2)]
+    assert [stream.run()["plan"] for _ in idents] == idents
+    again = follow(web, headers={"Last-Event-ID": known})
+    assert again.next()[0] == "hello" and [again.run()["plan"] for _ in idents] == idents

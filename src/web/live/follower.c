@@ -48,9 +48,10 @@ struct follower {
     bool left;                                          // the other end has closed
     bool has_id;                                        // it was given where to begin
     char epoch[RING_EPOCH_SIZE];
-    int64_t seq;   // of the last run that it has
-    int64_t place; // in the ring
-    char filter[96 + RING_EPOCH_SIZE];
+    int64_t seq;                 // of the last run that it has
+    int64_t place;               // in the ring
+    char after[RING_ENTRY_SIZE]; // of the history, while it is behind: where the next page begins
+    char filter[STREAM_PAGE_SIZE];
     char *pending; // to be sent
     size_t size, sent;
     int64_t comment_us, right_us;
@@ -163,8 +164,10 @@ static void on_behind (void *owner, const struct station_answer *answer)
         free (event.text);
         free (event.title);
     }
-    if (json_array_size (runs) == 0)
-        self->seq = ring->base > self->seq ? ring->base : self->seq;
+    const char *next = json_string_value (json_object_get (answer->json, "next"));
+    if (!next && self->seq < ring->base)
+        self->seq = ring->base;
+    snprintf (self->after, sizeof self->after, "%s", next && self->seq < ring->base ? next : "");
     follower_wake (self);
 }
 
@@ -174,9 +177,7 @@ static void read_behind (struct follower *self)
         return;
     self->asking = true;
     behind_count++;
-    snprintf (self->filter, sizeof self->filter,
-              "{\"since\": %" PRId64 ", \"epoch\": \"%s\", \"limit\": %d}", self->seq, self->epoch,
-              PAGE);
+    stream_page (self->filter, self->seq, self->epoch, self->after, PAGE);
     const struct question question = {
         .word = "history", .args = {self->filter}, .count = 1, .repeat = true};
     gateway_ask (self->exchange->server->gateway, &question, on_behind, self);
@@ -200,6 +201,7 @@ static void fill (struct follower *self)
     if (strcmp (self->epoch, ring->epoch) != 0) { // the ring has a gap event
         snprintf (self->epoch, sizeof self->epoch, "%s", ring->epoch);
         self->seq = ring->base;
+        self->after[0] = '\0';
     }
     if (self->place < ring->first) {
         self->place = ring->first;

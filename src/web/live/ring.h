@@ -7,7 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RING_EVENTS = 4096, RING_BYTES = 8 << 20, RING_EPOCH_SIZE = 64, RING_TARGET_SIZE = 65 };
+enum {
+    RING_EVENTS = 4096,
+    RING_BYTES = 8 << 20,
+    RING_EPOCH_SIZE = 64,
+    RING_ENTRY_SIZE = 48, // a place in the history
+    RING_TARGET_SIZE = 65
+};
 
 enum ring_kind {
     RING_RUN,     // of the history

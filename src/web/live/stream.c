@@ -32,8 +32,11 @@ struct stream {
     struct timer bell, tick;
     struct ring ring;
     bool known, reading, again, asking_stats, stopped, down;
-    int64_t read_us;                    // when the history was read last
-    char filter[128 + RING_EPOCH_SIZE]; // of that question
+    int64_t read_us; // when the history was read last
+    // Where its next page begins; "" behind the last broadcast. Not by the numbers of broadcasts:
+    // a whole page may have none.
+    char after[RING_ENTRY_SIZE];
+    char filter[STREAM_PAGE_SIZE]; // of that question
     struct follower *first;
     size_t wanted[KINDS];
 };
@@ -119,6 +122,7 @@ static void set_gap (struct stream *self, const json_t *answer, const char *epoc
 {
     int64_t last = json_integer_value (json_object_get (answer, "last"));
     bool first = !self->known;
+    self->after[0] = '\0';
     ring_reset (&self->ring, epoch, last);
     self->known = true;
     if (!first)
@@ -149,10 +153,11 @@ static void take_runs (struct stream *self, const json_t *answer)
     json_array_foreach (
         runs, i, run) if (json_integer_value (json_object_get (run, "seq")) > self->ring.last &&
                           stream_run (epoch, run, &event)) ring_put (&self->ring, &event);
-    if (self->ring.last > before) {
-        self->again = self->again || json_array_size (runs) == PAGE;
+    const char *next = json_string_value (json_object_get (answer, "next"));
+    snprintf (self->after, sizeof self->after, "%s", next ? next : "");
+    self->again = self->again || next;
+    if (self->ring.last > before)
         wake_all (self);
-    }
 }
 
 static void on_history (void *owner, const struct station_answer *answer)
@@ -169,6 +174,16 @@ static void on_history (void *owner, const struct station_answer *answer)
         timer_set (&self->bell, self->server->reactor, BELL_MS);
 }
 
+void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, const char *after,
+                  int limit)
+{
+    int size =
+        snprintf (ret, STREAM_PAGE_SIZE,
+                  "{\"since\": %" PRId64 ", \"epoch\": \"%s\", \"limit\": %d", since, epoch, limit);
+    snprintf (ret + size, (size_t)(STREAM_PAGE_SIZE - size), *after ? ", \"after\": \"%s\"}" : "}",
+              after);
+}
+
 static void read_history (struct stream *self)
 {
     self->again = self->reading;
@@ -178,9 +193,7 @@ static void read_history (struct stream *self)
     self->read_us = clock_mono_us ();
     snprintf (self->filter, sizeof self->filter, "{\"newest\": true, \"limit\": 1}");
     if (self->known && self->ring.epoch[0])
-        snprintf (self->filter, sizeof self->filter,
-                  "{\"since\": %" PRId64 ", \"epoch\": \"%s\", \"limit\": %d}", self->ring.last,
-                  self->ring.epoch, PAGE);
+        stream_page (self->filter, self->ring.last, self->ring.epoch, self->after, PAGE);
     const struct question question = {
         .word = "history", .args = {self->filter}, .count = 1, .deadline_ms = 2000};
     gateway_ask (self->server->gateway, &question, on_history, self);

@@ -29,6 +29,12 @@ const struct ring *stream_ring (const struct stream *self);
 bool stream_is_known (const struct stream *self);
 const char *stream_state (const struct stream *self);
 
+// The filter for a page of the history behind a broadcast; `after`: the `next` of the page before,
+// "" = there was none.
+enum { STREAM_PAGE_SIZE = 128 + RING_EPOCH_SIZE + RING_ENTRY_SIZE };
+void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, const char *after,
+                  int limit);
+
 // An event as it is sent. `id` NULL: it has none.
 char *stream_text (const char *id, const char *name, const json_t *data, size_t *ret_size);
 
