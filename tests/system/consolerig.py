@@ -69,7 +69,8 @@ class Console:
         return self.driver.execute_script("const h = document.querySelector('main h1'); return h && h.textContent")
 
     def until(self, check, what):
-        return wait_until(check, what, 3 * WAIT)
+        # Not more often: each question costs the browser more than a page does.
+        return wait_until(check, what, 3 * WAIT, 0.1)
 
     def text(self):
         return self.driver.execute_script("return document.body.innerText")

@@ -18,7 +18,7 @@ if not os.path.exists(ZPLAND):
     ZPLAND = os.path.join(BIN_DIR, "src", "zpland")     # where meson leaves it
 
 
-def wait_until(condition, what, timeout=WAIT):
+def wait_until(condition, what, timeout=WAIT, pause=0.02):
     """Poll until the condition gives something true; return that."""
     end = time.monotonic() + timeout
     while True:
@@ -26,7 +26,7 @@ def wait_until(condition, what, timeout=WAIT):
         if value:
             return value
         assert time.monotonic() < end, f"not within {timeout} s: {what}"
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 # A test run that is killed leaves nothing behind. With a preexec_fn each start would fork the whole of this process: 25 ms.
