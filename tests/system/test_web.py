@@ -447,3 +447,37 @@ def test_every_error_is_explained(web):
     assert len(used) > 30
     explained = set(re.findall(r'<tr id="([a-z_]+)">', page.body.decode()))
     assert used == explained
+
+
+def test_a_body_that_is_wanted_is_missing(web, rig):
+    """The program goes on, whatever has no body."""
+    routes = [(path, method) for path, methods in web.get("/v1/openapi.json").json["paths"].items() for method in methods]
+    assert ("/v1/forget", "post") in routes
+    for path, method in routes:
+        if method in ("post", "put", "patch"):
+            answer = web.ask(method.upper(), re.sub(r"{\w+}", "2a", path))
+            assert answer.status < 500, (method, path, answer.status)
+    web.post("/v1/forget").problem(422, "invalid_field")
+    assert web.get("/v1/plans").status == 200
+
+
+def test_only_an_update_takes_a_revision(web, rig):
+    ident = web.added(plan())["id"]
+    etag = web.get(f"/v1/plans/{ident}").headers["ETag"]
+    web.ask("DELETE", f"/v1/plans/{ident}", None, {"If-Match": etag}).problem(400, "no_revision")
+    assert web.get(f"/v1/plans/{ident}").status == 200
+
+
+def test_the_key_of_an_import_is_checked_once(web, rig):
+    lines = "\n".join(json.dumps(plan(f"p{number}")) for number in range(12))
+    def load(key):
+        return web.ask("POST", "/v1/import", lines, {"Idempotency-Key": key}, kind="application/x-ndjson")
+    load("k" * 14).problem(400, "invalid_field")
+    load("k" * 256).problem(400, "invalid_field")
+    for accepted, existing in ((12, 0), (0, 12)):
+        answer = load("k" * 255).json
+        assert (answer["accepted"], answer["existing"], answer["rejected_count"]) == (accepted, existing, 0), answer
+
+
+def test_a_sign_in_has_a_small_body(web):
+    web.ask("POST", "/v1/session", {"token": "x" * 5000}).problem(413, "too_large")

@@ -241,13 +241,13 @@ static void idempotency_keys (void **state)
     (void)state;
     memset (much, 'k', sizeof much);
     much[256] = '\0';
-    assert_int_equal (plan_id_of_key ("ann", "0123456789abcdef", first, &reason), 0);
-    assert_int_equal (plan_id_of_key ("ann", "0123456789abcdef", again, &reason), 0);
+    assert_int_equal (plan_id_of_key ("ann", "0123456789abcdef", 0, first, &reason), 0);
+    assert_int_equal (plan_id_of_key ("ann", "0123456789abcdef", 0, again, &reason), 0);
     assert_string_equal (first, again);
-    assert_int_equal (plan_id_of_key ("bob", "0123456789abcdef", other, &reason), 0);
+    assert_int_equal (plan_id_of_key ("bob", "0123456789abcdef", 0, other, &reason), 0);
     assert_string_not_equal (first, other);
-    assert_int_equal (plan_id_of_key ("ann", "short", first, &reason), -1);
-    assert_int_equal (plan_id_of_key ("ann", much, first, &reason), -1);
+    assert_int_equal (plan_id_of_key ("ann", "short", 0, first, &reason), -1);
+    assert_int_equal (plan_id_of_key ("ann", much, 0, first, &reason), -1);
 }
 
 static void submissions (void **state)

@@ -80,16 +80,23 @@ static const char *field_of (const struct route *route)
                                             : NULL;
 }
 
+// Whether the request was answered: only an update has a revision.
+static bool refuse_match (struct exchange *self)
+{
+    if (!exchange_value (self, "If-Match"))
+        return false;
+    exchange_problem (self, 400, "no_revision",
+                      "If-Match: only PATCH takes it; the check would not be atomic");
+    return true;
+}
+
 void api_command (struct exchange *self)
 {
     const char *field = field_of (self->routed.route);
     const json_t *value = field ? json_object_get (self->json, field) : NULL;
     char text[24];
-    if (exchange_value (self, "If-Match")) {
-        exchange_problem (self, 400, "no_revision",
-                          "If-Match: a command has no revision; the check would not be atomic");
+    if (refuse_match (self))
         return;
-    }
     if (json_object_size (self->json) > (value ? 1 : 0)) {
         exchange_problem (self, 422, "unknown_field", "the body: want %s",
                           field ? field : "no fields");
@@ -119,7 +126,8 @@ static void on_removed (struct exchange *self, const struct station_answer *answ
 
 void api_plan_delete (struct exchange *self)
 {
-    api_ask_plan (self, NULL, on_removed);
+    if (!refuse_match (self))
+        api_ask_plan (self, NULL, on_removed);
 }
 
 // -- update

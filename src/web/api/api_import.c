@@ -79,6 +79,7 @@ static int read_line (const struct import *self, struct slot *slot, struct span 
 {
     static const struct plan_limits limits = {1 << 20, DESCRIPTION_ROOM, 16};
     const char *key = exchange_value (self->exchange, "Idempotency-Key");
+    const char *user = self->exchange->user;
     json_t *object = json_read_object (line, reason);
     if (!object)
         return -1;
@@ -98,11 +99,7 @@ static int read_line (const struct import *self, struct slot *slot, struct span 
     if (rc == 0 && slot->read.id && !named) {
         snprintf (slot->id, sizeof slot->id, "%s", slot->read.id);
     } else if (rc == 0 && !named) {
-        char text[320];
-        snprintf (text, sizeof text, "%zu %s", slot->line, key ? key : "");
-        rc = key ? plan_id_of_key (self->exchange->user ? self->exchange->user : "", text, slot->id,
-                                   reason)
-                 : -1;
+        rc = key ? plan_id_of_key (user ? user : "", key, slot->line, slot->id, reason) : -1;
         if (!key)
             reason_set (reason, "id: is wanted, or spec.key, or the header Idempotency-Key");
     }
@@ -195,6 +192,12 @@ void api_import (struct exchange *exchange)
     bool hold, dry_run;
     if (query_flag (&exchange->target, "hold", &hold, &reason) ||
         query_flag (&exchange->target, "dry_run", &dry_run, &reason)) {
+        exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
+        return;
+    }
+    const char *key = exchange_value (exchange, "Idempotency-Key");
+    char ignored[17];
+    if (key && plan_id_of_key ("", key, 0, ignored, &reason)) {
         exchange_problem (exchange, 400, "invalid_field", "%s", reason.text);
         return;
     }

@@ -27,6 +27,10 @@ static void on_forgotten (struct exchange *self, const struct station_answer *an
 void api_forget (struct exchange *self)
 {
     json_t *target = json_object_get (self->json, "target");
+    if (!json_is_object (self->json)) {
+        exchange_problem (self, 422, "invalid_field", "want a JSON object");
+        return;
+    }
     if (target) {
         json_object_set (self->json, "station", target);
         json_object_del (self->json, "target");

@@ -158,7 +158,7 @@ void api_plan_new (struct exchange *self)
     struct reason reason;
     const char *key = exchange_value (self, "Idempotency-Key");
     const char *user = self->user ? self->user : "";
-    if (key && plan_id_of_key (user, key, self->id, &reason)) {
+    if (key && plan_id_of_key (user, key, 0, self->id, &reason)) {
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
     }

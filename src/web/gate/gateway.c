@@ -160,7 +160,8 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     struct ask *ask = context;
     set_flying (ask, false);
     if (error != ZPLAN_OK) {
-        ask_fail (ask, error);
+        // It was sent: when the client is closed, too, it is unknown whether it was done.
+        ask_fail (ask, error == ZPLAN_ERROR_CLOSED ? ZPLAN_ERROR_NO_ANSWER : error);
         return;
     }
     if (ask_rests (ask, reply)) {

@@ -106,7 +106,8 @@ static bool judge_body (struct exchange *self, const struct guard_head *head)
     struct span type = guard_value (head, "Content-Type");
     if (!size)
         return false;
-    if (!route || size > most[route->body])
+    if (!route || size > most[route->body] ||
+        (route == &routes[ROUTE_SESSION_NEW] && size > GUARD_SESSION_MAX))
         return reject (self, 413, "too_large", "the body is larger than this resource takes");
     bool fits = route->body == BODY_LINES
                     ? guard_media_is (type, "application/x-ndjson")

@@ -4,7 +4,12 @@
 
 #include "reason.h"
 
-enum { GUARD_HEADERS_MAX = 64, GUARD_BODY_MAX = 1 << 20, GUARD_IMPORT_MAX = 64 << 20 };
+enum {
+    GUARD_HEADERS_MAX = 64,
+    GUARD_BODY_MAX = 1 << 20,
+    GUARD_SESSION_MAX = 4096, // a token is asked for behind it
+    GUARD_IMPORT_MAX = 64 << 20
+};
 
 struct guard_header {
     struct span name, value;

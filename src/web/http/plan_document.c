@@ -39,8 +39,10 @@ json_t *plan_next_document (const json_t *answer)
                       json_is_true (json_object_get (answer, "never")));
 }
 
-int plan_id_of_key (const char *user, const char *key, char out[17], struct reason *reason)
+int plan_id_of_key (const char *user, const char *key, size_t line, char out[17],
+                    struct reason *reason)
 {
+    char number[24];
     unsigned char sum[crypto_hash_sha256_BYTES];
     crypto_hash_sha256_state state;
     uint64_t id = 0;
@@ -52,6 +54,11 @@ int plan_id_of_key (const char *user, const char *key, char out[17], struct reas
     crypto_hash_sha256_init (&state);
     crypto_hash_sha256_update (&state, (const unsigned char *)user, strlen (user) + 1);
     crypto_hash_sha256_update (&state, (const unsigned char *)key, size);
+    if (line) {
+        snprintf (number, sizeof number, "%zu", line);
+        crypto_hash_sha256_update (&state, (const unsigned char *)"", 1);
+        crypto_hash_sha256_update (&state, (const unsigned char *)number, strlen (number));
+    }
     crypto_hash_sha256_final (&state, sum);
     for (int i = 0; i < 8; i++)
         id = id << 8 | sum[i];

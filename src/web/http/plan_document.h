@@ -17,5 +17,7 @@ int plan_etag_read (const char *text, int64_t *ret_revision);
 json_t *plan_next_document (const json_t *answer);
 
 // The id that a submission gets for an Idempotency-Key of a user ("" without users): the same one
-// whenever both are the same. 0, or -1 with a reason: the key is none.
-int plan_id_of_key (const char *user, const char *key, char out[17], struct reason *reason);
+// whenever all are the same. `line` of an import, from 1 on; else 0. 0, or -1 with a reason: the
+// key is none.
+int plan_id_of_key (const char *user, const char *key, size_t line, char out[17],
+                    struct reason *reason);
