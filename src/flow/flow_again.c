@@ -262,6 +262,17 @@ static void redecide (struct flow_turn *turn, uint32_t index)
     free (marks);
 }
 
+// What follows from the skip comes before `finally`, which runs again.
+static void reopen_for_skip (struct flow_turn *turn, uint32_t index)
+{
+    int64_t final = turn->flow->final;
+    bool final_over = final >= 0 && turn->run->phase != FLOW_ACTIVE && index != (uint32_t) final;
+    if (turn->run->phase == FLOW_ENDED || turn->run->phase == FLOW_FINAL)
+        reopen (turn);
+    if (final_over)
+        begin_reset (turn, (uint32_t) final, 0);
+}
+
 static void skip_item (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -283,8 +294,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
     } else if (item->state != FLOW_NONE) {
         items->failed--;
     }
-    if (run->phase == FLOW_ENDED || run->phase == FLOW_FINAL)
-        reopen (turn);
+    reopen_for_skip (turn, event->step);
     if (flow_decided (node)) {
         flow_unsettle (turn, event->step);
         redecide (turn, event->step);
@@ -307,8 +317,6 @@ void flow_skip (struct flow_turn *turn, const struct flow_event *event)
     struct flow_node *node = &run->nodes[event->step];
     struct flow_data *data = flow_data_of (run, event->step);
     struct reason *reason = &turn->effects->rejected;
-    bool final_over =
-        turn->flow->final >= 0 && run->phase != FLOW_ACTIVE && event->step != turn->flow->final;
     if (run->phase == FLOW_UNDOING || run->undone)
         reason_set (reason, "the run was undone");
     else if (event->item < 0 && (node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED))
@@ -328,10 +336,7 @@ void flow_skip (struct flow_turn *turn, const struct flow_event *event)
         if (node->flags & FLOW_PLACED)
             run->in_flight--;
     }
-    if (run->phase == FLOW_ENDED || run->phase == FLOW_FINAL)
-        reopen (turn);
-    if (final_over)
-        begin_reset (turn, (uint32_t)turn->flow->final, 0);
+    reopen_for_skip (turn, event->step);
     flow_unsettle (turn, event->step);
     redecide (turn, event->step);
     flow_set_error (run, event->step, NULL);

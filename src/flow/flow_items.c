@@ -294,6 +294,11 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
             return;
         }
     }
+    if (event->value &&
+        json_dumpb (event->value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > FLOW_VALUE_MAX) {
+        reason_set (reason, "value: at most %d bytes", FLOW_VALUE_MAX);
+        return;
+    }
     if (run->kept_signals >= FLOW_SIGNALS_MAX) {
         reason_set (reason, "%d signals wait for their steps already", FLOW_SIGNALS_MAX);
         return;

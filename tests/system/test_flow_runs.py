@@ -338,6 +338,50 @@ def test_ended_runs_are_swept(make_rig):
     assert [run["run"] for run in flows.flow("runs")["runs"]] == [runs[-1]]
 
 
+def test_a_run_that_goes_on_is_not_swept(make_rig):
+    """It had ended; others end while it is retried, and a restart reads it."""
+    rig = make_rig("--flow-count", "1")
+    flows = Flows(rig)
+    flows.put("pair", {"a": call(), "b": call(["a"])})
+    flows.put("other", {"c": call()})
+    flows.start("pair")
+    run = flows.next("a").flow["run"]
+    flows.fail(flows.call())
+    flows.until(run, "failed")
+    flows.flow("retry", run)
+    again = flows.call()
+    assert again.name == "b" and rig.db.zscore("plan:flow:ended", run) is None
+    for _ in range(3):
+        flows.start("other")
+        flows.next("c")
+    wait_until(lambda: rig.db.zcard("plan:flow:ended") == 1, "the older runs are swept", 60)
+    rig.restart()
+    flows.client.result(again.ident, ST.OK, [(FT.LOCAL_ID, again.run.local_id)])
+    flows.until(run, "finished")
+
+
+def test_an_item_that_is_skipped_lets_finally_run_again(rig, flows):
+    flows.put("each", {"work": call(for_each=2, args=["=index"]), "after": call(["work"]), "clean": call()}, **{"finally": "clean"})
+    flows.start("each")
+    both = flows.expect("work.0", "work.1")
+    flows.done(both["work.0"])
+    flows.fail(both["work.1"])
+    run = flows.next("clean").flow["run"]
+    flows.until(run, "failed")
+    flows.flow("skip", run, "work.1")
+    flows.next("after")
+    flows.next("clean")
+    flows.until(run, "finished")
+
+
+def test_a_signal_of_many_bytes(rig, flows):
+    flows.put("human", {"ask": call(), "yes": {"after": ["ask"], "signal": {}}})
+    flows.start("human")
+    run = flows.call().flow["run"]
+    assert "at most 65536 bytes" in flows.refused("signal", run, "yes", json.dumps("x" * 70000))
+    flows.flow("signal", run, "yes", json.dumps("x" * 60000))
+
+
 def test_a_retry_of_an_ended_run_goes_on_in_its_parked_flow_plan(rig, flows):
     """Its schedule goes on with it, and no second flow plan is placed."""
     flows.put("pair", {"a": call(), "b": call(["a"])})

@@ -351,6 +351,15 @@ static void note_end (struct flow_live *live)
     flow_live_due (live, store_now_us (self->store));
 }
 
+// A command has reopened a run that had ended: it is no longer one that may be removed.
+static void note_reopened (struct flow_live *live)
+{
+    const struct span words[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
+                                 span_text (live->name)};
+    live->ended_ms = 0;
+    store_put (live->station->store, words, 3);
+}
+
 // One call of flow_step, and what it wants.
 static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
                         struct reason *reason)
@@ -363,6 +372,8 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     bool more = effects.more, taken = !effects.rejected.text[0];
     if (!taken)
         *reason = effects.rejected;
+    if (!taken && event->was) // what is left to do goes by the former definition
+        live->flow = event->was;
     // A retry may fail again at once, and an undo may have nothing to do: it has ended anew.
     if (taken && (event->kind == FLOW_RETRY || event->kind == FLOW_UNDO))
         had_ended = had_ended && live->run->phase != FLOW_ENDED;
@@ -374,7 +385,9 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     weigh (live);
     if (taken || effects.changed_count)
         flow_live_write (live, &effects);
-    if (live->run->phase == FLOW_ENDED && !had_ended)
+    if (had_ended && live->run->phase != FLOW_ENDED)
+        note_reopened (live);
+    else if (live->run->phase == FLOW_ENDED && !had_ended)
         note_end (live);
     if (taken)
         flow_news_carried (live, event, &effects, had_ended);

@@ -86,6 +86,10 @@ static void write_begin (struct flow_live *live)
                      &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
     put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
+    const struct span reopened[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
+                                    span_text (live->name)};
+    if (strcmp (plan, live->name) != 0) // its flow plan is retried, from the beginning
+        store_put (live->station->store, reopened, 3);
     put_field (live, "flow", span_text (live->flow_name));
     put_number (live, "version", live->version);
     put_number (live, "began_ms", live->began_ms);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "flow_runs_private.h"
 #include "memory.h"
 
 enum { SWEEP_US = 2000000, PAGE = 100, KEY_SIZE = 96 };
@@ -24,8 +25,21 @@ static void drop_member (struct station *self, const char *set, const char *run)
 
 struct sweeping {
     struct station *station;
+    uint64_t id;
     char run[IDENT_SIZE];
 };
+
+// Whether a command has reopened it since it ended. What is in memory of one that is to be removed
+// goes first: it would be written in part.
+static bool goes_on (struct station *self, uint64_t run)
+{
+    struct flow_live *live = flow_live_find (self, run);
+    if (live && live->run->phase != FLOW_ENDED)
+        return true;
+    if (live)
+        flow_live_forget (live);
+    return false;
+}
 
 // The fields of its data name the steps that have a map of their own: "INDEX.list".
 static void on_fields (void *owner, const redisReply *reply)
@@ -33,7 +47,7 @@ static void on_fields (void *owner, const redisReply *reply)
     struct sweeping *self = owner;
     struct station *station = self->station;
     static const char list[] = ".list";
-    bool sound = reply && reply->type == REDIS_REPLY_ARRAY;
+    bool sound = reply && reply->type == REDIS_REPLY_ARRAY && !goes_on (station, self->id);
     for (size_t i = 0; sound && i < reply->elements; i++) {
         const redisReply *field = reply->element[i];
         char kind[32] = "map";
@@ -58,13 +72,13 @@ static void sweep (struct station *self, const redisReply *run)
 {
     struct sweeping *sweeping = memory_new (sizeof *sweeping);
     char key[KEY_SIZE];
-    uint64_t id;
     sweeping->station = self;
-    if (run->type != REDIS_REPLY_STRING || !ident_parse (span_of (run->str, run->len), &id)) {
+    if (run->type != REDIS_REPLY_STRING ||
+        !ident_parse (span_of (run->str, run->len), &sweeping->id)) {
         free (sweeping);
         return;
     }
-    ident_text (id, sweeping->run);
+    ident_text (sweeping->id, sweeping->run);
     snprintf (key, sizeof key, "plan:flow:data:%s", sweeping->run);
     const struct span words[] = {span_text ("HKEYS"), span_text (key)};
     store_get (self->store, words, 2, on_fields, sweeping);

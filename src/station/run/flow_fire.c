@@ -301,8 +301,11 @@ static void begin_new (struct firing *self)
 static void on_former_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
+    struct plan_step step;
     if (damage)
         fail_damaged (self, damage);
+    else if (!found && plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO)
+        fail (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
         begin_new (self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
