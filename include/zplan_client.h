@@ -70,13 +70,13 @@ struct zplan_reply {
 // is then the list of their endpoints, at most ZPLAN_ENDPOINTS_MAX, with a comma between two of
 // them and no blanks: "tcp://a:7920,tcp://b:7920". The client has a socket for each, and requests
 // go to the station that was connected last: one that waits has its request socket closed. Requests
-// wait, up to their timeout, while none is connected. When a connection is lost, what went out on
-// it without an answer is sent again to the station that is connected next, with its first deadline
-// and at most three times, if handling it twice does no harm: PING, admin commands that read, and
+// wait, up to their timeout, while none is connected. When a connection is lost, the requests in
+// flight on it are resent to the station that is connected next, with their first deadlines and at
+// most three times, if handling them twice does no harm: PING, admin commands that read, and
 // submissions with an id (GLOBAL_ID) or a `key`. Others end at once with ZPLAN_ERROR_NO_ANSWER: it
 // is unknown whether they were handled. A list takes a socket and some memory more for each
-// endpoint: messages of up to 64 MiB are kept to be sent again, beyond that requests are rejected
-// with ZPLAN_ERROR_MEMORY.
+// endpoint: messages of up to 64 MiB are kept for resending, beyond that requests are rejected with
+// ZPLAN_ERROR_MEMORY.
 struct zplan_client *zplan_client_new (const char *endpoint);
 
 // The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
@@ -143,7 +143,7 @@ int64_t zplan_reply_first_time (const struct zplan_reply *reply);
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
                               struct zplan_reply *ret);
 
-// A plan to submit whose PLAN frame was made elsewhere.
+// A plan to submit with a PLAN frame that was made elsewhere.
 struct zplan_submission {
     const char *station;              // name of the target
     const char *plan;                 // the PLAN frame: a JSON object

@@ -49,8 +49,8 @@ struct zplan_events;
 
 // Receive the events that a station publishes at `endpoint`, from the time of the connection on.
 // NULL and errno as zplan_client_new. Destroy it with zplan_events_destroy. `endpoint` may be a
-// list of the events endpoints of several stations on one database, as in zplan_client_new: those
-// that wait to take over are silent. After a takeover the events have another epoch.
+// list of the events endpoints of several stations on one database, as in zplan_client_new:
+// standbys publish nothing. After a takeover the events have another epoch.
 struct zplan_events *zplan_events_new (const char *endpoint);
 
 // The same with CURVE, as zplan_client_new_curve.

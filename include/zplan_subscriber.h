@@ -74,8 +74,8 @@ struct zplan_result {
 // zplan_client_new. Destroy it with zplan_subscriber_destroy.
 //
 // `endpoint` may be a list of the publish endpoints of several stations on one database, as in
-// zplan_client_new: the subscriber is connected to all of them, as those that wait to take over
-// have that socket bound and are silent; `seq` and `epoch` go on from one to the next.
+// zplan_client_new: the subscriber is connected to all of them, as the standbys bind that socket
+// too and publish nothing; `seq` and `epoch` go on from one to the next.
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix);
 
 // The same with CURVE, as zplan_client_new_curve; `server_key` is that of the station.

@@ -229,7 +229,7 @@ void zplan_worker_destroy (struct zplan_worker **worker);
 // handler. NULL is allowed.
 void zplan_worker_leave (struct zplan_worker *worker);
 
-// Whether the worker was told to leave, and no job is in progress any more.
+// Whether the worker was asked to leave, and no job is in progress any more.
 bool zplan_worker_left (struct zplan_worker *worker);
 
 // Whether the station asked the worker to leave (zplan drain); zplan_worker_leave was then called
@@ -308,8 +308,8 @@ int zplan_job_progress (struct zplan_job *job, int percent, const char *words);
 // Whether the job is cancelled. Also false for one that is not in progress.
 bool zplan_job_cancelled (struct zplan_job *job);
 
-// Write the reason given by whoever cancelled it, with a NUL and cut to `size` bytes; "" if it is
-// not cancelled, or without a reason. ARGUMENT: the job is not in progress.
+// Write the reason of the cancellation, with a NUL and cut to `size` bytes; "" if the job is not
+// cancelled, or without a reason. ARGUMENT: the job is not in progress.
 int zplan_job_cancel_words (struct zplan_job *job, char *out, size_t size);
 
 // Called once for each job that is cancelled while it is in progress, on the worker's own thread:

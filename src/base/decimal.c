@@ -14,7 +14,7 @@ static size_t digits_of (uint64_t number)
     static const uint64_t next[] = {0,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
                                     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
     unsigned bits = 64 - (unsigned)__builtin_clzll (number | 1);
-    size_t digits = bits * 1233 >> 12; // by the logarithm of 2: so many, or one more
+    size_t digits = bits * 1233 >> 12; // by the logarithm of 2: this many, or one more
     return digits + (number >= next[digits]);
 }
 

@@ -12,9 +12,9 @@ enum plant {
     PLANT_EPOCH_ALONE,        // a token is an epoch without a nonce
     PLANT_EFFECT_FIRST,       // an effect waits for the batch in flight, and not for its own
     PLANT_LEASE_FROM_RECEIPT, // the lease begins when the answer came
-    PLANT_OPEN_NOT_KEPT,      // what the batch in flight has of a plan is forgotten, and read anew
+    PLANT_OPEN_NOT_KEPT,      // plans of the batch in flight are dropped, and read again
     PLANT_SENT_GIVEN_UP,      // runs of a former owner that gave no status are abandoned at once
-    PLANT_TOKEN_BY_NAME,      // whoever has the name of the owner is the owner
+    PLANT_TOKEN_BY_NAME,      // a station with the owner's name counts as the owner
     PLANT_PX_LEASE,           // plan:owner expires by Redis' clock
     PLANT_BEHIND_WAIT,        // dispatches and broadcasts wait for replicas
     PLANT_WINDOW_DROPPED,     // a plan that is due later does not come into the window

@@ -1,4 +1,4 @@
-// Why something was refused, in words that name the field and the rule.
+// Why something was rejected: a text that names the field and the rule.
 #pragma once
 
 #include "span.h"

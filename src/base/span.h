@@ -1,4 +1,4 @@
-// A span is a borrowed run of bytes: what peers send are bytes, never strings.
+// A span is a borrowed run of bytes: peers send bytes, never strings.
 #pragma once
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@ enum wire_error {
     ZPLAN_EFRAME = -1,    // the message breaks the framing rules
     ZPLAN_EPLAN = -2,     // a plan frame or field is wrong or missing
     ZPLAN_ENOTFIND = -3,  // no such station or plan
-    ZPLAN_ENOTKNOWN = -4, // no such command or management word
-    ZPLAN_EARGUMENT = -5, // a management argument is wrong, or the plan is in the wrong state
+    ZPLAN_ENOTKNOWN = -4, // no such admin command
+    ZPLAN_EARGUMENT = -5, // an argument of a command is wrong, or the plan is in the wrong state
     ZPLAN_ENET = -6,      // Redis is away
     ZPLAN_EBUSY = -7,     // a limit is reached
     ZPLAN_EDENY = -8,     // not allowed

@@ -1,5 +1,5 @@
-// Where callbacks may connect. A submitter chooses the URL, and the sender stands in the operator's
-// network: so the address that is about to be connected to is judged, however it was found.
+// Where callbacks may connect. A submitter chooses the URL, and the sender runs in the operator's
+// network: so each address is judged before the connection, however it was found.
 #pragma once
 
 #include <stdbool.h>

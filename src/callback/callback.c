@@ -174,7 +174,7 @@ int callback_locate (struct callback *self, const struct receiver *receiver, str
     if (callback_url_read (span_text (receiver ? receiver->url : self->where), &self->url, &why) ==
         0)
         return 0;
-    // What stands in a file of the operator is no reason's.
+    // A reason must not quote a file of the operator.
     reason_set (reason, "url: %s", receiver ? "the receiver's is none" : why.text);
     return -1;
 }

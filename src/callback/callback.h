@@ -1,4 +1,4 @@
-// A job of the target of callbacks: what is to be sent where. Pure.
+// A job of the target of callbacks becomes a request. Pure.
 //
 // The frames of its plan are COMMAND (POST or PUT), ARG (the URL, or @NAME), ARG (name of a secret,
 // or nothing), ARG (headers, a JSON object), JSON (the body). Its `ext` names the run that it is

@@ -1,4 +1,4 @@
-// What is reported of a try. Pure.
+// The report of a try. Pure.
 #pragma once
 
 #include <jansson.h>

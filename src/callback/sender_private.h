@@ -43,7 +43,7 @@ void job_begin (struct job *job, const json_t *taken);
 // Start those that wait for a place at their host.
 void sender_start_ready (struct sender *self);
 
-// Report that it is due again in so many seconds.
+// Report that it is due again in `seconds`.
 void job_hold_back (struct job *job, int64_t seconds, const char *why);
 
 // It is over for this sender. What somebody still calls back about stays until then.

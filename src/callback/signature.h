@@ -26,7 +26,7 @@ struct signed_request {
     struct span body;
 };
 
-// What is hashed: method, path, query, headers and the hash of the body. Free it.
+// The hashed text: method, path, query, headers and the hash of the body. Free it.
 char *signature_canonical (const struct signed_request *self);
 
 // "NAME;NAME" of the signed headers, in `out`.

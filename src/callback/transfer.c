@@ -112,7 +112,7 @@ static size_t on_header (char *data, size_t unit, size_t count, void *owner)
     return line.size;
 }
 
-// What is longer is not read: the status is known.
+// A longer body is not read: the status is known.
 static size_t on_body (char *data, size_t unit, size_t count, void *owner)
 {
     struct transfer *self = owner;

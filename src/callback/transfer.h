@@ -41,5 +41,5 @@ struct transfer *transfer_start (struct transfers *transfers,
                                  const struct transfer_request *request, transfer_fn *call,
                                  void *owner);
 
-// Nobody is called.
+// `call` is not called.
 void transfer_end (struct transfer **self);

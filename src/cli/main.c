@@ -18,7 +18,7 @@ static int fail (const char *what)
     return EXIT_USAGE;
 }
 
-// What is neither a verb nor an option that may stand before one.
+// Report a word that is neither a verb nor an option before one.
 static int fail_unknown (const char *word)
 {
     size_t count;

@@ -87,7 +87,7 @@ static void take_names (void *owner, const struct usage *usage)
     puts ("' ;;");
 }
 
-// Each verb tells what it takes, instead of being run.
+// Each verb describes what it takes, instead of being run.
 static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
 {
     size_t count;

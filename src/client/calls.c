@@ -110,7 +110,7 @@ int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan
     return error ? error : send (client, &order, fn, context);
 }
 
-// -- management
+// -- admin commands
 
 static int order_word (struct zplan_client *client, const char *word, const char *const *args,
                        size_t count, struct order *ret)

@@ -1,10 +1,10 @@
 // Requests over a DEALER, many at a time. An answer is known by the REQUEST_ID that its request
 // carried.
 //
-// A request whose time is over must not reach the station later. It was there if the station has
-// answered one that was sent after it, as a connection keeps their order. Otherwise it may still be
-// in a queue of ours, and the connection is given up with all that is in hand: a DEALER would keep
-// it for a station that is away and deliver it long after the caller gave it up.
+// A request that timed out must not reach the station later. It has arrived if the station answered
+// one that was sent after it, as a connection keeps their order. Otherwise it may still be in a
+// queue of ours, and the connection is closed with all requests in flight: a DEALER would keep it
+// for a station that is away and deliver it long after the caller's timeout.
 #include "client_private.h"
 
 #include <errno.h>

@@ -183,8 +183,8 @@ void client_look (struct zplan_client *self)
     send_waiting (self);
 }
 
-// libzmq lets go of a connection whose key was refused, and has no queue for it then: it is made
-// anew, and pending requests end without an answer.
+// libzmq drops a connection whose key was rejected, and has no queue for it then: it is replaced,
+// unless requests are pending, which end without an answer.
 static bool put (struct zplan_client *self, const struct message *message)
 {
     void **socket = &self->dealers.rows[0].socket;

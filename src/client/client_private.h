@@ -110,7 +110,7 @@ void request_finish_all (struct zplan_client *self, int error);
 // End a request without its answer.
 void request_give_up (struct zplan_client *self, struct request **at);
 
-// End those whose time is over. `all_read`: no message is left to be read.
+// End those that timed out. `all_read`: no message is left to be read.
 void request_expire (struct zplan_client *self, bool all_read);
 
 // Keep the message with the request. False: there is no memory, or too much is kept.

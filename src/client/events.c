@@ -1,5 +1,5 @@
 // Events as the station publishes them: [plan.EVENT.STATION][description][plan id][state JSON]. The
-// number of each is one more than that of the one before, within an epoch; so all are heard.
+// number of each is one more than that of the one before, within an epoch; so all are received.
 #include "zplan_events.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #include "clock.h"
 #include "socket.h"
 
-// The stations that wait have their sockets bound, and send nothing: who is connected to all of
-// them misses nothing of the one that takes over.
+// Standbys have their sockets bound, and send nothing: a subscriber of all of them misses nothing
+// of the one that takes over.
 static int connect_all (struct listener *self, const struct endpoints *endpoints,
                         const char *prefix)
 {

@@ -20,6 +20,6 @@ int listener_open (struct listener *self, const char *endpoints, const char *pre
                    const struct keys *keys);
 void listener_close (struct listener *self);
 
-// Wait for something to do, at most until `timeout_ms` (below 0: for ever) after `start_us`. False:
-// the time is over, or a signal was caught.
+// Wait for something to do, at most until `timeout_ms` (below 0: forever) after `start_us`. False:
+// it timed out, or a signal was caught.
 bool listener_wait (const struct listener *self, int64_t start_us, int64_t timeout_ms);

@@ -86,7 +86,7 @@ enum readiness_event readiness_wait (const struct readiness *self, int interrupt
     int wait_ms = timeout_ms == READINESS_NEVER ? -1
                   : timeout_ms < INT_MAX        ? (int)timeout_ms
                                                 : INT_MAX;
-    if (poll (items, 2, wait_ms) < 0) // a descriptor below 0 is passed over
+    if (poll (items, 2, wait_ms) < 0) // poll skips a descriptor below 0
         return READINESS_SIGNAL;
     return items[0].revents || !items[1].revents ? READINESS_READY : READINESS_INTERRUPT;
 }

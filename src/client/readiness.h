@@ -1,6 +1,6 @@
 // One descriptor that is readable while there is something to do: for poll, select, epoll or any
-// loop. Level-triggered, although ZMQ_FD is not: whoever has used the socket tells what is left
-// (readiness_update), and what is left makes the timer run out at once.
+// loop. Level-triggered, although ZMQ_FD is not: each user of the socket reports what is left
+// (readiness_update), and what is left makes the timer expire at once.
 #pragma once
 
 #include <stdbool.h>
@@ -38,11 +38,11 @@ int readiness_add (struct readiness *self, int fd);
 void readiness_update (struct readiness *self, int64_t at_us, bool listens);
 
 enum readiness_event {
-    READINESS_READY,    // or the time is over
+    READINESS_READY,    // or it timed out
     READINESS_SIGNAL,   // one was caught
     READINESS_INTERRUPT // `interrupt_fd` is readable, and nothing else
 };
 
-// Wait, at most so long; READINESS_NEVER is for ever. `interrupt_fd` may be -1: none.
+// Wait, at most this long; READINESS_NEVER is forever. `interrupt_fd` may be -1: none.
 enum readiness_event readiness_wait (const struct readiness *self, int interrupt_fd,
                                      int64_t timeout_ms);

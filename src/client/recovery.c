@@ -1,7 +1,7 @@
-// A subscriber that misses nothing. It hears all titles, keeps the seq of what it gave, and when a
-// number is left out asks `history` for it before it goes on; what comes meanwhile waits in the
-// socket. When nothing comes it looks now and then whether the station has published more: the last
-// result may be the lost one.
+// A subscriber that misses nothing. It subscribes to all titles, keeps the seq of what it returned,
+// and when a number is missing requests it from `history` before it goes on; later results wait in
+// the socket. When nothing comes it checks now and then whether the station has published more: the
+// last result may be the lost one.
 #include "subscriber_private.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void notify_seqs (struct zplan_subscriber *self, enum zplan_notice_kind k
             &(struct zplan_notice){.kind = kind, .after = after, .before = before, .words = ""});
 }
 
-// Tell once that the history cannot be asked.
+// Report once that the history cannot be read.
 static void notify_silence (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
@@ -109,7 +109,7 @@ static void open_history (struct zplan_subscriber *self, const struct history_he
     }
 }
 
-// It has been told what there was.
+// All that the history has was returned.
 static void filled (struct recovery *self)
 {
     struct filling *filling = &self->filling;
@@ -224,7 +224,7 @@ static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct z
     return true;
 }
 
-// Go on telling the page. True: `ret` is filled.
+// Return the next run of the page. True: `ret` is filled.
 static bool tell_page (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
@@ -253,7 +253,7 @@ static bool tell_page (struct zplan_subscriber *self, struct zplan_result *ret)
 
 // -- looking
 
-// What is found for the first time may still be on its way.
+// Seen for the first time, results may still be in flight.
 static void take_head (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
@@ -314,7 +314,7 @@ static bool listen (struct zplan_subscriber *self, int *turns, struct zplan_resu
     return false;
 }
 
-// What is to be done in each phase. True: `ret` is filled.
+// Run the present phase. True: `ret` is filled.
 static bool step (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
@@ -395,7 +395,7 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
         return self->held ? 0 : self->look_us;
     case PHASE_HEAD:
     case PHASE_PAGE:
-        return self->ended ? 0 : READINESS_NEVER; // the client's descriptor tells
+        return self->ended ? 0 : READINESS_NEVER; // the client's descriptor signals
     case PHASE_TELL:
         return 0;
     case PHASE_REST:
@@ -421,8 +421,8 @@ static int error_of (int number)
                               : ZPLAN_ERROR_SOCKET;
 }
 
-// Hear every title, as the numbers of the others tell what is missing; give those that are wanted.
-// False: there is no memory.
+// Subscribe to every title, as the numbers of the others show what is missing; return those that
+// are wanted. False: out of memory.
 static bool hear_all (struct zplan_subscriber *self, const char *title)
 {
     char *prefix = strdup (title ? title : self->prefix);

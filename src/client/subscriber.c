@@ -1,5 +1,5 @@
-// Results as the station publishes them: [title][description][plan id][plan JSON][frames...]. What
-// does not have this form is passed over: the socket may carry other broadcasts.
+// Results as the station publishes them: [title][description][plan id][plan JSON][frames...]. Other
+// messages are skipped: the socket may carry other broadcasts.
 #include "subscriber_private.h"
 
 #include <errno.h>

@@ -9,12 +9,12 @@
 #include "gap.h"
 #include "listener.h"
 
-// What the subscriber does now.
+// The phase of the subscriber.
 enum phase {
     PHASE_LISTEN, // takes what comes
     PHASE_HEAD,   // has asked how far the station is
     PHASE_PAGE,   // has asked for a page of the history
-    PHASE_TELL,   // tells the runs of a page
+    PHASE_TELL,   // returns the runs of a page
     PHASE_REST    // waits before it asks again
 };
 
@@ -25,7 +25,7 @@ enum purpose {
     FOR_BEGIN // to go on where an earlier subscription ended
 };
 
-// What the history is asked for, behind gap.last and before the result that is held.
+// A request to the history, behind gap.last and before the result that is held.
 struct filling {
     enum purpose purpose;
     int64_t before;   // its seq; INT64_MAX: none is held
@@ -34,7 +34,7 @@ struct filling {
     int64_t last;     // of the station
     char epoch[EPOCH_SIZE];
     char after[64]; // the page to ask for; "" = the first
-    json_t *page;   // being told; owned
+    json_t *page;   // being returned; owned
     size_t next;    // of its runs
 };
 
@@ -55,7 +55,7 @@ struct recovery {
     int64_t rest_us;     // monotonic: when to ask again
     uint64_t turns;      // client_turns, as it was seen last
 
-    // How the question that is out ended.
+    // How the request in flight ended.
     bool ended;
     int error;
     json_t *answer; // owned; NULL: `words` says why not
@@ -65,7 +65,7 @@ struct recovery {
 struct zplan_subscriber {
     struct listener listener;   // its packet is the last result, or the one that is held
     char *prefix;               // of the titles wanted
-    bool calling;               // a notice is being told
+    bool calling;               // a notice is being delivered
     struct zplan_result result; // of it; borrows from it
     struct gap_mark mark;       // of it; borrows from `mark_epoch`
     char mark_epoch[EPOCH_SIZE];
@@ -87,7 +87,7 @@ bool subscriber_receive (struct zplan_subscriber *self, int *turns);
 // Give out the result that was received.
 void subscriber_give (struct zplan_subscriber *self, struct zplan_result *ret);
 
-// Tell the descriptor what is left to do.
+// Update the descriptor by what is left to do.
 void subscriber_update (struct zplan_subscriber *self);
 
 // The next result, without waiting. False: there is none now. Needs a recovery.

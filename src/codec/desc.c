@@ -6,7 +6,7 @@
 
 enum { TAG_FIRST = 0xFE }; // bytes from here on may stand after the types, as END does
 
-// Types that may stand once only: a bit for each, the first to be told of is the lowest.
+// Types that may occur once only: a bit for each, the lowest is reported first.
 static const uint8_t once_only[256] = {
     [ZERO_FRAME_GLOBAL_ID] = 1, [ZERO_FRAME_STATION_ID] = 2, [ZERO_FRAME_REQUEST_ID] = 4,
     [ZERO_FRAME_REQUESTER] = 8, [ZERO_FRAME_PLAN] = 16,      [ZERO_FRAME_COMMAND] = 32};

@@ -17,8 +17,8 @@ json_t *json_read_object (struct span text, struct reason *reason);
 // The same for one JSON array.
 json_t *json_read_array (struct span text, struct reason *reason);
 
-// Why jansson refuses a text, fit to stand in a reason: it repeats what a peer wrote, and has
-// quotes of its own. The text is that of `error`, changed.
+// Why jansson rejects a text, fit for a reason: it repeats what a peer wrote, and has quotes of its
+// own. The text is that of `error`, changed.
 const char *json_error_words (json_error_t *error);
 
 // How deep a value that was read is nested: 1 for an object of plain values.

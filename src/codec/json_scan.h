@@ -1,7 +1,7 @@
 // JSON read straight from its bytes, for texts of the hot path that this program wrote. Every call
-// takes the next part, behind white space, or gives up: then the text is broken, or only unusual,
-// and is one for json_read_object, which knows and says why. What is taken, that would have taken
-// in the same way; the caller takes all of a text, and looks for doubled names.
+// takes the next part, behind white space, or fails: then the text is broken, or only unusual, and
+// json_read_object must read it, and reports the error. Both take a part in the same way; the
+// caller takes all of a text, and checks for duplicate names.
 #pragma once
 
 #include "json_text.h"
@@ -51,7 +51,7 @@ static inline bool json_scan_name (struct json_scan *self, const struct json_nam
     size_t size = name->size - 1U;
     if (!json_scan_is_next (self, '"'))
         json_scan_space (self);
-    // The second byte tells most names apart.
+    // The second byte distinguishes most names.
     if ((size_t)(self->end - self->at) < size || self->at[1] != (uint8_t)wanted[1] ||
         memcmp (self->at, wanted, size) != 0)
         return false;

@@ -44,9 +44,9 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
         reason_set (reason, "message: has no description");
         return ZPLAN_EFRAME;
     }
-    // How the four envelopes are told apart, in this order: the first frame is the description if
-    // it fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame must
-    // fit.
+    // How the four envelopes are distinguished, in this order: the first frame is the description
+    // if it fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame
+    // must fit.
     if (!desc_fits (frames[0], count - 1))
         ret->envelope = frames[0].size == 0        ? ENVELOPE_REQ
                         : frames[0].data[0] == '*' ? ENVELOPE_MAILBOX

@@ -5,7 +5,7 @@
 #include "desc.h"
 
 enum {
-    // Envelope, description and 32 frames; what a peer sends beyond is counted and thrown away.
+    // Envelope, description and 32 frames; frames beyond are counted and dropped.
     MESSAGE_FRAMES_MAX = DESC_FRAMES_MAX + 2
 };
 
@@ -25,14 +25,14 @@ struct message {
     struct span frames[DESC_FRAMES_MAX]; // desc.count of them
 };
 
-// Tell the envelope and parse the description. `count` frames, the peer's identity not among them.
-// 0, or ZPLAN_EFRAME with the reason; the envelope is then set as far as it could be told, and code
-// and frames, for the refusal, only if the description fits.
+// Read the envelope and the description. `count` frames, the peer's identity not among them. 0, or
+// ZPLAN_EFRAME with the reason; the envelope is then set as far as it is known, and code and
+// frames, for the rejection, only if the description fits.
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason);
 
-// Read what is left of a message of which later frames were thrown away, for its refusal: envelope,
-// code and frames as far as they can be told.
+// Read what is left of a message whose later frames were dropped, for its rejection: envelope, code
+// and frames as far as they are known.
 void message_read_cut (const struct span *frames, size_t count, struct message *ret);
 
 // The first frame of this type, or an empty span. `found` may be NULL.

@@ -17,7 +17,7 @@ enum shape { SHAPE_VALUE, SHAPE_STRING, SHAPE_ARRAY, SHAPE_MAP };
 static const struct form {
     uint8_t first, last;
     enum shape shape;
-    uint8_t width;       // bytes of the value, or of the count; 0: it stands in the first byte
+    uint8_t width;       // bytes of the value, or of the count; 0: it is in the first byte
     const char *refused; // what it is, if JSON has no like of it
 } forms[] = {
     {0x00, 0x7f, SHAPE_VALUE, 0, NULL},  // positive fixint

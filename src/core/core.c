@@ -31,7 +31,7 @@ struct core_target *target_for (struct core *self, struct span name)
     target->name_size = name.size;
     int size = snprintf (limit, sizeof limit, "s:%s", target->name);
     target->limit = limits_find (&self->limits, span_of (limit, (size_t)size));
-    target->has_waiting = true; // until a look tells
+    target->has_waiting = true; // until a check clears it
     table_add (&self->targets, &target->node, table_hash (name));
     target->next_ready = self->first_ready;
     self->first_ready = target;

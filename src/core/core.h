@@ -1,6 +1,6 @@
-// The plans of one Redis, as their owner decides on them: who is run next, which run is in flight,
-// what a batch writes. Pure: nothing is asked and nothing waits. The store reads and writes for it,
-// the station carries out what was decided when its batch is acknowledged.
+// The plans of one Redis, as their owner decides on them: which one runs next, which run is in
+// flight, the rows of a batch. Pure: nothing is asked and nothing waits. The store reads and writes
+// for it, the station carries out what was decided when its batch is acknowledged.
 //
 // A plan is open while it is being read, has a run, or has rows that are not acknowledged. Its
 // record here is the truth then, and what is read from Redis of it is older. Times are of Redis'
@@ -27,7 +27,7 @@ struct core *core_new (const struct core_bounds *bounds);
 void core_destroy (struct core **self);
 void core_set_bounds (struct core *self, const struct core_bounds *bounds);
 
-// Forget everything: it is read anew. But numbers never go back.
+// Drop everything: it is read again. But numbers never go back.
 void core_reset (struct core *self);
 uint64_t core_resets (const struct core *self); // how often that was done
 
@@ -68,7 +68,7 @@ struct core_cursor {
     uint64_t id;
 };
 
-// Whether a page is wanted now: behind this cursor. It is under way until core_page.
+// Whether a page is wanted now: behind this cursor. It is in flight until core_page.
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret);
 
 struct core_member {
@@ -86,7 +86,7 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
 // It could not be read.
 void core_page_lost (struct core *self);
 
-// Whether Redis has all that was decided, and no page is under way.
+// Whether Redis has all that was decided, and no page is in flight.
 bool core_is_quiet (const struct core *self);
 
 // How many members of the queue are due until `ret_until_us`, to compare with what Redis has; -1:
@@ -101,7 +101,7 @@ int64_t core_next_us (const struct core *self);
 
 // -- batches
 
-// What is decided now goes out with the batch of this number, of this process: from 1 on.
+// The batch that takes what is decided now, by its number in this process: from 1 on.
 int64_t core_batch (const struct core *self);
 
 // Whether there is anything to write.
@@ -262,7 +262,7 @@ void core_let_go (struct core *self, const struct core_choice *choice);
 // -- what becomes of runs
 
 enum core_end {
-    CORE_LEASE, // the run goes on, its lease anew
+    CORE_LEASE, // the run goes on, with a new lease
     CORE_FLOW,  // the same of the run of a flow: it counts for no limit, and its number stays
     CORE_DOUBT, // over, but a late answer counts until the retry
     CORE_RETRY, // over, and tried again
@@ -311,7 +311,7 @@ struct core_change {
     uint64_t id;
     struct span message; // copied
     int64_t revision, was_revision;
-    uint64_t exec_id; // of the run that was out, 0 = none
+    uint64_t exec_id; // of the run in flight, 0 = none
     enum { CORE_KEEP, CORE_OUT, CORE_AT, CORE_AT_LEASE } place;
     int64_t due_us;
     bool begins_anew; // CORE_AT: who worked on it before says nothing of its next run

@@ -9,7 +9,7 @@
 enum {
     DONE_MS = 1000,
     OFFER_BYTES = 512,           // of an offer beside its message
-    OFFERS_BYTES_MAX = 32 << 20, // of a target, where it has more than so many:
+    OFFERS_BYTES_MAX = 32 << 20, // of a target with more than OFFERS_SURE offers
     OFFERS_SURE = 256,
     SINCE_BITS = 42 // a time in milliseconds
 };
@@ -100,8 +100,8 @@ static size_t offered_above (const struct offer_list *list, int priority)
     return first - list->first;
 }
 
-// A take looks at so many offers at most: others may as well wait where they need less memory. But
-// what goes first is always offered.
+// A take examines at most this many offers: the others wait where they need less memory. The first
+// ones are always offered.
 int offers_floor (const struct core *self, const struct core_target *target)
 {
     const struct offer_list *list = &target->offers;

@@ -58,7 +58,7 @@ struct core_target {
     struct core_target *next_ready;
 };
 
-// What is here of a plan that workers fetch.
+// The record of a plan that workers fetch.
 struct pull {
     struct open_plan *plan;
     struct team *team;
@@ -166,7 +166,7 @@ struct core {
     struct core_target *page_target; // that it is for; NULL = for the window
     size_t cuts;                     // targets that have plans in Redis only
     size_t uncut_bytes; // of ready plans when a cut was of no use: until there are more. 0 = it was
-    uint64_t rereads, page_of; // how often it was begun anew; of the page under way
+    uint64_t rereads, page_of; // how often it was restarted; at the page in flight
     int64_t stale;             // plans that are ready, and are not there any more
     int64_t ahead_until_us;
     int64_t ready_us;     // of what became ready since the last choice; INT64_MAX = nothing
@@ -175,7 +175,7 @@ struct core {
     int64_t plans, seq, sub;
     uint64_t exec_id, exec_written;
     uint64_t plan_id, plan_id_written; // the greatest that was made
-    int64_t seq_written, seq_acked;    // that went out with a batch, and was acknowledged
+    int64_t seq_written, seq_acked;    // sent with a batch, and acknowledged
     char epoch[24];
     bool limit_waits; // plans that are ready wait until a run of their target or group ends
     bool new_epoch, classes, tokens_changed;
@@ -264,7 +264,7 @@ void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, 
 void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,
                  struct span record, struct span output);
 
-// What is due until then is ready.
+// Move plans that are due until then to the ready ones.
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 
 void window_push (struct core *self, struct window_plan plan);
@@ -309,7 +309,7 @@ bool open_has_run (const struct open_plan *plan);
 // Its team, made where there is none: without what its message says.
 struct pull *pull_for (struct open_plan *plan);
 
-// Its run has ended: nobody may take it or works on it. And all of it is forgotten.
+// Its run has ended: no worker may take it or works on it. And all of it is dropped.
 void offers_leave (struct core *self, struct open_plan *plan);
 void pull_forget (struct core *self, struct open_plan *plan);
 

@@ -1,6 +1,6 @@
-// Plans that workers fetch: which runs are offered, who works on them, and what came of it. Part of
-// the core, with its rules: nothing is asked, nothing waits, and what a call decides goes out with
-// the batch that gathers (core_batch). Source: proto 7.9.
+// Plans that workers fetch: which runs are offered, who works on them, and their outcome. Part of
+// the core, with its rules: no call asks or waits, and its decisions are written by the batch that
+// gathers (core_batch). Source: proto 7.9.
 //
 // A run that core_take began is offered with core_pull_offer, and is then in flight as an offered
 // one: it counts for limits while a worker is at work that is not late. Its team, its message and

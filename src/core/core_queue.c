@@ -1,5 +1,4 @@
-// The queue: what is due soon is read in pages and waits in a window; what is due is ready, by
-// target.
+// The queue: plans due soon are read in pages and wait in a window; due plans are ready, by target.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +12,7 @@ enum {
     AHEAD_US = 10000000, // plans that are due within so long are in the window
     MOVED_MAX = 4096,    // plans from the window in a turn
     SHORT_US = 5000000,  // when it reaches no further than this, the next page is read
-    AHEAD_PLANS = 16384  // unless it has so many
+    AHEAD_PLANS = 16384  // unless it has this many
 };
 
 // -- the window

@@ -239,8 +239,8 @@ void core_found_run (struct core *self, const struct core_choice *choice, struct
 static void give_back (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
-    bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // it was heard of since
-    if (!plan->charged || goes_on || plan->fetching) // or it is a worker that is at work
+    bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // a heartbeat came since
+    if (!plan->charged || goes_on || plan->fetching)             // or a worker is working on it
         return;
     plan->charged = false;
     if (plan->target->limit)
@@ -368,7 +368,7 @@ static void clear_busy (struct table_node *node, void *owner)
     ((struct limit_state *)node)->busy = 0;
 }
 
-// Who counts for which limit, anew.
+// Assign the runs to their limits again.
 static void limits_changed (struct core *self)
 {
     char name[LIMIT_NAME_MAX + 1];

@@ -23,7 +23,7 @@ struct limit_state {
     struct table_node node;
     char name[LIMIT_NAME_MAX + 1];
     struct limit set;     // by an admin; it replaces that of the settings
-    bool is_set, is_told; // told: since limits_begin
+    bool is_set, is_told; // the latter: since limits_begin
     struct limit by_settings;
     struct limit limit; // the one that holds
     int64_t busy;       // runs
@@ -40,8 +40,8 @@ void limits_free (struct limit_table *self);
 // The state of this name, or NULL: it has no limit.
 struct limit_state *limits_find (const struct limit_table *self, struct span name);
 
-// Set its limit by an admin (NULL: none any more), or by the settings. Returns whether what holds
-// has changed: then `busy` is to be counted anew.
+// Set its limit by an admin (NULL: none any more), or by the settings. Returns whether the limit in
+// force has changed: then `busy` must be counted again.
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit);
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit);
 

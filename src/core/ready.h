@@ -1,4 +1,4 @@
-// The plans that are due, by target: who is run next. Pure.
+// The due plans, by target: which one runs next. Pure.
 //
 // The highest priority first; in it its groups in turn, one plan each; in a group the plan that was
 // due first. A plan here is 16 bytes; whether it is due still is judged when it is taken.
@@ -26,7 +26,7 @@ struct ready_group {
     int priority;
     char *name;                // "" = plans of no group
     struct limit_state *limit; // NULL = none
-    // Mostly they come in their order: those that do stand in a line, the others in a heap.
+    // Most come in order: those are in a line, the others in a heap.
     struct ready_plan *line;
     size_t first, end, line_room;
     struct ready_plan *heap;
@@ -52,7 +52,7 @@ struct ready {
 
 void ready_free (struct ready *self);
 
-// Put a plan in. `limits` tells the limit of a group that is new here.
+// Put a plan in. `limits` has the limit of a group that is new here.
 void ready_add (struct ready *self, struct ready_plan plan, int priority, struct span group,
                 const struct limit_table *limits);
 
@@ -66,7 +66,7 @@ bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct re
 bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct ready_plan *ret,
                     const struct ready_group **ret_group);
 
-// The priority of the level behind so many that have plans, the highest first; -1 = there is none.
+// The priority of level `level` of those that have plans, the highest is 0; -1 = there is none.
 int ready_priority (const struct ready *self, size_t level);
 
 // At most `max` plans that are likely to be next, in about their order.
@@ -91,5 +91,5 @@ size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *o
 // How many plans there are of this priority and below.
 size_t ready_below (const struct ready *self, int priority);
 
-// Limits were set or removed: find those of the groups anew.
+// Limits were set or removed: look up those of the groups again.
 void ready_limits (struct ready *self, const struct limit_table *limits);

@@ -47,7 +47,7 @@ struct outcome_row {
     struct span record, output; // the output may be empty
 };
 
-// What was decided with a batch.
+// The kinds of decisions of a batch.
 enum { ROWS_SUBMISSION = 1, ROWS_CLAIM = 2, ROWS_RESULT = 4 };
 
 struct rows {
@@ -82,7 +82,7 @@ void rows_keep (struct rows *self, void *block);
 // A row; `second` of columns of width 2. The texts live as long as the rows.
 void rows_add (struct rows *self, enum column column, struct span first, struct span second);
 
-// So many more plans of a target or a caller.
+// Change the number of plans of a target or a caller.
 void rows_count (struct rows *self, struct span field, struct span change);
 
 // A command of its own.

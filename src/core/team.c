@@ -191,7 +191,7 @@ void team_remove_late (struct team *self, int64_t now_ms)
 
 // -- what it has come to
 
-// Whether `one` tells the outcome rather than `other`: who failed, then who ended later.
+// Whether `one` has the outcome rather than `other`: a failure first, then the later end.
 static bool tells_more (const struct worker *one, const struct worker *other)
 {
     bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
@@ -246,7 +246,7 @@ static void begin_try (struct team *self)
     }
 }
 
-// Who put the run back has left, and its time begins anew.
+// The worker that released the run leaves, and its time restarts.
 static void remove_released (struct team *self, uint64_t exec_id)
 {
     for (size_t i = self->count; i-- > 0;) {

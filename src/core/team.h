@@ -50,7 +50,7 @@ struct team {
     size_t removed_count, removed_room;
 };
 
-// What became of a run whose workers have all ended.
+// The outcome of a run whose workers have all ended.
 struct team_outcome {
     bool complete; // else nothing of the rest is known
     int64_t ended, failed;
@@ -82,7 +82,7 @@ void team_load (struct team *self, struct span field, struct span value);
 
 struct worker *team_find (const struct team *self, struct span name);
 
-// A worker that was given the plan now; of one that is known all is anew.
+// Add a worker that was given the plan now; a known one is reset.
 struct worker *team_enter (struct team *self, struct span name, uint64_t exec_id, int64_t now_ms);
 void team_remove (struct team *self, struct worker *worker);
 
@@ -91,11 +91,11 @@ void team_remove_late (struct team *self, int64_t now_ms);
 
 struct team_tally team_count (const struct team *self);
 
-// Whether the run that the message tells of is the one that it works on.
+// Whether the run that the message names is the one that it works on.
 bool team_is_current (const struct team *self);
 
-// From now on it is the team of this run: of another try of the same occurrence those who failed
-// are out of it; of another occurrence it is empty. `stands`: the same run goes on, with a new
+// From now on it is the team of this run: on another try of the same occurrence those who failed
+// leave it; for another occurrence it is emptied. `stands`: the same run goes on, with a new
 // exec_id.
 void team_gather (struct team *self, uint64_t exec_id, bool stands);
 
@@ -108,7 +108,7 @@ struct team_member worker_show (const struct worker *self, int64_t now_ms);
 
 extern const char *const worker_state_names[WORKER_STATES];
 
-// Its value in the hash, behind what stands in `out` (*size of *room bytes, of malloc).
+// Its value in the hash, appended to `out` (*size of *room bytes, of malloc).
 struct pack_text {
     uint8_t *data;
     size_t size, room;

@@ -29,7 +29,7 @@ static void put_bytes (struct pack_text *out, struct span bytes)
     out->size += bytes.size;
 }
 
-// A first byte, and a number of so many bytes behind it.
+// A first byte, and a number of `width` bytes behind it.
 static void put_form (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
 {
     uint8_t bytes[9] = {first};

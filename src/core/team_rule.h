@@ -17,8 +17,8 @@ struct team_rule {
     bool extra;            // it is run outside its schedule
 };
 
-// Read it anew. A member that is absent or broken has its default: so a message that somebody
-// edited is served.
+// Read it again. A member that is absent or broken has its default: so a message that was edited by
+// hand is served.
 void team_rule_read (struct team_rule *self, struct span message);
 void team_rule_free (struct team_rule *self);
 

@@ -1,5 +1,5 @@
-// What the daemons that are clients of a station have in common: main, log, signals, and the
-// connection to the station.
+// Shared by the daemons that are clients of a station: main, log, signals, and the connection to
+// the station.
 #pragma once
 
 #include "configure.h"
@@ -28,7 +28,7 @@ struct daemon {
 bool daemon_start (struct daemon *self, const char *name, const char *log_level,
                    const char *log_format);
 
-// Tell the service manager that the program is ready, and run until the reactor stops.
+// Notify the service manager that the program is ready, and run until the reactor stops.
 void daemon_serve (struct daemon *self, void (*stop) (void *owner), void *owner);
 
 void daemon_end (struct daemon *self);

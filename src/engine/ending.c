@@ -1,4 +1,4 @@
-// How a run ends. What management did to the plan while the run was out is respected in one place,
+// How a run ends. Admin changes to the plan during its run are respected in one place,
 // ending_settle ().
 #include "ending.h"
 
@@ -41,9 +41,9 @@ struct decision ending_of_step (struct plan *plan, struct decision decision)
     return decision;
 }
 
-// -- what management did meanwhile
+// -- admin commands during the run
 
-// A run besides the schedule is tried once: the plan returns to where it was, whatever came of it.
+// A run outside the schedule is tried once: the plan returns to its former state in any case.
 struct decision ending_of_extra (struct plan *plan, struct decision decision)
 {
     plan->state = plan->extra;
@@ -63,8 +63,7 @@ struct decision ending_of_extra (struct plan *plan, struct decision decision)
     return decision;
 }
 
-// A plan that was paused or closed while its run was out stays so. `was` is its state before the
-// event.
+// A plan that was paused or closed during its run stays so. `was` is its state before the event.
 struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision)
 {
     bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
@@ -130,8 +129,8 @@ void ending_go_on (struct plan *plan, const struct occurrence *next, struct deci
     }
 }
 
-// Its last failure: a person has to decide, or the next occurrence's turn comes, or the plan is
-// dead.
+// Its last failure: it needs manual action, or the next occurrence's turn comes, or the plan has
+// failed permanently.
 static struct decision give_up (struct plan *plan, const struct zone *zone, int64_t now)
 {
     struct decision decision = {.commit = COMMIT_PARK,

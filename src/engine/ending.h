@@ -14,14 +14,14 @@ const struct retry_policy *ending_retry (const struct plan *plan);
 // How long the present failure waits for its retry.
 int64_t ending_delay_ms (const struct plan *plan);
 
-// Respect that the plan was paused or closed while its run was out. `was` is its state before the
-// event. What every path ends with.
+// Respect that the plan was paused or closed during its run. `was` is its state before the event.
+// Every path ends with this.
 struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision);
 
 // A call of a flow that has failed for good is over. Any other decision stays as it is.
 struct decision ending_of_step (struct plan *plan, struct decision decision);
 
-// A run besides the schedule is over, whatever came of it.
+// A run outside the schedule is over, whatever its result.
 struct decision ending_of_extra (struct plan *plan, struct decision decision);
 
 // The target did not take it.

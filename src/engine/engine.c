@@ -45,7 +45,7 @@ struct decision engine_timeout (struct plan *plan, const struct zone *zone, int6
                           ending_failed (plan, zone, now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
 
-// What was cancelled is not tried again.
+// A cancelled run is not retried.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now)
 {
     enum plan_state was = plan->state;
@@ -125,7 +125,7 @@ struct decision engine_unfit (struct plan *plan)
                                                    .attempts = plan->error_count});
 }
 
-// The time of the vote that was out is over, and nobody was there to end it.
+// The vote in flight has timed out, and no station was there to end it.
 static bool poll_is_over (const struct plan *plan, const struct due *due)
 {
     uint64_t deadline_us = (uint64_t)plan->vote.deadline_s * 1000000;
@@ -144,10 +144,10 @@ static struct decision poll_lost (struct plan *plan, const struct due *due)
     return ending_settle (plan, was, decision);
 }
 
-// The lease of a run besides the schedule ended without a result.
+// The lease of a run outside the schedule ended without a result.
 static struct decision extra_lost (struct plan *plan, uint64_t lost)
 {
-    plan->exec_id = lost; // what is told is told of that run
+    plan->exec_id = lost; // the report is about that run
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
     return ending_of_extra (plan, (struct decision){0});
 }
@@ -254,7 +254,7 @@ struct decision engine_no_status (struct plan *plan)
                           ending_not_taken (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
-// What a claim of many left unwritten is written with the first lease.
+// Write with the first lease what a claim of many left unwritten.
 struct decision engine_kept (struct plan *plan)
 {
     enum plan_state was = plan->state;

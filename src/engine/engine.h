@@ -8,11 +8,11 @@
 #include "misses.h"
 #include "plan_message.h"
 
-// What the store is told. Except for the first submission, a commit applies only while the run it
+// What the store writes. Except for the first submission, a commit applies only while the run it
 // belongs to is the plan's current one.
 enum commit {
     COMMIT_NONE,  // nothing changes
-    COMMIT_LEASE, // save; the run goes on and its lease starts anew
+    COMMIT_LEASE, // save; the run goes on with a new lease
     COMMIT_RETRY, // save; the run is over; back to the queue, due `delay_ms` from now
     COMMIT_DOUBT, // as RETRY, but a late answer of the run still counts until the retry is sent
     COMMIT_NEXT,  // save; the run is over; queued for plan_time
@@ -39,19 +39,19 @@ struct decision {
     bool outlived;    // COMMIT_RETRY: an answer of the run may still come, and counts no more
     bool save_work;   // the answer's frames are the participant's result
     bool open_poll;   // the voters are the participants, none of whom has voted
-    bool close_poll;  // every vote is told
+    bool close_poll;  // every vote is reported
     enum broadcast broadcast;
     enum waiting waiting;
     bool exhausted;       // the occurrence has failed, and is not tried again
     int64_t attempts;     // of such a one: runs of it that failed
     bool send;            // only from engine_due: send the run to its target
-    struct misses misses; // what was passed over by this step
+    struct misses misses; // what this step skipped
 };
 
-// A run in hand, as far as the rules need it.
+// A run in flight, as far as the rules need it.
 enum run_phase {
     RUN_SENT,   // no heartbeat yet: the target's first message is its status
-    RUN_RUNNING // it said RUNING or WAITING: what comes now is a result
+    RUN_RUNNING // it sent RUNING or WAITING: the next message is a result
 };
 
 struct run {
@@ -62,7 +62,7 @@ struct run {
 
 enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_PULL, TARGET_TYPES };
 
-// What an answer is in a vote.
+// The role of an answer in a vote.
 enum poll { POLL_NONE, POLL_OPENED, POLL_VOTE, POLL_CLOSED, POLL_TIMEOUT };
 
 struct tally {
@@ -101,8 +101,8 @@ struct due {
     int64_t now; // Unix seconds
 };
 
-// A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason), or pass
-// over what is too late, or tell what became of a run that was lost.
+// A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason), or skip
+// what is too late, or report a run that was lost.
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
 // The plan has lost its right to run (plan document 3.3(3)).
@@ -128,7 +128,7 @@ struct decision engine_kept (struct plan *plan);
 // Its run took longer than the plan's timeout.
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Somebody wants its run to end.
+// Its run is to be cancelled.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
 // Whether an answer is of no run in flight: late, or forged.

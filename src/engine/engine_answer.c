@@ -15,7 +15,7 @@ struct step {
 
 static struct decision heartbeat (const struct step *step)
 {
-    // One more of a run that is known to be alive: only its lease starts anew.
+    // A repeated heartbeat of a run: only its lease is renewed.
     // Out of the queue the lease is kept by exec_time, which is written now and then.
     bool queued = step->plan->state != PLAN_PAUSE && step->plan->state != PLAN_CLOSE;
     bool recent = step->now - step->plan->exec_time < RENEW_S;
@@ -64,7 +64,7 @@ static struct decision park (const struct step *step)
 
 static struct decision fail (const struct step *step)
 {
-    // Plan document 3.3(3): this status ends the right to run, whoever sent it.
+    // Plan document 3.3(3): this status ends the right to run, from any sender.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
         return park (step);
     // NOT_WORKER is broadcast once a minute even as a result: a station sends it of a run it had
@@ -79,8 +79,8 @@ static struct decision fail (const struct step *step)
     return decision;
 }
 
-// An error that the target itself tells. Plan document 3.3(11): it takes the plan out of the queue;
-// a retry policy replaces that.
+// An error from the target itself. Plan document 3.3(11): it takes the plan out of the queue; a
+// retry policy replaces that.
 static struct decision refuse (const struct step *step)
 {
     return ending_retry (step->plan) ? fail (step) : park (step);

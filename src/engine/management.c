@@ -84,7 +84,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
                       struct reason *reason)
 {
     struct occurrence current = plan_occurrence (plan), next;
-    // A run of the schedule that is out is none of those skipped: they are skipped behind it.
+    // A run of the schedule in flight is none of those skipped: they are skipped behind it.
     bool behind = request->running && !plan->extra;
     int64_t count = plan->skip_wait + request->count + behind;
     int64_t most = schedule_skip_max (&plan->schedule);
@@ -138,8 +138,7 @@ static int run_plan (struct plan *plan, const struct manage_request *request, en
     return 0;
 }
 
-// A person has dealt with the occurrence that failed for good: the plan goes on behind it, or is
-// closed.
+// A failed occurrence was resolved manually: the plan goes on behind it, or is closed.
 static int done_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                       struct reason *reason)
 {
@@ -150,7 +149,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
         reason_set (reason, "done: the plan has not failed permanently");
         return ZPLAN_EARGUMENT;
     }
-    if (request->running) { // besides the schedule
+    if (request->running) { // outside the schedule
         reason_set (reason, "done: the plan is running");
         return ZPLAN_EARGUMENT;
     }
@@ -221,7 +220,7 @@ static int start_anew (struct plan *plan, const struct manage_request *request,
     return 0;
 }
 
-// What may be changed while workers do it: who they are, and how they are watched.
+// Whether the update changes nothing but `workers`, as it may while the plan runs.
 static bool only_workers_change (const struct plan *plan, const struct plan_fields *fields)
 {
     const struct schedule *old = &plan->schedule, *new = &fields->schedule;

@@ -1,5 +1,5 @@
-// What management does to a plan. Pure: each word takes the plan and says where it stands in the
-// queue afterwards; the station stores it with the revision it was read at.
+// What admin commands do to a plan. Pure: each command changes the plan and returns where it
+// belongs in the queue; the station stores it with the revision it was read at.
 // Source: contract 3.2 and chapter 4, rule 9. States are sets, never compared by order.
 #pragma once
 
@@ -19,10 +19,10 @@ enum manage_word {
 
 struct manage_request {
     enum manage_word word;
-    bool running;                     // a run of the plan is out
+    bool running;                     // a run of the plan is in flight
     int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
     const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold
-    struct span who;                  // whose word it is, as far as is known; may be empty
+    struct span who;                  // the requester, as far as is known; may be empty
     struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
     struct span with;                 // MANAGE_RUN: what the run of a flow is given; may be empty
     const struct zone *zone;
@@ -30,12 +30,12 @@ struct manage_request {
     struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = not wanted
 };
 
-// Where the plan stands in the queue afterwards.
+// The plan's place in the queue afterwards.
 enum requeue {
     REQUEUE_KEEP, // where it is, if it is there
     REQUEUE_TIME, // at its plan_time
     REQUEUE_NOW,
-    REQUEUE_LEASE, // at the end of a new lease: its run is out
+    REQUEUE_LEASE, // at the end of a new lease: its run is in flight
     REQUEUE_OUT
 };
 

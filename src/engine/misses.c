@@ -58,7 +58,7 @@ bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now
     return true;
 }
 
-// First what was missed before the run began, then what came due while it was out.
+// First what was missed before the run began, then what came due during it.
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret)
 {

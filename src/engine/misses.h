@@ -1,10 +1,10 @@
-// Occurrences that are missed: which one comes next, and which are passed over for it.
+// Occurrences that are missed: which one comes next, and which are skipped for it.
 // Pure. Source: contract chapter 4, rules 2 to 4; proto 6.3; task module; features D004, D007.
 #pragma once
 
 #include "plan.h"
 
-// What was passed over, and why: NULL = nothing was.
+// What was skipped, and why: NULL = nothing was.
 struct misses {
     struct missed missed;
     const char *why;

@@ -1,5 +1,5 @@
-// What an expression is compiled to: operations on a stack of values. Nothing here recurses, so
-// that neither nesting nor long chains of operators take stack of the process.
+// The code of an expression: operations on a stack of values. Nothing here recurses, so that
+// neither nesting nor long chains of operators take stack of the process.
 #pragma once
 
 #include "expr_value.h"

@@ -6,5 +6,5 @@
 
 #include "expr.h"
 
-// So many bytes, aligned for any value; NULL: it would be more than EXPR_MEMORY_MAX in all.
+// Take `size` bytes, aligned for any value; NULL: it would be more than EXPR_MEMORY_MAX in all.
 void *expr_memory_take (struct expr_memory *self, size_t size);

@@ -1,4 +1,4 @@
-// An evaluation under way, for what methods and operators need of it.
+// An evaluation in progress, for what methods and operators need of it.
 #pragma once
 
 #include "expr_code.h"
@@ -19,7 +19,7 @@ int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ..
 // Count steps. 0 or EXPR_LIMIT.
 int expr_charge (struct expr_run *run, size_t steps);
 
-// The steps of so many bytes that are made, compared or searched.
+// Charge the steps of `bytes` bytes that are made, compared or searched.
 int expr_charge_bytes (struct expr_run *run, size_t bytes);
 
 // Memory for a string or list that is made, once its bound and steps were looked at; NULL: the
@@ -29,8 +29,8 @@ struct expr_value *expr_take_list (struct expr_run *run, size_t count);
 
 struct expr_value expr_of_list (const struct expr_value *items, size_t count);
 
-// The operators. + joins texts when one side is a string; - * / % and + of numbers are told apart
-// by the present operation; `ret` of expr_order is below, at or above 0, as of memcmp.
+// The operators. + joins texts when one side is a string; the present operation distinguishes - * /
+// % and + of numbers; `ret` of expr_order is below, at or above 0, as of memcmp.
 int expr_add (struct expr_run *run, const struct expr_value *left, const struct expr_value *right,
               struct expr_value *ret);
 int expr_calculate (struct expr_run *run, const struct expr_value *left,

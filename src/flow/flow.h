@@ -113,7 +113,7 @@ struct flow {
     uint32_t *order; // the steps, sources before targets
     int64_t final;   // the step that runs last; -1: none
     uint32_t parallel;
-    bool parallel_own; // max_parallel stands in the definition
+    bool parallel_own; // the definition has max_parallel
     bool fail_fast;
     int64_t timeout_s; // 0: none
     struct flow_template *output;

@@ -4,7 +4,7 @@
 #include "flow_turn.h"
 #include "memory.h"
 
-// The run is under way again.
+// The run is in progress again.
 static void reopen (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -64,7 +64,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
     }
 }
 
-// It begins anew: nothing of it is in flight, and its targets do not count its end.
+// Restart a step: nothing of it is in flight, and its targets do not count its end.
 void flow_reset (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -236,7 +236,7 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
     free (marks);
 }
 
-// Steps behind this one that did not start are decided anew.
+// Decide the steps behind this one again that did not start.
 static void redecide (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;

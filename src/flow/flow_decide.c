@@ -74,7 +74,7 @@ static bool to_be_counted (const struct flow_node *node)
     return flow_decided (node) && !(node->flags & FLOW_SETTLED);
 }
 
-// Tell the targets of a decided node, once.
+// Notify the targets of a decided node, once.
 static void settle_targets (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];

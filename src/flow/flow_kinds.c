@@ -1,5 +1,5 @@
-// The kinds of plans that a definition names. Their fields stand in it, under `kinds`, as a version
-// never changes.
+// The kinds of plans that a definition names. Their fields are part of it, under `kinds`, as a
+// version never changes.
 #include "flow_private.h"
 #include "policy.h"
 

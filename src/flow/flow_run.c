@@ -91,7 +91,7 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     flow_touch_data (run, step, FLOW_TOUCHED_LIST);
 }
 
-// What a node that begins anew does not keep. The list of a for_each and a recorded time stay.
+// Drop what a node that restarts does not keep. The list of a for_each and a recorded time stay.
 void flow_data_forget (struct flow_run *run, uint32_t step)
 {
     struct flow_data *data = run->data[step];

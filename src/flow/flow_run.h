@@ -27,20 +27,20 @@ enum flow_state {
 const char *flow_state_name (enum flow_state state);
 
 enum {
-    FLOW_BLOCKED = 1,      // a failure stands in the way: shown as none
+    FLOW_BLOCKED = 1,      // a failure blocks it: shown as none
     FLOW_BY_PERSON = 2,    // skipped, or cancelled
     FLOW_JOINED = 4,       // its join has passed
     FLOW_PLACED = 8,       // its call is in flight
     FLOW_SETTLED = 16,     // its targets count its end
     FLOW_STOPPING = 32,    // a cancel of what is in flight was asked for
-    FLOW_RESETTING = 64,   // it begins anew when nothing of it is in flight
-    FLOW_PARTLY = 128,     // of a for_each only what has not finished begins anew
+    FLOW_RESETTING = 64,   // it restarts when nothing of it is in flight
+    FLOW_PARTLY = 128,     // of a for_each only what has not finished restarts
     FLOW_READY = 256,      // it is among those that wait for a start
     FLOW_DISPATCHED = 512, // it was placed once, so that it may have worked
     FLOW_CHANGED = 1024,   // in effects.changed
     FLOW_TOUCHED = 2048,   // in run.touched
     FLOW_RETRIED = 4096,   // a sub-flow that is retried within
-    FLOW_FRESH = 8192,     // its list or time is evaluated anew
+    FLOW_FRESH = 8192,     // its list or time is evaluated again
     FLOW_STARTED = 16384,  // it left the ready ones
     FLOW_RAISED = 32768    // a restart: its generation is raised though it had not finished
 };
@@ -55,7 +55,7 @@ struct flow_node {
 struct flow_item {
     uint8_t state;
     bool dispatched, stopping;
-    bool named;      // it begins anew, whatever it is
+    bool named;      // it restarts, whatever it is
     uint8_t touched; // FLOW_TOUCHED_...
     uint16_t generation;
     uint32_t ended;
@@ -66,7 +66,7 @@ struct flow_items {
     json_t *list; // NULL: a count
     uint32_t count, next, in_flight, finished, failed;
     uint32_t passes;                  // items that were started since the step became ready
-    bool by_name;                     // only items that are named begin anew
+    bool by_name;                     // only items that are named restart
     uint32_t *touched, touched_count; // items
     struct flow_item item[];
 };

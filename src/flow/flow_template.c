@@ -9,7 +9,7 @@ struct flow_template {
     struct expr *expr; // or an expression
     const char *text;  // of it, borrowed from `source`
     json_t *source;
-    size_t count;       // or a list or object, of so many
+    size_t count;       // or the size of a list or object
     const char **names; // NULL: a list
     struct flow_template **items;
 };

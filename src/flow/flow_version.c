@@ -1,5 +1,5 @@
 // A run that takes a newer version of its definition, with a retry: the same steps in the same
-// order, with the same edges. What has another text begins anew.
+// order, with the same edges. Steps whose text differs restart.
 #include <stdlib.h>
 
 #include "flow_turn.h"

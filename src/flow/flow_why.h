@@ -1,4 +1,4 @@
-// Why a step waits or starts, in words.
+// Why a step waits or starts, as text.
 #pragma once
 
 #include "flow_run.h"

@@ -20,7 +20,7 @@ static struct {
     int fd; // 0 = there is none
     struct sockaddr_un address;
     socklen_t size;
-    int64_t pause_us; // between two signs of life; 0 = none are wanted
+    int64_t pause_us; // between two watchdog pings; 0 = none are wanted
     int64_t alive_us; // when the last one was given
 } manager;
 

@@ -45,8 +45,8 @@ struct timer {
     void *owner;
 };
 
-// Call once, in so many milliseconds (0 or more) and not at the time that was set before; in a turn
-// to come.
+// Call once, in `ms` milliseconds (0 or more) and not at the time that was set before; in a turn to
+// come.
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms);
 
 // Nothing happens when it is not set.

@@ -17,7 +17,7 @@
 // What becomes of a value.
 enum conversion {
     SAME,
-    NESTED, // as the object it stands in
+    NESTED, // as the enclosing object
     DROP,
     HEX,         // an id
     INSTANT,     // of Unix seconds, or RFC 3339; null where there is none
@@ -197,7 +197,7 @@ static json_t *word (const char *text)
     return text ? json_string (text) : json_null ();
 }
 
-// "pause by ops at TIME", without "by ops" where nobody is known.
+// "pause by ops at TIME", without "by ops" where the requester is unknown.
 static json_t *stopped (const json_t *value)
 {
     const char *text = json_string_value (value), *at = text ? strstr (text, " at ") : NULL;

@@ -25,5 +25,5 @@ enum json_kind {
 // stays as it is.
 json_t *json_names (enum json_kind kind, const json_t *wire);
 
-// An instant of so many Unix milliseconds, as a string.
+// An instant in Unix milliseconds, as a string.
 json_t *json_instant_ms (int64_t time_ms);

@@ -128,7 +128,7 @@ int64_t plan_due_time (const struct plan *self)
     return self->plan_time + (int64_t)spread (self->id, (uint64_t)self->policy->jitter_s);
 }
 
-// What is no UTF-8, or a NUL, becomes a question mark: the words stand in JSON.
+// Bytes that are not UTF-8, and NUL, become question marks: the words are part of JSON.
 static void set_words (char **words, struct span text, size_t max)
 {
     const uint8_t *at = text.data, *end = text.size ? at + text.size : at;

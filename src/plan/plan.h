@@ -1,5 +1,5 @@
-// The plan: what was submitted, and how far it has come. The record that the store keeps as JSON
-// and that the engine changes. Source: plan document 1.3; contract 6.2.
+// The plan: its submission, and its progress. The record that the store keeps as JSON and that the
+// engine changes. Source: plan document 1.3; contract 6.2.
 #pragma once
 
 #include "message.h"
@@ -23,8 +23,8 @@ enum plan_state {
     PLAN_EXECUTE, // a target works on it
     PLAN_RETRY,   // waits for a paced retry
     PLAN_SKIP,    // MicroZero's; no plan of ours is in it
-    PLAN_PAUSE,   // out of the queue by management, until it is reset
-    PLAN_ERROR,   // out of the queue until somebody resets it
+    PLAN_PAUSE,   // out of the queue by a command, until it is reset
+    PLAN_ERROR,   // out of the queue until it is reset
     PLAN_CLOSE,   // ended
     PLAN_STATES
 };
@@ -48,25 +48,25 @@ struct plan {
     int64_t real_repet;       // runs that ended well
     int64_t skip_set;         // occurrences to skip, as last asked for
     int64_t skip_num;         // occurrences that used up a repeat without a run
-    int64_t skip_wait;        // of skip_set: those to skip when the run in hand is done
+    int64_t skip_wait;        // of skip_set: those to skip when the run in flight is done
     int64_t error_count;      // failures since the last success: the pace of retries
     int64_t tries;    // of a plan with a policy: since a run failed, those its target did not take
     int64_t revision; // another one after every write of the message
     uint64_t exec_id; // of the last run; 0 before the first
     uint8_t last_state; // status of the last run; 0 before the first
     enum plan_state state;
-    enum plan_state extra; // a run besides the schedule: the state to return to; PLAN_NONE = none
+    enum plan_state extra; // a run outside the schedule: the state to return to; PLAN_NONE = none
     struct vote_rule vote; // of plans for vote stations
     struct policy *policy; // NULL = none; `schedule` borrows from it
     uint8_t held;          // 1: paused by its submission, and not by a person since
     int64_t missed;        // occurrences that were never run because their time had passed
     enum verdict verdict;
     char *error_info;  // what its last failure said; NULL = none since the last success
-    char *remark;      // of who submitted it, or dealt with a failure; NULL = nothing
-    char *stopped;     // who paused or closed it, and when; NULL = nobody
-    char *source;      // of a callback: the target of the plan that it tells of; NULL = none
-    char *run_with;    // of a flow's run besides the schedule: {"batch", "params"}; NULL = nothing
-    bool first_run;    // was never sent before the run in hand; not stored
+    char *remark;      // of its submitter, or of the resolution of a failure; NULL = none
+    char *stopped;     // who paused or closed it, and when; NULL = it was not
+    char *source;      // of a callback: the target of the plan that it reports; NULL = none
+    char *run_with;    // of a flow's run outside the schedule: {"batch", "params"}; NULL = nothing
+    bool first_run;    // was never sent before the run in flight; not stored
     bool as_claimed;   // nothing of the run was written since its claim, one of many; not stored
     uint64_t flow_run; // of a flow plan: the last run of its flow; 0 = none
     uint64_t poll;     // the run whose voters the participants in the store are; 0 = none
@@ -103,18 +103,18 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
 // Give it another policy, which it takes: one more owner is the caller's affair.
 void plan_take_policy (struct plan *self, struct policy *policy);
 
-// Stand where another plan of the same id stands, of which no run is out: its counters (its own
-// `missed` is added, unless both have the same schedule), its state if it is out of the queue, and,
-// when both have the same schedule, its place in it. Returns whether its place in the queue stays
-// as well; else it is queued for its own plan_time, or paused: a plan submitted to be held leaves
-// the queue.
+// Copy the progress of another plan of the same id, which has no run in flight: its counters (its
+// own `missed` is added, unless both have the same schedule), its state if it is out of the queue,
+// and, when both have the same schedule, its place in it. Returns whether its place in the queue
+// stays as well; else it is queued for its own plan_time, or paused: a plan submitted to be held
+// leaves the queue.
 bool plan_take_place (struct plan *self, const struct plan *other);
 
 // The plan's present occurrence, for the schedule.
 struct occurrence plan_occurrence (const struct plan *self);
 
-// The nominal time of one of its runs. One besides the schedule is of the second of its claim,
-// which its exec_id tells: the claim may have been asked twice.
+// The nominal time of one of its runs. A run outside the schedule is of the second of its claim,
+// which is part of its exec_id: the claim may have been asked twice.
 int64_t plan_nominal (const struct plan *self, uint64_t exec_id);
 
 // When it is to be claimed, Unix seconds: its nominal time and its jitter.
@@ -128,7 +128,7 @@ void plan_set_stopped (struct plan *self, struct span words);
 
 void plan_set_source (struct plan *self, struct span name);
 
-// The same of what its next run besides the schedule is given: at most PLAN_RUN_WITH_MAX bytes.
+// The same of what its next run outside the schedule is given: at most PLAN_RUN_WITH_MAX bytes.
 void plan_set_run_with (struct plan *self, struct span json);
 
 // Set its `stopped` text: by which command, by whom (may be empty) and when, Unix seconds.

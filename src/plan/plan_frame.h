@@ -40,7 +40,7 @@ struct plan_fields {
     struct span step;      // what no client can say: the call of a flow's step (plan.h)
 };
 
-// Whoever has fields that were read gives back what they own.
+// Free what the fields own that were read.
 void plan_fields_clear (struct plan_fields *self);
 
 // Whether this is a field that a PLAN frame may have: an update of a plan takes the same.

@@ -5,7 +5,7 @@
 
 #include "plan_frame.h"
 
-// What was seen, so that "absent" and "0" differ where the rules tell them apart.
+// What was seen, so that "absent" and "0" differ where the rules distinguish them.
 struct reading {
     struct plan_fields *fields;
     const struct plan_limits *limits;

@@ -84,7 +84,7 @@ static void addition_texts (const struct plan *self, const struct dispatch_way *
     ret[ADD_ID] = way->by_identity ? exec_id : plan_id;
 }
 
-// By identity: the client's frame, or what stands in its place.
+// By identity: the client's frame, or its replacement.
 static struct span client_frame (uint8_t type, struct span frame,
                                  const struct span texts[ADDITIONS])
 {

@@ -98,6 +98,5 @@ static inline void record_set_integer (struct plan *self, const struct field *fi
         memcpy (at, &narrow, sizeof narrow);
 }
 
-// Whether the plan's value is one that its type takes, which no single field can tell: the schedule
-// asserts on it.
+// Whether the plan's type takes its value, which no single field shows: the schedule asserts on it.
 bool record_value_fits (const struct plan *self);

@@ -1,6 +1,6 @@
-// The call of a flow's step that a plan is. It stands in the plan's record as one text, and in the
-// PLAN frame of its dispatches as an object: RUN, step, item, generation and undo are the key by
-// which its target knows a call that it has had. Source: proto/flows.md.
+// The call of a flow's step that a plan is. The plan's record has it as one text, and the PLAN
+// frame of its dispatches as an object: RUN, step, item, generation and undo are the key by which
+// its target knows a call that it has had. Source: proto/flows.md.
 #pragma once
 
 #include "json_text.h"

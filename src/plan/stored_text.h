@@ -1,6 +1,6 @@
-// Members of the message that is stored of a plan, found in its text: it may be large, and mostly
-// one number of it is asked for. Quotes inside of strings are escaped, so no text of a client is
-// taken for a member. Spaces are those of somebody who edited it by hand.
+// Members of a plan's stored message, found in its text: it may be large, and mostly one number of
+// it is wanted. Quotes inside of strings are escaped, so no text of a client is taken for a member.
+// Spaces are those of edits by hand.
 #pragma once
 
 #include <stdbool.h>

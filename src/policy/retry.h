@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum retry_strategy {
-    RETRY_PACED,      // nothing was said: 1 s, doubling to 60 s, for ever
+    RETRY_PACED,      // the default: 1 s, doubling to 60 s, forever
     RETRY_NONE,       // the first failure is the last
     RETRY_FIXED,      // each time after `interval_s`
     RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; past the end after the last of them
@@ -22,13 +22,13 @@ struct retry_policy {
     int32_t sequence[RETRY_SEQUENCE_MAX]; // seconds
     size_t sequence_size;
     int64_t max;      // retries of an occurrence; the next failure is final. Or RETRY_FOREVER
-    int64_t jitter_s; // up to so many seconds are added, other ones each time
+    int64_t jitter_s; // seconds added at most, other ones each time
     bool need_manual; // at the end a person has to decide
 };
 
 // Whether this many failures (at least 1) of an occurrence were the last that it may have.
 bool retry_is_over (const struct retry_policy *self, int64_t failures);
 
-// Milliseconds from the failure to the retry. `run` tells the jitter: the number of the run that
-// failed.
+// Milliseconds from the failure to the retry. `run`, the number of the run that failed, decides the
+// jitter.
 int64_t retry_delay_ms (const struct retry_policy *self, int64_t failures, uint64_t run);

@@ -1,4 +1,4 @@
-// A number that looks like chance and is the same each time: what jitter is made of.
+// A pseudo-random number that is the same each time, for jitter.
 #pragma once
 
 #include <stdint.h>

@@ -75,14 +75,14 @@ static int64_t period_day_to (const struct schedule *schedule, int64_t day)
     return found <= day ? found : period->day (schedule->value, number - 1);
 }
 
-// -- every so many days
+// -- every N days
 
 static int64_t step_sum (const struct schedule *schedule, int64_t steps)
 {
     return schedule->cycle ? cycle_sum (schedule->cycle, steps) : steps * schedule->value;
 }
 
-// The most steps that do not go beyond so many days, which are not negative.
+// The most steps that do not go beyond `days` days, which are not negative.
 static int64_t steps_within (const struct schedule *schedule, int64_t days)
 {
     return schedule->cycle ? cycle_steps (schedule->cycle, days) : days / schedule->value;
@@ -128,7 +128,7 @@ static int64_t local_of (const struct zone *zone, int64_t instant)
     return instant + zone_offset (zone, instant);
 }
 
-// A day is counted from the receipt when there is no base, and a cycle begins anew at its start.
+// A day is counted from the receipt when there is no base, and a cycle restarts at its start.
 static struct days days_of (const struct schedule *schedule, const struct zone *zone)
 {
     int64_t base = schedule->base_time;
@@ -171,7 +171,7 @@ static bool find (const struct schedule *self, struct wall *wall, int64_t from, 
     return true;
 }
 
-// -- so many occurrences further
+// -- N occurrences further
 
 bool calendar_one_each (const struct schedule *self)
 {

@@ -1,6 +1,6 @@
-// When a plan runs: the occurrences of a rule, by arithmetic; where missed ones must be walked
-// over, so that they are counted, it is for so many at most. Pure: no clock, no files. All times
-// are Unix seconds UTC. Source: plan document 3.3.1 to 3.3.4.
+// When a plan runs: the occurrences of a rule, by arithmetic; the number of missed ones that must
+// be walked over, so that they are counted, is bounded. Pure: no clock, no files. All times are
+// Unix seconds UTC. Source: plan document 3.3.1 to 3.3.4.
 #pragma once
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ struct schedule {
     int64_t received;  // the moment of receipt: the base of interval kinds without a plan_time
     // What follows is not given when it is 0 or NULL.
     // Occurrences before start_time or after end_time do not exist. An interval's grid stays that
-    // of its base; a cycle begins anew at start_time, when that is later than the base.
+    // of its base; a cycle restarts at start_time, when that is later than the base.
     int64_t start_time, end_time;
     bool
         wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
@@ -116,7 +116,7 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
 // The occurrence after `current`, computed at `now` when the run of `current` has ended. Missed are
 // those behind `current` and before `now`. For the interval kinds the dropped ones use up repeats,
 // for the calendar kinds they do not. False: there is none any more; `ret` is untouched, but
-// `ret_missed` tells what was dropped either way. It may be NULL: then nothing is counted.
+// `ret_missed` has the dropped ones either way. It may be NULL: then nothing is counted.
 bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret);

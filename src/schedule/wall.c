@@ -1,6 +1,6 @@
 // Within a stretch without a clock change local times and instants ascend together, so the rule is
 // asked stretch by stretch. What lies in two stretches is decided by zone_instants, the one
-// authority on gaps and overlaps; what it refuses is passed over in one step, not time by time.
+// authority on gaps and overlaps; what it rejects is skipped in one step, not time by time.
 #include "wall.h"
 
 #include "schedule.h"

@@ -15,7 +15,7 @@ enum {
     FOOTER_MAX = 256
 };
 
-// Instants further from 1970 than this are nobody's: some 280,000 years.
+// No instant is further from 1970 than this: some 280,000 years.
 #define INSTANT_MAX (INT64_C (1) << 43)
 
 struct zone {

@@ -1,4 +1,4 @@
-// A call of a step: a plan of the station, whose attempts last and end as is guessed, or a run of a
+// A call of a step: a plan of the station, whose attempts last and end as guessed, or a run of a
 // sub-flow.
 #include "sim_run.h"
 

@@ -135,10 +135,10 @@ void sim_plan_answer (struct sim_plan *self, uint8_t status);
 void sim_workers_begin (struct sim_station *self);
 void sim_workers_end (struct sim_station *self);
 
-// Whoever is idle takes what is offered.
+// Idle workers take offered runs.
 void sim_workers_take (struct sim_station *self);
 
-// The run is over: who works on it is idle.
+// The run is over: its workers are idle.
 void sim_workers_leave (struct sim_station *self, const struct sim_plan *plan);
 
 // -- teams, as they are written: sim_teams.c

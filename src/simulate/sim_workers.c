@@ -11,8 +11,8 @@ enum {
     ALONE_MS = 60000            // no other has asked for so long: a worker is alone (proto 7.9)
 };
 
-// When to look again at an offer that nobody took: one that failed may take the next try 5 s after
-// the offer if it is alone.
+// When to look again at an untaken offer: one that failed may take the next try 5 s after the offer
+// if it is alone.
 static const int64_t polls_ms[] = {6000, ALONE_MS + 6000};
 
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target)
@@ -85,7 +85,7 @@ static void on_poll (struct sim_timer *timer)
     (void)timer;
 }
 
-// Who is idle asks all the time.
+// Idle workers ask all the time.
 static bool is_alone (const struct sim_station *self, const struct sim_worker *worker)
 {
     const struct sim_team *team = worker->team;

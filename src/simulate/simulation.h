@@ -9,7 +9,7 @@
 struct flow_guess {
     const char *step;
     int64_t last_ms;  // of one attempt; -1: not given
-    int64_t failures; // so many first attempts fail; -1: all
+    int64_t failures; // first attempts that fail; -1: all
     bool never;       // it never ends, a signal never arrives
     json_t *value;    // NULL: none
 };
@@ -47,7 +47,7 @@ struct flow_guesses {
     void *context;
     const struct zone *zone; // NULL: UTC
     const json_t *plan;      // fields of the flow plan, as in a PLAN frame; NULL: one run, at once
-    int64_t runs;            // so many occurrences at most
+    int64_t runs;            // at most this many occurrences
 };
 
 enum { FLOW_SIMULATED_MAX = 100000 }; // events of one run

@@ -139,7 +139,7 @@ void front_shut (struct station *self)
     front_close (self);
     if (!self->request_socket)
         return;
-    // What came before it was known is answered.
+    // Messages that came before it was known are answered.
     for (int i = 0;
          i < TURN_MESSAGES && packet_recv_of_user (&packet, self->request_socket, &self->limits);
          i++) {
@@ -169,7 +169,7 @@ static bool on_request (void *owner)
         if (!more)
             break;
         self->counters.requests++;
-        // A ROUTER puts the identity first; without more than that there is only a fault to tell.
+        // A ROUTER puts the identity first; without more than that only a fault is reported.
         if (packet.count > 1 || (packet.count == 1 && packet.fault))
             take_request (self, &packet);
         packet_clear (&packet);

@@ -1,5 +1,5 @@
-// What the station does when the plans become its own, and when they no longer are: it serves, is a
-// standby, or forgets what it knows of them. Source: proto/operations.md, 12.4.
+// What the station does when it becomes the owner of the plans, and when it ceases to be: it
+// serves, is a standby, or drops what it knows of them. Source: proto/operations.md, 12.4.
 #pragma once
 
 #include "station_state.h"

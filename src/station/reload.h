@@ -1,4 +1,4 @@
-// SIGHUP: the settings are read anew. All that may change while the station runs changes at once;
+// SIGHUP: the settings are read again. All that may change while the station runs changes at once;
 // with one wrong setting none does.
 #pragma once
 

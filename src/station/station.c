@@ -3,7 +3,7 @@
 // back - the request socket is read and `ready` is printed. The targets that are kept in Redis are
 // read before that. While another station owns the plans this one is a standby: `standby` is
 // printed, and its request socket is closed.
-// Stop: requests are rejected, what is in progress is written, and the plans are given up.
+// Stop: requests are rejected, what is in progress is written, and the plans are released.
 #include "station.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ enum {
     GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
     TELL_WAIT_US = 2000000,        // between two lines while waiting
     STOP_WAIT_US = 5000000,        // for the last writes
-    FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are given up
+    FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are released
 };
 
 // -- ending

@@ -7,17 +7,17 @@ struct forward;
 struct station;
 
 struct station_config {
-    struct station_settings *settings; // borrowed, and changed when SIGHUP has them read anew
+    struct station_settings *settings; // borrowed; SIGHUP changes them
     station_read_fn *read_settings;
     int signal_fd;           // of process_prepare
-    bool yields;             // the plans were given up: others are to take over first
+    bool yields;             // the plans were released: others take over first
     struct forward *forward; // borrowed: forward_life.h
 };
 
 enum station_end {
     STATION_STOPPED, // gracefully
     STATION_FAILED,  // it could not start
-    STATION_FENCED   // another station owns the plans: make it anew, as a standby
+    STATION_FENCED   // another station owns the plans: create it again, as a standby
 };
 
 // Make the station: sockets bound, the embedded Redis started or the given one being connected to.

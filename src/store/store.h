@@ -1,7 +1,7 @@
 // The store: plans in Redis, in the station's words. One station owns them and decides on them in
-// memory (core.h); what it decides is written by numbered batches (writer.h), and who asked is
-// answered when his was applied. Calls are answered once each, from the reactor, and never inside
-// themselves. What Redis holds: proto/redis.md.
+// memory (core.h); what it decides is written by numbered batches (writer.h), and a caller is
+// answered when its batch was applied. Calls are answered once each, from the reactor, and never
+// inside themselves. What Redis holds: proto/redis.md.
 #pragma once
 
 #include "engine.h"
@@ -21,14 +21,14 @@ enum store_result {
     STORE_LOST,    // Redis is away, or was lost before anything was written
     STORE_UNKNOWN, // Redis was lost while it was written: it is applied, may be yet, or is not
     STORE_FULL,    // submit: there are as many plans as are allowed; the text names the bound
-    STORE_RESET,   // commit: what it was decided on is not there any more: load the plan again
+    STORE_RESET,   // commit: the data it was decided on are gone: load the plan again
     STORE_UNSURE,  // it is written, but not all the replicas that were asked for have it
     STORE_ERROR    // Redis refused; the text says why
 };
 
 typedef void store_done_fn (void *owner, enum store_result result, const char *error);
 
-// What is kept, and how much of it.
+// The bounds of what is kept.
 struct store_bounds {
     int64_t history_count; // outcomes of runs
     int64_t history_age_s;
@@ -46,13 +46,13 @@ enum store_state {
     STORE_STANDBY, // another station owns the plans, or it is not known yet
     STORE_LOADING, // this one does, and reads what it needs
     STORE_SERVING,
-    STORE_FENCED // another one took over: whoever knows something of the plans forgets it
+    STORE_FENCED // another one took over: all that is known of the plans is dropped
 };
 
 // "away", "refused", ...
 const char *store_state_name (enum store_state state);
 
-// Told once per change of state.
+// Called once per change of state.
 typedef void store_state_fn (void *owner, enum store_state state);
 
 struct store_config {
@@ -102,11 +102,11 @@ size_t store_pending (const struct store *self);
 bool store_busy (const struct store *self);
 bool store_idle (const struct store *self);
 
-// Redis' clock in microseconds, from its last answer that told it and our monotonic clock. Before
+// Redis' clock in microseconds, from its last answer that had it and our monotonic clock. Before
 // the first one: the machine's own.
 int64_t store_now_us (const struct store *self);
 
-// Before any answer told it: from what was seen of Redis as the link was opened.
+// Before any answer had it: from what was seen of Redis as the link was opened.
 void store_begin_clock (struct store *self);
 
 // A moment of Redis' clock as one of the monotonic clock.
@@ -143,10 +143,10 @@ struct store_claimed {
     struct span message; // JSON, as it was before this run
     uint64_t exec_id;
     bool again;    // an earlier run of this occurrence has not ended
-    uint64_t lost; // that one, in hand until now without a result within its lease; 0 = none
+    uint64_t lost; // that one, in flight until now without a result within its lease; 0 = none
     int64_t at_us; // Redis' clock: that of the claim, or when it is due if that is later
     int64_t lease_end_us;
-    bool unwritten; // its claim, one of many, did not write the message: plan:run alone told of it
+    bool unwritten; // its claim, one of many, did not write the message: plan:run alone has it
 };
 
 struct store_claim {
@@ -166,7 +166,7 @@ struct store_claim {
 
 typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 
-// A target that takes no more than so many.
+// A target with its free slots.
 struct claim_target {
     const char *name;
     int64_t room;
@@ -292,13 +292,13 @@ int64_t store_batch (const struct store *self);
 // How often what is known of the plans was forgotten, to be read again.
 uint64_t store_resets (const struct store *self);
 
-// -- management
+// -- admin commands
 
 struct store_change {
     const struct plan *plan;
     int64_t revision;        // that it was read at
     struct span key_station; // of the message key
-    uint64_t exec_id;        // of the run that was out then, 0 = none
+    uint64_t exec_id;        // of the run in flight then, 0 = none
     enum requeue queue;
     int64_t lease_s;    // REQUEUE_LEASE
     bool begins_anew;   // REQUEUE_TIME: its workers of before are forgotten
@@ -308,7 +308,7 @@ struct store_change {
     bool (*first) (void *owner);
 };
 
-// Store a plan that management changed; STORE_CHANGED when it was changed in between, STORE_NONE
+// Store a plan that a command changed; STORE_CHANGED when it was changed in between, STORE_NONE
 // when it is gone.
 void store_change (struct store *self, const struct store_change *change, store_done_fn *reply,
                    void *owner);

@@ -54,8 +54,8 @@ static void change (struct changing *self)
     changing_free (self);
 }
 
-// What Redis has is read in front: somebody may have edited it, or it is another one by now. Of a
-// plan that is open the core knows better.
+// The plan is read from Redis first: it may have been edited, or be another one by now. Of a plan
+// that is open the core knows better.
 static void on_message (void *owner, const redisReply *reply)
 {
     struct changing *self = owner;

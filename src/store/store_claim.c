@@ -1,5 +1,5 @@
-// Due plans begin their runs: the core chooses them, what it does not know of them is read, and
-// they are answered when that they run is written.
+// Due plans begin their runs: the core chooses them, those it does not know are read, and they are
+// answered when the start of their runs is written.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256, TARGETS = 256 };
 
 struct claiming {
     struct waiter waiter;
-    struct store *store; // NULL: what was chosen is forgotten
+    struct store *store; // NULL: the choices are dropped
     store_claim_fn *reply;
     void *owner;
     struct core_wish wish;
@@ -53,8 +53,8 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 
 // -- runs whose lease ended
 
-// A run outside its schedule, and a vote whose time is over, are not sent again, and of a plan that
-// says what is to be done about failures the engine decides: it says what became of the run.
+// A run outside its schedule, and a vote past its deadline, are not sent again, and of a plan with
+// a rule for failures the engine decides: it reports what became of the run.
 static bool engine_tells (const struct plan *plan, uint64_t lost, int64_t now_us)
 {
     const struct policy *policy = plan->policy;
@@ -234,7 +234,7 @@ static void on_plans (void *owner, const redisReply *reply)
 
 struct read_ahead {
     struct store *store;
-    uint64_t resets; // of the core: what was chosen is forgotten with it
+    uint64_t resets; // of the core: the choices are dropped with it
     struct core_choice choices[AHEAD_MAX];
     size_t count;
     size_t reads, answered;

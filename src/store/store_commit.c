@@ -1,4 +1,4 @@
-// What becomes of a run is written.
+// Writes what becomes of a run.
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -23,7 +23,7 @@ static int version_of (const redisReply *reply)
     return plain ? (int)number : 0;
 }
 
-// Of another type, as somebody has edited it: as if there were nothing.
+// Of another type after an edit by hand: as if there were nothing.
 static enum store_result read_result (const redisReply *reply, const char **ret_error)
 {
     enum store_result result = reply_result (reply, ret_error);
@@ -317,7 +317,7 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
     decimal_text (change->use, use);
     decimal_text (change->last, last);
     decimal_text (change->updated, updated);
-    // One command: a key of another type is replaced by the one that it stands in the way of.
+    // One command: a key of another type is replaced by the one that it blocks.
     const struct span words[] = {TEXT ("HSET"),    key,
                                  TEXT ("use"),     TEXT (use),
                                  TEXT ("last"),    TEXT (last),

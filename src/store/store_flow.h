@@ -9,7 +9,7 @@ enum { STORE_FLOW_VERSIONS = 100 }; // that are kept of a flow
 // What a station keeps of a flow in memory.
 struct store_flow_head {
     struct span name;
-    int use, last;    // versions; 0: there is none, or somebody has edited it
+    int use, last;    // versions; 0: there is none, or it was edited
     int64_t updated;  // Unix seconds
     struct span info; // JSON, of the version in use; empty = there is none
 };
@@ -34,7 +34,7 @@ struct store_flow {
     size_t version_count;
     int version;      // the one that `text` is of
     struct span text; // empty = there is no such version
-    int64_t plans;    // whose target it is
+    int64_t plans;    // with it as their target
     const char *error;
 };
 

@@ -1,5 +1,5 @@
-// What is kept besides plans: targets that were added, kinds of plans, limits, identities. Each is
-// a hash, and small: it is read whole, and a change is a row of the batch that gathers.
+// Data kept besides plans: targets that were added, kinds of plans, limits, identities. Each is a
+// hash, and small: it is read whole, and a change is a row of the batch that gathers.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -284,7 +284,7 @@ static void on_identity_written (void *owner, enum store_result result, const ch
                                            .error = error});
 }
 
-// An identity of the target: whose it is decides. False: it is of another target.
+// An identity of the target: its owner decides. False: it is of another target.
 static void look_at_identity (struct identifying *self, struct span name, struct span whose)
 {
     size_t size = strlen (self->target);

@@ -1,5 +1,5 @@
-// What a new owner reads before it decides: numbers, limits and the runs in flight. Plans that wait
-// are read as they become due (store_queue.c), the others when somebody asks for them.
+// The data that a new owner reads before it decides: numbers, limits and the runs in flight.
+// Waiting plans are read as they become due (store_queue.c), the others on request.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 // All questions go out at once and are answered in their order.
 struct loading {
-    struct store *store; // NULL: it was given up
+    struct store *store; // NULL: it was abandoned
     size_t left;         // answers
     bool refused;        // one of them says nothing of the data
     struct core_numbers numbers;
@@ -146,8 +146,8 @@ static void on_classes (void *owner, const redisReply *reply)
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
         numbers->classes = reply_number (reply) == 1;
-        // When the counter was lost it goes on behind the history; without one it begins anew, and
-        // so does the epoch: no number is given twice in one.
+        // When the counter was lost it goes on behind the history; without one it restarts, and so
+        // does the epoch: no number is given twice in one.
         if (!loading->has_seq)
             numbers->seq = loading->history_seq;
         if (!loading->has_seq && !loading->history_seq)

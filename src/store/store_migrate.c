@@ -1,7 +1,7 @@
 // Data of schema 1, of versions in which any number of stations took plans side by side, become
 // data of schema 2: plans that stood in lanes or were held get their places in the queue back, and
 // what only those versions used is deleted. In steps that may be repeated: a migration that is cut
-// off begins anew.
+// off restarts.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { PAGE = 1000, ABSENT_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MA
 #define HELD "plan:held:"
 
 struct migration {
-    struct store *store; // NULL: it was given up
+    struct store *store; // NULL: it was abandoned
     struct timer timer;
     bool told;
     // the keys of plans that stand apart, and how far the present one is read
@@ -51,13 +51,13 @@ static void end (struct migration *self)
     free (self);
 }
 
-// Whether it was given up; then its memory goes with the last answer.
+// Whether it was abandoned; then its memory goes with the last answer.
 static bool is_over (struct migration *self, const redisReply *reply)
 {
     if (self->store && reply)
         return false;
     if (self->store)
-        self->store->migration = NULL; // the connection is lost: the next takeover begins anew
+        self->store->migration = NULL; // the connection is lost: the next takeover starts again
     end (self);
     return true;
 }
@@ -133,7 +133,7 @@ static void on_page_written (void *owner, enum store_result result, const char *
     next_page (self);
 }
 
-// A lane's plan stood in the queue a multiple of this later, in seconds, than it was due.
+// A lane's plan was in the queue a multiple of this later, in seconds, than it was due.
 static bool stays_in_lane (double score, double since)
 {
     const double unit = 61.803399;

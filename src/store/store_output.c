@@ -1,4 +1,4 @@
-// What runs wrote is bounded in all.
+// Bounds the stored output of all runs.
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-// What the files of the store share; nobody else includes it.
+// Private to the files of the store.
 #pragma once
 
 #include "core.h"
@@ -31,7 +31,7 @@ struct store {
     char name[80], endpoints[300], key[41];
     int state_folder; // a folder with the token of the last takeover; -1 = none
     struct store_bounds bounds;
-    int64_t window;           // plans under way at which the store is busy
+    int64_t window;           // plans in progress at which the store is busy
     int64_t output_written;   // bytes since plan:output was trimmed
     struct json_text text;    // for what is written of a plan
     char wrong_key[96];       // that was replaced; "" = none
@@ -44,7 +44,7 @@ struct store {
     struct claiming *claiming;   // a claim that reads; NULL = none
     struct claiming
         *spare_claiming;       // memory of the last claim for the next: to free it costs malloc
-    bool look_wanted;          // as soon as nothing is under way
+    bool look_wanted;          // as soon as nothing is in flight
     int64_t look_us;           // when to look for edits by hand next, monotonic
     size_t limits_unwritten;   // changes of limits that are not acknowledged
     uint64_t limit_writes;     // of all times
@@ -84,7 +84,7 @@ struct store {
 void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
                 link_reply_fn *reply, void *owner);
 
-// Who asked: kept until the answer, with what the answer is read by.
+// A caller: kept until the answer, with what the answer is read by.
 struct ask {
     struct store *store;
     void (*reply) (void); // the caller's function, under its own type again when it is called
@@ -98,7 +98,7 @@ bool store_cure (struct store *self, const char *key, const redisReply *reply);
 
 // -- writing
 
-// Somebody who waits for what was decided just now; the memory is freed when it is released.
+// A caller that waits for what was decided just now; the memory is freed when it is released.
 struct written_ask {
     struct waiter waiter;
     struct store *store;
@@ -134,10 +134,10 @@ void store_claim_reset (struct store *self);
 // The core has limits, classes and runs as read from Redis.
 void store_take_limits (struct store *self, const redisReply *reply);
 
-// Tell when something is due next, as something was written, or read of the queue.
+// Report when something is due next, as something was written, or read of the queue.
 void store_tell_due (struct store *self);
 
-// Nothing works yet, or no more: whoever asks is answered STORE_LOST.
+// Nothing works yet, or no more: callers are answered STORE_LOST.
 bool store_serves (const struct store *self);
 
 // Call back when the store serves; with `serves` false when it will not any more, and for a client

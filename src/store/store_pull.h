@@ -1,5 +1,5 @@
-// Plans that workers fetch: what is offered, the team of workers of each run, and its outcome.
-// Each call is one of the core, and answered once. Source: issue of workers; proto 7.9.
+// Plans that workers fetch: the offers, the team of workers of each run, and its outcome. Each call
+// is one of the core, and answered once. Source: issue of workers; proto 7.9.
 #pragma once
 
 #include "core_pull.h"
@@ -76,7 +76,7 @@ struct store_alive {
 
 typedef void store_alive_fn (void *owner, const struct store_alive *answer);
 
-// What a worker that is at work says.
+// A heartbeat or report of a worker.
 struct store_sign {
     struct span progress; // empty = nothing new
     bool release;         // it gives the plan back, and has not begun

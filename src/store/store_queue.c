@@ -1,5 +1,5 @@
-// The queue is read on in pages, as the core wants them; and once a second it is looked whether
-// somebody edited it, or the limits, by hand.
+// The queue is read on in pages, as the core wants them; and once a second it is checked for edits
+// of it, or of the limits, by hand.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -120,7 +120,7 @@ static void on_plans (void *owner, const redisReply *reply)
     free (asked);
 }
 
-// Right now no row is in flight or gathers: what the core knows is what Redis has.
+// Right now no row is in flight or gathers: the core and Redis have the same.
 static void look_for_edits (struct store *self)
 {
     int64_t until_us;

@@ -1,5 +1,5 @@
-// What is read of plans and of the history. As in store.h, each call is answered once, and never
-// inside itself; what an answer points to is valid within the call only.
+// Reads of plans and of the history. As in store.h, each call is answered once, and never inside
+// itself; data of an answer are valid within the call only.
 #pragma once
 
 #include "store.h"
@@ -14,7 +14,7 @@ struct limit_use {
     int64_t used_us; // its rate is used up to this time, by the clock of Redis
 };
 
-// Where a plan stands in the queue.
+// A plan's place in the queue.
 struct store_place {
     bool queued;
     int64_t score_us; // by the clock of Redis

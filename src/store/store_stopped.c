@@ -13,7 +13,7 @@ static enum stop_state stop_state_of (int64_t state, int64_t verdict)
 
 enum stop_state plan_stop_state (const struct plan *plan)
 {
-    // A run besides the schedule leaves it as it was.
+    // A run outside the schedule leaves it as it was.
     return plan->step.size ? STOP_NONE
                            : stop_state_of (plan->extra ? plan->extra : plan->state, plan->verdict);
 }

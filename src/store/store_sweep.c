@@ -100,7 +100,7 @@ static void on_sweep_stopped (void *owner, const redisReply *reply)
         self->plans[i].stopped = !known || reply_text (reply->element[i]).size > 0;
 }
 
-// At once: what they say is of one moment.
+// All at once: their answers are of one moment.
 static void ask_plans (struct sweeping *self)
 {
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);

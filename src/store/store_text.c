@@ -70,7 +70,7 @@ void store_caller_of (struct store *self, struct span message, char out[CALLER_F
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (1, message, &reason);
-    out[0] = '\0'; // whose it was is not known
+    out[0] = '\0'; // its plan is not known
     if (plan)
         caller_field (self, plan->caller, out);
     plan_destroy (&plan);

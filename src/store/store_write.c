@@ -1,4 +1,4 @@
-// Who waits for what was decided, and is answered when it is written.
+// Callers that wait for what was decided, and are answered when it is written.
 #include <stdlib.h>
 
 #include "clock.h"

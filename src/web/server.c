@@ -298,7 +298,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     return self;
 }
 
-// What is suspended must be resumed before the library ends: the gateway's end answers it.
+// Suspended requests must be resumed before the library ends: the gateway's end answers them.
 void server_destroy (struct server **self_p)
 {
     struct server *self = *self_p;

@@ -138,7 +138,7 @@ static const char *read_section (struct reader *self, struct span text)
     return NULL;
 }
 
-// What is wrong with the line, or NULL. What it holds is not told: it may be a key.
+// What is wrong with the line, or NULL. It must not quote the line, which may be a key.
 static const char *read_line (struct reader *self, struct span line)
 {
     if (line.size && line.data[line.size - 1] == '\r')

@@ -30,7 +30,7 @@ struct curve_keys {
     char secret_key[CURVE_KEY_SIZE]; // "" = a public certificate
 };
 
-// As it stands in the file; "" = not given.
+// As the file has it; "" = not given.
 struct curve_cert {
     struct curve_keys keys;
     char name[CURVE_NAME_SIZE];

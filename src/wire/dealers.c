@@ -11,7 +11,7 @@ enum {
     // A standby has no socket bound: retry often enough to find it soon after it takes over.
     RECONNECT_MS = 100,
     RECONNECT_MAX_MS = 400,
-    CONNECT_TIMEOUT_MS = 2000 // of a host that is gone; its name is then resolved anew
+    CONNECT_TIMEOUT_MS = 2000 // of a host that is gone; its name is then resolved again
 };
 
 // The monitor ends first: libzmq's own threads wait forever for a reader of an event that occurs

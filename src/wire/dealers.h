@@ -42,6 +42,6 @@ void dealers_read_news (struct dealers *self);
 // over binds its socket then. Below 0: none is connected. One that is lost does not count.
 int dealers_current (const struct dealers *self);
 
-// Close the sockets of this address, with all that waits in them, and connect anew. 0, or -1 with
+// Close the sockets of this address, with all that waits in them, and reconnect. 0, or -1 with
 // errno: there is no socket now, try again later.
 int dealers_renew (struct dealers *self, size_t index);

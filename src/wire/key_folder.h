@@ -7,7 +7,7 @@
 
 #include "curve.h"
 
-// Files that let nobody in.
+// Files whose keys may not connect.
 struct key_folder_wrong {
     size_t count;
     struct reason first; // of the first by name; begins with its path
@@ -17,8 +17,8 @@ struct key_folder_wrong {
 typedef int key_folder_fn (void *owner, const struct curve_cert *cert, struct reason *reason);
 
 // Read the folder, in the order of the bytes of the file names. Of two files with one name of a key
-// in them the second is wrong: names stand in the log and in the history, and must be one key's. 0,
-// or -1 with a reason: the folder cannot be read.
+// in them the second is wrong: names are written to the log and the history, and must be one key's.
+// 0, or -1 with a reason: the folder cannot be read.
 int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
                      struct key_folder_wrong *ret_wrong, struct reason *reason);
 

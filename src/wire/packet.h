@@ -15,7 +15,7 @@ enum {
     PACKET_USER_SIZE = 64
 };
 
-// What is kept of a received message; the rest is thrown away.
+// The limits of a received message; the rest is dropped.
 struct packet_limits {
     size_t frame_bytes;
     size_t bytes;

@@ -22,9 +22,9 @@ void wire_set (void *socket, int option, int value);
 // packet_of_stations takes.
 void wire_limit (void *socket, size_t frame_bytes);
 
-// Give a peer up that is silent for three seconds, as one is that was stopped or whose host is
-// gone. For a connection to a station one has chosen: what it sends is then queued without a bound,
-// so it must be read. Call before connecting.
+// Close a connection whose peer is unresponsive for three seconds, as one is that was stopped or
+// whose host is gone. For a connection to a station one has chosen: what it sends is then queued
+// without a bound, so it must be read. Call before connecting.
 void wire_heartbeat (void *socket);
 
 // Whether this is an endpoint a ZeroMQ socket can connect to: tcp://host:port or ipc://path.

@@ -133,7 +133,7 @@ static struct subscriber *find (struct subscribers *self, int fd)
 
 // -- the bounds
 
-// What the kernel holds is thrown away too, or libzmq would take it in before it sees the end.
+// Data in the kernel are dropped too, or libzmq would take them in before it sees the end.
 static void cut (struct subscribers *self, int fd, const char *bound)
 {
     static char thrown_away[16 << 10];

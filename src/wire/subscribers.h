@@ -4,7 +4,7 @@
 // nodes of all subscribers, in the thread of the socket's owner: without a bound some subscribers
 // can block a program for a minute, and fill its memory. libzmq can neither refuse a subscription
 // nor cut a single connection. So what subscribers send is counted by connection, and a connection
-// above a bound is shut down by its descriptor. A good peer connects anew on its own.
+// above a bound is shut down by its descriptor. A good peer reconnects on its own.
 #pragma once
 
 #include <stdbool.h>
@@ -30,5 +30,5 @@ void subscribers_prepare (void *socket);
 // Read what subscribers sent, and cut those above a bound. True: there may be more.
 bool subscribers_read (struct subscribers *self, void *socket);
 
-// Whether somebody has subscribed since subscribers_new.
+// Whether there was a subscription since subscribers_new.
 bool subscribers_any (const struct subscribers *self);

@@ -36,16 +36,16 @@ static const char usage_tail[] =
     "  zpland --data /var/lib/zplan\n"
     "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930\n";
 
-// What is wrong in the settings, or with the data, is so at the next start too: a service manager
-// need not try again.
+// Errors of the settings, or of the data, are the same at the next start: a service manager need
+// not try again.
 enum { EXIT_NOT_STARTED = 1, EXIT_USAGE = 2, EXIT_DATA = 3 };
 
 static const int exit_status[] = {[STATION_FAULT_NOW] = EXIT_NOT_STARTED,
                                   [STATION_FAULT_SETTINGS] = EXIT_USAGE,
                                   [STATION_FAULT_DATA] = EXIT_DATA};
 
-// The command line as it was given, to be read again on SIGHUP; what everybody can see of it has no
-// secrets any more.
+// The command line as it was given, to be read again on SIGHUP; the visible one has no secrets any
+// more.
 static struct {
     int count;
     char **at;

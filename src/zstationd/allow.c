@@ -1,6 +1,6 @@
-// A refusal is the status 300, not 400: after that one libzmq's client gives up for the life of its
-// socket, after 300 it tries again when its handshake's time is over. A key that is allowed later
-// then works without a restart of who has it.
+// A rejection is the status 300, not 400: after that one libzmq's client stops for the life of its
+// socket, after 300 it tries again when its handshake's timeout is over. A key that is allowed
+// later then works without a restart of its client.
 #include "allow.h"
 
 #include <czmq.h>
@@ -51,7 +51,7 @@ static int take_key (void *owner, const struct curve_cert *cert, struct reason *
     return 0;
 }
 
-// When it cannot be read nobody is let in, and it is read again at the next check.
+// When it cannot be read no key may connect, and it is read again at the next check.
 static void read_folder (struct allow *self)
 {
     struct key_folder_wrong wrong = {0};

@@ -30,7 +30,7 @@ bool answer_pass (struct station *station, struct job *job, struct message *answ
 bool answer_pass_from (struct station *station, struct job *job, struct message *answer,
                        const char *name);
 
-// Answer a job with a status and its reason or NULL; the job stays whose it was. False: lost.
+// Answer a job with a status and its reason or NULL; the job keeps its owner. False: lost.
 bool answer_job (struct station *station, struct job *job, uint8_t status, const char *reason);
 
 // The job's last answer, and the job's end: it cannot be done.

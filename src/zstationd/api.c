@@ -17,7 +17,7 @@ static struct span command_of (const struct job *job)
     return message_frame (&job->message, ZERO_FRAME_COMMAND, NULL);
 }
 
-// Nobody would take these, and nothing would ever end the wait. While the queue is served it is
+// No worker would take these, and nothing would ever end the wait. While the queue is served it is
 // done at the end of that.
 static void fail_stranded (struct station *station, const char *reason)
 {
@@ -39,7 +39,7 @@ static void fail_queue (struct station *station, const char *reason)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
 }
 
-// A worker takes no more jobs: those that only it took wait for nobody.
+// A worker takes no more jobs: those that only it took have no worker now.
 static void worker_gone (struct station *station, const char *reason)
 {
     if (workers_serving (station->workers) == 0 || workers_are_limited (station->workers))
@@ -161,7 +161,7 @@ static void take_back (struct station *station, const struct request *request, s
     answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
 }
 
-// What is in hand is older than what waits.
+// Jobs in progress are older than those that wait.
 static void cancel (struct station *station, const struct request *request)
 {
     struct worker *worker;
@@ -211,7 +211,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
     serve_queue (station);
 }
 
-// The requester is told what became of the worker that had its job.
+// Report to the requester what became of the worker that had its job.
 static void fail (struct station *station, struct worker *worker, struct job *job, const char *what)
 {
     struct reason reason;

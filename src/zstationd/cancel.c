@@ -78,7 +78,7 @@ bool cancel_begin (struct station *station, const struct request *request, struc
     return true;
 }
 
-// What the worker knows the job by is the job's; of the request's other frames none is passed on.
+// The worker gets the job's frames that it knows it by, and none of the request's others.
 void cancel_tell (struct station *station, const struct request *request,
                   const struct worker *worker, const struct job *job)
 {
@@ -98,7 +98,7 @@ void cancel_tell (struct station *station, const struct request *request,
     }
     message.envelope = ENVELOPE_MAILBOX; // a call's "+" too
     message.sender = job->mailbox;
-    // If it cannot be reached it is gone, and found to be so when its time is over.
+    // If it cannot be reached it is gone, and found to be so at its timeout.
     packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
                          &message);
 }

@@ -1,5 +1,5 @@
-// Cancelling (proto/ 7.8): CLOSE_REQUEST says that nobody waits any more for what was asked. What
-// no worker has got yet is taken back; the worker that has it is told, and answers it as always.
+// Cancelling (proto/ 7.8): CLOSE_REQUEST says that the requester waits no more. A job that no
+// worker has yet is taken back; the worker that has it is notified, and answers it as always.
 //
 // A run is named by its mailbox, from any connection: that of the plan proxy station may be another
 // one by now. What has no mailbox is cancelled on the connection by which it came, and on no other.
@@ -18,8 +18,8 @@ struct job *cancel_find_in_hand (const struct station *station, const struct req
 // Count and log that the job is cancelled. False: it was already, and that is counted.
 bool cancel_begin (struct station *station, const struct request *request, struct job *job);
 
-// Tell the worker, which has the job in its hands, if it wants to hear that. Once for each job: the
-// worker's queue is bounded, and a worker whose queue is full is given up.
+// Notify the worker that has the job, if it takes cancellations. Once for each job: the worker's
+// queue is bounded, and a worker whose queue is full is lost.
 void cancel_tell (struct station *station, const struct request *request,
                   const struct worker *worker, const struct job *job);
 

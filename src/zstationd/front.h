@@ -1,4 +1,4 @@
-// The request socket: tells what a message is, finds the command for it, makes a job of it.
+// The request socket: classifies a message, finds the command for it, makes a job of it.
 #pragma once
 
 #include "station.h"

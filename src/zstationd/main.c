@@ -135,7 +135,7 @@ static void watch_socket (zloop_t *loop, struct station *station, void *socket, 
         zloop_poller (loop, &item, handler, station);
 }
 
-// A tenth of the shorter time-out.
+// A tenth of the shorter timeout.
 static size_t tick_ms (const struct options *options)
 {
     int64_t ms = options->worker_timeout;

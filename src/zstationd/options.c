@@ -78,7 +78,7 @@ static bool type_parse (const char *name, enum station_type *ret)
     return false;
 }
 
-// What goes with what of CURVE; NULL = all is well.
+// Check the combinations of CURVE options; NULL = all is well.
 static const char *curve_trouble (const struct options *self)
 {
     if (!*self->curve != !*self->allow)

@@ -1,4 +1,4 @@
-// What zstationd is told on its command line, as a settings table.
+// The command line of zstationd, as a settings table.
 #pragma once
 
 #include "log.h"

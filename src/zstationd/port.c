@@ -1,5 +1,5 @@
-// Invariant: an answer reaches the station's type only from the worker that has its job in its
-// hands, and once: whatever else a worker sends is counted and dropped.
+// Invariant: an answer reaches the station's type only from the worker that has its job, and once:
+// whatever else a worker sends is counted and dropped.
 #include "port.h"
 
 #include "answer.h"
@@ -172,7 +172,7 @@ static void join (struct station *station, const struct request *request)
     log_event (LEVEL_INFO, "worker_joined", "worker=%.*s%s%s", (int)name.size,
                (const char *)name.data, commands.size ? " commands=" : "",
                commands.size ? quoted (commands) : "");
-    // Who joins anew has forgotten what it was doing. The new entry hides the old one from
+    // A worker that joins again has lost its jobs. The new entry hides the old one from
     // workers_find, and as it exists already, the old one is not the last to go.
     if (known)
         port_lose (station, known, "has joined again");
@@ -247,7 +247,7 @@ static void take_answer (struct station *station, struct worker *worker, struct 
                quoted (answer->sender));
 }
 
-// A message that cannot be read. If it was to be the answer to a job in hand, no other will come.
+// A broken message. If it was to be the answer to a job in progress, no other will come.
 static void take_broken (struct station *station, struct worker *worker,
                          const struct request *request, const struct reason *reason)
 {

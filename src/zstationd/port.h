@@ -1,28 +1,28 @@
-// The workers' port of a station: workers join, ask for a job, say that they live, answer, leave.
-// What a job is and what becomes of an answer is the business of the station's type.
+// The workers' port of a station: workers join, ask for a job, send heartbeats, answer, leave. The
+// station's type defines jobs and handles answers.
 #pragma once
 
 #include "station.h"
 
 enum { WORKERS_MAX = 10000 };
 
-// What a station of some type does with its workers. A row may send, lose workers and give jobs.
+// The handlers of a type of station for its workers. A row may send, lose workers and give jobs.
 struct worker_rules {
     // The worker has a credit.
     void (*ready) (struct station *station, struct worker *worker);
-    // It said something about a job in its hands; the job is still there.
+    // It said something about a job that it has; the job is still there.
     void (*answer) (struct station *station, struct worker *worker, struct job *job,
                     struct message *answer);
-    // What it said about a job in its hands cannot be read, and nothing else will come; the job is
+    // What it said about a job that it has cannot be read, and nothing else will come; the job is
     // still there.
     void (*broken) (struct station *station, struct worker *worker, struct job *job);
-    // It is no longer among the workers and freed afterwards; these jobs were in its hands, oldest
-    // first. `what` became of it, in words that follow its name.
+    // It is no longer among the workers and freed afterwards; it had these jobs, oldest first.
+    // `what` became of it, as text that follows its name.
     void (*lost) (struct station *station, struct worker *worker, struct job **jobs, size_t count,
                   const char *what);
     // It drains: no job may wait for it any more.
     void (*drained) (struct station *station, struct worker *worker);
-    size_t jobs_max; // that one worker may have in its hands, at most WORKER_JOBS_MAX
+    size_t jobs_max; // that one worker may have at once, at most WORKER_JOBS_MAX
     bool by_command; // a worker may name the commands that it takes
 };
 
@@ -36,16 +36,16 @@ bool port_give (struct station *station, struct worker *worker, struct job *job)
 // Forget a worker, which is freed; `what` as above.
 void port_lose (struct station *station, struct worker *worker, const char *what);
 
-// Give a worker no more jobs, and tell it so: it is to end what it has, and to leave. One that
+// Give a worker no more jobs, and notify it: it is to end what it has, and to leave. One that
 // cannot be reached is lost, and freed.
 void port_drain (struct station *station, struct worker *worker);
 
-// Lose the workers that were silent for too long.
+// Lose the workers that were unresponsive for too long.
 void port_tick (struct station *station);
 
 // Lose them all: the station stops.
 void port_stop (struct station *station);
 
 // Statuses after which the worker is still at it. 23, VOTE_START, is what WAITING is among the
-// commands: a worker that votes has no start to tell.
+// commands: a worker that votes has no start to report.
 bool is_heartbeat (uint8_t status);

@@ -1,4 +1,4 @@
-// A pub station: every request is published to whoever subscribes to its title.
+// A pub station: every request is published to the subscribers of its title.
 #pragma once
 
 #include "station.h"

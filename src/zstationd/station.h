@@ -1,4 +1,4 @@
-// The station: its sockets, what it holds, what it has counted.
+// The station: its sockets, its jobs, its counts.
 #pragma once
 
 #include "allow.h"
@@ -17,17 +17,17 @@ enum count {
     COUNT_INVALID,        // broken messages
     COUNT_STATUS_DROPPED, // statuses where a request was expected
     COUNT_LATE_RUNS,      // runs whose deadline was past
-    COUNT_STRAY_ANSWERS,  // workers' answers to a job that is not in their hands
-    COUNT_LOST_ANSWERS,   // answers that nobody was there for
-    COUNT_WORKERS_GONE,   // workers that were silent or could not be reached
+    COUNT_STRAY_ANSWERS,  // workers' answers to a job that they do not have
+    COUNT_LOST_ANSWERS,   // answers whose requester was gone
+    COUNT_WORKERS_GONE,   // workers that were unresponsive or could not be reached
     COUNT_REFUSED_KEYS,   // connections that were not let in
     COUNT_CANCELS,        // jobs and ballots that were cancelled
     COUNT_RENEWED,        // duplicates of runs whose job is queued or in progress
-    COUNT_STRAY_CANCELS,  // what cancels no job that is here, or one that is cancelled already
+    COUNT_STRAY_CANCELS,  // cancels of no job that is here, or of one that is cancelled already
     COUNT_END
 };
 
-// Bytes of requests that may be in hand: those that wait (api), those that are voted on (vote).
+// Bytes of requests that may be kept: those that wait (api), those that are voted on (vote).
 enum { STATION_BYTES_MAX = 256 << 20 };
 
 struct station;
@@ -38,7 +38,7 @@ struct request {
     struct message message;
 };
 
-// What a station of some type does with a request.
+// The handler of a request in a type of station.
 struct command {
     uint8_t code;
     void (*handle) (struct station *station, const struct request *request);
@@ -49,7 +49,7 @@ struct command_table {
     size_t count;
 };
 
-// What a station of some type is.
+// A type of station.
 struct station_kind {
     struct command_table commands;      // of the request socket
     int answers_max;                    // answers that may wait for one slow requester
@@ -89,7 +89,7 @@ const struct command *command_find (const struct command_table *table, uint8_t c
 // Open and bind the sockets of the station's type. 0, or -1 with a reason.
 int station_open (struct station *self, struct reason *reason);
 
-// Let a ROUTER notice which peers are gone, as far as it is told by now: it does so only when it is
+// Let a ROUTER notice which peers are gone, as far as is known by now: it does so only when it is
 // read. Called before a send whose failure matters.
 void station_notice (void *router);
 

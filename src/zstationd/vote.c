@@ -13,9 +13,9 @@
 #include "port.h"
 #include "words.h"
 
-// -- what the requester is told
+// -- messages to the requester
 
-// Pass on what a voter says, or what is said of it.
+// Forward a voter's message, or a status of the voter.
 static void tell (struct station *station, struct voter *voter, struct message *answer)
 {
     char name[VOTER_NAME_SIZE];
@@ -84,8 +84,8 @@ static void give_up (struct station *station, struct voter *voter, const char *w
 // -- ballots
 
 // Give the worker, if it is free, the ballot that waits for it. One whose requester has lost an
-// answer is not worth a vote. The deadline of a run is not looked at again: votes and signs of life
-// have prolonged its lease since.
+// answer is not worth a vote. The deadline of a run is not looked at again: votes and heartbeats
+// have extended its lease since.
 static void serve (struct station *station, struct worker *worker)
 {
     if (!worker_is_free (worker))
@@ -97,7 +97,7 @@ static void serve (struct station *station, struct worker *worker)
         voter_alive (station->ballots, voter);
 }
 
-// Nobody waits for it: those who have not got it yet need not vote in it. It may be over then.
+// Without its requester those who have not got it yet need not vote. It may be over then.
 static void withdraw (struct station *station, struct ballot *ballot)
 {
     ballot->expected++; // keeps it open while the voters are gone through
@@ -209,7 +209,7 @@ static const struct command rows[] = {
 
 // -- votes
 
-// The worker has done with the ballot in its hands.
+// The worker is done with the ballot that it has.
 static void lay_down (struct station *station, struct worker *worker)
 {
     workers_take (station->workers, worker, worker->jobs[0]);
@@ -217,7 +217,7 @@ static void lay_down (struct station *station, struct worker *worker)
     serve (station, worker);
 }
 
-// It must say so in its vote, or the requester would wait for ever.
+// Its vote must have the reason, or the requester would wait forever.
 static void spoil (struct station *station, struct worker *worker, const char *what)
 {
     tell_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
@@ -283,7 +283,7 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
         give_up (station, worker->voters.head, what);
 }
 
-// The ballot in its hands, the first one, it may vote in still.
+// It may still vote in the ballot that it has, the first one.
 static void worker_drained (struct station *station, struct worker *worker)
 {
     for (struct voter *voter = worker->voters.head, *next; voter; voter = next) {
@@ -305,8 +305,8 @@ static void tick (struct station *station)
             give_up (station, voter, "is busy for too long");
             continue;
         }
-        // What it holds is taken from it only together with its place among the workers: it may
-        // join again.
+        // Its ballot is taken from it only together with its place among the workers: it may join
+        // again.
         station->counts[COUNT_WORKERS_GONE]++;
         port_lose (station, voter->worker, "has not voted in time");
     }
@@ -336,7 +336,7 @@ static void stop (struct station *station)
 
 const struct station_kind vote_station = {
     .commands = {rows, sizeof rows / sizeof *rows},
-    .answers_max = 25000, // when workers leave, each ballot is told of each of them
+    .answers_max = 25000, // when workers leave, each ballot is notified of each of them
     .workers = &workers,
     .tick = tick,
     .busy = busy,

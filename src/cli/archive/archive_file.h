@@ -18,7 +18,7 @@ void archive_close (struct archive **self);
 // Whether outcomes of this time go into the file that is open.
 bool archive_is_at (const struct archive *self, int64_t ended_ms);
 
-// Open the file for this time: a last line that was cut is taken away, and told on stderr. 0, or -1
+// Open the file for this time: cut an incomplete last line off, and report it on stderr. 0, or -1
 // with a reason.
 int archive_turn (struct archive *self, int64_t ended_ms, struct reason *reason);
 

@@ -9,11 +9,11 @@
 struct archive_reading {
     const char *path;
     bool newest; // the newest first
-    bool quiet;  // broken lines were told before
+    bool quiet;  // broken lines were reported before
     bool (*wants) (void *owner, const json_t *outcome);
     bool (*take) (void *owner, const json_t *outcome); // in order; false: no more
     void *owner;
-    int64_t broken; // lines that are no outcomes: told on stderr, and passed over
+    int64_t broken; // lines that are no outcomes: reported on stderr, and skipped
 };
 
 // Read them in the order of time. 0, or -1 with a reason.

@@ -8,7 +8,7 @@
 
 enum { CRON_PREFIX_MAX = 200 };
 
-// Whether a prefix may stand in JSON: it is UTF-8.
+// Whether a prefix is valid in JSON: it is UTF-8.
 bool cron_plan_text (const char *prefix);
 
 // The command, cut to what a column takes.

@@ -130,7 +130,7 @@ static void set_variable (struct reader *self, const char *at, char *name, char 
             continue;
         struct reason reason;
         reason_set (&reason, "%s is not kept: %s", name, not_kept[i].instead);
-        if (*value) // MAILTO="" is how cron is told to mail nothing
+        if (*value) // MAILTO="" turns cron's mail off
             crontab_remark (self->crontab, self->line, CRONTAB_NOTE, reason.text);
         free (name);
         free (value);

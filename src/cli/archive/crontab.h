@@ -31,7 +31,7 @@ struct crontab_job {
     char digest[13]; // 12 hex digits of a hash of all of these but the line
 };
 
-// What is to be said about a line.
+// A remark about a line.
 struct crontab_remark {
     int line;
     enum { CRONTAB_ERROR, CRONTAB_NOTE } type; // it is no job; it is not kept

@@ -39,7 +39,7 @@ static void by_name (json_t *into, const json_t *list)
     }
 }
 
-// What the station has already. False: it does not tell.
+// Read what the station has already. False: a request failed.
 static bool look_at_station (struct restoring *self)
 {
     const char *name;

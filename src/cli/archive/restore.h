@@ -10,7 +10,7 @@ struct restore {
     FILE *file;        // borrowed; its first line was read already
     const char *first; // that line
     bool hold;         // keep the plans paused, marked as held
-    bool dry_run;      // only tell what would be done
+    bool dry_run;      // only report what would be done
     bool stop_on_error;
 };
 

@@ -1,4 +1,4 @@
-// What the files of the restoring share; nobody else includes it.
+// Private to the files of the restoring.
 #pragma once
 
 #include "call.h"
@@ -37,8 +37,8 @@ void restore_take_line (struct restoring *self, const char *text);
 // Send the outcomes that wait.
 void restore_send_outcomes (struct restoring *self);
 
-// Say a command to the station, whose words end with a NULL, and wait for the answer: an object, to
-// be given back. NULL: it was refused, which is told, or the station does not answer.
+// Send a command, whose words end with a NULL, and wait for the answer: an object, owned by the
+// caller. NULL: it was rejected, which is reported, or the station does not answer.
 json_t *restore_say (struct restoring *self, const char *const *words);
 
 void restore_refuse (struct restoring *self, int64_t line, struct span words);

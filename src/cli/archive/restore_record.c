@@ -1,5 +1,5 @@
-// Each type of record is a row of a table: what is there already stays as it is, so a file may be
-// taken again.
+// Each type of record is a row of a table: existing ones stay as they are, so a file may be read
+// again.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +32,11 @@ static void refuse_text (struct restoring *self, const char *text)
     restore_refuse (self, self->line, span_text (text));
 }
 
-// A request that is under way.
+// A request in flight.
 struct sent {
     int64_t line;
     enum { SAY, ASK_WHETHER, RESTORE_PLAN } question;
-    json_t **answer; // of SAY: what stays NULL unless it is done
+    json_t **answer; // of SAY: NULL unless it is done
 };
 
 json_t *restore_say (struct restoring *self, const char *const *words)
@@ -277,7 +277,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
     free (sent);
 }
 
-// With --hold it is kept paused. What was out of the queue stays there, and is not marked as held.
+// With --hold a plan is kept paused. One that was out of the queue is not marked as held.
 static void hold (json_t *plan)
 {
     enum { STATE_PAUSE = 5, STATE_CLOSE = 7 };

@@ -105,8 +105,8 @@ struct moving {
     int64_t before_ms;            // ended before that
     struct outcome_key stop;      // the first entry that stays
     char epoch[64];               // of all of them
-    int trouble;                  // why it ends, told already: an exit code; else EXIT_DONE
-    char *lines;                  // the batch: what is not in the file yet
+    int trouble;                  // the exit code of a reported error; else EXIT_DONE
+    char *lines;                  // the batch: outcomes that the file does not have yet
     size_t size;
     json_t *entries; // all of it
     int64_t moved, known, strange;
@@ -125,7 +125,7 @@ static bool stop_for (struct moving *self, const char *words)
     return false;
 }
 
-// Say `forget`. False: told.
+// Send `forget`. False: it failed, which is reported.
 static bool forget (struct moving *self)
 {
     json_t *object = json_object ();

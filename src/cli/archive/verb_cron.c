@@ -154,7 +154,7 @@ static bool is_wanted (const struct importing *self, const struct crontab_job *j
     return !self->wish->user || (job->user && strcmp (self->wish->user, job->user) == 0);
 }
 
-// What no line is to blame for. 0, or -1 with a reason that names the option.
+// Check the options that no line depends on. 0, or -1 with a reason that names the option.
 static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_SIZE],
                           struct reason *reason)
 {
@@ -432,7 +432,7 @@ static int import_crontab (struct importing *self)
     return EXIT_REFUSED;
 }
 
-// All of it; NULL: told on stderr.
+// Read the whole file; NULL: reported on stderr.
 static struct crontab *read_file (const char *name, enum crontab_format format)
 {
     FILE *file = load_open (name);

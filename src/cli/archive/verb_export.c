@@ -56,7 +56,7 @@ static void on_answer (void *owner, void *item, int outcome, const struct zplan_
         self->trouble = verdict;
 }
 
-// Ask for the batch, and write it. False: the station is silent.
+// Request the batch, and write it. False: the station is unresponsive.
 static bool write_batch (struct exporting *self)
 {
     bool going = true;

@@ -11,8 +11,8 @@ struct keyfile {
     struct zplan_curve curve; // borrows from `cert` and the command line
 };
 
-// Read the key that the command line or the environment names. 0, or -1: told on stderr, and the
-// verb ends with `ret_exit`. Must not be moved afterwards: it points into itself.
+// Read the key that the command line or the environment names. 0, or -1: reported on stderr, and
+// the verb ends with `ret_exit`. Must not be moved afterwards: it points into itself.
 int keyfile_read (struct keyfile *self, const struct cli *cli, int *ret_exit);
 
 // What to add to "no answer": a refused key looks like that. "" without a key.

@@ -66,7 +66,7 @@ struct usage {
     const char *words;        // what the usage error calls them: "one plan id"
 };
 
-// Whoever wants to know what a verb takes, instead of running it, sets this in the struct cli.
+// Set this in the struct cli to learn what a verb takes, instead of running it.
 struct describe {
     void (*take) (void *owner, const struct usage *usage); // called once, by options_read
     void *owner;
@@ -74,7 +74,7 @@ struct describe {
 
 // Read the verb's options into its groups. True: what is no option is left in cli->argv[1] and
 // after, `ret_words` of them. False: the verb ends with `ret_exit`, since --help was asked for and
-// printed, or a usage error was told on stderr.
+// printed, or a usage error was reported on stderr.
 bool options_read (const struct usage *usage, const struct cli *cli, int *ret_words, int *ret_exit);
 
 // Take the options of this group out of argv[1] and after, up to "--", and leave everything else
@@ -99,5 +99,5 @@ const char *options_given (const struct option_group *group);
 // The lines of the group's help, to stdout.
 void options_help (const struct option_group *group);
 
-// Tell a usage error on stderr. Returns EXIT_USAGE.
+// Report a usage error on stderr. Returns EXIT_USAGE.
 int usage_error (const char *verb, const struct reason *reason);

@@ -1,5 +1,5 @@
-// What a plan does, as options: zplan add sends it, zplan update changes it, zplan next takes and
-// ignores it, so that one line of options serves all.
+// The action of a plan, as options: zplan add sends it, zplan update changes it, zplan next takes
+// and ignores it, so that one line of options serves all.
 #pragma once
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 #include "when.h"
 #include "zplan_codes.h"
 
-// What the plan does; when it does it is in struct when_words.
+// The action of the plan; its times are in struct when_words.
 struct order {
     const char *station, *flow, *command, *publish_title; // one of station and flow
     struct option_texts arguments;

@@ -154,7 +154,7 @@ void retry_fill (json_t *plan, const char *given)
     json_object_set_new (plan, "retry", retry);
 }
 
-// -- in words
+// -- as text
 
 static void write_seconds (FILE *file, const json_t *seconds)
 {

@@ -1,4 +1,4 @@
-// The `retry` of a plan as people say it, what it is by default, and in words. Pure.
+// The `retry` of a plan: read from an option, its default, and as text. Pure.
 //
 //   none   forever   fixed:30s:5   exponential:1s:8   sequence:1s/2s/4s:5
 //

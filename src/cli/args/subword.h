@@ -6,7 +6,7 @@
 struct subword {
     const char *name;
     int min, max;     // arguments behind it
-    const char *rule; // what is told when there are others
+    const char *rule; // the error when their number is another one
 };
 
 // Which of them the first argument of the verb is, and whether those behind it may be; without any

@@ -1,5 +1,5 @@
-// What is said of a plan besides what it does and when: windows, iterations, what becomes of missed
-// times, failures and long runs. Options to members of the PLAN frame. Pure.
+// The terms of a plan besides its action and its times: windows, iterations, missed times, failures
+// and long runs. Options to members of the PLAN frame. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 #include "schedule.h"
 #include "zone.h"
 
-// What was said; NULL where nothing was.
+// The options that were given; NULL where none was.
 struct terms {
     const char *gap, *overlap, *end, *iteration, *cycle;
     const char *misfire, *misfire_window, *jitter, *overlap_policy;

@@ -33,5 +33,5 @@ const struct verb *verb_named (const char *name);
 // The options that every verb takes, which fill `cli`.
 struct option_group shared_options (struct cli *cli);
 
-// What is meant by no verb, for --help.
+// Print the verbs, for --help without one.
 int print_verbs (void);

@@ -9,7 +9,7 @@
 // The types of plans, with blanks between, for the option tables.
 #define TYPE_WORDS "none time second minute hour day week month cron"
 
-// What was said; NULL and false where nothing was.
+// The options that were given; NULL and false where none was.
 struct when_words {
     const char *in, *at, *every, *daily, *weekly,
         *monthly;             // the kinds of time; one at most is given,

@@ -1,5 +1,5 @@
-// The number of occurrences before one is found by asking for the one behind so many, which is
-// arithmetic. A guess that is never too high comes first; few steps are left from there.
+// The number of occurrences before one is found by computing the one behind N, which is arithmetic.
+// The first N is a guess that is never too high; few steps are left from there.
 #include "ahead.h"
 
 enum {
@@ -9,7 +9,7 @@ enum {
     STEPS_MAX = 4000            // months to the year 9999, in all that are shorter than 31 days
 };
 
-// With both moved by so many seconds. -1: there is no occurrence `next`.
+// Count with both moved by `moved` seconds. -1: there is no occurrence `next`.
 static int64_t count_moved (const struct schedule *rule, const struct zone *zone, int64_t now,
                             int64_t next, int64_t moved)
 {
@@ -32,7 +32,7 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
     return -1;
 }
 
-// Of a rule that is told by nothing but itself and its zone.
+// Count for a rule that needs nothing but itself and its zone.
 static int64_t count_walked (const struct schedule *rule, const struct zone *zone, int64_t now,
                              int64_t next)
 {

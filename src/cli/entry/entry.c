@@ -13,7 +13,7 @@
 #include "retry_words.h"
 #include "zonefile.h"
 
-// Fields of a line that stand in the PLAN frame as they are.
+// Fields of a line that the PLAN frame takes as they are.
 static const char *const rule_fields[] = {"plan_type", "plan_value", "plan_repet", "plan_time",
                                           "no_keep",   "no_skip",    "skip_set"};
 
@@ -26,7 +26,7 @@ enum { RULE_FIELDS = sizeof rule_fields / sizeof *rule_fields };
 struct line {
     struct order order;
     struct option_group groups[4];
-    json_t *plan; // the PLAN frame's fields that stand in the line
+    json_t *plan; // the PLAN frame's fields that the line has
     bool has_rule;
     struct reason *reason;
 };

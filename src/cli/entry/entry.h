@@ -5,8 +5,8 @@
 // have the fields of the PLAN frame (plan_type, plan_value, ...). `id` is the plan's id.
 //
 // A line that has `messages` is a plan as the station keeps it. It goes on where it was: the same
-// id, target, frames and schedule, with the repeats that are left. What the station counts begins
-// anew.
+// id, target, frames and schedule, with the repeats that are left. The station's counts restart at
+// 0.
 #pragma once
 
 #include <jansson.h>
@@ -32,10 +32,10 @@ struct entry {
     uint8_t *bytes;                              // or stand here
 };
 
-// A zone, and its name if somebody has given it: it is that of plans that name none then.
+// A zone, and its name if one was given: it is that of plans that name none then.
 struct entry_zone {
     const struct zone *zone;
-    const char *name; // NULL: it is UTC because nobody has
+    const char *name; // NULL: none was given, it is UTC
 };
 
 // Read a line. Local times are in this zone, unless the line names one. 0; or -1 with a reason that

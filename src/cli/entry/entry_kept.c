@@ -48,8 +48,8 @@ static struct kept kept_of (const json_t *object, const struct policy *policy)
     return kept;
 }
 
-// What a copy of this plan skips so that its first occurrence is the one that waits here: a rule of
-// the calendar begins anew at the moment at which it is submitted.
+// How many occurrences a copy of this plan skips to start with the one that waits here: a rule of
+// the calendar restarts at the moment of its submission.
 static int64_t skip_left (const struct kept *kept, const struct zone *zone, int64_t now)
 {
     if (!kept->calendar)
@@ -106,7 +106,7 @@ static void policy_left (const struct kept *kept, int64_t repeats, json_t *plan)
 }
 
 // The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
-// waits, or whose run is out.
+// waits, or whose run is in flight.
 static json_t *rule_left (const struct kept *kept, int64_t left, int64_t skip)
 {
     const struct schedule *rule = &kept->rule;

@@ -1,4 +1,4 @@
-// A line whose plan stands in `spec`: {target, title, command, args, frames, spec, hold}.
+// A line with its plan in `spec`: {target, title, command, args, frames, spec, hold}.
 #pragma once
 
 #include <jansson.h>

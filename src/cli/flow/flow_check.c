@@ -1,4 +1,4 @@
-// zplan flow check: what is wrong with definitions, and what a run of them may take.
+// zplan flow check: reports the errors of definitions, and the bounds of a run of them.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ struct flow_wish {
     // of runs at the station
     const char *flow, *state, *steps, *batch, *unique, *title, *skip_value, *reason;
     struct option_texts params;
-    int64_t rows; // at most so many; 0 = as ever
+    int64_t rows; // a limit; 0 = the default
     bool wait, follow, graph, fresh, restart, force;
     int64_t version;       // of a retry; 0 = as it was
     const char *from, *to; // of a backfill

@@ -93,8 +93,8 @@ static void print_graph (const struct graph *graph)
 
 // -- for all
 
-// What the definition says may hold what a terminal takes as a command. Of a run the letter of each
-// step, which stands in front of its name, has the colour of its state.
+// A definition may contain commands to a terminal. In the graph of a run the letter of each step,
+// in front of its name, has the colour of its state.
 static void print_lines (const char *text, bool has_states)
 {
     enum { LETTER_AT = 7 };

@@ -15,8 +15,8 @@
 
 // -- export
 
-// The text of a definition as it is stored, where the reply to `get` ends with it: a text that was
-// written anew might be another version. On one line: line breaks stand between tokens only.
+// Print the text of a definition as it is stored, at the end of the reply to `get`: a text that was
+// written again might be another version. On one line: line breaks are between tokens only.
 static bool print_stored (const struct zplan_reply *reply)
 {
     static const char mark[] = "\"definition\":";

@@ -21,7 +21,7 @@ struct flow_source *flow_source_named (const struct flow_sources *files, const c
 }
 
 // A target is a flow when its definition is among the files. All others are known: a target of the
-// station, or a flow whose bounds cannot be told.
+// station, or a flow with unknown bounds.
 static bool target_find (void *context, const char *name, struct flow_target *ret)
 {
     struct flow_sources *files = context;

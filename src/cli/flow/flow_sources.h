@@ -19,8 +19,8 @@ struct flow_sources {
     int count;
 };
 
-// Read these files; what cannot be read is complained of and left out. False: there was such a one.
-// Either way flow_sources_clear gives it back.
+// Read these files; unreadable ones are reported and skipped. False: there was such a one. Either
+// way flow_sources_clear gives it back.
 bool flow_sources_read (struct flow_sources *self, char **paths, int count);
 void flow_sources_clear (struct flow_sources *self);
 
@@ -30,5 +30,5 @@ void flow_source_judge (struct flow_sources *self, struct flow_source *source);
 // The one with the flow of this name, or NULL.
 struct flow_source *flow_source_named (const struct flow_sources *self, const char *name);
 
-// What is wrong with it, a line an error on stderr.
+// Print its errors, one a line, on stderr.
 void flow_source_complain (const struct flow_source *source);

@@ -19,8 +19,8 @@
 
 // -- what is sent
 
-// Whether a param takes a text as it is: its type or its default is one. Of an expression nobody
-// knows before it is evaluated.
+// Whether a param takes a text as it is: its type or its default is one. Of an expression this is
+// unknown before it is evaluated.
 static bool takes_text (const json_t *param)
 {
     const char *type = json_string_value (json_object_get (param, "type"));
@@ -198,7 +198,7 @@ static int submit (const struct cli *cli, struct zplan_client *client, const cha
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 
-// What all plans of a start are made of.
+// The parts that all plans of a start share.
 struct starting {
     const struct cli *cli;
     const struct flow_wish *wish;

@@ -61,7 +61,7 @@ static void write_why (FILE *out, const json_t *run)
         fprintf (out, ", %s to %s", time_word (first, from), time_word (last, to));
 }
 
-// The first one is left out where all are of one plan.
+// The first one is omitted where all are of one plan.
 static const struct column columns[] = {
     {.heading = "PLAN", .width = 16, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_label},
     {.heading = "RUN", .width = 8, .is_number = true, .write = write_run_number},

@@ -1,5 +1,5 @@
-// Outcomes of runs, as the history tells them and as an archive keeps them: what each is known by,
-// and which are meant by the names of how they ended. Pure.
+// Outcomes of runs, as the history returns them and as an archive keeps them: the key of each, and
+// the filter by how they ended. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -7,8 +7,8 @@
 #include "options.h"
 #include "print.h"
 
-// Which outcome it is. Numbers of entries are given anew when Redis was emptied, those of runs are
-// not: together they are given once.
+// The key of an outcome. Numbers of entries restart when Redis was emptied, those of runs do not:
+// together they are unique.
 struct outcome_key {
     int64_t ended_ms;  // Unix milliseconds
     uint64_t seq, sub; // of the entry

@@ -10,7 +10,7 @@
 
 // -- a result for people
 
-// What says most about the result: its content, else its data, else its status in words.
+// The most informative text of the result: its content, else its data, else its status.
 static struct span result_text (const struct zplan_result *result)
 {
     static const uint8_t types[] = {ZERO_FRAME_CONTENT, ZERO_FRAME_JSON, ZERO_FRAME_XML,
@@ -52,7 +52,7 @@ static void print_status (const json_t *status)
 static void print_line (const struct zplan_result *result, const json_t *plan)
 {
     char now[RFC3339_SIZE], nominal[WORD_SIZE];
-    look_again (); // times are told from now
+    look_again (); // times are relative to now
     rfc3339_format (look_now ()->now, now);
     printf ("%s ", now);
     print_bytes (span_of (result->id, result->id_size));
@@ -114,7 +114,7 @@ void result_print (const struct cli *cli, const struct zplan_result *result, con
 
 // -- a run of the history
 
-// On the line, like the text of one that was heard.
+// Print it on the line, like the text of a published result.
 static void print_output (const json_t *output)
 {
     const json_t *tail = json_object_get (output, "tail");
@@ -155,7 +155,7 @@ void result_print_run (const struct cli *cli, const json_t *run, const char *epo
         return;
     }
     json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);
-    json_object_set (object, "id", json_object_get (run, "plan")); // as of one that was heard
+    json_object_set (object, "id", json_object_get (run, "plan")); // as in a published result
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     print_answer (cli, JSON_RUN, object);
     json_decref (object);

@@ -1,4 +1,4 @@
-// How a run ended, as watch prints it: as it was published, or as the history tells it.
+// How a run ended, as watch prints it: a published result, or one of the history.
 #pragma once
 
 #include <jansson.h>

@@ -14,7 +14,7 @@ enum { FIELDS_MAX = 6, FIELD_SIZE = 32, CLOCK_SIZE = 16, DAYS_SIZE = 64 };
 
 static const char *const weekdays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 
-// What does not fit is cut.
+// Cut the text where it does not fit.
 __attribute__ ((format (printf, 2, 3))) static void append (char out[SCHEDULE_TEXT_SIZE],
                                                             const char *format, ...)
 {

@@ -8,7 +8,7 @@
 enum { SCHEDULE_TEXT_SIZE = 160 };
 
 // Of a plan as the station lists it. `zone` is that of its timezone; NULL: it is not known, and a
-// time of day that depends on it is left out. What has no simpler words is the cron expression
+// time of day that depends on it is omitted. Without simpler words it is the cron expression
 // itself. Bytes of a plan may be among them, so it is printed as such. Returns `out`.
 const char *schedule_text (const json_t *plan, const struct zone *zone,
                            char out[SCHEDULE_TEXT_SIZE]);

@@ -12,7 +12,7 @@ void show_moment (const char *label, const json_t *seconds);
 // Which plan it is, what it calls, and its schedule.
 void show_what (const json_t *plan);
 
-// Its state in words, with who stopped it.
+// Its state as text, with who stopped it.
 void show_state (const json_t *plan);
 
 // Its counts, its last run and its policies.

@@ -121,7 +121,7 @@ static void print_on_failure (bool *first, const json_t *value)
     json_decref (object);
 }
 
-// What is larger than an option, as JSON.
+// Print a value that is larger than an option, as JSON.
 static void print_given (const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (plan, field);
@@ -134,7 +134,7 @@ static void print_given (const json_t *plan, const char *field)
     json_decref (object);
 }
 
-// Numbers that mean something only here: forever, none, and waits that the schedule has in words.
+// Numbers with a special meaning: forever, none, and waits that the text of the schedule has.
 static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
 {
     json_int_t type = json_integer_value (json_object_get (plan, "plan_type"));

@@ -3,7 +3,7 @@
 
 #include <jansson.h>
 
-// Where the plan is among its iterations, its retries in words, and what it was given beside its
+// Where the plan is among its iterations, its retries as text, and its settings besides the
 // schedule: each as the option that `zplan add` takes.
 void terms_show (const json_t *plan);
 

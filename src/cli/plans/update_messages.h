@@ -1,4 +1,4 @@
-// What a plan does, changed: the frames that are given replace the stored ones of their types.
+// A changed action of a plan: the given frames replace the stored ones of their types.
 #pragma once
 
 #include "order.h"

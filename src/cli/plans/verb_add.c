@@ -94,7 +94,7 @@ static int submit (struct zplan_client *client, const struct order *order, const
 
 // -- the answer
 
-// What was sent, for the words about the answer.
+// The request, for the report of its answer.
 struct sent {
     const struct when *when;
     const struct zone *zone;

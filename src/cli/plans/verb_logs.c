@@ -57,7 +57,7 @@ static const char about[] =
 
 // -- asking
 
-// The runs that the filter selects. NULL: told, and `ret_code` is the exit code.
+// The runs that the filter selects. NULL: reported, and `ret_code` is the exit code.
 static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
                          int *ret_code)
 {

@@ -160,8 +160,8 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
 
 // -- the verb
 
-// Ask for the results, by the id or by the name that it may be as well. NULL: there are none, or it
-// was told; `ret_code` is EXIT_DONE in the first case.
+// Request the results, by the id or by the name that it may be as well. NULL: there are none, or
+// the error is reported; `ret_code` is EXIT_DONE in the first case.
 static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *plan,
                     int *ret_code)
 {

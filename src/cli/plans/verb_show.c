@@ -119,7 +119,7 @@ static int64_t retry_delay (const json_t *plan)
     return delay_ms;
 }
 
-// The history knows when the run ended. What it does not keep is not told.
+// The history has the end of the run. Without an entry nothing is printed.
 static void print_retry (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     int64_t delay_ms = retry_delay (plan);

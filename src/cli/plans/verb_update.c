@@ -1,5 +1,5 @@
-// zplan update: change plans that there are already. A plan is read first and its revision goes
-// back with the changes, so that a change by somebody else in between is refused, not lost.
+// zplan update: change existing plans. A plan is read first and its revision goes back with the
+// changes, so that another change in between is rejected, not lost.
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -177,7 +177,7 @@ static void set_keep (const struct change *self, const struct when *when, bool n
     bool lapses = new_kind && repeat_changes (when, plan) && !runs_once (when->rule.type);
     bool said = self->no_keep || words->keep;
     if (words->terms.misfire || (!said && has (plan, "misfire")))
-        return; // tells it
+        return; // misfire decides
     if (said || (new_kind && keep) || lapses)
         json_object_set_new (fields, "no_keep",
                              json_boolean (!self->no_keep && (words->keep || keep)));
@@ -315,7 +315,7 @@ static int update_each (const struct cli *cli, struct change *self, struct plan_
 
 // -- the words
 
-// What can be told to be wrong before a plan is read.
+// Check what needs no plan before one is read.
 static int check_change (struct change *self, struct reason *reason)
 {
     struct change trial = *self;

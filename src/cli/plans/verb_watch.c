@@ -1,5 +1,5 @@
-// zplan watch: results as the station publishes them, until a signal, or so many of them; and none
-// missed: the library asks the history for what did not come.
+// zplan watch: prints results as the station publishes them, until a signal, or a number of them.
+// None is missed: the library requests the others from the history.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -28,7 +28,7 @@ struct watch {
     struct zplan_subscriber *subscriber;
     int signal_fd;
     int64_t left; // results still wanted
-    bool ended;   // enough, or a signal came, or nobody reads the output
+    bool ended;   // enough, or a signal came, or the output is closed
     int code;     // how the verb ends
     bool failed;  // only what has failed and is not tried again
     struct hook hook;
@@ -117,7 +117,7 @@ static const char about[] =
 static void printed (struct watch *self)
 {
     self->left--;
-    // What could not be written is told at the end of main.
+    // main reports failed writes at its end.
     if (fflush (stdout) || self->left == 0)
         self->ended = true;
 }
@@ -294,8 +294,8 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
     return NULL;
 }
 
-// Without --since the watch begins with what is published from now on. A history that does not
-// answer keeps nobody from that, but from what was asked for by --since.
+// Without --since the watch begins with results from now on. Without an answer of the history it
+// begins anyway, unless --since was given.
 static int begin (struct watch *self, const char *title, const struct wanted *wanted)
 {
     const struct cli *cli = self->cli;

@@ -121,7 +121,7 @@ static bool is_wanted (const struct zplan_event *event, const char *title)
     return event->station_size >= size && memcmp (event->station, title, size) == 0;
 }
 
-// False: enough, or nobody reads the output.
+// False: enough, or the output is closed.
 static bool print_event (const struct cli *cli, const struct zplan_event *event, int64_t *left)
 {
     struct reason reason;

@@ -1,4 +1,4 @@
-// zplan watch --events: what happens to plans and to runs of flows, until a signal, or so many.
+// zplan watch --events: prints events of plans and flow runs, until a signal or a number of them.
 #pragma once
 
 #include "verbs.h"

@@ -92,7 +92,7 @@ void act_already (struct acting *self, const char *id)
 {
     self->already++;
     if (!self->cli->json)
-        return; // the sum tells how many
+        return; // the summary has their number
     json_t *answer = json_pack ("{s:s, s:s}", "id", id, "already", self->name);
     print_answer (self->cli, JSON_ANSWER, answer);
     json_decref (answer);

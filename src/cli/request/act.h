@@ -31,8 +31,8 @@ struct acting {
     const char *done;                                 // its past participle
     int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
     void *owner;                                      // of `one`
-    // What more is told of a plan that it was done to, as words behind "plan ID DONE", or put into
-    // the object for programs. NULL: with the plan as it is now.
+    // Report more about a changed plan, as text behind "plan ID DONE", or as members of the JSON
+    // object. NULL: with the plan as it is now.
     void (*tell) (const json_t *answer, json_t *object);
     bool maybe_name; // the id that it is done to may be a name: no such plan is no refusal yet
     bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
@@ -46,17 +46,17 @@ struct acting {
 // Note that this plan is already as wanted.
 void act_already (struct acting *self, const char *id);
 
-// Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was refused; EXIT_NO_ANSWER.
-// What was not tried is told.
+// Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was rejected; EXIT_NO_ANSWER.
+// Plans that were not tried are reported.
 int act_each (struct acting *self, const struct plan_ids *ids);
 
-// Say the word about one plan, with one argument more unless that is NULL, and tell how it ended.
+// Send the command for one plan, with one argument more unless that is NULL, and report the result.
 int act_say (struct acting *self, const char *id, const char *argument);
 
-// Ask for a plan with its messages. NULL: told, and `ret_code` is the exit code.
+// Read a plan with its messages. NULL: reported, and `ret_code` is the exit code.
 json_t *act_read (struct acting *self, const char *id, int *ret_code);
 
-// Tell that one plan was refused, or that nothing answered. Returns the exit code; with
-// `maybe_name` ACT_UNKNOWN, and nothing is told, where there is no such plan.
+// Report that one plan was rejected, or that nothing answered. Returns the exit code; with
+// `maybe_name` ACT_UNKNOWN, without a report, where there is no such plan.
 enum { ACT_UNKNOWN = -1 };
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict);

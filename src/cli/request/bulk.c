@@ -79,7 +79,7 @@ static int foretell_one (struct acting *acting, const char *id)
 
 // -- the doing
 
-// What a walk through the list is for.
+// The purpose of a walk through the list.
 struct collecting {
     struct acting *acting;
     struct plan_ids *ids;
@@ -125,7 +125,7 @@ static void print_sum (const struct acting *acting)
     putchar ('\n');
 }
 
-// All pages first, then the plans: what is done to a plan may move the pages.
+// All pages first, then the plans: changes of a plan may move the pages.
 static int do_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     acting->selected = true;

@@ -19,6 +19,6 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
                 struct reason *reason);
 
 // Do it to the plans with these ids, or, when there are none, to those selected; with --dry-run
-// only tell to which. What is selected and already as wanted is left out, and counted in the sum
-// that is printed last. Returns an exit code.
+// only list them. Selected plans that are already as wanted are skipped, and counted in the
+// summary, which is printed last. Returns an exit code.
 int bulk_do (struct acting *acting, const struct bulk *self, struct plan_ids *ids);

@@ -189,7 +189,7 @@ bool verdict_is_common (const struct verdict *self)
 
 int verdict_tell (const struct verdict *self, const char *subject)
 {
-    // A silent station is silent about everything.
+    // An unresponsive station answers no request.
     char out[VERDICT_WORDS_MAX];
     if (self->code != EXIT_DONE)
         complain (self->code == EXIT_NO_ANSWER ? NULL : subject, verdict_text (self, out));

@@ -8,7 +8,7 @@
 #include "verbs.h"
 #include "zplan.h"
 
-// Open the client; `ret_exit` is EXIT_DONE. NULL: told on stderr, and the verb ends with
+// Open the client; `ret_exit` is EXIT_DONE. NULL: reported on stderr, and the verb ends with
 // `ret_exit`.
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit);
 
@@ -39,7 +39,7 @@ bool verdict_is_common (const struct verdict *self);
 // A verdict of our own: refused, for this reason.
 struct verdict verdict_refused (const char *words);
 
-// Tell on stderr what is not done, behind `subject` if that is not NULL. Returns the exit code.
+// Report on stderr why it failed, behind `subject` if that is not NULL. Returns the exit code.
 int verdict_tell (const struct verdict *self, const char *subject);
 
 // A refusal, in what `--json` prints: the status as `code` and the text as `detail`.
@@ -57,17 +57,17 @@ struct span call_frame (const struct zplan_reply *reply, uint8_t type);
 enum kept { KEPT_ADDED, KEPT_EXISTS, KEPT_UPDATED, KEPT_REPLACED };
 enum kept call_kept (const struct zplan_reply *reply, struct span *ret_more);
 
-// The JSON object of a reply; NULL: there is none, told on stderr.
+// The JSON object of a reply; NULL: there is none, reported on stderr.
 json_t *call_json (const struct zplan_reply *reply);
 
 // A plan's id as the user gave it, in the wire's form. 0, or -1 with a reason.
 enum { PLAN_ID_SIZE = 17 };
 int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reason);
 
-// Say words to the station, which end with a NULL, for the JSON that it answers. NULL: told on
+// Send words to the station, which end with a NULL, for the JSON that it answers. NULL: reported on
 // stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
-// else the JSON, to be given back, and `ret_code` is EXIT_DONE. A `subject` that is words[1] is a
-// plan.
+// else the JSON, owned by the caller, and `ret_code` is EXIT_DONE. A `subject` that is words[1] is
+// a plan.
 json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
                     const char *subject, int *ret_code);
 

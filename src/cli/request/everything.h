@@ -13,8 +13,8 @@
 
 enum { EVERYTHING_FORMAT = 1 };
 
-// A callback is its station's alone: no other takes it (proto 7.12). How many were left out is said
-// on stderr.
+// A callback is its station's alone: no other takes it (proto 7.12). The number of skipped ones is
+// printed on stderr.
 bool everything_leaves_out (const json_t *plan);
 void everything_tell_left_out (int64_t callbacks);
 

@@ -1,5 +1,5 @@
-// A line is read (entry.h), and goes through stages: is a plan with this id there already, submit
-// it. Each stage is a request of its own in the pipeline.
+// A line is read (entry.h), and goes through stages: does a plan with this id exist, submit it.
+// Each stage is a request of its own in the pipeline.
 #include "load.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 enum stage { STAGE_LOOK, STAGE_SUBMIT, STAGE_COMPARE };
 
-// A line that is under way.
+// A line in flight.
 struct item {
     int64_t line;
     enum stage stage;
@@ -252,8 +252,8 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
 
 // -- the lines
 
-// The station stores it paused. What was paused before is not marked as held: it stays paused when
-// those are reset.
+// The station stores it paused. A plan that was paused before is not marked as held: it stays
+// paused when those are reset.
 static void hold (struct entry *entry)
 {
     struct reason reason;
@@ -275,7 +275,7 @@ static bool start_item (struct loading *self, struct item *item)
     }
     if (holds)
         hold (&item->entry);
-    // What is there already is not to be paused: it may have been let go meanwhile.
+    // An existing plan is not to be paused: it may have been released meanwhile.
     bool sent =
         holds && *item->entry.id ? manage (self, item, STAGE_LOOK, "message") : submit (self, item);
     if (!sent) {
@@ -290,7 +290,7 @@ static bool add_target (struct loading *self, json_t *object, struct reason *rea
 {
     bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
     if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
-        return true; // or it is told what is wrong
+        return true; // or its check reports what is wrong
     if (!self->asked_only) {
         int code;
         struct reason why = {"the station cannot be asked"};
@@ -360,7 +360,7 @@ static bool take_lines (struct loading *self)
 
 // -- all of it
 
-// Once, of however many lines that were under way.
+// Report it once, however many lines were in flight.
 static void tell_untaken (struct loading *self)
 {
     char subject[REASON_MAX];

@@ -20,8 +20,8 @@ struct load {
     void *owner;
 };
 
-// Open a file of lines; "-" is stdin. NULL: told on stderr.
+// Open a file of lines; "-" is stdin. NULL: reported on stderr.
 FILE *load_open (const char *name);
 
-// Submit the plan of each line, and tell what became of them. Returns an exit code.
+// Submit the plan of each line, and report the results. Returns an exit code.
 int load_file (const struct cli *cli, const struct load *load);

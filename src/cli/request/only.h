@@ -14,6 +14,6 @@ enum { TARGET_NAME_SIZE = 65 };
 int only_ask (const struct cli *cli, struct zplan_client *client, const char *type,
               char out[TARGET_NAME_SIZE], struct reason *reason);
 
-// The same; what is wrong is told on stderr, behind `option`, which would name one.
+// The same; errors are reported on stderr, behind `option`, which would name one.
 int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
                  const char *option, char out[TARGET_NAME_SIZE]);

@@ -1,8 +1,8 @@
-// libzplan sends the requests and knows their answers. What is added: a bound, and copies of the
-// requests, because one that was answered with BUSY is to be sent again.
+// libzplan sends the requests and matches their answers. This adds a bound, and copies of the
+// requests, because one that was answered with BUSY is resent.
 //
-// A request that waits its turn behind hundreds of others is no sign of a silent station. So the
-// time-out is not that of each request, as libzplan has it, but counts from the last answer.
+// A request that waits its turn behind hundreds of others is no sign of an unresponsive station. So
+// the timeout is not that of each request, as libzplan has it, but counts from the last answer.
 #include "pipeline.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ struct request {
 };
 
 struct pipeline {
-    struct zplan_client *client; // NULL: the station was silent
+    struct zplan_client *client; // NULL: the station was unresponsive
     pipeline_fn *answered;
     void *owner;
     int64_t timeout_us;
@@ -206,7 +206,7 @@ static int64_t next_due_us (const struct pipeline *self)
     return next_us;
 }
 
-// Wait for something to happen, and deal with it. False: the station is silent.
+// Wait for something to happen, and deal with it. False: the station is unresponsive.
 static bool turn (struct pipeline *self)
 {
     put_due (self);

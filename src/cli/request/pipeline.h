@@ -15,21 +15,21 @@ enum { PIPELINE_ROOM = 256 }; // requests in flight
 // unless that is ZPLAN_OK. After ZPLAN_OK one request may be sent from here: its place is free.
 typedef void pipeline_fn (void *owner, void *item, int outcome, const struct zplan_reply *reply);
 
-// NULL: told on stderr, and the verb ends with `ret_exit`.
+// NULL: reported on stderr, and the verb ends with `ret_exit`.
 struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, void *owner,
                                 int *ret_exit);
 
-// What is in flight is forgotten, without a word.
+// Requests in flight are dropped, without their callbacks.
 void pipeline_destroy (struct pipeline **self);
 
 // Send a request; its bytes are copied. At most 32 frames, with the REQUEST_ID that it is given
-// unless it has one. Waits while there is no room. One with the REQUEST_ID of another in flight is
-// sent when that is answered. False: the station is silent, now or before; all in flight have been
-// told ZPLAN_ERROR_NO_ANSWER, this one was not sent and is not told.
+// unless it has one. Waits while it is full. One with the REQUEST_ID of another in flight is sent
+// when that is answered. False: the station is unresponsive, now or before; all in flight have
+// ended with ZPLAN_ERROR_NO_ANSWER, this one was not sent and has no callback.
 bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_frame *frames,
                     size_t count, void *item);
 
-// A word of management, as zplan_client_manage.
+// An admin command, as zplan_client_manage.
 bool pipeline_manage (struct pipeline *self, const char *word, const char *const *args,
                       size_t count, void *item);
 

@@ -153,7 +153,7 @@ struct walk {
     struct selected selected; // its room is what is left
 };
 
-// What the station does not look at.
+// Filters that the client applies.
 static bool fits (const struct selection *selection, const json_t *plan)
 {
     char out[WORD_SIZE];

@@ -45,7 +45,7 @@ static int64_t number_of (const json_t *object, const char *field)
 
 struct waiting {
     int64_t plans;
-    bool more; // or so many that they were not all counted
+    bool more; // or there were too many to count all
 };
 
 // The plans of a target in this state whose time has come.
@@ -155,7 +155,7 @@ static void count_outcome (struct outcomes *self, const json_t *run)
         self->last = run;
 }
 
-// At most so many bytes of UTF-8, and no part of a character.
+// At most `most` bytes of UTF-8, and no part of a character.
 static int whole_size (const char *text, size_t most)
 {
     size_t size = strlen (text);

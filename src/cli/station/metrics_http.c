@@ -1,5 +1,5 @@
 // Each connection has one request and one answer, and is closed: read the head, write the answer,
-// wait until the peer has read it. What takes longer than its deadline is cut.
+// wait until the peer has read it. A connection past its deadline is cut.
 #include "metrics_http.h"
 
 #include <errno.h>

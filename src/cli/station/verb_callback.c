@@ -1,5 +1,5 @@
-// zplan callback: outcomes that are sent over HTTP: those that wait, were given up, or are tried
-// out.
+// zplan callback: outcomes that are sent over HTTP: those that wait or have failed permanently, and
+// test deliveries.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>

@@ -23,7 +23,7 @@ static const char about[] =
     "  zplan doctor --json | jq '.findings[] | .text, .do'\n";
 
 enum {
-    CLOCK_MS = 1000, // clocks that differ by more are told
+    CLOCK_MS = 1000, // clocks that differ by more are reported
     LAG_S = 60       // plans that are overdue for longer are
 };
 
@@ -159,7 +159,7 @@ static void report (const json_t *health, const json_t *stats, bool works)
 
 // -- the questions
 
-// What `stats` says; NULL where it is refused, as while Redis is away: `health` tells why.
+// The reply to `stats`; NULL where it is rejected, as while Redis is away: `health` has the reason.
 static json_t *ask_stats (const struct cli *cli, struct zplan_client *client)
 {
     struct zplan_reply reply;

@@ -30,7 +30,7 @@ static void write_name (FILE *out, const json_t *kind)
     write_bytes (out, text_of (json_object_get (kind, "kind")));
 }
 
-// What somebody edited to nonsense has no fields.
+// A kind that was edited to nonsense has no fields.
 static void write_fields (FILE *out, const json_t *kind)
 {
     const json_t *fields = json_object_get (kind, "fields");
@@ -121,7 +121,7 @@ static int get (const struct request *request)
     return code;
 }
 
-// Tell what became of one.
+// Report the result for one.
 static int report (const struct request *request, const char *name, const char *word, int outcome,
                    const struct zplan_reply *reply)
 {
@@ -162,7 +162,7 @@ static int take_out (const struct request *request)
 
 enum { FIELDS_MAX = 65536 }; // the station takes less
 
-// What stands on standard input, with a NUL behind it. NULL: the reason tells.
+// Read standard input, with a NUL behind it. NULL: see the reason.
 static char *read_input (struct reason *reason)
 {
     char *text = malloc (FIELDS_MAX + 1);

@@ -58,7 +58,7 @@ static bool note (struct asking *self, const char *part, const struct verdict *v
     return true;
 }
 
-// The JSON that a command answers; NULL: the verdict tells why.
+// The JSON that a command returns; NULL: the verdict has the reason.
 static json_t *ask (struct asking *self, const char *command, json_t *filter,
                     struct verdict *verdict)
 {
@@ -230,7 +230,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
             json_number_value (json_object_get (run, "ended")) * 1000 < (double)self->since_ms;
         if (!old)
             take_run (self, run);
-        // What was restored has no seq, and stands in front of newer ones.
+        // A restored outcome has no seq, and comes before newer ones.
         else if (number_of (run, "seq"))
             return false;
     }
@@ -306,7 +306,7 @@ static struct verdict ask_runs (struct asking *self)
 
 // -- all of it
 
-// False: the station does not answer; `verdict` tells.
+// False: the station does not answer; `verdict` has the reason.
 static bool ask_all (struct asking *self, struct verdict *verdict)
 {
     self->status.health = ask (self, "health", NULL, verdict);

@@ -1,5 +1,4 @@
-// zplan top: a live view of the station. What is shown is the difference between two answers of
-// `stats`.
+// zplan top: a live view of the station: the difference between two answers of `stats`.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>

@@ -36,6 +36,6 @@ struct look_size {
 
 enum colour { PLAIN, RED, GREEN, YELLOW, CYAN, DIM, BOLD };
 
-// What is written between these two has the colour, if there are colours.
+// Output between these two has the colour, if there are colours.
 void colour_on (FILE *file, enum colour colour);
 void colour_off (FILE *file, enum colour colour);

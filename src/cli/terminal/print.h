@@ -1,4 +1,4 @@
-// Output: what peers sent is bytes, and none of them may reach the terminal as a command to it.
+// Output: peers send bytes, and none of them may reach the terminal as a command to it.
 #pragma once
 
 #include <jansson.h>

@@ -19,10 +19,10 @@ enum progress_output { PROGRESS_QUIET, PROGRESS_LINES };
 // enough.
 void progress_start (struct progress *self, const char *verb, enum progress_output output);
 
-// So much is done; `total` 0: it is not known of how much.
+// Report that `done` are done; `total` 0: their number is not known.
 void progress_step (struct progress *self, size_t done, size_t total);
 
-// So many plans are done, and this share of the job; `whole` 0: it is not known of how much.
+// Report that `done` plans are done, and this share of the job; `whole` 0: its size is not known.
 void progress_share (struct progress *self, size_t done, int64_t part, int64_t whole);
 
 // Take the line away: before anything else is written to stderr, and at the end.

@@ -9,7 +9,7 @@
 enum screen_event {
     SCREEN_TIME,   // the time has come
     SCREEN_QUIT,   // q, or a signal to end
-    SCREEN_RESIZED // or shown again: it is to be drawn anew
+    SCREEN_RESIZED // or shown again: redraw it
 };
 
 struct screen {

@@ -116,7 +116,7 @@ static void line_widths (const struct table *self, const struct span *cells, int
 
 // -- writing a line
 
-// Write a cell that may be cut to so many columns, 0 = it may not. Returns how many it takes.
+// Write a cell that may be cut to `room` columns, 0 = it may not. Returns how many it takes.
 static int write_cell (FILE *out, struct span text, int room, enum colour colour)
 {
     int used = text_width (text);

@@ -4,7 +4,7 @@
 
 #include "utf8.h"
 
-// The character that is so many bytes long.
+// The character that is `size` bytes long.
 static wchar_t character_at (const uint8_t *at, size_t size)
 {
     wchar_t character = size < 2 ? at[0] : at[0] & (0xFF >> (size + 1));

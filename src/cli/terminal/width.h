@@ -7,6 +7,6 @@
 
 int text_width (struct span text);
 
-// The bytes at the start of the text that take at most so many columns; a character is never cut in
-// two, nor taken from the marks that stand on it.
+// The bytes at the start of the text that take at most `columns` columns; a character is never cut
+// in two, nor separated from its combining marks.
 size_t text_fit (struct span text, int columns);

@@ -100,7 +100,7 @@ static void become (const struct child_command *command, const struct pipes *pip
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;
     ssize_t size = write (told, &error, sizeof error);
-    (void)size; // nobody is left to tell
+    (void)size; // nothing is left to do if it failed
     _exit (EXIT_NOT_EXECUTED);
 }
 
@@ -144,7 +144,7 @@ int child_start (struct child *self, const struct child_command *command, struct
     if (pid == 0)
         become (command, &pipes);
     if (pid > 0) {
-        setpgid (pid, pid); // here as well, so that it is done whoever runs first
+        setpgid (pid, pid); // here as well, as either process may be first
         error = read_told (&pipes);
     }
     if (error) {

@@ -1,5 +1,5 @@
 // A command that is run for a job: a child process in a group of its own, fed on standard input,
-// read on standard output and error and where it tells its progress, never waited for.
+// read on standard output, error and its progress pipe, never waited for.
 #pragma once
 
 #include <poll.h>
@@ -33,7 +33,7 @@ struct child {
     struct child_output err;
     struct lines progress;
     bool exited;
-    int wait_status;   // as waitpid tells it, once exited
+    int wait_status;   // as waitpid returns it, once exited
     int64_t exited_us; // monotonic
 };
 

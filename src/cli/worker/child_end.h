@@ -1,4 +1,4 @@
-// How a command ended, in words. Pure.
+// How a command ended, as text. Pure.
 #pragma once
 
 #include "child.h"

@@ -1,5 +1,5 @@
-// The last whole line that came through a pipe: what is older, and what is longer than it may be,
-// is thrown away.
+// The last whole line that came through a pipe: older ones, and ones that are too long, are
+// dropped.
 #pragma once
 
 #include <stdbool.h>

@@ -98,7 +98,7 @@ static char **environment_new (const struct variable *variables, size_t count, s
 // Linux takes no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN of pages of 4 KiB).
 enum { VARIABLE_MAX = 128 << 10 };
 
-// Whether the context can stand in the environment as well; the file always has it.
+// Whether the context fits in the environment as well; the file always has it.
 static bool fits_environment (const struct zplan_frame *context)
 {
     return context && sizeof "ZPLAN_CONTEXT=" + context->size <= VARIABLE_MAX &&
@@ -210,9 +210,9 @@ static void log_text (const char *text)
     write_bytes (stderr, span_text (text));
 }
 
-// A line for a run that ended: when, of which plan, how, how long it took, why it was told to end,
-// and the last line of standard error. `cut_at`: bytes of the output that go into the answer, 0 =
-// all; `reason`: why there is no command that ended.
+// Log a run that ended: when, of which plan, how, how long it took, why it was asked to end, and
+// the last line of standard error. `cut_at`: bytes of the output that go into the answer, 0 = all;
+// `reason`: why there is no command that ended.
 static void log_end (const struct task *self, size_t cut_at, const char *reason)
 {
     if (self->rules->quiet)
@@ -406,8 +406,8 @@ static bool limited (const struct task *self)
     return self->limit_us && !self->child.exited;
 }
 
-// Whether somebody wants it to end, or it took too long. Once; a worker that stops has told it
-// already.
+// End the command if the job is cancelled or took too long, once; a worker that stops has asked it
+// to end already.
 static void look_for_end (struct task *self)
 {
     char words[REASON_MAX];

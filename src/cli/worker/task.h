@@ -4,7 +4,7 @@
 #include "child.h"
 #include "zplan_worker.h"
 
-// What is the same for all.
+// The rules that all share.
 struct task_rules {
     char *const *command; // NULL = none: only scripts
     bool shell;           // a job of the command `sh` brings a script for /bin/sh
@@ -20,10 +20,10 @@ struct task {
     struct zplan_job *job; // NULL = there is none, and the rest means nothing
     struct child child;
     int64_t started_us; // monotonic
-    int64_t limit_us;   // monotonic; when its time is over, 0 = never or done
+    int64_t limit_us;   // monotonic; when it times out, 0 = never or done
     int64_t kill_us;    // when its group is killed, 0 = it is not, or was already
     bool killed;        // its group was
-    struct reason why;  // its command was told to end; "" = it was not
+    struct reason why;  // its command was asked to end; "" = it was not
 };
 
 // Whether the job was answered, which is then gone.
@@ -36,7 +36,7 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
 enum task_end task_serve (struct task *self);
 
 // Send its command a signal to end it; the job is then answered as failed, for the first reason
-// that was given, when nobody of its group is left or all of them were killed.
+// given, when its group is gone or was killed.
 void task_stop (struct task *self, int number, const char *why);
 
 // When task_serve has something to do though nothing happens, monotonic microseconds; 0 = never.

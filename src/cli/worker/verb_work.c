@@ -23,7 +23,7 @@
 enum {
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
     REPORT_US = 5000000,     // then for the station to take the last answers
-    SILENCE_US = 3000000,    // without an answer, before that is told
+    SILENCE_US = 3000000,    // without an answer, before that is reported
     GRACE_S = 10,
     GRACE_MAX_S = 86400,
     TIMEOUT_MAX_S = 31536000,
@@ -46,7 +46,7 @@ struct work {
     struct zplan_worker *worker;
     struct task *tasks; // `jobs` of them
     bool stopping;      // no more jobs
-    int64_t end_us;     // monotonic; when commands are told to end, 0 = never or done
+    int64_t end_us;     // monotonic; when commands are asked to end, 0 = never or done
     int64_t kill_us;    // when those that do not are killed, 0 = never or done
     int64_t give_up_us; // when nothing is waited for any more, 0 = never
     unsigned told_joined;
@@ -112,7 +112,7 @@ static void end_tasks (struct work *self)
     }
 }
 
-// -- what is told of the station
+// -- what is printed about the station
 
 // What it serves, as people call it.
 static const char *served (const struct work *self)
@@ -218,7 +218,7 @@ static void take_jobs (struct work *self)
         struct zplan_job *job = task->job ? NULL : zplan_worker_take (self->worker, 0);
         if (!job)
             continue;
-        if (self->stopping) { // it came before the station heard of that
+        if (self->stopping) { // it was sent before the station knew of that
             zplan_job_answer (job, &(struct zplan_answer){.status = ZERO_STATUS_NOT_WORKER_ID,
                                                           .reason = "worker is stopped"});
             continue;

@@ -228,7 +228,7 @@ int zplan_worker_fd (struct zplan_worker *self)
 
 // -- taking jobs
 
-// Wait for a change; false: the time is over. `until_us` below 0 is never.
+// Wait for a change; false: it timed out. `until_us` below 0 is never.
 static bool wait_change (struct zplan_worker *self, int64_t until_us)
 {
     if (until_us < 0) {

@@ -1,11 +1,11 @@
 // A worker's dialog with a plan station whose pull target's plans it fetches (proto/pull.md):
-// `take` asks for as many jobs as there are hands for, and waits at the station; `alive` follows
-// for each job in hand, and `report` when it is answered.
+// `take` requests as many jobs as there are free slots, and waits at the station; `alive` follows
+// for each job in progress, and `report` when it is answered.
 //
-// A job has one request on its way at a time. What is not answered is sent again, reports before
-// the next take: the station counts the same report once, so a job whose report's answer was lost
-// is over for both sides before the station can hand it out. A station that is away costs nothing
-// but time: the jobs go on, and their reports wait for it.
+// A job has one request in flight at a time. Without an answer it is resent, reports before the
+// next take: the station counts the same report once, so a job whose report's answer was lost is
+// over for both sides before the station can hand it out. A station that is away costs nothing but
+// time: the jobs go on, and their reports wait for it.
 //
 // A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
 // be given to it. One that comes all the same was not begun, and is released.
@@ -22,9 +22,9 @@
 enum {
     TAKE_WAIT_S = 5,
     ANSWER_MS = 5000,
-    ALIVE_US = 5000000,       // at most between two words of a job: they hear of its cancellation
-    PROGRESS_US = 1000000,    // between two tellings of its progress
-    AGAIN_US = 1000000,       // until what was refused for now is said again
+    ALIVE_US = 5000000,       // between two messages of a job: replies carry its cancellation
+    PROGRESS_US = 1000000,    // between two reports of its progress
+    AGAIN_US = 1000000,       // until a request that was rejected for now is retried
     LAST_ANSWER_US = 1000000, // for the answer to the take of a worker that leaves
     TURN_US = 60000000
 };
@@ -155,7 +155,7 @@ static void take_job (struct zplan_worker *self, const json_t *taken)
     bool named = plan && exec && ident_parse (span_text (plan), &plan_id) &&
                  ident_parse (span_text (exec), &exec_id);
     struct job *job = worker_first (self, JOB_FREE);
-    // A station that gives more than was asked for is not followed; what is in hand goes on.
+    // A station that gives more than was requested is not followed; jobs in progress go on.
     if (!named || worker_in_hand (self) >= self->credit || is_in_hand (self, plan, exec))
         return;
     int64_t now_us = clock_mono_us ();
@@ -438,8 +438,8 @@ static bool fetch_poll_item (const struct zplan_worker *self, zmq_pollitem_t *it
     return true;
 }
 
-// The last words: jobs that nobody took were not begun, others have failed. Nobody else touches the
-// worker any more.
+// The last messages: jobs that were not taken were not begun, others have failed. Nothing else uses
+// the worker any more.
 static void fetch_end (struct zplan_worker *self)
 {
     int64_t end_us = clock_mono_us () + LAST_ANSWER_US, now_us;

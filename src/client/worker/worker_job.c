@@ -134,7 +134,7 @@ static struct job *of_user (struct zplan_job *job)
     return (struct job *)job;
 }
 
-// Take hold of a job that is the user's. False: it is not in hand.
+// Lock a job that the user has. False: it is not in progress.
 static bool hold (struct job *job)
 {
     if (!job)

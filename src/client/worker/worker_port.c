@@ -1,13 +1,13 @@
 // A worker's dialog with the workers' port of a target station: JOIN until it is answered, then
-// READY for each job that it has a hand for, PITPAT each second all the while, WAITING each second
-// for every job in hand.
+// READY for each free slot, PITPAT each second all the while, WAITING each second for every job in
+// progress.
 //
-// The connection is made anew when the station has left PITPAT or JOIN unanswered for three beats:
-// what is still queued would otherwise reach a restarted station late; of several addresses the
+// The connection is replaced when the station has left PITPAT or JOIN unanswered for three beats:
+// messages still queued would otherwise reach a restarted station late; of several addresses the
 // next one has its turn then. A thread that was held up itself gives the station that time once
-// more. A station that was restarted does not know the worker, says so (NOT_FIND), and the worker
-// joins again. Either way the station knows nothing any more of the jobs in hand: those that nobody
-// has taken are dropped, the others are lost, and nothing more is said of them.
+// more. A station that was restarted does not know the worker, answers NOT_FIND, and the worker
+// joins again. Either way the station has lost the jobs in progress: those that nobody has taken
+// are dropped, the others are lost, and nothing more is sent about them.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -127,7 +127,7 @@ static void ask (struct zplan_worker *self)
         self->asked++;
 }
 
-// Give back what was asked for. What is under way already is sent back when it comes.
+// Return the unused credit. Jobs in flight are sent back when they come.
 static void take_leave (struct zplan_worker *self)
 {
     if (worker_take_leave (self) && self->joined)
@@ -172,7 +172,7 @@ static void take_job (struct zplan_worker *self, struct job *job, bool readable)
 
 // -- what is cancelled
 
-// The job in hand that is meant: of several with one mailbox the one of that number, without a
+// The job in progress that is meant: of several with one mailbox the one of that number, without a
 // number the oldest.
 static struct job *find_meant (struct zplan_worker *self, const struct message *message)
 {
@@ -191,7 +191,7 @@ static struct job *find_meant (struct zplan_worker *self, const struct message *
     return oldest;
 }
 
-// What nobody has taken yet never is; whoever has taken it decides.
+// A job that nobody has taken ends; the user of a taken one decides.
 static void take_cancel (struct zplan_worker *self, const struct message *message)
 {
     struct reason words;
@@ -226,7 +226,7 @@ static void take_message (struct zplan_worker *self, struct job *job)
     job_clear (job);
 }
 
-// There is always a free job to receive into: there is one more than can be in hand.
+// There is always a free job to receive into: there is one more than can be in progress.
 static void take_messages (struct zplan_worker *self)
 {
     for (int i = 0; i < MESSAGES_A_TURN && self->socket; i++) {
@@ -245,7 +245,7 @@ static void send_answers (struct zplan_worker *self)
         struct message message;
         job_answer (job, &message);
         if (!job->lost && !send_message (self, &message))
-            return; // the next beat tries again, or makes the connection anew
+            return; // the next beat tries again, or replaces the connection
         job_clear (job);
     }
 }
@@ -306,7 +306,7 @@ static bool port_poll_item (const struct zplan_worker *self, zmq_pollitem_t *ite
     return self->socket != NULL;
 }
 
-// The last words: jobs that nobody took were not begun.
+// The last messages: jobs that were not taken were not begun.
 static void port_end (struct zplan_worker *self)
 {
     take_messages (self);
@@ -315,7 +315,7 @@ static void port_end (struct zplan_worker *self)
     send_answers (self);
     if (!self->socket)
         return;
-    // Unless it joined nobody waits for a last word.
+    // Unless it joined the station expects no last message.
     if (self->joined && say (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
         wire_set (self->socket, ZMQ_LINGER, LAST_WORDS_MS);
     zmq_close (self->socket);

@@ -48,7 +48,7 @@ struct job {
     enum job_place place; // from here on all is cleared when the job is over
     uint64_t turn;        // of its coming: who came first is taken first
     bool lost;            // the station does not know any more that we have it
-    bool cancelled;       // nobody waits for it any more
+    bool cancelled;       // its requester waits no more
     char cancel_words[REASON_MAX];
     struct packet packet;
     struct message message; // the job's, read; borrows from `packet`
@@ -57,8 +57,8 @@ struct job {
     struct fetched fetched;
 
     int64_t sign_us;   // monotonic; when it was last said to be worked on, or came
-    int64_t told_us;   // when its progress was last told
-    bool progress_new; // it was not told yet
+    int64_t told_us;   // when its progress was last reported
+    bool progress_new; // it was not reported yet
     char progress[ZPLAN_PROGRESS_MAX + 1];
 
     uint8_t status; // the answer
@@ -74,7 +74,7 @@ struct handler {
     void *context;
 };
 
-// What the thread does, under the lock unless it says otherwise.
+// What the thread does, with the lock held unless noted.
 struct dialog {
     int (*open) (struct zplan_worker *self); // before the thread runs; 0, or -1 with errno
     void (*turn) (struct zplan_worker *self);
@@ -103,7 +103,7 @@ struct zplan_worker {
     atomic_bool stop;
 
     // the thread's alone, of a workers' port
-    void *socket;     // NULL when none could be made anew
+    void *socket;     // NULL when none could be created
     size_t address;   // of the endpoints, that the socket is for
     size_t asked;     // jobs that were asked for and have not come
     int64_t beat_us;  // monotonic; when the next JOIN or PITPAT is due
@@ -136,7 +136,7 @@ struct zplan_worker {
 
 // ---- the thread's half
 
-// What the thread does until `stop` is set.
+// The thread, until `stop` is set.
 void *worker_serve (void *worker);
 
 // Take note of zplan_worker_leave. True: it is the first time.
@@ -145,7 +145,7 @@ bool worker_take_leave (struct zplan_worker *self);
 // The station's last words of why it does not take the worker, cut to what is kept.
 void worker_refused (struct zplan_worker *self, struct span words);
 
-// Somebody cancelled a job in hand: tell its user, without the lock meanwhile.
+// A job in progress was cancelled: notify its user, without the lock meanwhile.
 void worker_cancel (struct zplan_worker *self, struct job *job, struct span words);
 
 // Let the thread look what there is to do. For any thread, and a signal handler.
@@ -156,7 +156,7 @@ void worker_wake (struct zplan_worker *self);
 // The first job of this place, or NULL.
 struct job *worker_first (struct zplan_worker *self, enum job_place place);
 
-// How many jobs are in hand: neither free nor over.
+// How many jobs are in progress: neither free nor over.
 size_t worker_in_hand (const struct zplan_worker *self);
 
 // Whether the worker has left.

@@ -1,6 +1,6 @@
-// A worker's thread. Each turn of its loop holds the lock: nothing in it waits. Only while the user
-// is told that a job is cancelled it is let go. A job's place is not given to another one
-// meanwhile: this thread alone does that.
+// A worker's thread. Each turn of its loop holds the lock: nothing in it waits. Only while it
+// notifies the user of a cancelled job it releases the lock. A job's place is not reused meanwhile:
+// this thread alone does that.
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>

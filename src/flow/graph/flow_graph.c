@@ -148,7 +148,7 @@ static const char *on_words (const json_t *on, char out[WORD_MAX])
     return *out && strcmp (out, "finished") != 0 ? out : NULL;
 }
 
-// The place of a step in the definition. jansson keeps it, but does not tell it: `places` does.
+// The place of a step in the definition. jansson keeps it without access to it: `places` has it.
 static bool place_of (const json_t *places, const char *name, uint32_t *ret)
 {
     const json_t *place = name ? json_object_get (places, name) : NULL;

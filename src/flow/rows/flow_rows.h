@@ -1,5 +1,5 @@
-// What of a run stands in Redis, and the run that was read from there: proto/redis.md, Flow runs.
-// Only what cannot be computed from the rest is stored: which decisions are due, what is ready, the
+// The rows of a run in Redis, and the run that was read from there: proto/redis.md, Flow runs. Only
+// what cannot be computed from the rest is stored: which decisions are due, what is ready, the
 // edges of each node and all counts are found again. Pure.
 #pragma once
 
@@ -58,8 +58,8 @@ bool flow_rows_has_map (struct span field, uint32_t *ret_step);
 struct flow_run *flow_rows_read (const struct flow *flow, const char *id,
                                  const struct flow_stored *stored, struct reason *reason);
 
-// What the caller keeps with a step, or with an item of it: any JSON. It stands in the rows, and
-// stays until another is set; that of an item goes when the list of its step is evaluated anew. Of
-// an item that does not exist nothing is kept. `extra` is taken over; NULL: none.
+// The caller's data of a step, or of an item of it: any JSON. The rows keep it until another is
+// set; that of an item goes when the list of its step is evaluated again. An item that does not
+// exist has none. `extra` is taken over; NULL: none.
 void flow_extra_set (struct flow_run *run, uint32_t step, int64_t item, json_t *extra);
 json_t *flow_extra (const struct flow_run *run, uint32_t step, int64_t item); // borrowed

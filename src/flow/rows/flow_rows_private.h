@@ -14,7 +14,7 @@ enum {
 
 extern const char *const flow_phase_names[FLOW_ENDED + 1];
 
-// What stands in the state of the run as words.
+// The words in the stored state of the run.
 struct flow_word {
     const char *name;
     size_t offset; // of a bool of struct flow_run

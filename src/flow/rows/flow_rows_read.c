@@ -418,7 +418,7 @@ static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint
     return ok;
 }
 
-// Lists come first, as items stand in them.
+// Lists come first, as they contain the items.
 static bool read_data (struct reader *self)
 {
     const struct flow_stored *stored = self->stored;

@@ -211,7 +211,7 @@ json_t *callback_masked_frame (struct span frame)
 {
     struct reason ignored;
     json_t *object = json_read_object (frame, &ignored), *callback;
-    if (!object) // msgpack, which nobody needs
+    if (!object) // msgpack is not supported here
         return json_string ("(masked)");
     callback = json_object_get (object, "callback");
     if (callback)

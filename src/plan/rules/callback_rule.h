@@ -14,7 +14,7 @@ enum { CALLBACK_TIMEOUT_MAX = 60, CALLBACK_TIMEOUT_DEFAULT = 15 };
 bool callback_rule_check (const json_t *object, struct reason *reason);
 
 // The same for those who may not know the whole: of each URL only scheme and host. A new object,
-// which callback_rule_check refuses: nobody stores it by mistake.
+// which callback_rule_check rejects, so that it is never stored by mistake.
 json_t *callback_rule_masked (const json_t *object);
 
 // A PLAN frame with a callback, masked, as JSON has frames (json_from_frame).

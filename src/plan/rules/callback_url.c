@@ -22,7 +22,7 @@ static bool is_hex (uint8_t byte)
     return is_digit (byte) || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f');
 }
 
-// What may stand in a path as it is; '/' and, in a query, '?' as well.
+// Bytes that a path may contain as they are; '/' and, in a query, '?' as well.
 static bool is_path (uint8_t byte)
 {
     return is_letter (byte) || is_digit (byte) || (byte && strchr ("-._~!$&'()*+,;=:@/", byte));

@@ -1,5 +1,5 @@
-// The URL that a callback is sent to: one strict grammar, a part of RFC 3986. What was checked is
-// written anew from its parts, so that what is judged, signed and sent are the same bytes.
+// The URL that a callback is sent to: one strict grammar, a part of RFC 3986. A checked URL is
+// rebuilt from its parts, so that the same bytes are judged, signed and sent.
 #pragma once
 
 #include <stdbool.h>

@@ -204,7 +204,7 @@ static bool read_ext (struct policy *self, const char *name, const json_t *value
     return false;
 }
 
-// A wrong one is no reason to run nothing: it is left out.
+// An invalid one is omitted: it is no reason to run nothing.
 static bool read_traceparent (struct policy *self, const char *name, const json_t *value,
                               struct reason *reason)
 {

@@ -24,12 +24,12 @@ enum {
 // What becomes of occurrences that were missed.
 enum misfire {
     MISFIRE_UNSAID, // as no_keep says
-    MISFIRE_SKIP,   // passed over
+    MISFIRE_SKIP,   // skipped
     MISFIRE_ALL,    // each is run
     MISFIRE_NEWEST  // the newest `misfire_keep` are run
 };
 
-// What becomes of those that were due while a run was out.
+// What becomes of occurrences that were due during a run.
 enum overlap_policy { OVERLAP_UNSAID, OVERLAP_SKIP, OVERLAP_QUEUE };
 
 // What of its runs goes into the history.
@@ -99,7 +99,7 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
 struct policy *policy_read_kind (const json_t *object, struct reason *reason);
 
 // The fields of the kind of this name, and over them those that the plan itself has, if any. NULL:
-// the reason tells.
+// see the reason.
 struct policy *policy_lay_over (const char *name, const json_t *kind, const struct policy *self,
                                 struct reason *reason);
 
@@ -110,7 +110,7 @@ void policy_destroy (struct policy **self);
 // Put what the schedule needs into it. It borrows from the policy.
 void policy_into_schedule (const struct policy *self, struct schedule *ret);
 
-// What of the occurrences that were missed while no run was out is made up for at `now`.
+// Which of the occurrences that were missed while no run was in flight are made up for at `now`.
 struct catch_up policy_misfires (const struct policy *self, const struct schedule *schedule,
                                  int64_t now);
 

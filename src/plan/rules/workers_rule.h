@@ -12,7 +12,7 @@ enum { WORKER_NAME_MAX = 64 };
 
 struct workers_rule {
     int32_t count;     // workers that do it; 0: the plan says nothing of workers
-    int32_t ping_s;    // between two signs of life
+    int32_t ping_s;    // between two heartbeats
     int32_t timeout_s; // without one: the worker is lost
 };
 

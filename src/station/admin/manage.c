@@ -1,4 +1,4 @@
-// The words of management: the table, and those that are one call of the store.
+// The admin commands: the table, and those that are one call of the store.
 #include "manage.h"
 
 #include <inttypes.h>

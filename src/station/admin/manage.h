@@ -1,5 +1,5 @@
-// Management: requests with the command byte NONE, a COMMAND frame that names the word, and its
-// arguments in ARG frames. Source: contract 3.2.
+// Admin commands: requests with the command byte NONE, a COMMAND frame with the name, and arguments
+// in ARG frames. Source: contract 3.2.
 #pragma once
 
 #include "request.h"

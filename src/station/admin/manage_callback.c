@@ -1,6 +1,6 @@
-// callback redeliver: a dead one is sent again, as by reset. callback test: a callback that tells
-// of no run, so that who sets one up sees what its receiver gets. It takes the path of all others:
-// the same sender, signature, rules. Source: proto 9.13.
+// callback redeliver: a failed one is sent again, as by reset. callback test: a callback without a
+// run, which shows what its receiver gets. It takes the path of all others: the same sender,
+// signature, rules. Source: proto 9.13.
 #include <stdlib.h>
 
 #include "callback.h"
@@ -78,7 +78,7 @@ static int check (struct station *self, const struct request *request, struct sp
     return 0;
 }
 
-// Of nothing but a callback: its key says so.
+// For callbacks only, by their key.
 static void redeliver (struct station *self, struct request *request,
                        const struct arguments *arguments, const struct subword *word)
 {

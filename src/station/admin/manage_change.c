@@ -88,7 +88,7 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
     return changed;
 }
 
-// What is to be sent is checked as that of a submission.
+// Check messages as those of a submission.
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason)
 {

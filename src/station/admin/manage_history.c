@@ -209,7 +209,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
 
 // -- the answer
 
-// Whether outcomes behind `since` are gone, or were of an epoch whose numbers say nothing now.
+// Whether outcomes behind `since` are gone, or their epoch's numbers are obsolete.
 static bool is_missed (const struct history_question *question, const struct store_history *answer)
 {
     if (!question->since_given)
@@ -217,7 +217,7 @@ static bool is_missed (const struct history_question *question, const struct sto
     bool same = !question->epoch[0] || span_is (answer->epoch, question->epoch);
     if (!same || question->since > answer->seq)
         return true;
-    // Numbers that were begun anew say nothing of those that were taken out before.
+    // Restarted numbers say nothing of entries that were removed before.
     if (answer->forgot <= answer->seq && question->since < answer->forgot)
         return true;
     if (answer->first_seq == 0 && answer->first_sub == 0)
@@ -227,7 +227,7 @@ static bool is_missed (const struct history_question *question, const struct sto
     return (uint64_t)question->since + 1 < first;
 }
 
-// Whether who asked may know of this outcome.
+// Whether the requester may see this outcome.
 static bool is_told (const struct historian *historian, const json_t *run)
 {
     const char *station = json_string_value (json_object_get (run, "station"));
@@ -242,7 +242,7 @@ static json_t *answer_json (const struct historian *historian, const struct stor
     json_t *object = json_object (), *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
-        if (run && question->store.callbacks) // nobody was told of it
+        if (run && question->store.callbacks) // it was not published
             json_object_set_new (run, "seq", json_integer (0));
         if (run && is_told (historian, run))
             json_array_append (runs, run);

@@ -28,7 +28,7 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
         struct reason reason;
         if (!permits_station (self->station, self->peer->user, name))
             continue;
-        json_t *fields = json_read_object (text, &reason); // somebody may have edited it
+        json_t *fields = json_read_object (text, &reason); // it may have been edited
         if (fields && !permits_roles (self->station, self->peer->user, CURVE_ROLE_MANAGE))
             plan_mask_stored (fields);
         json_object_setn_new (kinds, (const char *)name.data, name.size,

@@ -23,7 +23,7 @@ enum {
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
     TITLES_LOOKED_AT = 150,
     PATTERN_MAX = 65,
-    // A longer command is left out: a page has up to a thousand.
+    // Longer commands are omitted: a page has up to a thousand.
     COMMAND_MAX = 256,
     // Of a name and its value as JSON text, in which a byte may be six.
     MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32,
@@ -162,7 +162,7 @@ static bool read_type (void *filter, const json_t *value)
     return read_name (value, schedule_type_parse, SCHEDULE_TYPES, &self->store.type);
 }
 
-// A member that the plan must have, as it stands in the stored text.
+// A member that the plan must have, as in the stored text.
 static bool add_member (struct list_filter *self, const char *name, const json_t *value)
 {
     if (self->member_count == STORE_MEMBERS_MAX)
@@ -280,7 +280,7 @@ static bool has_title (const struct list_filter *filter, const json_t *plan)
     return !filter->title[0] || (title && fnmatch (filter->title, title, 0) == 0);
 }
 
-// What its worker has reported of the run that the plan says is in progress; NULL: nothing.
+// The progress that its worker reported for the run that the plan names; NULL: none.
 static const char *progress_of (struct station *self, uint64_t id, const json_t *plan)
 {
     const struct held_run *held = runs_find (self, id);

@@ -124,7 +124,7 @@ static const struct filter_field fields[] = {
     {"step", read_step, "want seconds, 1..604800"},
 };
 
-// False: the reason tells.
+// False: see the reason.
 static bool read_wish (struct loading *self, const struct arguments *arguments,
                        struct reason *reason)
 {

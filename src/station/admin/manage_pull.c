@@ -64,7 +64,7 @@ static bool read_take_wait (void *filter, const json_t *value)
     return good;
 }
 
-// A member that a plan must have, as it stands in the stored text.
+// A member that a plan must have, as in the stored text.
 static bool add_member (struct take *self, const char *name, const json_t *value)
 {
     bool short_text = json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX;
@@ -415,7 +415,7 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->inquiry.station->store));
 }
 
-// What does not go together. NULL: all does.
+// Fields that exclude each other. NULL: all is well.
 static const char *wrong_together (const struct working *self)
 {
     bool fails = self->state == STATE_FAIL, releases = self->state == STATE_RELEASE;
@@ -432,7 +432,7 @@ static const char *wrong_together (const struct working *self)
     return NULL;
 }
 
-// False: the reason tells.
+// False: see the reason.
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
     json_t *object = json_read_object (text, reason);

@@ -1,7 +1,6 @@
 // restore: what another station kept, as it was there: plans with their states and counts, outcomes
-// with the times at which they were written. Each step may be repeated: a plan that is there
-// already stays as it is. Outcomes have no ids that two stations share, so who restores looks for
-// those that are there already.
+// with the times at which they were written. Each step may be repeated: an existing plan stays as
+// it is. Outcomes have no ids that two stations share, so the client looks for existing ones.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +53,7 @@ static void restoring_end (struct restoring *self)
     station_resume (station);
 }
 
-// Its runs are those of another station: one that was in progress there begins anew here.
+// Its runs are those of another station: one that was in progress there restarts here.
 static void settle (struct plan *plan)
 {
     if (plan->state == PLAN_EXECUTE || plan->state == PLAN_NONE || plan->state == PLAN_SKIP)

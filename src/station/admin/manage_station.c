@@ -1,4 +1,4 @@
-// station list, add, remove: targets at run time. What is added is kept in Redis first.
+// station list, add, remove: targets at run time. Redis keeps added ones first.
 #include <stdlib.h>
 
 #include "access.h"
@@ -38,7 +38,7 @@ static json_t *target_json (const struct station *self, const struct target *tar
     target_settings_text (settings, text);
     json_object_set_new (object, "text", json_string (text));
     if (settings->key[0])
-        json_object_set_new (object, "key", json_true ()); // there is one, which nobody is told
+        json_object_set_new (object, "key", json_true ()); // there is one, which is never shown
     json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
     if (station_is_callbacks (self, span_text (settings->name)))
         json_object_set_new (object, "callbacks", json_true ());

@@ -6,7 +6,7 @@
 #include "reads.h"
 #include "store_pull.h"
 
-// What a task is, from what its workers are.
+// The state of a task, by the states of its workers.
 struct task_counts {
     size_t running, timed_out, succeeded, failed;
 };
@@ -47,7 +47,7 @@ static json_t *member_json (const struct team_member *member)
     json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
     if (member->ended_ms)
         json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
-    if (out) // of an earlier try: it takes nobody's place
+    if (out) // of an earlier try: it takes no place
         json_object_set_new (object, "earlier", json_true ());
     if (member->progress.size)
         json_object_set_new (object, "progress", text_json (member->progress));

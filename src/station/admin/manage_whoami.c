@@ -4,7 +4,7 @@
 #include "manage_private.h"
 #include "permit.h"
 
-// Without an allow-list nobody has a name, and everybody may do everything.
+// Without an allow-list all keys are unnamed, and may do everything.
 static json_t *answer_of (const struct access_key *key)
 {
     static const char *const names[] = {"submit", "observe", "manage", "result", "signal"};

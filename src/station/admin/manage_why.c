@@ -1,6 +1,6 @@
 // why: why a plan is not running now, or what it runs, and what will change that. Each reason is
 // found by a question of its own, in the order in which they hold a plan back; the questions are
-// those that the paths ask (management for states, rooms for targets, the engine for times).
+// those that the paths ask (commands for states, free slots for targets, the engine for times).
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ struct facts {
     json_t *reasons;
 };
 
-// One reason. `until`: what ends it, in words; `at_us`: when, 0 = that is not known.
+// Add a reason. `until`: what ends it, as text; `at_us`: when, 0 = unknown.
 static void add (struct facts *self, const char *why, const char *until, int64_t at_us)
 {
     json_t *reason = json_object ();
@@ -175,8 +175,8 @@ static void of_retry (struct facts *self)
 {
     char why[WHY_MAX];
     const struct plan *plan = self->plan;
-    // Once due it may wait for a limit or for its target, which others tell; its score is then when
-    // the queue looks at it again, and no time of a retry.
+    // Once due it may wait for a limit or for its target, which other reasons cover; its score is
+    // then when the queue looks at it again, and no time of a retry.
     if (self->running || plan->state != PLAN_RETRY || self->place->ready ||
         self->place->score_us <= self->now_us)
         return;

@@ -29,7 +29,7 @@ struct line {
     char name[STATION_NAME_MAX + 1];
     struct take *first, **last;
     struct take *untried; // since the last offer; NULL = all were asked
-    int64_t free;         // places that the last offers told of, at most
+    int64_t free;         // places that the last offers had, at most
     int64_t asking;
     bool limited;     // since the last such question a limit kept plans from being taken
     bool probes;      // asked for that: it ends with the first who gets nothing
@@ -343,7 +343,7 @@ void pull_take (struct take *take)
 
 // -- a worker that leaves
 
-// Each take that came before it has had its answer from Redis now, and stands in the line.
+// Each take that came before it has had its answer from Redis now, and is in the line.
 static void on_left (void *owner, enum store_result result, const char *error)
 {
     struct take *leaving = owner;

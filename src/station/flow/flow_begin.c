@@ -20,7 +20,7 @@ static int64_t local_of (const struct zone *zone, int64_t unix_s)
     return unix_s + zone_offset (zone, unix_s);
 }
 
-// What a run besides the schedule is given counts before what its plan says.
+// The values given to a run outside the schedule override those of its plan.
 static void take_given (struct flow_live *live, const struct plan *plan)
 {
     struct reason ignored;

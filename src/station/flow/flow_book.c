@@ -103,7 +103,7 @@ static void on_mended (void *owner, const struct flow *flow, int version, const 
     (void)owner, (void)flow, (void)version, (void)reason; // what it is like is known now, or logged
 }
 
-// What somebody has edited is made of the text again: of some, the others when they are asked for.
+// Compile entries again that were edited by hand: some now, the others when they are requested.
 static void mend (struct station *self)
 {
     enum { MENDED_MAX = 100 };
@@ -281,7 +281,7 @@ static void load (struct station *self, struct flow_wait *wait)
         store_flow_read (self->store, load->name, load->version, LINK_REPEAT, on_text, load);
 }
 
-// -- who asks
+// -- callers
 
 // Those whose definitions are in memory, or nowhere.
 static void answer_ready (void *owner)

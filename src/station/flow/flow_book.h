@@ -10,7 +10,7 @@
 
 void flow_book_start (struct station *self);
 
-// Nobody is asked any more: whoever waits for a definition is answered. Before the store ends.
+// No more reads: all that wait for a definition are answered. Before the store ends.
 void flow_book_quit (struct station *self);
 
 // Definitions that are held are gone with it.
@@ -67,7 +67,7 @@ struct flow_book {
     void (*then) (struct station *self);
     char claimed[FLOW_NAME_MAX + 1];   // a flow of this name is about to be put; "" = none
     char removing[FLOW_NAME_MAX + 1];  // this one is about to be removed
-    struct flow_change *first, **last; // changes, the first of which is under way
+    struct flow_change *first, **last; // changes, the first of which is in progress
     bool changing;                     // it has begun
     struct task change;                // begin it
 };

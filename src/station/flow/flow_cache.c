@@ -38,7 +38,7 @@ static struct flow_kept *find_flow (const struct flow_cache *self, const struct 
     return node ? kept_of_flow (node) : NULL;
 }
 
-// -- the list of those that nobody holds
+// -- the list of unused ones
 
 static void list_add (struct flow_cache *self, struct flow_kept *kept)
 {

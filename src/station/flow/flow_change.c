@@ -24,7 +24,7 @@ struct flow_change {
     char *text;
     size_t size;
     struct flow *flow;
-    bool resolved;           // the kinds stand in the text
+    bool resolved;           // the text has the kinds
     struct flow_entry entry; // what the flow becomes
     json_t *check;
     bool unchanged;

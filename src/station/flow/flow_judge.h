@@ -1,5 +1,4 @@
-// What is wrong with a sound definition here: targets that there are not, or that a key may not
-// touch.
+// Checks of a sound definition here: targets that do not exist, or that a key may not touch.
 #pragma once
 
 #include "flow_book.h"

@@ -231,7 +231,7 @@ struct flow_facts *flow_facts_read (struct span text)
     return self;
 }
 
-// -- the graph of calls: nobody who edits Redis is kept from cycles, so each entry is passed once
+// -- the graph of calls: edits by hand may make cycles, so each entry is passed once
 
 struct sum {
     enum { SUM_NEW, SUM_BEGUN, SUM_DONE } state;

@@ -6,7 +6,7 @@
 
 enum { FLOW_NAMES_MAX = 10000, FLOW_INFO_BECAUSE_MAX = 10 };
 
-// What the version in use is like, and which flows it calls. Never changed: a thread may read it.
+// The facts of the version in use, and which flows it calls. Never changed: a thread may read it.
 struct flow_facts {
     size_t holders;
     struct flow_report report; // `because` short, no warnings
@@ -23,7 +23,7 @@ struct flow_entry {
     char name[FLOW_NAME_MAX + 1];
     int use, last;
     int64_t updated;          // Unix seconds
-    struct flow_facts *facts; // NULL: not known, as somebody has edited it
+    struct flow_facts *facts; // NULL: not known, as it was edited by hand
 };
 
 struct flow_names {
@@ -65,5 +65,5 @@ bool flow_names_fit (const struct flow_names *self, const char *name,
 // A flow that calls this one, not itself; NULL = none.
 const struct flow_entry *flow_names_caller (const struct flow_names *self, struct span name);
 
-// Compute the calls and the depth of all anew, as those that they call have changed.
+// Compute the calls and the depth of all again, as those that they call have changed.
 void flow_names_renew (struct flow_names *self);

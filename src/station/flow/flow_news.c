@@ -16,7 +16,7 @@ struct news {
     enum plan_event event;
     uint64_t plan_id;
     char station[STATION_NAME_MAX + 1];
-    char *json; // NULL = nobody hears
+    char *json; // NULL = no subscriber
 };
 
 // Those of a turn.
@@ -130,7 +130,7 @@ static void tell_end (struct flow_live *live)
     tell (live, "end", NULL, more);
 }
 
-// A step that was skipped or blocked has no plan that says so.
+// A step that was skipped or blocked has no plan to report it.
 static void tell_step (struct flow_live *live, uint32_t step)
 {
     const struct flow_node *node = &live->run->nodes[step];

@@ -109,7 +109,7 @@ static void finish (struct parse *self)
     if (parse.parsed)
         parse.parsed (parse.owner, parse.flow, parse.errors);
     else
-        flow_destroy (&parse.flow); // it was given up
+        flow_destroy (&parse.flow); // it was abandoned
 }
 
 static void next (struct flow_parser *self)

@@ -24,7 +24,7 @@ static void take_known (json_t *named, const struct store_kinds *answer)
         const char *key = (const char *)name.data;
         if (!json_object_getn (named, key, name.size))
             continue;
-        json_t *fields = json_read_object (text, &ignored); // somebody may have edited it
+        json_t *fields = json_read_object (text, &ignored); // it may have been edited
         if (fields)
             json_object_setn_new (named, key, name.size, flow_kind_fields (fields));
         json_decref (fields);

@@ -1,4 +1,4 @@
-// What the files of flow runs share; nobody else includes it.
+// Private to the files of flow runs.
 #pragma once
 
 #include "station_state.h"
@@ -30,7 +30,7 @@ struct flow_live {
     json_t *subs;                         // runs of sub-flows, by their call
     int depth;
     int64_t began_ms, ended_ms, updated_ms;
-    int64_t timeout_ms;              // when its time is over, 0 = never
+    int64_t timeout_ms;              // when it times out, 0 = never
     int64_t used_us;                 // monotonic
     int64_t batch;                   // of the store: something of it was written with it last
     size_t bytes;                    // in memory, about
@@ -98,8 +98,8 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 // Look at the calls in flight: one whose plan is gone has failed, one that is to end is taken back.
 void flow_calls_check (struct flow_live *live);
 
-// Take back what was placed. True: its plan is gone, and nothing else tells its end. Else
-// `ret_out` is the run of the plan `ret_id` that has to be ended; 0: nothing is left to do.
+// Take back a placed call. True: its plan is gone, and nothing else reports its end. Else `ret_out`
+// is the run of the plan `ret_id` that has to be ended; 0: nothing is left to do.
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,
                           uint64_t *ret_id, uint64_t *ret_out);
 // The plan of the present call.

@@ -19,6 +19,6 @@ typedef void flow_uses_fn (void *owner, const struct flow_uses *answer);
 void flow_uses_read (struct station *self, const char *name, const int *versions, size_t count,
                      flow_uses_fn *reply, void *owner);
 
-// Leave of these versions those that no run has, in memory or in Redis, and at most so many.
-// Returns how many.
+// Leave of these versions those that no run has, in memory or in Redis, and at most `most`. Returns
+// how many.
 size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t count, size_t most);

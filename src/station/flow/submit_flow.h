@@ -13,7 +13,7 @@ int submit_check_flow (enum vote_need need, const struct policy *policy, struct 
 // The input of a flow plan, a new reference; NULL: it has none.
 json_t *submit_input_of (const struct plan *plan);
 
-// What a run of a flow plan besides its schedule is given: {"batch", "params"}, both optional. A
+// The values for a run of a flow plan outside its schedule: {"batch", "params"}, both optional. A
 // new reference, or NULL with a reason.
 json_t *submit_read_run_with (struct span text, struct reason *reason);
 

@@ -14,7 +14,7 @@ enum { PING_S = 5, SENDER_TIMEOUT_S = 20 };
 
 // -- which outcomes
 
-// The part of the rule for it; NULL: nobody is told.
+// The part of the rule for it; NULL: there is no callback.
 static const json_t *end_of (const struct callback_outcome *outcome)
 {
     const struct policy *policy = outcome->plan->policy;
@@ -115,7 +115,7 @@ static char *body_text (struct station *self, const struct callback_outcome *out
 
 // -- the plan
 
-// What the sender has to know besides its frames.
+// The facts that the sender needs besides its frames.
 static json_t *facts_of (const struct callback_outcome *outcome)
 {
     const json_t *rule = outcome->plan->policy->callback;
@@ -168,7 +168,7 @@ static void set_group (struct plan *plan, struct span source)
     json_decref (fields);
 }
 
-// The callback of `of` with this body. Its `fields` and `body` are given up.
+// The callback of `of` with this body. Takes `fields` and `body`.
 static struct plan *make (struct station *self, uint64_t id, const struct plan *of,
                           const json_t *end, json_t *fields, char *body)
 {
@@ -218,7 +218,7 @@ struct plan *callback_test_plan (struct station *self, const struct plan *plan)
                                           .status = ZERO_STATUS_OK_ID};
     json_t *event = json_pack ("{s:s}", "type", "test"), *data = json_object ();
     json_t *fields = fields_of (&none);
-    called_set_hex (json_object_get (fields, "ext"), "plan", id); // it tells of itself
+    called_set_hex (json_object_get (fields, "ext"), "plan", id); // it reports itself
     called_set_instant (event, "timestamp", store_now_us (self->store));
     called_set_text (data, "target", plan->station);
     json_object_set_new (event, "data", data);

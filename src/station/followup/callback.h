@@ -13,7 +13,7 @@ struct callback_outcome {
     int64_t nominal; // Unix seconds
     uint8_t status;
     bool cancelled;
-    bool manual; // a run besides the schedule, which is tried once
+    bool manual; // a run outside the schedule, which is tried once
     struct span worker, reason;
     const json_t *value; // its result; NULL = none
 };

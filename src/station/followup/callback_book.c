@@ -43,7 +43,7 @@ static struct callback_book *book_of (struct station *self)
     return self->callbacks;
 }
 
-// What was counted since the question was asked is on top.
+// The changes counted during the request are added.
 static void on_read (void *owner, const redisReply *reply)
 {
     struct callback_book *self = reply ? book_of (owner) : NULL;

@@ -1,6 +1,6 @@
-// Callbacks that failed for good are dropped, the oldest first: those of a source of which too many
-// are kept, until there is room, and those that nobody has looked at for a month. The history of
-// callbacks says so. Source: proto 7.12.
+// Callbacks that failed permanently are dropped, the oldest first: those of a source of which too
+// many are kept, until there is room, and those that nobody has looked at for a month. The history
+// of callbacks records it. Source: proto 7.12.
 #pragma once
 
 #include "station_state.h"

@@ -1,5 +1,5 @@
-// What has become of the callbacks of outcomes: whether the receiver has got them. Source: task
-// module (Completed, Success); protocol, chapter 19.
+// The states of the callbacks of outcomes: whether the receiver has got them. Source: task module
+// (Completed, Success); protocol, chapter 19.
 #pragma once
 
 #include "station_state.h"

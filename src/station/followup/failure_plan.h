@@ -1,5 +1,5 @@
-// What is called when an occurrence has failed for good: an ordinary plan that runs once, placed in
-// the same step as the outcome. Its id is made of the run, so no outcome calls twice.
+// The plan that is called when an occurrence failed permanently: an ordinary plan that runs once,
+// placed in the same step as the outcome. Its id is made of the run, so no outcome calls twice.
 #pragma once
 
 #include "station_state.h"

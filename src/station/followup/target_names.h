@@ -1,4 +1,4 @@
-// The names of targets that somebody may know.
+// The names of targets that a user may know.
 #pragma once
 
 #include "station_state.h"

@@ -23,17 +23,17 @@ struct access_key {
     bool speaks;                        // its commands may name the user they are for
 };
 
-// An empty list: nobody may connect.
+// An empty list: no key may connect.
 struct access *access_new (void);
 void access_destroy (struct access **self);
 
 // Put a certificate on the list. 0, or -1 with a reason: it has no role or no sound one, or its key
-// is there already.
+// is a duplicate.
 int access_add (struct access *self, const struct curve_cert *cert, struct reason *reason);
 
 size_t access_size (const struct access *self);
 
-// The key with this text, or NULL: nobody on the list has it.
+// The key with this text, or NULL: it is not on the list.
 const struct access_key *access_find (const struct access *self, const char *public_key);
 
 // Whether it has one of these roles.

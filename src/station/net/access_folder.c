@@ -14,7 +14,7 @@ static int add_certificate (void *list, const struct curve_cert *cert, struct re
     return access_add (list, cert, reason);
 }
 
-// What is wrong is told once, not each time it is read.
+// Log a wrong file once, not at each read.
 static void tell_wrong (struct station *self, const struct key_folder_wrong *wrong)
 {
     if (wrong->count && (wrong->count != self->access_wrong ||

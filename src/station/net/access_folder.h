@@ -4,8 +4,8 @@
 #include "station_state.h"
 
 // Read the station's own certificate and the folder. Nothing is done without the setting `curve`. A
-// file of the folder that is wrong lets its key not in, which is logged and told by `health`. 0, or
-// -1 with a reason: the certificate or the folder cannot be read.
+// wrong file of the folder does not let its key in; it is logged and reported by `health`. 0, or -1
+// with a reason: the certificate or the folder cannot be read.
 int access_start (struct station *self, struct reason *reason);
 void access_stop (struct station *self);
 

@@ -1,9 +1,8 @@
-// What reaches a station that is the owner no more of runs that it sent: for ten seconds the
-// connections of its targets stay, and the answers on them are forwarded to the request socket of
-// the new owner, together with those that were read and could not be written. The new owner judges
-// them as any other result on that socket.
+// Answers to runs of a former owner: for ten seconds the connections of its targets stay, and the
+// answers on them are forwarded to the request socket of the new owner, together with those that
+// were read and could not be written. The new owner judges them as any other result on that socket.
 //
-// A former owner forgets everything and is made anew as a standby, so this lives longer than a
+// A former owner drops everything and is created again as a standby, so this lives longer than a
 // station: it belongs to the program. The sockets are of a context of their own, as that of a
 // station ends with it. A connection by identity is not kept: the new owner connects with the same
 // identity, and answers go there.

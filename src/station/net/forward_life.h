@@ -1,4 +1,4 @@
-// What outlives a station that is fenced: made once by the program, destroyed at its end.
+// The part that outlives a fenced station: made once by the program, destroyed at its end.
 #pragma once
 
 struct forward;

@@ -21,7 +21,7 @@ struct plan_name {
     char name[REASON_MAX];              // as it was named, for reasons; empty: by its id
 };
 
-// A question about one plan, under way.
+// A request about one plan, in progress.
 struct inquiry {
     struct station *station;
     struct peer *peer;
@@ -70,8 +70,8 @@ struct subword {
     int number; // by which it differs from others with the same `run`
 };
 
-// Run the one that is asked for, if who asks has one of its roles; else refuse, with `usage` when
-// there is none of that name with so many arguments.
+// Run the matching subcommand, if the requester has one of its roles; else reject, with `usage`
+// when none has this name and number of arguments.
 void manage_subword (struct station *self, struct request *request,
                      const struct arguments *arguments, const struct subword *words, size_t count,
                      const char *usage);

@@ -12,7 +12,7 @@ struct late_answer {
 
 void late_report (struct station *self, const struct late_answer *answer);
 
-// A cancelled run was its plan's last one, and the plan is gone: what the run still brings is late
+// A cancelled run was its plan's last one, and the plan is gone: later answers of the run are late
 // all the same. The latest of such runs are remembered.
 void late_remember (struct station *self, uint64_t plan_id, uint64_t exec_id, const char *station);
 

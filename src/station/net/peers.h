@@ -1,5 +1,5 @@
-// What each peer has under way: requests that wait for Redis, and replies that it has not read. One
-// that sends without reading what it is answered has to wait, and takes nobody else's share.
+// What each peer has in progress: requests that wait for Redis, and replies that it has not read.
+// One that sends without reading its replies has to wait, and takes nobody else's share.
 #pragma once
 
 #include "station_state.h"
@@ -7,11 +7,11 @@
 struct read;
 
 struct load {
-    struct span identity; // of `bytes`, or of who asks
+    struct span identity; // of `bytes`, or of the peer
     int64_t count;        // requests that wait for their answers
     struct packet_debt unread;
 
-    int reads;                 // what those under way cost (reads.c)
+    int reads;                 // the cost of those in flight (reads.c)
     int small_answers;         // that came last, up to those that count
     struct read *first, **end; // those that wait
     size_t waiting_bytes;

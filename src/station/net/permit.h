@@ -1,6 +1,6 @@
-// Whether who asked may do what it asks: each question goes to the allow-list as it is now, so that
-// a key that was taken off it is refused on a connection that stands. Without an allow-list
-// everybody may do everything.
+// Whether the requester may do this: each check reads the allow-list as it is now, so that a key
+// that was taken off it is denied on a connection that stands. Without an allow-list everybody may
+// do everything.
 #pragma once
 
 #include "curve.h"
@@ -20,7 +20,7 @@ bool permit_named (struct station *self, struct peer *peer, const char *what, st
 struct access_key;
 const struct access_key *permit_key (const struct station *self, const char *user);
 
-// The name of who this is, for people; empty: without an allow-list nobody is known.
+// The name of the peer, for people; empty: unknown without an allow-list.
 struct span permit_name (const struct station *self, const char *user);
 
 // The same, and behind it the user that the key speaks for: "KEY/USER". `out` lasts as long as it.
@@ -35,7 +35,7 @@ bool permit_speech (struct station *self, struct peer *peer);
 bool permits_roles (const struct station *self, const char *user, unsigned roles);
 bool permits_station (const struct station *self, const char *user, struct span station);
 
-// The same of a plan with this stored message: a callback belongs to the target that it tells of.
+// The same of a plan with this stored message: a callback belongs to the target that it reports.
 bool permits_plan (const struct station *self, const char *user, struct span station,
                    struct span message);
 

@@ -141,7 +141,7 @@ static uint8_t status_in (const json_t *plan)
 static json_t *microzero_event (struct station *self, const struct notice *notice)
 {
     json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
-    // Their EXEC is sent when the run is under way.
+    // MicroZero sends EXEC when the run is in progress.
     uint8_t status = notice->event == EVENT_EXEC ? ZERO_STATUS_RUNING_ID : status_in (plan);
     json_t *state = microzero_state (plan, status);
     if (notice->event == EVENT_ADD || notice->event == EVENT_UPDATE)

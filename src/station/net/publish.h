@@ -1,4 +1,4 @@
-// What subscribers hear: results and events. Source: plan document 3.5; contract chapter 7; for the
+// What is published: results and events. Source: plan document 3.5; contract chapter 7; for the
 // dialect microzero the layout that its own monitor reads.
 #pragma once
 
@@ -11,7 +11,7 @@ void publish_watch (struct station *self, struct outlet *outlet, const char *end
 // Nothing happens when it is closed.
 void publish_close (struct outlet *outlet);
 
-// Whether somebody hears results, and events: only then their JSON is wanted.
+// Whether results, and events, have subscribers: only then their JSON is needed.
 bool publish_heard (const struct station *self);
 bool publish_events_heard (const struct station *self);
 
@@ -19,14 +19,14 @@ struct publication {
     struct span title; // the plan's description
     uint8_t status;
     uint64_t plan_id;
-    const char *json;          // the plan, with seq and epoch; NULL when nobody hears
+    const char *json;          // the plan, with seq and epoch; NULL without subscribers
     const struct desc *desc;   // of the result
     const struct span *frames; // of the result, desc->count of them
 };
 
 // [title][desc][plan id][plan JSON][result frames...]. At most BROADCAST_FRAMES_MAX result frames
-// have room; the rest is left out, and is in plan:work as long as the plan is there. Nothing is
-// sent in the dialect microzero: there the event of the result carries it.
+// have room; the rest is omitted, and is in plan:work as long as the plan is there. Nothing is sent
+// in the dialect microzero: there the event of the result carries it.
 void publish_result (struct station *self, const struct publication *publication);
 
 // The numbers are the wire's.
@@ -48,8 +48,8 @@ struct notice {
     uint64_t plan_id;    // EVENT_FLOW: of the flow plan
     struct span station; // EVENT_FLOW: the flow
     struct span title;
-    const char *json;    // the plan's public JSON, an object with at least one field; NULL when
-                         // nobody hears (publish_events_heard)
+    const char *json;    // the plan's public JSON, an object with at least one field; NULL
+                         // without subscribers (publish_events_heard)
     struct span command; // EVENT_ADD: of what is to be sent, empty = none
     // Of EVENT_RESULT:
     int64_t result_seq;        // of the broadcast, 0 = there was none
@@ -59,7 +59,7 @@ struct notice {
 };
 
 // [plan.EVENT.STATION][desc][plan id][state JSON]: the plan with seq and epoch of the events. An
-// event that nobody hears has its number as well.
+// event without subscribers has its number as well.
 void publish_event (struct station *self, const struct notice *notice);
 
 // A plan with all fields, as MicroZero's monitor reads them (proto 8.3, ADD). A new object.

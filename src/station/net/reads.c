@@ -5,8 +5,8 @@
 #include "memory.h"
 #include "peers.h"
 
-// What may be under way costs so much: 16 large answers in all, 4 of a peer; of plans four times as
-// many while the last ones that the peer read were small.
+// The cost of reads in flight: 16 large answers in all, 4 of a peer; of plans four times as many
+// while the last ones that the peer read were small.
 enum {
     COST_MAX = 64,
     COST_PEER_MAX = 16,
@@ -81,7 +81,7 @@ static void grant_all (struct station *self)
     struct reading *ring = &self->reading;
     bool granted = true;
     if (ring->granting)
-        return; // a read that is answered at once: who grants goes on
+        return; // a read that is answered at once: the caller goes on
     ring->granting = true;
     while (granted && ring->cost + COST_LARGE <= COST_MAX) {
         granted = false;

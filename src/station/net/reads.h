@@ -1,4 +1,4 @@
-// Requests whose answers may be large: each peer has few of them under way in Redis, and all peers
+// Requests whose answers may be large: each peer has few of them in flight at Redis, and all peers
 // together not many; the others of a peer wait in their order, and the peers take turns. One that
 // does not read its replies gets no further ones. So nobody can make Redis, or this station, hold
 // more than that, or keep Redis from the others.

@@ -1,4 +1,4 @@
-// Replies to requests: they release what was kept of who asked.
+// Replies to requests: they release what was kept of the peer.
 #pragma once
 
 #include "request.h"
@@ -23,7 +23,7 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
 // waiting until then.
 struct peer *peer_keep (struct station *self, const struct request *request);
 
-// Its request holds so many bytes more. Call before reads_start.
+// Its request holds `bytes` more bytes. Call before reads_start.
 void peer_weigh (struct station *self, struct peer *peer, size_t bytes);
 
 // Why the store does not answer, as a refusal: NET_ERROR with the reason.

@@ -1,10 +1,10 @@
-// A request, and who asked.
+// A request, and its peer.
 #pragma once
 
 #include "station_state.h"
 
-// Who asked, and what its reply repeats: identity, REQUESTER, REQUEST_ID. Borrowed from a packet,
-// or owned after peer_keep.
+// The peer, and what its reply repeats: identity, REQUESTER, REQUEST_ID. Borrowed from a packet, or
+// owned after peer_keep.
 struct peer {
     struct span identity;
     enum envelope envelope;
@@ -14,8 +14,8 @@ struct peer {
     struct frames *kept;         // owned bytes of a copy
     struct peer *copy;           // itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
-    struct load *load;           // of a copy: what its peer has under way
-    int read_cost;               // of a copy: of the read under way that its reply ends
+    struct load *load;           // of a copy: the load of its peer
+    int read_cost;               // of a copy: of the read in flight that its reply ends
     bool has_read;               // of a copy: its reply was read from Redis
     size_t weight;               // of a copy: bytes that the request holds at most
 };

@@ -6,7 +6,7 @@
 // Whether the endpoints of the settings are such. 0, or -1 with a reason.
 int sockets_check (const struct station_settings *settings, struct reason *reason);
 
-// Bind all of them; a former owner's request socket is left out. 0, or -1 with a reason.
+// Bind all of them but a former owner's request socket. 0, or -1 with a reason.
 int sockets_bind (struct station *self, struct reason *reason);
 
 // Bind the request socket, which a standby has closed. False: not yet, as the endpoint is in use.

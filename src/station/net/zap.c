@@ -20,7 +20,7 @@ struct zap {
     struct watch watch;
 };
 
-// Whose key it is, if it may connect. `ret_text` is the key, or empty.
+// The key, if it may connect. `ret_text` is its text, or empty.
 static const struct access_key *judge (const struct station *self, const struct packet *question,
                                        char ret_text[CURVE_KEY_SIZE])
 {
@@ -50,7 +50,7 @@ static void answer (struct station *self, const struct packet *question)
 {
     char text[CURVE_KEY_SIZE];
     if (question->count <= REQUEST_ID)
-        return; // not libzmq's: nobody to answer
+        return; // not libzmq's: there is no peer to answer
     const struct access_key *key = judge (self, question, text);
     if (!key)
         tell_refused (self, question, text);
@@ -59,7 +59,7 @@ static void answer (struct station *self, const struct packet *question)
         question->frames[EMPTY],
         span_text ("1.0"),
         question->frames[REQUEST_ID],
-        // Not 400: a client that was once told that never tries again, even when its key is let in.
+        // Not 400: a client never tries again after that, even when its key is let in.
         span_text (key ? "200" : "300"),
         span_text (key ? "OK" : "refused"),
         span_text (key ? text : ""),

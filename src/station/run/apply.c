@@ -85,7 +85,7 @@ static void follow_step (struct applying *self)
     json_decref (end.value);
 }
 
-// Called when the end stands: what follows from it is written with it.
+// Called when the end is decided: its consequences are written with it.
 static void follow (void *owner)
 {
     struct applying *self = owner;
@@ -101,7 +101,7 @@ static void follow (void *owner)
         follow_step (self);
 }
 
-// The run of the step is there: it is decided anew.
+// The run of the step is there: decide again.
 static void on_run_read (void *owner, bool found, const char *damage)
 {
     struct applying *self = owner;
@@ -258,7 +258,7 @@ static struct decision decide (struct applying *self, struct plan *plan)
     return (struct decision){.commit = COMMIT_NONE};
 }
 
-// Management changed the plan in between: decide on what stands there now.
+// A command changed the plan in between: decide on its present state.
 static bool decide_anew (struct applying *self, const struct store_committed *answer)
 {
     struct reason reason;
@@ -295,7 +295,7 @@ static void on_loaded_again (void *owner, const struct store_loaded *loaded)
                                                    .error = ""});
 }
 
-// What was written is counted.
+// Count the written end.
 static void count (const struct applying *self)
 {
     struct counters *counters = &self->station->counters;
@@ -409,7 +409,7 @@ struct decision apply (struct station *self, const struct outcome *outcome)
         applying_destroy (applying);
         return decision;
     }
-    // Nobody reads the frames of a heartbeat any more.
+    // The frames of a heartbeat are not needed any more.
     const struct message *message = outcome->message;
     if (message && (decision.commit != COMMIT_LEASE || decision.save_work || decision.open_poll)) {
         struct span frames[1 + DESC_FRAMES_MAX] = {message->desc_bytes};

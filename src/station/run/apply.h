@@ -1,6 +1,6 @@
 // An event of a run becomes a decision, and the decision is written; what follows from it is done
-// when Redis has acknowledged. Where management changed the plan in between, it is decided anew on
-// what stands there then.
+// when Redis has acknowledged. Where an admin command changed the plan in between, it is decided
+// again on the changed plan.
 #pragma once
 
 #include "cause.h"
@@ -9,18 +9,18 @@
 struct outcome {
     struct plan *plan; // changed by the decision
     struct span key_station;
-    struct run *run; // in hand; its phase may change
+    struct run *run; // in flight; its phase may change
     enum cause cause;
     const struct answer *answer;     // CAUSE_ANSWER: the facts
     const struct message *message;   // the answer itself, NULL = there is none
     struct span voter;               // whose answer it is, empty = the station's
     const struct decision *decision; // CAUSE_DUE, and what it was made from
     const struct due *due;
-    uint64_t lost;      // CAUSE_DUE: the run that the outcome is of; 0 = the one in hand
+    uint64_t lost;      // CAUSE_DUE: the run that the outcome is of; 0 = the one in flight
     int64_t nominal;    // CAUSE_DUE: its nominal time
-    const char *reason; // in words, for the history; NULL = the answer tells
+    const char *reason; // as text, for the history; NULL = the answer has it
     bool keep_message;  // the stored message is not to be written
-    applied_fn *done;   // told what came of the write; NULL = nobody is
+    applied_fn *done;   // called with the result of the write; NULL = not called
     void *owner;
 };
 

@@ -1,11 +1,11 @@
-// What the files of apply share; nobody else includes it.
+// Private to the files of apply.
 #pragma once
 
 #include "cause.h"
 #include "missed.h"
 #include "runs.h"
 
-// A commit under way: what it was decided from, to decide anew, and what is told after it.
+// A commit in flight: what it was decided from, to decide again, and what is reported after it.
 struct applying {
     struct station *station;
     uint64_t plan_id;
@@ -19,12 +19,12 @@ struct applying {
     struct frames *frames; // the answer's description and frames; NULL = there is none
     struct desc desc;
     struct frames *voter; // one span; NULL = the station's own answer
-    char *reason;         // NULL = the answer tells
+    char *reason;         // NULL = the answer has it
     bool keep_message;
     applied_fn *done;
     void *owner;
     int tries;
-    bool manual; // the run is one besides the schedule
+    bool manual; // the run is one outside the schedule
 
     // Of the last decision.
     struct decision decision;
@@ -33,7 +33,7 @@ struct applying {
     struct frames *step;        // one span: the call of a flow's step that ends; NULL = none
     uint64_t flow_run;          // its run, if that is a flow
     bool orphan;                // the run of the step is gone
-    char *public_text;          // the plan as it was decided; NULL = nobody is to hear of it
+    char *public_text;          // the plan as it was decided; NULL = it has no readers
     struct frames *title;       // one span, beside that
     struct plan *called;        // placed with the outcome; NULL = none
     struct plan *callback;      // the same, bounded in another way
@@ -43,8 +43,8 @@ struct applying {
 // Whether this is the end of a run, good or bad: its outcome goes into the history.
 bool applying_is_outcome (const struct decision *decision);
 
-// Whether it is that of an occurrence that was passed over: no run of it has ended. A worker may
-// say that word of a run.
+// Whether it is that of a skipped occurrence: no run of it has ended. A worker may send that status
+// for a run.
 bool applying_is_miss (enum cause cause, uint8_t status);
 
 // The run that the outcome is of.
@@ -53,10 +53,10 @@ uint64_t applying_run (const struct applying *self);
 // -- what is written (apply_written.c), after the decision. What is returned is the caller's, spans
 // are borrowed
 
-// Why it ended so, in words; empty: nobody has said.
+// Why it ended so, as text; empty: unknown.
 struct span applying_reason (const struct applying *self);
 
-// The same for those who want some words.
+// The same, with default words.
 void applying_failure (const struct applying *self, char *text, size_t size);
 
 // The value of a result: its first JSON frame, else its content; of a vote the numbers. NULL: none.

@@ -23,7 +23,7 @@ static void tell_loss (struct station *self, const struct store_attended *answer
                      "runs repeated\"");
 }
 
-// Somebody wrote to a key of ours. What stood in it is gone: without the queue no plan runs.
+// A key of ours was edited. Its value is gone: without the queue no plan runs.
 static void tell_wrong (struct station *self, const struct store_attended *answer)
 {
     if (!answer->wrong.size)
@@ -35,7 +35,7 @@ static void tell_wrong (struct station *self, const struct store_attended *answe
 
 struct attending {
     struct station *station;
-    void (*then) (void *owner, bool known); // NULL = nobody waits
+    void (*then) (void *owner, bool known); // NULL = not called
     void *owner;
 };
 

@@ -4,11 +4,10 @@
 
 #include "apply.h"
 
-// Tell the target of a run in hand that nobody waits for it any more: CLOSE_REQUEST on its mailbox.
-// False: the target is not connected, or does not read. Nothing is expected back; what comes is
-// late.
+// Notify the target of a run in flight that it is cancelled: CLOSE_REQUEST on its mailbox. False:
+// the target is not connected, or does not read. No answer is expected; one that comes is late.
 bool cancel_tell (const struct held_run *held, const char *reason);
 
-// End a run in hand as a person wants it: its target is told, and it is dropped. Returns whether
-// the target was told; `done` when it is written, NULL: nobody waits.
+// End a run in flight by a command: its target is notified, and it is dropped. Returns whether the
+// target was notified; `done` is called when it is written, unless it is NULL.
 bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, void *owner);

@@ -31,13 +31,13 @@ enum {
     AWAY_ROOM = 64,          // plans a claim of a target that is not connected: each a failed send
     AWAY_PAUSE_US = 20000,
     BORN_US = 200000, // for its first connection
-    AGAIN_US = 50000, // when plans are due that nobody takes: a time-out may make room
-    MANY_PART = 3     // of its room: so much is free that a claim is worth it
+    AGAIN_US = 50000, // when due plans have no taker: a timeout may free slots
+    MANY_PART = 3     // of its slots: a claim is worth it when this part is free
 };
 
 // -- the timer
 
-// Arm the timer anew, after what it waits for has changed.
+// Arm the timer again, after what it waits for has changed.
 static void wake_arm (struct station *self)
 {
     const struct heap_node *first = heap_first (&self->deadlines);
@@ -105,9 +105,9 @@ static bool takes_many (struct station *self, const struct target *target, int64
     return target_response (target)->unresponsive ? room > 0 : room * MANY_PART >= most;
 }
 
-// How many more plans each target takes, which is what a claim asks for: so a target that takes few
-// or none holds up nobody else, however many plans of it are due. Whether a claim could take any;
-// without targets: of those that nobody knows.
+// The free slots of each target, which a claim asks for: so a target with few or none delays no
+// other one, however many plans of it are due. Returns whether a claim could take any; without
+// targets: of unknown ones.
 static bool rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
 {
     int64_t now_us = clock_mono_us ();
@@ -233,7 +233,7 @@ static void claim (struct station *self)
         self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->ahead.count);
     wish.limit = room < BATCH ? room : BATCH;
     if (wish.limit <= 0 || store_busy (self->store)) {
-        // The next answer or time-out makes room; look again soon.
+        // The next answer or timeout frees slots; look again soon.
         self->claim_us = clock_mono_us () + LOOK_US / 100;
         return;
     }
@@ -260,8 +260,8 @@ void due_answered (void *owner, struct target *target)
 
 // -- deadlines
 
-// No status came in time. The run stays in hand until its retry: a status that comes in between is
-// still taken.
+// No status came in time. The run stays in flight until its retry: a status that comes in between
+// is still taken.
 static void give_up_status (struct station *self, struct held_run *held)
 {
     char reason[64];
@@ -316,7 +316,7 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
     }
 }
 
-// Somebody, or a loss, took a plan out of the queue whose message has it run: it is re-queued for
+// A plan is not in the queue, by an edit or a loss, but its message has it run: it is re-queued for
 // its time, or for the end of a lease if a run is in progress. A change of it since is not
 // overwritten.
 static bool requeue (struct station *self, const struct store_outside *outside)

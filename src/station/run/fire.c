@@ -45,7 +45,7 @@ static bool dispatch (struct station *self, struct target *target, const struct 
     return sent;
 }
 
-// The plan record of a message that cannot be read: enough to tell of it.
+// The plan record of a message that cannot be read: enough to report it.
 static struct plan *unreadable (const struct store_claimed *claimed)
 {
     struct plan *plan = plan_new (claimed->station.size);
@@ -55,8 +55,8 @@ static struct plan *unreadable (const struct store_claimed *claimed)
     return plan;
 }
 
-// Send a claimed plan to its target and take the run in hand. False: it could not be handed over,
-// and `ret_cause` says why.
+// Send a claimed plan to its target and record the run as in flight. False: it could not be handed
+// over, and `ret_cause` has the cause.
 static bool send_run (struct station *self, const struct store_claimed *claimed, struct plan *plan,
                       struct target *target, enum cause *ret_cause)
 {
@@ -106,7 +106,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
     bool pull = target && target_type (target) == TARGET_PULL;
     bool flow = !target && flow_book_has (self, claimed->station);
     enum plan_state was = plan ? plan->state : PLAN_NONE;
-    // Of a flow the number of its run tells: it may have been paused meanwhile.
+    // The number of its run identifies a flow: it may have been paused meanwhile.
     bool goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
     bool stands = (pull && was == PLAN_EXECUTE) || goes_on;
     if (plan) { // the message is as it was before the claim

@@ -3,5 +3,5 @@
 
 #include "station_state.h"
 
-// The run is in hand afterwards, or over.
+// The run is in flight afterwards, or over.
 void fire (struct station *self, const struct store_claimed *claimed);

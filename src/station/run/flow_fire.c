@@ -84,7 +84,7 @@ static void fail (struct firing *self, const char *reason)
     end_plan (self, CAUSE_ANSWER, ZERO_STATUS_FAILED_ID, reason, NULL);
 }
 
-// Its calls that are in flight go on, and their ends are nobody's.
+// Its calls in flight go on, and their ends are ignored.
 static void fail_damaged (struct firing *self, const char *damage)
 {
     struct reason reason;
@@ -169,8 +169,8 @@ static void follow_begin (void *owner)
     json_decref (input);
 }
 
-// What failed is reset, under the same RUN; after an undo all is; if nothing of it can be tried
-// again, as when its params failed, it begins anew.
+// Failed steps are reset, under the same RUN; after an undo all are; if nothing of it can be
+// retried, as when its params failed, it restarts.
 static void follow_retry (void *owner)
 {
     struct firing *self = owner;
@@ -351,7 +351,7 @@ static void on_run (void *owner, bool found, const char *damage)
 
 // -- timers of steps
 
-// It is gone, and the wait or the signal's time is over.
+// It is gone, and the wait or the signal has timed out.
 static void timer_due (struct firing *self)
 {
     struct station *station = self->station;
@@ -398,8 +398,8 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
 
 // -- what flows need no more
 
-// Its run is cancelled as by a person; that of a sub-flow is told, and undoes first what it has
-// done.
+// Its run is cancelled as by a command; that of a sub-flow is notified, and undoes first what it
+// has done.
 struct cancelling {
     struct station *station;
     uint64_t plan_id, exec_id;

@@ -46,7 +46,7 @@ static struct span content_text (const struct span *laid_out, size_t count)
     return broken ? none : answer_text (ZERO_STATUS_FAILED_ID, &desc, laid_out + 1);
 }
 
-// In the words of the worker that tells: its reason, else its result if that is text.
+// The text of the worker that has the outcome: its reason, else its result if that is text.
 static void tell_reason (const struct team_outcome *outcome, struct span content,
                          struct reason *ret)
 {
@@ -160,7 +160,7 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
 {
     struct offering *offering = memory_new (sizeof *offering);
     struct held_run *held = runs_find (self, plan->id);
-    if (held) // somebody looked it up
+    if (held) // it was looked up
         runs_drop (&held);
     offering->station = self;
     offering->plan = plan;

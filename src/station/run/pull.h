@@ -1,10 +1,10 @@
-// Plans that workers fetch: a claimed run is offered, workers take it by management words
+// Plans that workers fetch: a claimed run is offered, workers take it by admin commands
 // (manage_pull.c), and the run ends when the last of its team has. Source: issue of workers; proto
 // 7.9.
 //
-// A run that is offered is held nowhere here: all of it is in Redis, with a lease that ends when
-// something has to be looked at - a worker was not heard of, nobody took it, its time is over. It
-// is claimed and offered anew then, by whichever station comes first.
+// An offered run has no state here: all of it is in Redis, with a lease that ends when something is
+// due - a worker sent no heartbeat, nobody took it, it timed out. The first station that finds it
+// then claims and offers it again.
 #pragma once
 
 #include "station_state.h"
@@ -37,12 +37,11 @@ struct take {
     int64_t from;      // where to look on
     int pages;         // looked at
     bool waits;        // it is in the line
-    bool asking;       // a call of the store is under way
+    bool asking;       // a call of the store is in flight
     struct take *next; // in the line
 };
 
-// Ask for plans; answered at once, or when something is offered, or when the time is over. Takes
-// it.
+// Ask for plans; answered at once, or when something is offered, or at the timeout. Takes it.
 void pull_take (struct take *take);
 
 // Answer the takes of this worker that wait for plans of this target, and this one: with no jobs.
@@ -59,7 +58,7 @@ void pull_heard (struct station *self);
 // for plans a while ago, or waits for some, or some worker reports that it is at work.
 int64_t pull_no_worker (struct station *self, struct target *target);
 
-// So many workers may have something of this station now.
+// Up to `places` workers may get a plan of this station now.
 void pull_wake (struct station *self, const char *name, int64_t places);
 
 // A run has ended: takes that waited for a limit are asked again.

@@ -1,4 +1,4 @@
-// The path: which plan, which run (in hand, else looked up in Redis: it may be of before a
+// The path: which plan, which run (in flight, else looked up in Redis: it may be of before a
 // restart), then the engine decides and apply () writes.
 #include "results.h"
 
@@ -21,7 +21,7 @@
 #include "plan_json.h"
 #include "votes.h"
 
-// A run that was heard of is forgotten this long after its lease: the store has it anyway.
+// A run with a heartbeat is dropped this long after its lease: the store has it anyway.
 enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
 
 enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
@@ -82,7 +82,7 @@ static bool plan_of (struct station *self, const struct message *message,
     return run != NULL;
 }
 
-// What was decided is under way: the run is over, or stays in hand until it is heard of again.
+// The decision is being written: the run is over, or stays in flight until its next message.
 static void keep_or_drop (struct held_run *held, const struct decision *decision)
 {
     struct station *self = held->station;
@@ -99,7 +99,7 @@ static void keep_or_drop (struct held_run *held, const struct decision *decision
     runs_forget_at (held, ends ? held->end_us : until_us);
 }
 
-// What a worker says of its progress is kept with the run and written nowhere.
+// The worker's report of its progress is kept with the run and written nowhere.
 static void note_progress (struct held_run *held, const struct message *message)
 {
     uint8_t status = message->desc.code;
@@ -143,7 +143,7 @@ static uint64_t exec_of (const struct message *message, const struct target *tar
     return *ret_named && answer_number (message, type, &exec_id) ? exec_id : 0;
 }
 
-// Since when a target has nobody to work. It may be gone.
+// Since when a target has no workers. It may be gone.
 static void note_worker (struct target *target, uint8_t status)
 {
     if (!target)
@@ -255,7 +255,7 @@ static void time_out (struct held_run *held)
 void results_end_run (struct held_run *held)
 {
     held->end_us = 0;
-    // No status came, and it was told that it was not taken.
+    // No status came, and its failed dispatch was reported.
     bool given_up =
         held->plan && !held->unanswered && held->plan->last_state == ZERO_STATUS_RECV_ERROR_ID;
     if (!held->plan || given_up) // too large to be kept: who claims it next ends it
@@ -267,7 +267,7 @@ void results_end_run (struct held_run *held)
         time_out (held);
 }
 
-// -- a run that is not in hand
+// -- a run that is not in memory
 
 struct held_run *results_recall (struct station *self, uint64_t plan_id,
                                  const struct store_loaded *answer)
@@ -421,7 +421,7 @@ void results_take_packet (void *owner, struct target *target, const struct packe
                    quoted (span_text (packet->fault ? "too large" : reason.text)));
         return;
     }
-    // [x][desc]: it names nobody that we are, so it is of no run, whatever else is in it.
+    // [x][desc]: it names no peer of ours, so it is of no run, whatever else is in it.
     if (message.envelope == ENVELOPE_CALLER) {
         self->counters.foreign_answers++;
         log_event (LEVEL_WARN, "answer.foreign", "station=%s first_frame=%s", target_name (target),

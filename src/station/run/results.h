@@ -12,11 +12,11 @@ void results_take (struct station *self, struct target *target, const char *user
 // The same, still as a packet from a target's connection.
 void results_take_packet (void *station, struct target *target, const struct packet *packet);
 
-// The time of a run is over: a vote is judged by the votes there are, anything else has failed, and
-// its target is told to stop.
+// A run has timed out: a vote is decided by the votes there are, anything else has failed, and its
+// target is notified.
 void results_end_run (struct held_run *held);
 
-// The run in hand of a plan that was just read from the store: as it is in hand, else made from
-// what is stored. NULL: no run is out, or its plan cannot be read.
+// The run in flight of a plan that was just read from the store: as it is in memory, else made from
+// what is stored. NULL: no run is in flight, or its plan cannot be read.
 struct held_run *results_recall (struct station *self, uint64_t plan_id,
                                  const struct store_loaded *answer);

@@ -101,7 +101,7 @@ static void home_of (const struct station *self, char *out, size_t size)
 }
 
 // Printable and without NUL, as a target by identity sends with strlen; no '*', '-' or '#' first,
-// which are routes of its own; and nobody can guess it.
+// which are routes of its own; and random.
 static void needs_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
@@ -279,7 +279,7 @@ static void on_default (void *owner, const struct store_stations *answer)
         station_targets_read (owner);
 }
 
-// A station alone is useful: where nobody has named a target it adds one, as `station add` does. It
+// A station alone is useful: where no target was configured it adds one, as `station add` does. It
 // is kept, and stays when others are named later: no plan for it loses its target by that.
 static void on_stations (void *owner, const struct store_stations *answer)
 {

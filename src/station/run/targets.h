@@ -5,14 +5,14 @@
 
 #include "station_state.h"
 
-// Of type pull: what a station has for whose targets nobody has named any.
+// Of type pull: the default of a station that was given no targets.
 #define TARGET_DEFAULT "jobs"
 
 // Those of the settings start to connect, and the center is asked for its own; once.
 void targets_start (struct station *self);
 void targets_stop (struct station *self);
 
-// What no text of a target can tell: one with a key needs the station's own. 0, or -1 with a
+// Check what no text of a target can show: one with a key needs the station's own. 0, or -1 with a
 // reason.
 int targets_check (const struct station *self, const struct target_settings *settings,
                    struct reason *reason);
@@ -22,8 +22,8 @@ int targets_check (const struct station *self, const struct target_settings *set
 int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason);
 
-// Take the target with this name out, if it is of this origin. Its runs that are out are kept:
-// their results may still come to the request socket.
+// Take the target with this name out, if it is of this origin. Its runs in flight are kept: their
+// results may still come to the request socket.
 bool targets_take (struct station *self, const char *name, enum origin origin);
 
 // Have a pull target of this name: one that is missing is put in, and kept as `station add` does.

@@ -25,7 +25,7 @@ enum poll votes_event (const struct message *message, bool named)
     case ZERO_STATUS_RUNING_ID:
     case ZERO_STATUS_WAITING_ID:
     case ZERO_STATUS_VOTE_SENDED_ID:
-        return POLL_NONE; // a heartbeat, whoever sends it
+        return POLL_NONE; // a heartbeat, from any sender
     default:
         return named ? POLL_VOTE : POLL_NONE;
     }

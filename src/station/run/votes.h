@@ -6,7 +6,7 @@
 // Its ballot, made when there is none yet.
 struct ballot *votes_ballot (struct held_run *held);
 
-// What an answer of a vote station is in the vote, before it is counted. `named`: it says of whom.
+// The role of a vote station's answer, before it is counted. `named`: it names its voter.
 enum poll votes_event (const struct message *message, bool named);
 
 // Count the answer. False: it is none that can be counted, and nothing comes of it.

@@ -1,8 +1,8 @@
-// One question is out at a time, on a DEALER of its own; an answer that does not come takes the
-// socket with it, so that a late one is never read as the next one's. Between two questions no
-// answer is read and events only up to a bound: what else a center sends waits in bounded queues,
-// and then in the center. Questions change nothing, so libzmq may connect anew, and send one late,
-// as it likes.
+// One request is in flight at a time, on a DEALER of its own; one without an answer takes the
+// socket with it, so that a late answer is never read as the next one's. Between two requests no
+// answer is read and events only up to a bound: other messages of a center wait in bounded queues,
+// and then in the center. Requests change nothing, so libzmq may reconnect, and send one late, as
+// it likes.
 #include "center.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ struct center {
 
     void *requests;  // DEALER; NULL after no good answer, until the next question
     void *events;    // SUB
-    bool asking;     // a question is out, and `requests` is read
+    bool asking;     // a request is in flight, and `requests` is read
     bool news;       // an event that matters came since the last question
     int events_read; // since then; EVENTS_READ: no more of them until the next
     struct watch answers, news_watch;

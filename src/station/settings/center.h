@@ -31,7 +31,7 @@ struct center *center_new (const struct center_settings *settings, struct reacto
 // tcp://HOST:PORT, for people.
 const char *center_endpoint (const struct center *self);
 
-// Why the last question had no good answer; empty: it had one, or is under way for the first time.
+// Why the last request had no good answer; empty: it had one, or is the first and in flight.
 const char *center_trouble (const struct center *self);
 
 // Whether there ever was a good answer.

@@ -20,7 +20,7 @@ enum {
     STATUS_DENY = 0xF9, // of the versions that have a service key
 
     STATE_DESTROY = 8,
-    STATE_SEED_UNINSTALL = 9 // the later ones say 9 for stopped, until it is told to recover
+    STATE_SEED_UNINSTALL = 9 // later versions send 9 for stopped, until a recover command
 };
 
 // The type of target that a type of station is, or -1 for none:
@@ -62,7 +62,7 @@ static bool is_of_center (const json_t *entry, const struct found_station *stati
     return json_is_true (json_object_get (entry, "is_base"));
 }
 
-// A station that is paused or closed stays: it says so itself, or is away.
+// A station that is paused or closed stays: it reports that itself, or is away.
 static bool is_gone (const json_t *entry, bool seed)
 {
     int64_t state = number_or_0 (entry, "station_state");
@@ -169,8 +169,8 @@ enum {
     EVENT_MONITOR_CLOSE = 21 // the last of those about clients and connections
 };
 
-// A center sounds off, and tells the counters of each station, every second or two; the later ones
-// also tell of every connection. All of that leaves the list as it is. What is not known matters.
+// A center sounds off, with the counters of each station, every second or two; later versions also
+// report every connection. All of that leaves the list as it is. Unknown events matter.
 bool center_event_matters (const struct span *frames, size_t count)
 {
     if (count < 2 || frames[1].size < 2)

@@ -11,5 +11,5 @@ enum station_fault {
     STATION_FAULT_DATA      // the data of the embedded Redis are damaged: the same, too
 };
 
-// Reads all settings anew, from wherever they came. 0, or -1 with a reason.
+// Reads all settings again, from all their sources. 0, or -1 with a reason.
 typedef int station_read_fn (struct station_settings *ret, struct reason *reason);

@@ -8,7 +8,7 @@
 
 struct limit_use;
 
-// {"concurrency": n, "rate": a second, "burst": n}; what is left out is no bound. False: the reason
+// {"concurrency": n, "rate": a second, "burst": n}; an absent member is no bound. False: the reason
 // names the field and the rule.
 bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason);
 

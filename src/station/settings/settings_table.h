@@ -7,7 +7,7 @@
 #include "settings.h"
 #include "target_settings.h"
 
-// What is bounded, and by what.
+// The limits, and their bounds.
 struct limits {
     int64_t plans, plans_station, plans_caller; // 0 = no bound
     int64_t runs, runs_target;                  // sent, without a heartbeat
@@ -65,7 +65,7 @@ struct station_settings {
 
 extern const struct setting_table station_setting_table;
 
-// Whether a running station keeps it, whatever is read anew: its sockets, its Redis, who it is.
+// Whether a running station keeps it at a reload: its sockets, its Redis, its identity.
 bool station_setting_fixed (const struct setting *row);
 
 // What no single row can check. 0, or -1 with a reason.

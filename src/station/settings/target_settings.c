@@ -7,7 +7,7 @@
 #include "context.h"
 #include "limit_rule.h"
 
-// The text up to the separator, which is passed over; the whole rest when there is none.
+// The text up to the separator, which is skipped; the whole rest when there is none.
 static struct span cut (const char **text, char separator)
 {
     const char *start = *text;
@@ -110,11 +110,11 @@ static int read_option (struct span text, struct target_settings *ret, struct re
             continue;
         if (equals && size < sizeof value && options[i].read (value, ret))
             return 0;
-        // What was given is not told: it may be a key.
+        // The reason must not quote the value: it may be a key.
         reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name, options[i].rule);
         return -1;
     }
-    // Behind a key it may be the rest of one, which is told to nobody.
+    // Behind a key it may be the rest of one, which must not be shown.
     reason_set (reason,
                 "stations: %s: %s: no such option; there are dialect, mailbox, key, curve, "
                 "concurrency, rate, burst and kind",

@@ -48,7 +48,7 @@ int64_t ahead_claim_us (const struct station *self, int64_t due_us)
 {
     if (!ahead_reach_us (self))
         return due_us;
-    // What could not be taken although it is within reach is not asked for all the time.
+    // Plans within reach that could not be taken are not asked for all the time.
     int64_t soonest_us = store_now_us (self->store) + LEAD_US / 2;
     int64_t wanted_us = due_us - LEAD_US;
     if (wanted_us >= soonest_us)

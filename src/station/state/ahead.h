@@ -1,12 +1,12 @@
 // Plans that were claimed a moment before they are due, and wait for it here: when many are due one
-// after the other, one claim takes those of the next milliseconds, and each is sent when its time
-// has come, with nothing to ask of Redis first. Where few are due none is claimed early.
+// after the other, one claim takes those of the next milliseconds, and each is sent when it is due,
+// with nothing to ask of Redis first. Where few are due none is claimed early.
 //
 // Those wait here too whose claim was acknowledged when the station's own lease was over, as after
 // a Redis that stalled: the next heartbeat shows whether it is still the owner.
 //
-// A plan that waits here is in hand, as one that was sent: its lease runs, and what is done to it
-// is done to a running plan.
+// A plan that waits here is in flight, as one that was sent: its lease runs, and commands treat it
+// as a running plan.
 #pragma once
 
 #include "station_state.h"
@@ -14,14 +14,14 @@
 struct ahead_plan {
     struct heap_node node; // by when it is due; those of one moment in the order in which they came
     struct store_claimed claimed;
-    struct target *target; // whose room it takes; NULL = none
+    struct target *target; // it takes a slot of this target; NULL = of none
     uint8_t store[];       // of the texts in `claimed`
 };
 
 // How far claims look ahead now, in microseconds. 0: not at all.
 int64_t ahead_reach_us (const struct station *self);
 
-// A claim has taken so many plans.
+// A claim has taken `plans` plans.
 void ahead_count (struct station *self, size_t plans);
 
 // When the next claim is to be for plans that are due then; both in Redis' microseconds.
@@ -39,10 +39,10 @@ int64_t ahead_next_us (const struct station *self);
 // The plan was removed, or its run cancelled: it is not to be sent. False: it does not wait here.
 bool ahead_drop (struct station *self, uint64_t plan_id);
 
-// A target is taken away: its plans meet whoever has its name when they are due.
+// A target is taken away: its plans meet the target that has its name when they are due.
 void ahead_forget_target (struct station *self, const struct target *target);
 
-// The plans were taken over anew: what was claimed before is due when its lease ends.
+// The plans were taken over again: what was claimed before is due when its lease ends.
 void ahead_forget (struct station *self);
 
 void ahead_stop (struct station *self);

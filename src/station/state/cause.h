@@ -1,4 +1,4 @@
-// Why a run comes to a decision, and who is told of it.
+// Why a run comes to a decision, and who is notified of it.
 #pragma once
 
 #include "store.h"
@@ -11,7 +11,7 @@ enum cause {
     CAUSE_NO_STATUS, // none came in time
     CAUSE_KEPT,      // the same, and its target answers nothing at all
     CAUSE_TIMEOUT,   // it took too long
-    CAUSE_CANCEL,    // somebody wants it to end
+    CAUSE_CANCEL,    // a command ends it
     CAUSE_DUE        // it was claimed, and is not to be sent; decided by the caller
 };
 

@@ -1,4 +1,4 @@
-// What the station counts: one row each, told in the log when it stops.
+// What the station counts: one row each, logged when it stops.
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// What is counted of the runs of a target, by how each ended.
+// The counts of the runs of a target, by how each ended.
 #pragma once
 
 #include <stdbool.h>

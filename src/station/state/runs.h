@@ -17,12 +17,12 @@ struct held_run {
     bool unanswered;                        // it uses credit: sent, and no status yet
     bool kept;             // unanswered, and its target answers nothing: max_runs does not count it
     int64_t extended_us;   // when its lease was extended as it is kept, monotonic; 0 = it was not
-    bool lease_pending;    // a write of its lease is under way
+    bool lease_pending;    // a write of its lease is in flight
     char *progress;        // the worker's last words, UTF-8; NULL = none
     struct ballot *ballot; // of a vote; NULL = none
-    int64_t end_us; // when its time is over, that of its vote or its timeout: monotonic; 0 = none
-    struct target *target;     // it was sent to; NULL when it was looked up
-    uint64_t connection;       // of the target, 0 = unknown
+    int64_t end_us;        // when it times out, by its vote or its timeout: monotonic; 0 = none
+    struct target *target; // it was sent to; NULL when it was looked up
+    uint64_t connection;   // of the target, 0 = unknown
     struct heap_node deadline; // unanswered: no status in time; else: to be forgotten
 };
 
@@ -35,21 +35,21 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
 
 struct held_run *runs_find (struct station *self, uint64_t plan_id);
 
-// By the number of the run. Looks at every run in hand.
+// By the number of the run. Looks at every run in flight.
 struct held_run *runs_find_exec (struct station *self, uint64_t exec_id);
 
 // The run that a message without any name on the target's present connection belongs to: the oldest
-// that has no status yet, else the only one. NULL: it cannot be told. Looks at every run in hand.
+// that has no status yet, else the only one. NULL: unknown. Looks at every run in flight.
 struct held_run *runs_next_to_answer (struct station *self, const struct target *target);
 
 // A target is taken away: what was sent to it has no connection any more.
 void runs_forget_target (struct station *self, const struct target *target);
 
-// Drop it: whatever comes for it is looked up anew.
+// Drop it: later messages look it up again.
 void runs_drop (struct held_run **run);
 
-// Keep what the worker says of its progress: UTF-8 without NUL, else nothing is done; cut at
-// RUN_PROGRESS_MAX bytes. When very many runs are in hand it is not kept.
+// Keep the worker's report of its progress: UTF-8 without NUL, else nothing is done; cut at
+// RUN_PROGRESS_MAX bytes. When very many runs are in flight it is not kept.
 void runs_note_progress (struct held_run *run, struct span words);
 
 // Set end_us by the plan's vote or timeout, if any. Needs run->plan.

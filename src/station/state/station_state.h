@@ -1,5 +1,5 @@
-// What the parts of the station share. Each part is a file pair named after its job; this struct is
-// what they work on, and nobody outside the folder sees it.
+// The state that the parts of the station share. Each part is a file pair named after its job; this
+// struct is what they work on, private to the folder.
 #pragma once
 
 #include "counters.h"
@@ -30,21 +30,21 @@ enum phase {
     PHASE_FAILED    // could not start
 };
 
-// What stands in the place of an automatic identity (submit.c).
+// The replacement of an automatic identity (submit.c).
 struct masked {
     uint8_t identity[5], mask[5];
 };
 
 // An XPUB, and who has subscribed.
 struct outlet {
-    void *socket; // NULL: it was cut, and is not made anew yet
+    void *socket; // NULL: it was cut, and is not replaced yet
     struct watch watch;
     struct subscribers *subscribers; // while there is a socket that is watched
 };
 
-// Reads for peers: those under way, and the peers that have more, which take turns.
+// Reads for peers: those in flight, and the peers that have more, which take turns.
 struct reading {
-    int cost;             // of those under way
+    int cost;             // of those in flight
     size_t waiting_bytes; // of the requests that wait
     struct load *first, **end;
     size_t peers; // of that list
@@ -68,7 +68,7 @@ struct station {
     struct source signals;
     struct timer tick;
     struct store *store;
-    struct reason told_down;   // why Redis is away, as the log was told last
+    struct reason told_down;   // why Redis is away, as logged last
     struct embedded *embedded; // NULL with a given Redis
     int64_t started_us;
     int64_t stop_us;     // when to stop waiting, PHASE_STOPPING
@@ -77,7 +77,7 @@ struct station {
     int64_t owner_since; // Unix seconds: since then the plans are its own, 0 = they never were
     bool yields;         // others are to take over first
     bool was_owner;      // and is a standby now: no Redis makes it end
-    bool gives_up;       // PHASE_STOPPING: the plans are being given up
+    bool gives_up;       // PHASE_STOPPING: the plans are being released
     bool targets_started;
     struct reason redis_trouble; // why the embedded one ended, if that is known; empty = it is not
     bool redis_ended;            // the embedded one has to be started again
@@ -90,7 +90,7 @@ struct station {
     uint64_t access_mark;         // of the folder as it was read; 0 = to be read again
     int64_t access_look_us;       // when to look at it next, monotonic
     int64_t access_retry_us;      // when to read what is wrong again, monotonic
-    size_t access_wrong;          // files that let nobody in
+    size_t access_wrong;          // files whose keys may not connect
     struct reason access_trouble; // of the first of them, or of the folder; empty = none
     struct zap *zap;
 
@@ -98,9 +98,9 @@ struct station {
     void *request_socket;
     struct watch request_watch; // off: it is left alone until there is room
     uint64_t last_id;
-    uint8_t caller_secret[16];   // of this start; for what stands in the place of identities
+    uint8_t caller_secret[16];   // of this start; it masks identities
     struct masked masked[64];    // those that were made last
-    struct _zhashx_t *peers;     // what each peer has under way; NULL = none yet
+    struct _zhashx_t *peers;     // what each peer has in progress; NULL = none yet
     struct load *loads;          // the same, as a list
     int64_t loads_swept_us;      // when it was looked through for those that have nothing any more
     struct packet_debt unread;   // replies of all peers that libzmq holds
@@ -115,13 +115,13 @@ struct station {
     // publish
     struct plan_texts texts; // of the dispatch or broadcast that is being sent
     struct outlet results, events;
-    bool subscribers_cut; // both are to be made anew
+    bool subscribers_cut; // both are to be replaced
     enum dialect dialect; // of the request socket and the results
     uint64_t event_seq;   // of the last event
     char event_epoch[17]; // of this start of the station
 
     // attend
-    int64_t attend_us; // when to tell Redis again that this station is here
+    int64_t attend_us; // when to report to Redis again that this station is here
     int64_t attending; // stations on this Redis
     int64_t stations_revision;
 
@@ -140,7 +140,7 @@ struct station {
     bool targets_read;     // those that were added were read from Redis since the start
     struct center *center; // NULL = none
 
-    // runs in hand, by plan id; and their deadlines
+    // runs in flight, by plan id; and their deadlines
     struct _zhashx_t *runs;
     struct heap deadlines;
     size_t runs_unanswered; // without those that are kept (unresponsive.h)
@@ -161,7 +161,7 @@ struct station {
     int timer_fd;
     struct source due_source;
     int64_t armed_us;  // when it fires, INT64_MAX = never
-    bool claiming;     // a claim is under way
+    bool claiming;     // a claim is in flight
     bool more_due;     // the last one left due plans in the queue
     bool claimed_any;  // it took some, or put some where others may go before them
     bool limits_full;  // some wait until a run of their target or group ends

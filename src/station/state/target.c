@@ -32,7 +32,7 @@ struct target {
     struct reactor *reactor;
     struct target_events events;
     void *socket;                // the DEALER; NULL between two tries
-    void *monitor;               // PAIR that tells of its connection
+    void *monitor;               // PAIR that reports the state of its connection
     struct watch messages, news; // of the two
     bool up;
     int fd; // of the connection, libzmq's own; -1 = none yet
@@ -75,8 +75,8 @@ static void on_timer (void *owner)
         connect_anew (self);
 }
 
-// The monitor is told to end first: libzmq's own threads wait for ever for a reader of an event
-// that falls between the closing of the two sockets.
+// The monitor ends first: libzmq's own threads wait forever for a reader of an event that occurs
+// between the closing of the two sockets.
 static void close_sockets (struct target *self)
 {
     if (self->socket)
@@ -110,8 +110,8 @@ static bool open_monitor (struct target *self)
     static uint64_t number;
     char endpoint[64];
     snprintf (endpoint, sizeof endpoint, "inproc://target-monitor-%" PRIu64, ++number);
-    // The reader first: when sockets have run out, a monitor that nobody reads would wait for ever
-    // in being told to end.
+    // The reader first: when sockets have run out, the end of a monitor without a reader would wait
+    // forever.
     self->monitor = wire_socket_in (self->context, ZMQ_PAIR);
     return self->monitor && zmq_connect (self->monitor, endpoint) == 0 &&
            zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL) == 0;

@@ -3,7 +3,7 @@
 //
 // Nothing may be queued for a target that is away: a restarted target must never receive old runs.
 // ZMQ_IMMEDIATE would do that, but lets a peer that cuts a message abort this process. So a socket
-// monitor tells whether the one connection stands, messages are sent only then, libzmq never
+// monitor reports whether the one connection is up, messages are sent only then, libzmq never
 // reconnects by itself, and a lost connection means a new socket, the old one closed with its
 // queue.
 #pragma once
@@ -20,7 +20,7 @@ struct target;
 struct target_events {
     // A message came on the connection of this number; it is borrowed for the call.
     void (*message) (void *owner, struct target *target, const struct packet *packet);
-    // All that had come, or a good part of it, was told by `message`.
+    // `message` was called for all that had come, or a good part of it.
     void (*turned) (void *owner, struct target *target);
     void (*connected) (void *owner, struct target *target);
     // It has answered, and was unresponsive; called before the message.
@@ -49,18 +49,18 @@ const struct target_settings *target_settings (const struct target *self);
 const char *target_name (const struct target *self);
 enum target_type target_type (const struct target *self);
 
-// The identity of its connections from now on, with which it routes its answers: also those of
-// jobs that it was sent on an earlier connection. `used`: there was one already. It connects anew.
+// The identity of its connections from now on, with which it routes its answers: also those of jobs
+// that it was sent on an earlier connection. `used`: there was one already. It reconnects.
 void target_identify (struct target *self, struct span identity, bool used);
 
 // "" = none yet.
 const char *target_identity (const struct target *self);
 
 // It answers nothing: if its connection may be taken for a duplicate of an older one, which a
-// ROUTER then ignores, connect anew; and when that was in vain, with a new identity.
+// ROUTER then ignores, reconnect; and when that was in vain, with a new identity.
 void target_try_connection (struct target *self);
 
-// It answers nothing: connect anew if nothing more can be sent to it either.
+// It answers nothing: reconnect if nothing more can be sent to it either.
 void target_check_stuck (struct target *self);
 
 // How it answers.
@@ -83,8 +83,8 @@ void target_pause (struct target *self);
 void target_resume (struct target *self);
 bool target_paused (const struct target *self);
 
-// Runs sent to it that sent no heartbeat yet. Kept here so that a target that does not read
-// takes nobody else's room.
+// Runs sent to it that sent no heartbeat yet. Kept here so that a target that does not read takes
+// no slots of others.
 int target_unanswered (const struct target *self);
 void target_count_unanswered (struct target *self, int change);
 

@@ -13,7 +13,7 @@ const struct zone *zones_find (struct station *self, const struct policy *policy
                                struct reason *reason);
 
 // The same of a plan that was accepted. Its zone may have vanished from this machine since: that is
-// told, and the station's own is taken.
+// logged, and the station's own is taken.
 const struct zone *zones_of (struct station *self, const struct plan *plan);
 
 // Read the files of all of them again. One that cannot be read stays as it was.

@@ -89,8 +89,7 @@ static void on_there_safe (void *owner, bool enough)
     submission_end (submission);
 }
 
-// Reply that it is there already, when the replicas that are asked for have it; the submission
-// ends.
+// Reply that it exists, when the replicas that are asked for have it; the submission ends.
 void submission_accept_there (struct submission *submission)
 {
     link_replicate (store_link (submission->station->store), on_there_safe, submission);
@@ -106,8 +105,8 @@ void submission_refuse_in_use (struct submission *submission, const char *words)
     submission_end (submission);
 }
 
-// What stands under the id may be this very submission; the submission ends. Of one with a key more
-// is to be known: whether a run is out.
+// The plan under the id may be this very submission; the submission ends. For one with a key it
+// must be known whether a run is in flight.
 static void answer_held (struct submission *submission, struct span message)
 {
     if (*submission_key (submission->plan)) {
@@ -128,7 +127,7 @@ static void answer_held (struct submission *submission, struct span message)
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
 
-// What it misses from the beginning is written with it. The submission may be over.
+// Its first misses are written with it. The submission may be over.
 static void store (struct submission *submission)
 {
     struct station *self = submission->station;
@@ -330,7 +329,7 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
         return ZPLAN_ENOTFIND;
     }
     struct reason why;
-    json_t *fields = json_read_object (text, &why); // somebody may have edited it
+    json_t *fields = json_read_object (text, &why); // it may have been edited
     if (fields && plan->schedule.keep)
         json_object_del (fields, "misfire"); // the plan itself says what it says: no_keep
     struct policy *policy =
@@ -368,10 +367,10 @@ static void on_kind (void *owner, const struct store_kinds *answer)
 // room for a masked identity; the result borrows from it or from the request.
 //
 // libzmq 4.3.4 numbers peers without an identity of their own one after the other, and aborts when
-// a peer has taken the next number for its own: who knows one number can end the process. So such
-// an identity is shown to nobody - the caller stands in lists, dispatches and broadcasts - but a
-// name in its place: the same for the whole connection, of the same form, and telling nothing of
-// it.
+// a peer has taken the next number for its own: a peer that knows one number can end the process.
+// So such an identity is never shown. Lists, dispatches and broadcasts, which name the caller, have
+// another one in its place: the same for the whole connection, of the same form, and without
+// information about it.
 static struct span caller_of (struct station *self, const struct request *request,
                               uint8_t mask[CALLER_MASKED_SIZE])
 {

@@ -1,4 +1,4 @@
-// What is wrong with a submission, as far as that can be said without Redis.
+// The checks of a submission that need no Redis.
 #include "codes.h"
 #include "flow_book.h"
 #include "permit.h"

@@ -1,5 +1,5 @@
-// A key that the client gives its plan: submissions with the same key are of the same plan, whoever
-// sends them, and however many at a time. Source: task module (idempotent publication); features
+// A key that the client gives its plan: submissions with the same key are of the same plan, from
+// any sender, however many at a time. Source: task module (idempotent publication); features
 // E030 to E032.
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,7 +69,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     station_resume (self);
 }
 
-// A plan that is out of the queue stays there: who submits it is told so.
+// A plan that is out of the queue stays there: the reply reports its state.
 void submission_set_words (struct submission *submission, const char *words, enum plan_state state)
 {
     bool out = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
@@ -99,7 +99,7 @@ static bool has_repeats_left (const struct plan *plan, struct reason *reason)
     return false;
 }
 
-// Put this plan into the place of the kept one, no run of which is out.
+// Replace the kept plan, which has no run in flight, with this one.
 static void replace (struct submission *submission, const struct plan *held, uint64_t exec_id)
 {
     bool update = submission->plan->policy->if_exists == EXISTS_UPDATE;
@@ -173,7 +173,7 @@ static void answer_key (struct submission *submission, const struct plan *held,
     }
 }
 
-// What has the id that the key makes; the submission ends, or goes on.
+// The plan that has the id of the key; the submission ends, or goes on.
 static void answer_loaded (struct submission *submission, const struct store_loaded *answer)
 {
     struct reason reason;

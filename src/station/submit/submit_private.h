@@ -1,10 +1,10 @@
-// What the files of submission share; nobody else includes it.
+// Private to the files of submission.
 #pragma once
 
 #include "misses.h"
 #include "reply.h"
 
-// A submission whose write is under way.
+// A submission whose write is in flight.
 struct submission {
     struct station *station;
     struct peer *peer;
@@ -35,10 +35,10 @@ void submission_accept (struct submission *self, const char *words);
 // Reply with its words, when the replicas that are asked for have the plan that is there; it ends.
 void submission_accept_there (struct submission *self);
 
-// The reply about a plan that was there; its state too, when it is out of the queue.
+// The reply about an existing plan; its state too, when it is out of the queue.
 void submission_set_words (struct submission *self, const char *words, enum plan_state state);
 
-// Refuse it: another plan has its id, which stands behind these words. It ends.
+// Reject it: another plan has its id, which follows these words. It ends.
 void submission_refuse_in_use (struct submission *self, const char *words);
 
 // The nominal time of the next occurrence, which the reply carries; 0: there is none any more.

@@ -3,7 +3,7 @@
 //
 // plan:owner is a hash: `token` of the owner, EPOCH.NONCE, and `batch`, the number of its last
 // applied batch. Both are watched when a batch is sent, so it is applied only after the one before
-// it, by its owner, and once. A batch whose answer was lost is sent again: the number tells whether
+// it, by its owner, and once. A batch whose answer was lost is sent again: the number shows whether
 // it was applied. What is sent:
 //
 //     LOOK       UNWATCH; WATCH plan:owner; HMGET plan:owner token batch
@@ -54,7 +54,7 @@ enum owner_refusal {
 
 enum owner_event_type {
     OWNER_OPENED,   // the connection is there
-    OWNER_CLOSED,   // it is not, or was given up
+    OWNER_CLOSED,   // it is not, or was closed here
     OWNER_FOUND,    // the HMGET behind a WATCH was answered: token and batch
     OWNER_UNFOUND,  // it was refused
     OWNER_BATCH,    // there is something to write; only while owner_may_send
@@ -82,10 +82,10 @@ enum owner_do {
 // What has happened.
 enum owner_news {
     OWNER_NOTHING,
-    OWNER_SERVES,    // this station is the owner: all is read anew. owner_loss says of what
+    OWNER_SERVES,    // this station is the owner: all is read again. owner_loss says of what
     OWNER_ACKED,     // the batch owner_acked was applied
     OWNER_REFUSED,   // the batch in flight was not applied, and may be rebuilt under its number
-    OWNER_STANDBY,   // it is the owner no more: all is forgotten, sockets close
+    OWNER_STANDBY,   // it is the owner no more: all is dropped, sockets close
     OWNER_HOLDS,     // of the writer: the connection is new, and the owner is the same
     OWNER_IMPOSSIBLE // more was applied than was sent: a copy of this process, or a defect
 };
@@ -116,7 +116,7 @@ const char *owner_token (const struct owner *self);
 bool owner_uses_script (const struct owner *self);
 const char *owner_found (const struct owner *self, int64_t *ret_batch);
 
-// Whether this token says that the plans were given up.
+// Whether this token says that the plans were released.
 bool owner_is_free (struct span token);
 
 // The number of the batch in flight, 0 = none; and of the last one that was applied.

@@ -18,7 +18,7 @@ static struct span number (struct commands *self, int64_t value)
 
 // -- the rows of plans
 
-// At most so many rows are one command: a script's call can take no more words.
+// At most this many rows are one command: a script's call can take no more words.
 enum { ROWS_MAX = 2000 };
 
 enum { MANY = 2 * 32 }; // runs that are no small hash: a field and its value

@@ -129,7 +129,7 @@ static void on_acked (struct writer *self)
 {
     self->stays_refused = false;
     if (self->failure_count && writer_repair (self)) {
-        // It goes out with the next batch; what was submitted is there, and stays.
+        // The next batch has it; what was submitted is there, and stays.
         self->kinds &= ~(unsigned)ROWS_SUBMISSION;
         return;
     }
@@ -157,7 +157,7 @@ static void on_refused (struct writer *self)
     end_waiters (self, &self->flying, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
 }
 
-// What was decided is of data that are gone.
+// The decisions are about data that are gone.
 static void on_reset (struct writer *self)
 {
     commands_clear (&self->rows);
@@ -198,7 +198,7 @@ static void event (struct writer *self, const struct owner_event *event, int64_t
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us)
 {
     if (!self->awaited)
-        return; // of a connection that was given up
+        return; // of a connection that was closed
     size_t index = self->answered++;
     if (index < self->exec_at && self->exec_at != SIZE_MAX) {
         if (reply && reply->type == REDIS_REPLY_ERROR)
@@ -268,7 +268,7 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
     if (!owner_may_send (self->owner) || self->todo != OWNER_WAIT ||
         (!again && !core_has_rows (self->core)))
         return;
-    // Leases, which nobody waits for, are left alone for a little while.
+    // Leases, which no caller waits for, are left alone for a little while.
     if (!again && !self->hurries && !core_hurries (self->core)) {
         self->gathers_us = self->gathers_us ? self->gathers_us : mono_us;
         if (mono_us - self->gathers_us < PATIENCE_US)

@@ -1,7 +1,7 @@
 // The one writer of a database: what the core decides goes to Redis in numbered batches, fenced by
-// the owner's token (owner.h), and who waits for a batch is released when it was applied. One batch
-// is in flight, the next gathers meanwhile: a lone change leaves at once, load makes its own
-// batches. Pure: commands go out and answers come in through the functions of writer_io.
+// the owner's token (owner.h), and callers that wait for a batch are released when it was applied.
+// One batch is in flight, the next gathers meanwhile: a lone change leaves at once, load makes its
+// own batches. Pure: commands go out and answers come in through the functions of writer_io.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -56,7 +56,7 @@ enum written {
     WRITTEN_RESET    // what it was decided on is not there any more: the fence or data were lost
 };
 
-// Embedded by whoever waits, who keeps the memory until it is released.
+// Embedded by the waiting caller, which keeps the memory until it is released.
 struct waiter {
     struct waiter *next;
     enum waiter_kind {
@@ -90,7 +90,7 @@ void writer_closed (struct writer *self, int64_t boot_us);
 // The answer of the next command that was sent and not answered yet.
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us);
 
-// Let a standby take over, or whoever waits.
+// Let a standby take over, or another station that waits.
 void writer_hand_over (struct writer *self, int64_t boot_us);
 
 // Redis answered something then: it is there, and what is in flight will be answered.
@@ -113,7 +113,7 @@ unsigned writer_kinds (const struct writer *self);
 // Why Redis refuses what is in flight, "" = it does not.
 const char *writer_refusal (const struct writer *self);
 
-// Waiters, those that wait for nothing left out.
+// Waiters, without those that wait for nothing.
 size_t writer_pending (const struct writer *self);
 
 // Whether nothing is gathered, in flight, or waited for.

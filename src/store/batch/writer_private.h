@@ -1,4 +1,4 @@
-// What the files of the writer share; nobody else includes it.
+// Private to the files of the writer.
 #pragma once
 
 #include "plant.h"
@@ -51,17 +51,17 @@ struct writer {
     struct waiter_list gathering, flying;
     struct waiter_list ended[4]; // by how: released with the next flush
     char ended_error[REFUSAL_SIZE];
-    bool hurries; // somebody waits for what gathers
+    bool hurries; // a caller waits for what gathers
     int64_t gathers_us;
     bool releasing;
-    bool closes; // nothing is written any more: whoever waits is released as lost
+    bool closes; // nothing is written any more: callers that wait are released as lost
 };
 
 // Do what the owner wants done with this flush: writer_send.c.
 void writer_carry_out (struct writer *self, int64_t mono_us);
 
-// Note that Redis did not take a command of the batch in flight, with its error; and replace what
-// stands in the way of those, in front of the rows that are to go out again. False: there are none.
+// Note that Redis did not take a command of the batch in flight, with its error; and replace the
+// keys that block those, in front of the rows that are to be resent. False: there are none.
 // writer_repair.c.
 void writer_note_failure (struct writer *self, size_t command, const char *error);
 bool writer_repair (struct writer *self);

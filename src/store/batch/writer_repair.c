@@ -1,4 +1,4 @@
-// Rows that Redis did not take: what stands in their way is replaced, and they are written by the
+// Rows that Redis did not take: the keys that block them are replaced, and they are written by the
 // next batch.
 #include <stdlib.h>
 

@@ -100,8 +100,7 @@ static void take (struct writer *self, int64_t mono_us)
     commands_free (&owner);
 }
 
-// The rows of the core are those of the next batch. One whose answer was lost goes out again as it
-// was.
+// The rows of the core are those of the next batch. One whose answer was lost is resent as it was.
 static void send_rows (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};

@@ -1,6 +1,6 @@
 // One hiredis connection in the reactor. hiredis 0.14 frees its context from within its own calls,
 // so every one of them is made here, and none from one of its callbacks; the context is looked up
-// anew after each.
+// again after each.
 #pragma once
 
 #include <hiredis/async.h>

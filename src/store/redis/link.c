@@ -8,10 +8,10 @@
 
 enum {
     TICK_MS = 50,
-    QUIET_TICK_MS = 250, // while it is up and nothing is under way
+    QUIET_TICK_MS = 250, // while it is up and nothing is in flight
     CONNECT_MAX_US = 1000000,
     STOPPED_US = 500000,     // an answer that is not there yet may wait in the socket
-    ANSWER_MAX_US = 3000000, // a Redis that is silent for longer counts as lost
+    ANSWER_MAX_US = 3000000, // a Redis that is unresponsive for longer counts as lost
     BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
     BACKOFF_LAST_US = 250000 // it is back within a second of Redis' return
 };
@@ -68,9 +68,9 @@ void link_give_up (struct link *self, const char *why)
 void link_drop (struct link *self)
 {
     connection_close (self->connection);
-    bool told = self->broken; // why it is given up stands in `trouble`
+    bool told = self->broken; // `trouble` has the reason
     self->broken = false;
-    // What was sent goes out again before what was called since.
+    // What was sent is resent before what was called since.
     for (struct call *call; (call = list_take (&self->waiting));)
         list_add (&self->lost, call);
     self->waiting = self->lost;
@@ -308,7 +308,7 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 
 // -- time
 
-// hiredis has no time-outs: they are here, for the whole link, by its oldest call.
+// hiredis has no timeouts: they are here, for the whole link, by its oldest call.
 static void look (struct link *self, int64_t now)
 {
     // An answer that waits in the socket is none that is missing: this process may have been

@@ -1,10 +1,10 @@
 // The link to Redis: one connection, in the reactor, that reconnects itself. Calls are commands
 // or Lua scripts, each answered once.
 //
-// hiredis 0.14 knows no time-outs and tells a lost connection only by NULL replies, which mean
+// hiredis 0.14 has no timeouts and reports a lost connection only by NULL replies, which mean
 // "outcome unknown". So the link keeps every call until its answer: calls that may be repeated
-// (their scripts change nothing the second time) go out again when Redis is back, in their order;
-// the others are answered as lost.
+// (their scripts change nothing the second time) are resent when Redis is back, in their order; the
+// others are answered as lost.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -40,7 +40,7 @@ struct link_config {
     bool durable;       // take only one that syncs before it answers
     int64_t replicas;   // that must have what is acknowledged; 0 = none
     int64_t replica_timeout_ms;
-    int64_t window; // plans under way at which the store is busy
+    int64_t window; // plans in progress at which the store is busy
     int schemas[2]; // of the keys, in plan:meta: Redis with another one is another program's
 };
 
@@ -48,7 +48,7 @@ struct link_config {
 // REDIS_REPLY_ERROR when Redis refused; it is gone after the call.
 typedef void link_reply_fn (void *owner, const redisReply *reply);
 
-// Told once per change of state.
+// Called once per change of state.
 typedef void link_state_fn (void *owner, enum link_state state);
 
 struct link *link_new (const struct link_config *config, struct reactor *reactor,
@@ -66,7 +66,7 @@ const char *link_trouble (const struct link *self);
 // before the first connection.
 const char *link_fsync (const struct link *self);
 
-// What was seen of Redis when it was looked at last, which is every few seconds while it is up.
+// The facts about Redis of the last check, which is every few seconds while it is up.
 struct link_facts {
     struct redis_facts redis;
     bool clock_known;
@@ -94,7 +94,7 @@ void link_call (struct link *self, const struct link_call *call);
 void link_send (struct link *self, const struct commands *commands, link_reply_fn *reply,
                 void *owner);
 
-// Give the connection up, and connect anew.
+// Close the connection, and reconnect.
 void link_renew (struct link *self, const char *why);
 
 // Whether as many replicas as were asked for have all that was written until now. False also when
@@ -110,7 +110,7 @@ int64_t link_heard_us (const struct link *self);
 // Calls without an answer yet.
 size_t link_pending (const struct link *self);
 
-// Whether so many bytes are in flight that callers should hold back, and whether few are again.
+// Whether callers should hold back for the bytes in flight, and whether few are again.
 bool link_busy (const struct link *self);
 bool link_idle (const struct link *self);
 

@@ -99,7 +99,7 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
         link_give_up (self, reason.text);
 }
 
-// Redis' clock beside this machine's: taken to be told in the middle of the round trip.
+// Redis' clock beside this machine's: taken to be that of the middle of the round trip.
 static void on_time (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
@@ -114,7 +114,7 @@ static void on_time (redisAsyncContext *context, void *data, void *arg)
     self->facts.clock_ahead_ms = redis_ms - (self->time_asked_us + clock_wall_us ()) / 2000;
 }
 
-// What an acknowledgement is worth. A user without CONFIG leaves it unknown.
+// The worth of an acknowledgement. A user without CONFIG leaves it unknown.
 static void on_fsync (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
@@ -210,7 +210,7 @@ void link_on_master (void *owner, const struct address *master, const char *reas
     if (master)
         self->master = *master;
     if (connection_exists (self->connection)) {
-        // While it is up, silent sentinels change nothing.
+        // While it is up, unresponsive sentinels change nothing.
         if (master && !same)
             link_give_up (self, "the sentinels name another master");
         link_settle (self);

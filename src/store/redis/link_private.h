@@ -1,4 +1,4 @@
-// What the files of the link share; nobody else includes it.
+// Private to the files of the link.
 #pragma once
 
 #include "connection.h"
@@ -47,7 +47,7 @@ struct link {
     struct address master;     // that the sentinels named last
     struct replicas *replicas; // NULL: none are waited for
     bool refused;              // the last try found a Redis that must not hold plans
-    bool broken;               // the connection is to be given up, outside hiredis' callbacks
+    bool broken;               // the connection is to be closed, outside hiredis' callbacks
     int64_t opened_us;         // when this try began, monotonic; 0 = there is none
     int64_t retry_us;          // when to try again
     int64_t backoff_us;
@@ -60,7 +60,7 @@ struct link {
     void *gatherer;
 
     struct call_list sent;    // in the order Redis will answer
-    struct call_list lost;    // sent, and not answered by a connection that is being given up
+    struct call_list lost;    // sent, and not answered by a connection that is being closed
     struct call_list waiting; // to be sent when the link is up
     int64_t heard_us;         // of the last answer
     bool closing;
@@ -87,5 +87,5 @@ void link_drop (struct link *self);
 void link_settle (struct link *self);
 void link_set_state (struct link *self, enum link_state state);
 
-// All is ready: what waited goes out, and the owner is told.
+// All is ready: what waited is sent, and the owner is notified.
 void link_is_up (struct link *self);

@@ -26,5 +26,5 @@ void redis_info_facts (struct span info, struct redis_facts *ret);
 // Whether it keeps an append-only file.
 bool redis_info_keeps_file (struct span info);
 
-// What becomes of an acknowledged plan with this appendfsync (or "none", link_fsync), in words.
+// What becomes of an acknowledged plan with this appendfsync (or "none", link_fsync), as text.
 const char *durability_text (const char *fsync);

@@ -7,9 +7,9 @@
 #include "connection.h"
 #include "memory.h"
 
-enum { SLACK_US = 2000000 }; // behind the time-out of a WAIT, for the way and a slow Redis
+enum { SLACK_US = 2000000 }; // behind the timeout of a WAIT, for the way and a slow Redis
 
-// Somebody who waits.
+// A caller that waits.
 struct waiter {
     struct waiter *next;
     link_replicated_fn *reply;
@@ -25,7 +25,7 @@ struct replicas {
     const struct link_config *config;
     struct connection *connection;
     struct address address;
-    struct waiter_list asked;  // by the WAIT that is under way
+    struct waiter_list asked;  // by the WAIT in flight
     struct waiter_list asking; // by the next
     int64_t asked_us;          // when, monotonic
 };

@@ -17,7 +17,7 @@ void replicas_open (struct replicas *self, const struct address *address);
 // The link is down: all who wait are answered that it is not known.
 void replicas_close (struct replicas *self);
 
-// Wait. One WAIT serves all who have come while the one before was under way.
+// Wait. One WAIT serves all who have come while the one before was in flight.
 void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owner);
 
 // Each turn, and each tick, of the link.

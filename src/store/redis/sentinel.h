@@ -15,5 +15,5 @@ struct sentinel *sentinel_new (const struct address *address, struct reactor *re
                                sentinel_found_fn *found, void *owner);
 void sentinel_destroy (struct sentinel **self);
 
-// Ask, unless a question is under way. Answered from the reactor, within half a second.
+// Ask, unless a request is in flight. Answered from the reactor, within half a second.
 void sentinel_ask (struct sentinel *self);

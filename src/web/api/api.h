@@ -12,7 +12,7 @@ struct recorder *recorder_new (struct server *server);
 void recorder_stop (struct recorder *self); // it asks nothing any more
 void recorder_destroy (struct recorder **self);
 
-// The server ends: what waits for answers here is answered.
+// The server ends: requests that wait for answers here are answered.
 void api_end (struct server *server);
 
 typedef void api_fn (struct exchange *self);

@@ -50,7 +50,7 @@ struct bulk {
     uint64_t *ids;
     size_t count, at, flying, done, rejected, unknown;
     json_t *errors;
-    int64_t used_us; // when somebody looked last
+    int64_t used_us; // when it was last looked at
     struct timer timer;
 };
 

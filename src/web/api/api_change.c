@@ -39,7 +39,7 @@ static bool is_in (const json_t *plan, const char *const *states)
 
 // -- commands
 
-// What was asked for is so already, or the plan is in another state, or the argument is wrong.
+// The plan is as requested already, or in another state, or the argument is wrong.
 static void on_looked (struct exchange *self, const struct station_answer *answer)
 {
     static const char *const paused[] = {"paused", NULL}, *const open[] = {"none",    "queued",

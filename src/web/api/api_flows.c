@@ -1,5 +1,5 @@
-// Flows: definitions, and runs. The station has them all under one command, whose first word says
-// what is asked.
+// Flows: definitions, and runs. The station has them all under one command, whose first word is the
+// subcommand.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

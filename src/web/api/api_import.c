@@ -28,7 +28,7 @@ struct slot {
 
 struct import {
     struct exchange *exchange;
-    struct task task; // go on: a turn reads so many lines
+    struct task task; // go on: a turn reads a bounded number of lines
     struct span rest; // of the body
     size_t line, flying;
     json_int_t accepted, existing, rejected_count;

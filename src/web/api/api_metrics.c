@@ -1,7 +1,7 @@
 // The station's numbers, and those of this program, for Prometheus.
 //
-// Whoever asks while the station is being asked waits for the same answer, and within a second it
-// is given again.
+// A request while the station is being asked waits for the same answer, and within a second it is
+// given again.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Who asks.
+// The session: who is signed in.
 #include "api.h"
 #include "server.h"
 #include "users.h"

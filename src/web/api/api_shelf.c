@@ -46,7 +46,7 @@ void api_kind (struct exchange *self)
     ask (self, "get", NULL, on_kinds);
 }
 
-// What is put is kept as text until the station has answered. NULL: it was answered.
+// The body is kept as text until the station has answered. NULL: it was answered.
 static const char *body_text (struct exchange *self, const json_t *fields)
 {
     if (json_is_object (fields))

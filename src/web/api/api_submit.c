@@ -2,7 +2,7 @@
 //
 // A submission always has an id: that of the path, of the body, of the Idempotency-Key, or one that
 // is drawn here; or a name (`key`), by which it is known as well. So it may be sent to the station
-// again, and whoever got no answer knows what to ask for.
+// again, and a client without an answer knows what to ask for.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 struct submitting {
     struct submission read;
     struct zplan_submission sent;
-    unsigned status; // 201, or 200: it was there already
+    unsigned status; // 201, or 200: it existed
     char words[REASON_MAX];
 };
 

@@ -1,6 +1,6 @@
-// What was changed, and by whom: a file of NDJSON lines that is only appended to. Two lines for
-// each request that changes something, signs in or out: before its command is sent, and after the
-// answer. Wrong tokens are one line a second, with their number.
+// The record of changes and their users: a file of NDJSON lines that is only appended to. Two lines
+// for each request that changes something, signs in or out: before its command is sent, and after
+// the answer. Wrong tokens are one line a second, with their number.
 #pragma once
 
 #include "exchange.h"

@@ -261,7 +261,7 @@ static void dispatch (struct exchange *self)
             return;
         }
     }
-    // Who signs in is known later.
+    // At a sign-in the user is known later.
     const struct route *route = self->routed.route;
     if (route_is_unsafe (route) && route != &routes[ROUTE_SESSION_NEW] && !exchange_audit (self))
         return;

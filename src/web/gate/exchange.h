@@ -20,7 +20,7 @@ struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
     struct peer *peer;
-    char address[48];   // who asks: of the peer, or what a proxy says
+    char address[48];   // of the client: that of the peer, or what a proxy says
     const char *scheme; // "http" or "https"; NULL: not known
     char *raw;          // the target as it was sent
     struct request_target target;

@@ -21,7 +21,7 @@ enum {
 // only his own.
 struct turn {
     struct turn *next;
-    char *user; // "" is nobody
+    char *user; // "" is none
     size_t asks, flying, large;
 };
 

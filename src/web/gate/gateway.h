@@ -1,7 +1,7 @@
 // A connection to the station, on libzplan: questions with a deadline each. Of those that do no
 // harm when they are handled twice the gateway repeats what the station cannot answer at the
-// moment, as during a takeover. So many are in flight that one connection takes no more than its
-// share of the station; others wait in order.
+// moment, as during a takeover. The number in flight is bounded so that one connection takes no
+// more than its share of the station; others wait in order.
 #pragma once
 
 #include <jansson.h>
@@ -30,7 +30,7 @@ struct question {
     const char *args[GATEWAY_ARGS_MAX];
     size_t count;
     const struct zplan_submission *submission;
-    const char *user;    // on whose behalf; NULL = nobody's
+    const char *user;    // on whose behalf; NULL = none
     bool repeat;         // handling it twice does no harm
     bool large;          // so may be its answer
     int64_t deadline_ms; // 0: GATEWAY_DEADLINE_MS

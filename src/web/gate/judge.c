@@ -81,7 +81,7 @@ static bool is_below_v1 (const struct exchange *self)
     return self->target.segment_count && strcmp (self->target.segments[0], "v1") == 0;
 }
 
-// Pages of other origins, users, and what nobody may.
+// Pages of other origins, users, and what no role may do.
 static bool judge_right (struct exchange *self, const struct guard_head *head)
 {
     const struct route *route = self->routed.route;
@@ -128,7 +128,7 @@ static bool judge_body (struct exchange *self, const struct guard_head *head)
     return false;
 }
 
-// Who asks, if a proxy says it.
+// The address of the client, if a proxy says it.
 static void judge_peer (struct exchange *self, const struct guard_head *head)
 {
     const struct server *server = self->server;

@@ -1,4 +1,4 @@
-// What is decided of a request by its header, before its body is read.
+// What the header of a request decides, before its body is read.
 #pragma once
 
 #include "exchange.h"

@@ -22,7 +22,7 @@ struct peer {
 
 enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
 
-// What is counted of a route; the last row is what has none.
+// The counts of a route; the last row is for requests without one.
 struct route_count {
     struct {
         unsigned code;
@@ -60,7 +60,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
                            struct gateway *gateway, struct reason *reason);
 void server_destroy (struct server **self);
 
-// Cut the connection in so many milliseconds, if its deadline is not set anew before.
+// Cut the connection in `ms` milliseconds, if its deadline is not set again before.
 void peer_deadline (struct peer *self, int64_t ms);
 
 // Whether the other end has closed the connection. The library does not look while it is suspended.

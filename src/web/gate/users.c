@@ -45,7 +45,7 @@ struct key {
     bool wanted;             // by a user
 };
 
-// So many in a second, by the clock that never steps.
+// A number in a second, by the clock that never steps.
 struct pace {
     int64_t second;
     int count;

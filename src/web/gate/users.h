@@ -1,7 +1,7 @@
-// Who asks: users, the keys they share, their tokens and sessions.
+// Users, the keys they share, their tokens and sessions.
 //
-// Each user is a file of a folder, read anew within a second when it changes: sessions of a user or
-// of a token that is gone end then. Each key has a connection to the station of its own, so that
+// Each user is a file of a folder, read again within a second when it changes: sessions of a user
+// or of a token that is gone end then. Each key has a connection to the station of its own, so that
 // the station gives a user the rights of that key and no others.
 #pragma once
 
@@ -16,7 +16,7 @@ struct session;
 struct users *users_new (struct reactor *reactor, const struct web_settings *settings,
                          struct gateway *own, struct reason *reason);
 
-// End the connections: what waits for answers is answered.
+// End the connections: requests that wait for answers are answered.
 void users_end (struct users *self);
 void users_destroy (struct users **self);
 

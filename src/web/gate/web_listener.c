@@ -62,7 +62,7 @@ static int open_tcp (struct web_listener *self, const char *listen_at, struct re
     return 0;
 }
 
-// Whether a file of this name is in the way; a socket that nobody answers on is removed.
+// Whether a file of this name is in the way; a socket without a listener is removed.
 static int clear_way (const struct sockaddr_un *address)
 {
     struct stat entry;
@@ -97,7 +97,7 @@ static int open_file (struct web_listener *self, const char *path, struct reason
     if (self->fd < 0 ||
         bind (self->fd, (const struct sockaddr *)(const void *)&address, sizeof address))
         return fail (self, path, reason);
-    // Nobody connects before it listens, so the mode is in force for all.
+    // There are no connections before it listens, so the mode is in force for all.
     if (stat (path, &entry) || chmod (path, FILE_MODE) || listen (self->fd, BACKLOG)) {
         fail (self, path, reason);
         unlink (path);

@@ -18,8 +18,8 @@ struct web_listener {
 // The path of unix:PATH; NULL: it is ADDRESS:PORT.
 const char *web_listener_path (const char *listen_at);
 
-// Bind and listen at ADDRESS:PORT or unix:PATH. A socket of the file system has mode 0660; one that
-// nobody answers on is replaced. 0, or -1 with a reason.
+// Bind and listen at ADDRESS:PORT or unix:PATH. A socket of the file system has mode 0660; one
+// without a listener is replaced. 0, or -1 with a reason.
 int web_listener_open (struct web_listener *self, const char *listen_at, struct reason *reason);
 
 // Accept a connection: its descriptor, or -1 with errno.

@@ -1,5 +1,5 @@
-// Where the next page of a list begins, as text that is nobody's to read. It holds what its list is
-// filtered by, so that it is of no use with another filter; nothing of it is kept here. Pure.
+// Where the next page of a list begins, as an opaque text. It holds the filter of its list, so that
+// it is of no use with another one; nothing of it is kept here. Pure.
 #pragma once
 
 #include <jansson.h>

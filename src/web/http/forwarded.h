@@ -1,5 +1,5 @@
-// Who asks through a proxy. What a header says of it counts only behind peers that are proxies, and
-// only as far as proxies wrote it. Pure.
+// The client of a request through a proxy. What a header says of it counts only behind peers that
+// are proxies, and only as far as proxies wrote it. Pure.
 #pragma once
 
 #include "guard.h"
@@ -12,9 +12,9 @@ int forwarded_check (const char *proxies, struct reason *reason);
 // Whether an address is one of the proxies.
 bool forwarded_is_proxy (const char *proxies, const char *address);
 
-// The address of who asks, of a request that came from a proxy: the rightmost of X-Forwarded-For
+// The address of the client of a request that came from a proxy: the rightmost of X-Forwarded-For
 // that is no proxy; `peer` if the header has none. An entry that is no address ends the search:
-// what is left of it was written by nobody who is known.
+// what is left of it was written by an unknown sender.
 void forwarded_address (const struct guard_head *head, const char *proxies, const char *peer,
                         char out[FORWARDED_SIZE]);
 

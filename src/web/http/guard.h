@@ -1,5 +1,5 @@
-// Which requests are rejected before anything else looks at them. The HTTP library is more tolerant
-// than is safe behind proxies; what it lets through is judged here. Pure.
+// The first checks of a request. The HTTP library is more tolerant than is safe behind proxies;
+// requests that it lets through are judged here. Pure.
 #pragma once
 
 #include "reason.h"

@@ -1,4 +1,4 @@
-// What is said of a plan besides its fields: versions, times. Pure.
+// The metadata of a plan besides its fields: versions, times. Pure.
 #pragma once
 
 #include <jansson.h>

@@ -47,5 +47,5 @@ void ring_put (struct ring *self, const struct ring_event *event);
 // The event at a place that is not dropped yet, or NULL behind the last one.
 const struct ring_event *ring_at (const struct ring *self, int64_t place);
 
-// Begin anew: everything up to `last` is known, and nothing is kept.
+// Reset: everything up to `last` is known, and nothing is kept.
 void ring_reset (struct ring *self, const char *epoch, int64_t last);

@@ -67,7 +67,7 @@ static const struct point *before (const struct series *self, int64_t slot, int6
 
 static int64_t growth (int64_t from, int64_t to)
 {
-    return to >= from ? to - from : to; // the station began anew
+    return to >= from ? to - from : to; // the station has restarted
 }
 
 json_t *series_json (const struct series *self, int64_t now_s, int64_t from_s, int64_t step_s)

@@ -1,5 +1,5 @@
 // The station's numbers of the last 24 hours, each 10 s, so that a page that is opened at night
-// shows the evening. What was not read leaves a gap.
+// shows the evening. Missing reads leave a gap.
 #pragma once
 
 #include <jansson.h>

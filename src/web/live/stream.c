@@ -117,7 +117,7 @@ static void set_down (struct stream *self, bool down)
 
 // -- the history
 
-// It counts anew, or what is between is gone: from here on.
+// It has restarted its numbers, or those between are gone: from here on.
 static void set_gap (struct stream *self, const json_t *answer, const char *epoch)
 {
     int64_t last = json_integer_value (json_object_get (answer, "last"));
@@ -361,7 +361,7 @@ size_t stream_count (const struct stream *self, stream_match_fn *is, const void 
 void stream_join (struct stream *self, struct follower *follower, unsigned wants)
 {
     if (!self->first)
-        self->known = false; // what is kept is old where nobody has followed for a while
+        self->known = false; // what is kept is old where there was no follower for a while
     *follower_next (follower) = self->first;
     self->first = follower;
     for (size_t i = 0; i < KINDS; i++)

@@ -1,8 +1,8 @@
-// What happens at the station, for all streams.
+// Events of the station, for all streams.
 //
 // The history is the source, a broadcast only the bell: at each result that is published, and each
 // two seconds without one, the history is read from the last known run on, once for all. So an
-// event that is live has the same bytes as one that is sent again. While nobody follows nothing is
+// event that is live has the same bytes as one that is sent again. Without followers nothing is
 // read.
 #pragma once
 

@@ -1,8 +1,8 @@
 // A ballot: a request that all workers are to answer. The voters are the workers that had joined,
 // and were not draining, when it was opened; it is over when no vote is expected any more.
 //
-// A voter is in its worker's queue until it has voted or is given up. While a worker has a job in
-// its hands, that is the ballot of the first voter in its queue.
+// A voter is in its worker's queue until it has voted or is lost. While a worker has a job, that is
+// the ballot of the first voter in its queue.
 #pragma once
 
 #include "heap.h"
@@ -11,7 +11,7 @@
 enum { VOTER_NAME_SIZE = WORKER_NAME_SIZE + 8 }; // "#10000"
 
 struct voter {
-    struct heap_node limit; // in the heap while its vote is expected; key: when it is given up
+    struct heap_node limit; // in the heap while its vote is expected; key: its deadline
     struct ballot *ballot;
     struct worker *worker; // NULL when its vote is not expected any more
     struct voter *prev;    // in its worker's queue
@@ -42,7 +42,7 @@ void ballots_destroy (struct ballots **self);
 size_t ballots_count (const struct ballots *self);
 size_t ballots_bytes (const struct ballots *self);
 
-// The size of a ballot on this job with so many voters.
+// The size of a ballot on this job with `voters` voters.
 size_t ballot_size (const struct job *job, size_t voters);
 
 // Open a ballot on the job, which it takes, with all workers that are not draining as voters; none
@@ -59,14 +59,14 @@ struct ballot *ballots_first (const struct ballots *self);
 // of that name. The worker is still there.
 const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE]);
 
-// Whether the worker has the ballot in its hands.
+// Whether the worker has the ballot.
 bool voter_has_ballot (const struct voter *voter);
 
-// Its time begins anew: it has got the ballot, or says that it is at it.
+// Its time restarts: it has got the ballot, or reports that it is at it.
 void voter_alive (struct ballots *self, struct voter *voter);
 
-// Its vote is not expected any more, and the ballot is not in its hands.
+// Its vote is not expected any more, and it does not have the ballot.
 void voter_settle (struct ballots *self, struct voter *voter);
 
-// A voter whose time is over, or NULL.
+// A voter whose deadline is past, or NULL.
 struct voter *voter_overdue (const struct ballots *self);

@@ -15,7 +15,7 @@ enum {
     PLAN_FRAME_MAX = 64 << 10            // a larger PLAN frame is not looked into
 };
 
-// A name that nobody can guess and that never comes twice in one process.
+// A random name that never comes twice in one process.
 static struct span make_mailbox (char out[MAILBOX_MADE_SIZE])
 {
     static uint64_t count;
@@ -78,7 +78,7 @@ void job_enter (struct job *self, struct table *runs)
     table_add (runs, &self->node, table_hash (self->mailbox));
 }
 
-// The identity of a run: its frames, except for those that each resend has anew.
+// The identity of a run: its frames, except for those that each resend replaces.
 static bool is_same_run (const struct message *a, const struct message *b)
 {
     size_t local_id = a->desc.count; // the index of the last one

@@ -19,7 +19,7 @@ struct job {
     enum job_kind kind;
     uint64_t number;        // in the order in which they came
     bool rerouted;          // an answer had to go to the plan proxy station's request socket
-    bool cancelled;         // who has it in hand was told that nobody waits for it
+    bool cancelled;         // its worker was notified that it is cancelled
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     uint8_t *renewed;       // of a run that was resent: what the next two point into; owned
     struct span local_id;   // that its answers have then

@@ -1,9 +1,9 @@
-// The workers that have joined: found by connection, chosen by credit and least recent use, given
-// up when they are silent.
+// The workers that have joined: found by connection, chosen by credit and least recent use, lost
+// when they are unresponsive.
 //
 // A worker is the connection it came by; two may have one name. It gets a job only for a credit
-// (READY), and never has more of them in its hands than it said when it joined: nothing is sent to
-// a worker that did not ask for it.
+// (READY), and never has more of them than it said when it joined: nothing is sent to a worker that
+// did not ask for it.
 #pragma once
 
 #include "heap.h"
@@ -21,22 +21,22 @@ struct voter_queue {
 
 struct worker {
     struct heap_node ready;    // in the heap while it is free; key: its last use
-    struct heap_node life;     // key: monotonic microseconds at which it is given up
+    struct heap_node life;     // key: monotonic microseconds at which it is lost
     struct worker *next;       // in its bucket
     struct voter_queue voters; // vote only: the ballots it is to vote in, oldest first
     size_t credit;             // how many times it said READY and got no job for it yet
     int64_t used;              // the turn in which it last got a job, or joined
     int64_t joined;            // the turn in which it joined
     int64_t joined_s;          // when that was, Unix seconds
-    bool hears_cancel;         // it wants to be told when a job in its hands is cancelled
+    bool hears_cancel;         // it wants to be notified when one of its jobs is cancelled
     bool draining;             // it gets no more jobs
     char *commands;            // that it takes, ",A,B,"; NULL = all. Owned
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
     size_t job_count;
-    size_t jobs_max;    // in its hands at once
-    struct job *jobs[]; // in its hands, oldest first. Whose they are the station's type knows
+    size_t jobs_max;    // that it may have at once
+    struct job *jobs[]; // that it has, oldest first. Whose they are the station's type knows
 };
 
 struct workers;
@@ -44,7 +44,7 @@ struct workers;
 // `timeout_us`: how long a worker may be silent.
 struct workers *workers_new (int64_t timeout_us);
 
-// Jobs in hand are neither freed nor answered.
+// Jobs of workers are neither freed nor answered.
 void workers_destroy (struct workers **self);
 
 size_t workers_count (const struct workers *self);
@@ -95,11 +95,11 @@ void workers_no_credit (struct workers *self, struct worker *worker);
 // Whether it has a credit and a hand for a job.
 bool worker_is_free (const struct worker *worker);
 
-// Whether the job is in its hands.
+// Whether it has the job.
 bool worker_has (const struct worker *worker, const struct job *job);
 
-// The job in its hands that this answer is about: of several with that mailbox - runs of one plan -
-// the one with the answer's LOCAL_ID, else the oldest. NULL = none.
+// Its job that this answer is about: of several with that mailbox - runs of one plan - the one with
+// the answer's LOCAL_ID, else the oldest. NULL = none.
 struct job *worker_job_of (const struct worker *worker, const struct message *answer);
 
 // The worker whose turn it is, or NULL when none has a credit; and among those that take this
@@ -107,10 +107,10 @@ struct job *worker_job_of (const struct worker *worker, const struct message *an
 struct worker *workers_next (const struct workers *self);
 struct worker *workers_next_for (const struct workers *self, struct span command);
 
-// Put the job in its hands, for its credit.
+// Give it the job, for its credit.
 void workers_give (struct workers *self, struct worker *worker, struct job *job);
 
-// Take the job, which is there, out of its hands.
+// Take the job, which is there, from it.
 void workers_take (struct workers *self, struct worker *worker, const struct job *job);
 
 // One that was silent for too long, or NULL.
@@ -119,7 +119,7 @@ struct worker *workers_silent (const struct workers *self);
 // Any one, or NULL: to empty the registry.
 struct worker *workers_any (const struct workers *self);
 
-// Take it out of the registry, with the jobs in its hands.
+// Take it out of the registry, with its jobs.
 void workers_remove (struct workers *self, struct worker *worker);
 
 // Free a worker that was taken out.

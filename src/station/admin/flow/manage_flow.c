@@ -134,7 +134,7 @@ static void get_end (struct getting *self)
     station_resume (station);
 }
 
-// What somebody has edited to nonsense would make nonsense of the reply.
+// JSON that was edited by hand may be nonsense, as would be the reply then.
 static void on_json (void *owner, struct flow *flow, json_t *errors)
 {
     struct getting *self = owner;

@@ -10,7 +10,7 @@ enum { KEY_NAME_SIZE = 128 };
 struct run_command;
 typedef void run_command_fn (struct run_command *self, struct flow_live *live);
 
-// A command about one run, under way.
+// A command about one run, in progress.
 struct run_command {
     struct station *station;
     struct peer *peer;

@@ -94,7 +94,7 @@ static uint32_t items_in_flight (const struct flow_live *live, uint32_t index)
     return data && data->items ? data->items->in_flight : 0;
 }
 
-// What an undecided step does, in words.
+// The action of an undecided step, as text.
 static void step_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_node *node = &live->run->nodes[index];
