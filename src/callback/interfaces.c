@@ -36,17 +36,20 @@ static int mask_bits (const struct sockaddr *mask)
 void interfaces_read (struct networks *ret)
 {
     struct ifaddrs *all = NULL;
-    ret->count = 0;
-    if (getifaddrs (&all)) {
+    if (getifaddrs (&all)) { // those that were read last stay
         log_event (LEVEL_ERROR, "interfaces_unknown", "error=\"%s\"", strerror (errno));
         return;
     }
-    for (const struct ifaddrs *at = all; at && ret->count < NETWORKS_MAX; at = at->ifa_next) {
+    ret->count = 0;
+    const struct ifaddrs *at = all;
+    for (; at && ret->count < NETWORKS_MAX; at = at->ifa_next) {
         struct network *network = &ret->at[ret->count];
         if (!read_bytes (at->ifa_addr, network->bytes))
             continue;
         network->bits = mask_bits (at->ifa_netmask);
         ret->count++;
     }
+    if (at)
+        log_event (LEVEL_ERROR, "interfaces_cut", "most=%d", NETWORKS_MAX);
     freeifaddrs (all);
 }

@@ -58,6 +58,14 @@ void job_hold_back (struct job *job, int64_t seconds, const char *why)
 
 // -- sending
 
+// What is secret of "Bearer abc123"; NULL: nothing that the whole value does not cover.
+static const char *behind_scheme (const char *value)
+{
+    enum { SECRET_MIN = 8 };
+    const char *blank = strrchr (value, ' ');
+    return blank && strlen (blank + 1) >= SECRET_MIN ? blank + 1 : NULL;
+}
+
 static void on_sent (void *owner, const struct attempt *sent, bool listed)
 {
     struct job *job = owner;
@@ -71,6 +79,7 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     const struct callback *callback = &job->callback;
     attempt.blotted[0] = job->secret.sk;
     attempt.blotted[1] = job->secret.value;
+    attempt.blotted[3] = behind_scheme (job->secret.value);
     if (callback->named && callback->url.path_size > 1)
         attempt.blotted[2] = callback->url.text + callback->url.origin_size + 1;
     outcome_of_attempt (&attempt, &outcome);

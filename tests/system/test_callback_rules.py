@@ -335,6 +335,13 @@ def test_an_echoed_secret_is_blotted(play):
         assert "hush" not in line.read()
 
 
+def test_an_echoed_token_is_blotted_without_its_scheme(play):
+    receiver = play.receiver(lambda request, send: answer(401, b"bad token: " + request.headers["x-key"].split()[1].encode()))
+    options = play.file("secrets", "s", where(receiver) + "type = header\nname = X-Key\nvalue = Bearer hush-hush-0123\n")
+    play.sender(receiver, options=[*options, "--keep-answers"])
+    assert play.station.outcome(play.station.add(receiver.url(), secret="s"))["reason"] == "HTTP 401: bad token: " + "*" * 14
+
+
 def test_answers_of_internal_networks_are_not_kept(play):
     receiver = play.receiver(lambda request, send: answer(500, b"an internal page"))
     play.sender(receiver)
