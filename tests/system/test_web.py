@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -481,3 +482,33 @@ def test_the_key_of_an_import_is_checked_once(web, rig):
 
 def test_a_sign_in_has_a_small_body(web):
     web.ask("POST", "/v1/session", {"token": "x" * 5000}).problem(413, "too_large")
+
+
+def test_a_question_that_is_in_a_hurry_ends_no_other(web, rig):
+    """Numbers are wanted within 0.4 s; what is in flight beside them waits for a station that stalls for longer."""
+    rig.station.process.send_signal(signal.SIGSTOP)
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(web.post("/v1/plans", plan())))
+    try:
+        asking.start()
+        wait_until(lambda: web.get("/metrics").status, "the numbers are given up")
+        time.sleep(0.2)     # with the fault, the end of the other follows
+        assert not answers
+    finally:
+        rig.station.process.send_signal(signal.SIGCONT)
+    asking.join(WAIT)
+    assert answers[0].status == 201
+
+
+def test_an_end_during_an_import(make_web, rig):
+    """A dry run asks the station nothing: it is answered by the end itself."""
+    web = make_web(rig)
+    body = b"{}\n" * 3_000_000
+    head = (f"POST /v1/import?dry_run=1 HTTP/1.1\r\nHost: 127.0.0.1:{web.port}\r\nContent-Type: application/x-ndjson\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", web.port), timeout=60) as peer:
+        peer.sendall(head.encode() + body)
+        for _ in range(400):    # turns of the program: it has read the rest, and is at the lines
+            web.get("/live")
+        assert web.stop() == 0
+        assert b'"stopped_at"' in peer.recv(100000)

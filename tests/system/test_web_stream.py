@@ -3,6 +3,8 @@ import contextlib
 import http.client
 import json
 import os
+import re
+import shutil
 import socket
 
 import pytest
@@ -208,6 +210,28 @@ def test_a_user_sees_what_the_key_may_and_no_longer(make_rig, make_web, follow):
     os.unlink(os.path.join(gateway.users, "bob.user"))
     name, _ = bob.next("plan", "run")
     assert name == "bye"
+
+
+def test_a_stream_ends_with_the_key_of_its_user(make_rig, make_web, follow):
+    """Another key in the user's file, or another file under its name."""
+    gateway = Gateway(make_rig, make_web)
+    ann, cy = (follow(gateway.web, "?what=results", headers=bearer(gateway.tokens[who])) for who in ("ann", "cy"))
+    assert ann.next()[0] == cy.next()[0] == "hello"
+    file = os.path.join(gateway.users, "cy.user")
+    with open(file) as text:
+        words = text.read()
+    key = re.search(r"(?m)^key *= *(.*)$", words)[1]
+    other = key + "-other"
+    shutil.copy(key, other)
+    with open(file, "w") as text:
+        text.write(words.replace(key, other))
+    assert cy.next()[0] == "bye"
+    again = follow(gateway.web, "?what=results", headers=bearer(gateway.tokens["cy"]))
+    assert again.next()[0] == "hello"
+    shutil.copy(key, other + "-new")
+    os.replace(other + "-new", other)
+    assert gateway.web.get("/v1/plans", **bearer(gateway.tokens["cy"])).status == 200
+    assert again.next()[0] == "bye"
 
 
 def test_a_page_without_broadcasts_holds_up_nobody(web, rig, follow):

@@ -14,6 +14,7 @@ void recorder_destroy (struct recorder **self);
 
 // The server ends: requests that wait for answers here are answered.
 void api_end (struct server *server);
+void api_import_end (struct server *server); // the part of it in api_import.c
 
 typedef void api_fn (struct exchange *self);
 

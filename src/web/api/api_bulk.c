@@ -200,7 +200,7 @@ static void send_command (struct bulk *self)
 static void on_tick (void *owner)
 {
     struct bulk *self = owner;
-    bool known = !self->user[0] || users_know (self->server->users, self->token);
+    bool known = !self->user[0] || users_know (self->server->users, self->token, self->key);
     bool old = self->state != BULK_RUNNING && clock_mono_us () - self->used_us >= KEPT_US;
     if (!known || old) {
         job_remove (self);

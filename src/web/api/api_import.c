@@ -181,6 +181,7 @@ static void on_task (void *owner)
 static void on_clear (struct exchange *exchange)
 {
     struct import *self = exchange->own;
+    exchange->server->import = NULL;
     task_end (&self->task);
     json_decref (self->rejected);
     free (self);
@@ -211,8 +212,15 @@ void api_import (struct exchange *exchange)
         self->slots[i].import = self;
     exchange->own = self;
     exchange->clear = on_clear;
+    exchange->server->import = self;
     exchange->state = EXCHANGE_ASKING;
     self->task = (struct task){.call = on_task, .owner = self};
     peer_deadline (exchange->peer, IMPORT_MS);
     advance (self);
+}
+
+void api_import_end (struct server *server)
+{
+    if (server->import && server->import->exchange->state == EXCHANGE_ASKING)
+        advance (server->import);
 }

@@ -127,6 +127,7 @@ void api_metrics (struct exchange *self)
 
 void api_end (struct server *server)
 {
+    api_import_end (server);
     if (!server->scrape)
         return;
     free (server->scrape->text);

@@ -14,7 +14,10 @@ enum {
     IN_FLIGHT_MAX = 64,
     LARGE_MAX = 4, // of these, questions whose answers may be large
     USER_LARGE_MAX = 2,
-    REPEAT_MS = 200
+    REPEAT_MS = 200,
+    // The first timeout on a connection ends all that is in flight on it. Whoever does not want to
+    // wait for so long is answered earlier.
+    CLIENT_MS_MIN = 2000
 };
 
 // The questions of a user. The user with the fewest in flight is served next: a busy user delays
@@ -35,7 +38,7 @@ struct ask {
     int64_t deadline_us;
     bool was_busy;
     struct timer timer; // the deadline while it waits; when it is repeated
-    gateway_fn *fn;
+    gateway_fn *fn;     // NULL: answered already, while it was in flight
     void *owner;
 };
 
@@ -118,7 +121,8 @@ static void ask_end (struct ask *ask, const struct station_answer *answer)
     ask->next = ask->gateway->ended;
     ask->gateway->ended = ask;
     schedule (ask->gateway);
-    ask->fn (ask->owner, answer);
+    if (ask->fn)
+        ask->fn (ask->owner, answer);
 }
 
 static void ask_fail (struct ask *ask, int error)
@@ -129,11 +133,17 @@ static void ask_fail (struct ask *ask, int error)
 
 static void on_timer (void *owner)
 {
+    static const struct station_answer late = {.error = ZPLAN_ERROR_NO_ANSWER};
     struct ask *ask = owner;
-    if (clock_mono_us () >= ask->deadline_us)
+    if (ask->state == ASK_FLIES) {
+        gateway_fn *fn = ask->fn;
+        ask->fn = NULL;
+        fn (ask->owner, &late);
+    } else if (clock_mono_us () >= ask->deadline_us) {
         ask_fail (ask, ZPLAN_ERROR_NO_ANSWER);
-    else
+    } else {
         ask_start (ask);
+    }
 }
 
 // Whether the station could not answer at the moment, and is asked once more in a while.
@@ -146,7 +156,7 @@ static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
     if (busy && problem_busy (words, false, &after_s) != 503)
         return false;
     bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
-    if (!again || !ask->question.repeat || ask->gateway->closing ||
+    if (!again || !ask->fn || !ask->question.repeat || ask->gateway->closing ||
         clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
         return false;
     ask->was_busy = ask->was_busy || busy;
@@ -206,16 +216,15 @@ static int send_command (struct gateway *self, struct ask *ask)
 static void ask_start (struct ask *ask)
 {
     struct gateway *self = ask->gateway;
+    int64_t left_ms = (ask->deadline_us - clock_mono_us ()) / 1000;
+    timer_set (&ask->timer, self->reactor, left_ms + 1);
     if (!may_start (ask)) {
         ask->state = ASK_WAITS;
-        timer_set (&ask->timer, self->reactor, (ask->deadline_us - clock_mono_us ()) / 1000 + 1);
         return;
     }
-    int64_t left_ms = (ask->deadline_us - clock_mono_us ()) / 1000;
-    zplan_client_set_timeout (self->client, left_ms > 1 ? left_ms : 1);
+    zplan_client_set_timeout (self->client, left_ms > CLIENT_MS_MIN ? left_ms : CLIENT_MS_MIN);
     ask->state = ASK_FLIES;
     set_flying (ask, true);
-    timer_end (&ask->timer);
     int error =
         ask->question.submission
             ? zplan_client_send_submission (self->client, ask->question.submission, on_reply, ask)

@@ -46,8 +46,9 @@ struct server {
     struct timer timer, pause;     // pause: until accepts are tried again
     struct peer *buckets[PEER_BUCKETS];
     struct task task;
-    bool ending;    // the station is asked nothing any more
-    bool importing; // one body of that size at a time
+    bool ending;           // the station is asked nothing any more
+    bool importing;        // one body of that size at a time
+    struct import *import; // what is read of it; NULL: nothing
     size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;

@@ -43,6 +43,8 @@ struct key {
     struct gateway *gateway; // NULL: the place is free
     size_t exchanges;        // that use it
     bool wanted;             // by a user
+    bool replaced;           // its file is another one now
+    struct stat file;
 };
 
 // A number in a second, by the clock that never steps.
@@ -209,7 +211,7 @@ static int read_folder (struct users *self, struct reason *reason)
         self->keys[i].wanted = false;
         for (size_t at = 0; at < count; at++)
             if (strcmp (list[at].file.key, self->keys[i].path) == 0)
-                self->keys[i].wanted = true;
+                self->keys[i].wanted = !self->keys[i].replaced;
     }
     log_event (LEVEL_INFO, "users_read", "count=%zu", count);
     sweep (self);
@@ -266,13 +268,26 @@ void users_destroy (struct users **self_p)
 
 // -- keys
 
+static bool is_same_file (const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           one->st_size == other->st_size && one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
+           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
+}
+
 static struct key *find_key (struct users *self, const char *path, struct reason *reason)
 {
     struct key *place = NULL;
+    struct stat file = {.st_size = 0}; // one that cannot be read is another one
+    (void)stat (path, &file);
     for (size_t i = 0; i < KEYS_MAX; i++) {
         struct key *key = &self->keys[i];
-        if (key->gateway && strcmp (key->path, path) == 0)
-            return key;
+        if (key->gateway && !key->replaced && strcmp (key->path, path) == 0) {
+            if (is_same_file (&key->file, &file))
+                return key;
+            key->replaced = true;
+            key->wanted = false;
+        }
         if (!key->gateway)
             place = key;
     }
@@ -285,7 +300,8 @@ static struct key *find_key (struct users *self, const char *path, struct reason
     struct zplan_client *client = daemon_connect (&station, reason);
     if (!client)
         return NULL;
-    *place = (struct key){.gateway = gateway_new (self->reactor, client), .wanted = true};
+    *place =
+        (struct key){.gateway = gateway_new (self->reactor, client), .wanted = true, .file = file};
     snprintf (place->path, sizeof place->path, "%s", path);
     return place;
 }
@@ -398,12 +414,14 @@ bool users_judge (struct exchange *self)
 bool users_still (const struct exchange *self)
 {
     struct users *users = self->server->users;
-    return !users || !self->user || users_know (users, self->token);
+    return !users || !self->user || users_know (users, self->token, self->key);
 }
 
-bool users_know (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE])
+bool users_know (struct users *self, const uint8_t sum[TOKEN_SUM_SIZE], const struct key *key)
 {
-    return find_session (self, sum) || user_of_token (self, sum);
+    const struct session *session = find_session (self, sum);
+    const struct user *user = session ? find_user (self, session->user) : user_of_token (self, sum);
+    return user && !(key && key->replaced) && strcmp (user->file.key, key ? key->path : "") == 0;
 }
 
 const char *users_key_name (const struct key *key)

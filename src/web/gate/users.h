@@ -28,11 +28,11 @@ bool users_judge (struct exchange *self);
 void users_leave (struct exchange *self);
 
 // Whether the one who began this exchange may still ask: not when the user, the token or the
-// session is gone.
+// session is gone, or the user has another key.
 bool users_still (const struct exchange *self);
 
-// Whether a token or a session of this sum counts.
-bool users_know (struct users *self, const uint8_t sum[32]);
+// Whether a token or a session of this sum counts, and its user has this key (NULL: none).
+bool users_know (struct users *self, const uint8_t sum[32], const struct key *key);
 
 // The name of its file; NULL if there is no key.
 const char *users_key_name (const struct key *key);
