@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "forwarded.h"
 #include "log.h"
+#include "key_memory.h"
 #include "memory.h"
 #include "stream.h"
 #include "tls.h"
@@ -327,6 +328,7 @@ void server_destroy (struct server **self_p)
     tls_destroy (&self->tls);
     stream_destroy (&self->stream);
     users_destroy (&self->users);
+    key_memory_destroy (&self->keys);
     audit_close (&self->audit);
     free (self);
     *self_p = NULL;

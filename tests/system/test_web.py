@@ -512,3 +512,18 @@ def test_an_end_during_an_import(make_web, rig):
             web.get("/live")
         assert web.stop() == 0
         assert b'"stopped_at"' in peer.recv(100000)
+
+
+def test_the_key_of_a_plan_that_has_ended(web, rig):
+    """Its first answer was lost: it is not run a second time."""
+    once, key = plan(plan_type="none", retry={"strategy": "none"}), {"Idempotency_Key": "0123456789abcdef"}
+    for submission in (once, plan(plan_type="none", key="night", retry={"strategy": "none"})):
+        made = web.post("/v1/plans", submission, **key)
+        assert made.status == 201
+        rig.jobs.finish(rig.jobs.recv())
+        wait_until(lambda: web.get(f"/v1/plans/{made.json['id']}").status == 404, "it has ended")
+        again = web.post("/v1/plans", submission, **key)
+        assert (again.status, again.json["id"], again.headers["Location"]) == (200, made.json["id"], made.headers["Location"])
+        web.post("/v1/plans", {**submission, "title": "other"}, **key).problem(422, "other_plan")
+        rig.jobs.nothing(0.3)
+        key = {"Idempotency_Key": "fedcba9876543210"}

@@ -2,14 +2,19 @@
 //
 // A submission always has an id: that of the path, of the body, of the Idempotency-Key, or one that
 // is drawn here; or a name (`key`), by which it is known as well. So it may be sent to the station
-// again, and a client without an answer knows what to ask for.
+// again, and a client without an answer knows what to ask for. A plan that has ended is known no
+// more: its Idempotency-Key is, for a while.
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api.h"
+#include "clock.h"
 #include "ident.h"
 #include "json_names.h"
+#include "key_memory.h"
 #include "memory.h"
 #include "plan_document.h"
 #include "plan_frame.h"
@@ -22,7 +27,8 @@
 struct submitting {
     struct submission read;
     struct zplan_submission sent;
-    unsigned status; // 201, or 200: it existed
+    unsigned status;    // 201, or 200: it existed
+    struct key_use use; // of an Idempotency-Key; its key is 0: there is none
     char words[REASON_MAX];
 };
 
@@ -104,6 +110,38 @@ static void ask_plan (struct exchange *self, exchange_fn *fn)
     exchange_question (self, &question, fn);
 }
 
+// What the exchange's plan has become.
+static void note_key (struct exchange *self)
+{
+    struct submitting *own = self->own;
+    if (!own->use.key || !ident_parse (span_text (self->id), &own->use.plan_id))
+        return;
+    if (!self->server->keys)
+        self->server->keys = key_memory_new ();
+    key_memory_put (self->server->keys, &own->use, clock_mono_us () / 1000000);
+}
+
+// An Idempotency-Key that was used already. True: answered, or being so.
+static bool repeat_key (struct exchange *self)
+{
+    struct submitting *own = self->own;
+    const struct key_memory *keys = self->server->keys;
+    const struct key_use *use =
+        keys && own->use.key ? key_memory_find (keys, own->use.key, clock_mono_us () / 1000000)
+                             : NULL;
+    if (!use)
+        return false;
+    if (use->body != own->use.body) {
+        exchange_problem (self, 422, "other_plan",
+                          "Idempotency-Key: another plan was submitted with it");
+        return true;
+    }
+    own->status = 200;
+    ident_text (use->plan_id, self->id);
+    ask_plan (self, on_read);
+    return true;
+}
+
 static void on_submitted (struct exchange *self, const struct station_answer *answer)
 {
     struct submitting *own = self->own;
@@ -127,6 +165,7 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     if (answer->id[0])
         snprintf (self->id, sizeof self->id, "%s", answer->id);
     own->status = strstr (answer->words, "already exists") ? 200 : 201;
+    note_key (self);
     if (prefer && strcmp (prefer, "return=minimal") == 0) {
         const struct station_answer none = {.error = ZPLAN_ERROR_NO_ANSWER};
         on_read (self, &none);
@@ -135,7 +174,17 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     }
 }
 
-static void submit (struct exchange *self, struct submission *read)
+static uint64_t sum_of_body (const struct exchange *self)
+{
+    unsigned char sum[crypto_hash_sha256_BYTES];
+    uint64_t number;
+    crypto_hash_sha256 (sum, (const unsigned char *)self->body, self->body_size);
+    memcpy (&number, sum, sizeof number);
+    return number;
+}
+
+// `key` of an Idempotency-Key; 0: none.
+static void submit (struct exchange *self, struct submission *read, uint64_t key)
 {
     struct submitting *own = memory_new (sizeof *own);
     own->read = *read;
@@ -146,8 +195,10 @@ static void submit (struct exchange *self, struct submission *read)
                                           .id = self->id[0] ? self->id : NULL,
                                           .frames = own->read.frames,
                                           .count = own->read.count};
+    own->use = (struct key_use){.key = key, .body = key ? sum_of_body (self) : 0};
     const struct question question = {.submission = &own->sent, .repeat = true};
-    exchange_question (self, &question, on_submitted);
+    if (!repeat_key (self))
+        exchange_question (self, &question, on_submitted);
 }
 
 // -- the resources
@@ -158,6 +209,7 @@ void api_plan_new (struct exchange *self)
     struct reason reason;
     const char *key = exchange_value (self, "Idempotency-Key");
     const char *user = self->user ? self->user : "";
+    uint64_t number = 0;
     if (key && plan_id_of_key (user, key, 0, self->id, &reason)) {
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
         return;
@@ -173,13 +225,15 @@ void api_plan_new (struct exchange *self)
     }
     // A plan with a name is known by that, and takes no id besides.
     bool named = json_object_get (json_object_get (self->json, "spec"), "key");
+    if (key)
+        ident_parse (span_text (self->id), &number);
     if (named)
         self->id[0] = '\0';
     else if (read.id)
         snprintf (self->id, sizeof self->id, "%s", read.id);
     else if (!key)
         ident_text ((random_anew () & INT64_MAX) | 1, self->id);
-    submit (self, &read);
+    submit (self, &read, number);
 }
 
 void api_plan_put (struct exchange *self)
@@ -195,7 +249,7 @@ void api_plan_put (struct exchange *self)
         submission_clear (&read);
         return;
     }
-    submit (self, &read);
+    submit (self, &read, 0);
 }
 
 // -- when would it run

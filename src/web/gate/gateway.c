@@ -146,7 +146,18 @@ static void on_timer (void *owner)
     }
 }
 
-// Whether the station could not answer at the moment, and is asked once more in a while.
+// Whether the question may be asked once more in a while, and is.
+static bool rest (struct ask *ask)
+{
+    if (!ask->fn || !ask->question.repeat || ask->gateway->closing ||
+        clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
+        return false;
+    ask->state = ASK_RESTS;
+    timer_set (&ask->timer, ask->gateway->reactor, REPEAT_MS);
+    return true;
+}
+
+// Whether the station could not answer at the moment, and is asked again.
 static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
 {
     bool busy = reply->status == ZERO_STATUS_BUSY_ID;
@@ -156,12 +167,9 @@ static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
     if (busy && problem_busy (words, false, &after_s) != 503)
         return false;
     bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
-    if (!again || !ask->fn || !ask->question.repeat || ask->gateway->closing ||
-        clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
+    if (!again || !rest (ask))
         return false;
     ask->was_busy = ask->was_busy || busy;
-    ask->state = ASK_RESTS;
-    timer_set (&ask->timer, ask->gateway->reactor, REPEAT_MS);
     return true;
 }
 
@@ -169,6 +177,11 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct ask *ask = context;
     set_flying (ask, false);
+    // Another one timed out, and its connection ended with all that was in flight.
+    if (error == ZPLAN_ERROR_NO_ANSWER && rest (ask)) {
+        schedule (ask->gateway);
+        return;
+    }
     if (error != ZPLAN_OK) {
         // It was sent: when the client is closed, too, it is unknown whether it was done.
         ask_fail (ask, error == ZPLAN_ERROR_CLOSED ? ZPLAN_ERROR_NO_ANSWER : error);

@@ -53,7 +53,8 @@ struct server {
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;
     struct recorder *recorder;
-    struct bulk *bulk; // the last job
+    struct bulk *bulk;       // the last job
+    struct key_memory *keys; // NULL: no Idempotency-Key was used
 };
 
 // Bind and listen. The settings are borrowed, the gateway is taken. NULL with a reason.

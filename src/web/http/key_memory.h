@@ -1,0 +1,24 @@
+// Idempotency-Keys that were used: a plan may have ended, and be gone, before its submission is
+// repeated. Pure. About the last 100,000 keys, for a day, in memory: a restart forgets them.
+// Source: the draft of the IETF on the Idempotency-Key header.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct key_memory;
+
+struct key_use {
+    uint64_t key;     // of a user's key, as plan_id_of_key has it
+    uint64_t body;    // a sum of what was submitted with it
+    uint64_t plan_id; // what it became
+};
+
+struct key_memory *key_memory_new (void);
+void key_memory_destroy (struct key_memory **self);
+
+// The use of this key in the last day before `now_s`, or NULL. Valid until the next call.
+const struct key_use *key_memory_find (const struct key_memory *self, uint64_t key, int64_t now_s);
+
+// The oldest use near its place is forgotten for it.
+void key_memory_put (struct key_memory *self, const struct key_use *use, int64_t now_s);
