@@ -243,9 +243,9 @@ def test_move(newcomer):
         f"--{name} {endpoint}" for name, endpoint in sockets.items()), READY)
     newcomer.words = {"tcp://10.0.0.7:7920": sockets["request"], **newcomer.words}
     other = f"--connect {sockets['request']}"
-    newcomer.does("zplan --connect", "1 target, 1 outcome, 2 plans would be added")
+    newcomer.does("zplan --connect", f"1 target, {before[1]} outcomes?, 2 plans would be added")
     assert states(newcomer, other) == ({}, 0)
-    newcomer.does("zplan --connect", "1 target, 1 outcome, 2 plans added")
+    newcomer.does("zplan --connect", f"1 target, {before[1]} outcomes?, 2 plans added")
     assert "queued" in newcomer.does("zplan --connect")
     newcomer.does("zplan --connect", "1 reset")
     assert states(newcomer, other) == before
@@ -284,7 +284,7 @@ def test_restore(newcomer):
     assert station.end() == 0
     newcomer.run(f"tar -C {newcomer.folder}/data -czf zplan-data.tar.gz . && rm -r {newcomer.folder}/data")
     station = newcomer.start(f"zpland --data {newcomer.folder}/data", READY)
-    newcomer.does("gunzip", "1 target, 1 outcome, 2 plans added")
+    newcomer.does("gunzip", f"1 target, {before[1]} outcomes?, 2 plans added")    # a try before its worker is one, too
     newcomer.run("zplan reset --held")
     assert states(newcomer) == before
     newcomer.run("zplan remove --all")
