@@ -137,7 +137,7 @@ static size_t place_of (const struct station *self, struct span name)
     return at;
 }
 
-static void on_burial (void *owner)
+static void on_deferred_destroy (void *owner)
 {
     struct station *self = owner;
     for (size_t i = 0; i < self->gone_count; i++)
@@ -147,13 +147,13 @@ static void on_burial (void *owner)
 
 // Destroyed next turn, as a callback of the target may be on the stack: an answer of
 // Redis can be read while handling its message.
-static void bury (struct station *self, size_t at)
+static void defer_destroy (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);
     ahead_forget_target (self, self->targets[at]);
     self->gone = memory_resize (self->gone, (self->gone_count + 1) * sizeof *self->gone);
     self->gone[self->gone_count++] = self->targets[at];
-    task_set (&self->burial, self->reactor);
+    task_set (&self->deferred_destroy, self->reactor);
 }
 
 int targets_check (const struct station *self, const struct target_settings *settings,
@@ -189,7 +189,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
         }
         if (target_settings_equal (old, settings) && old->origin == settings->origin)
             return 0;
-        bury (self, at);
+        defer_destroy (self, at);
     } else if (at == TARGETS_MAX) {
         reason_set (reason, "station: at most %d", TARGETS_MAX);
         return -1;
@@ -218,7 +218,7 @@ bool targets_take (struct station *self, const char *name, enum origin origin)
     if (at == self->target_count || target_settings (self->targets[at])->origin != origin)
         return false;
     log_event (LEVEL_INFO, "target.removed", "station=%s", name);
-    bury (self, at);
+    defer_destroy (self, at);
     self->targets[at] = self->targets[--self->target_count];
     return true;
 }
@@ -358,7 +358,7 @@ void targets_start (struct station *self)
     if (self->targets_started)
         return;
     self->targets_started = true;
-    self->burial = (struct task){.call = on_burial, .owner = self};
+    self->deferred_destroy = (struct task){.call = on_deferred_destroy, .owner = self};
     for (size_t i = 0; i < self->settings->target_count; i++)
         targets_put (self, &self->settings->targets[i], &reason);
     if (self->settings->center.host[0])
@@ -371,8 +371,8 @@ void targets_stop (struct station *self)
     for (size_t i = 0; i < self->target_count; i++)
         target_destroy (&self->targets[i]);
     self->target_count = 0;
-    task_end (&self->burial);
-    on_burial (self);
+    task_end (&self->deferred_destroy);
+    on_deferred_destroy (self);
     free (self->gone);
     self->gone = NULL;
     wire_context_destroy (&self->target_context);

@@ -135,7 +135,7 @@ struct station {
     size_t target_count;
     struct target **gone; // that were removed, until the next turn
     size_t gone_count;
-    struct task burial;
+    struct task deferred_destroy;
     bool targets_paused;   // some are, as the store is busy
     bool targets_read;     // those that were added were read from Redis since the start
     struct center *center; // NULL = none
