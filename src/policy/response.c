@@ -2,16 +2,16 @@
 
 void response_connected (struct response *self, int64_t now_us, bool duplicate)
 {
-    self->heard_us = now_us;
+    self->message_us = now_us;
     self->status_us = 0;
     self->credit = RESPONSE_CREDIT_FIRST;
     self->unproven = duplicate;
 }
 
-bool response_heard (struct response *self, int64_t now_us)
+bool response_message_came (struct response *self, int64_t now_us)
 {
     bool was = self->unresponsive;
-    self->heard_us = now_us;
+    self->message_us = now_us;
     self->unproven = false;
     self->unresponsive = false;
     self->probe = 0;
@@ -33,7 +33,7 @@ void response_status (struct response *self, uint64_t number, bool works, int64_
         self->credit++;
 }
 
-void response_silent (struct response *self, int64_t now_s)
+void response_set_unresponsive (struct response *self, int64_t now_s)
 {
     self->unresponsive = true;
     self->credit = RESPONSE_CREDIT_FIRST;
@@ -55,8 +55,8 @@ enum no_status response_judge (const struct response *self, uint64_t number, int
 {
     if (self->answered > number)
         return NO_STATUS_RETRY;
-    if (now_us - self->heard_us >= timeout_us)
-        return NO_STATUS_SILENT;
+    if (now_us - self->message_us >= timeout_us)
+        return NO_STATUS_UNRESPONSIVE;
     if (!self->status_us || now_us - self->status_us >= timeout_us)
         return NO_STATUS_RETRY;
     *ret_until_us = self->status_us + timeout_us;

@@ -14,13 +14,13 @@ static const struct judge_row {
     enum no_status want;
     int64_t until_us;
 } judge_rows[] = {
-    {"nothing since it connected", {.heard_us = -9000000}, 1, 3000000, NO_STATUS_SILENT, 0},
-    {"its last message is as old as the time of a status", {.heard_us = 0}, 1, 3000000, NO_STATUS_SILENT, 0},
-    {"it gave the status of a later run", {.heard_us = 2000000, .status_us = 2000000, .answered = 2}, 1, 3000000, NO_STATUS_RETRY, 0},
-    {"of a later run, and nothing since", {.heard_us = 0, .status_us = 0, .answered = 2}, 1, 9000000, NO_STATUS_RETRY, 0},
-    {"it gives the statuses of earlier runs", {.heard_us = 2900000, .status_us = 2000000, .answered = 4}, 5, 3000000, NO_STATUS_WAIT, 5000000},
-    {"of earlier runs, but none for long", {.heard_us = 5500000, .status_us = 2000000, .answered = 4}, 5, 6000000, NO_STATUS_RETRY, 0},
-    {"it says only how far its jobs are", {.heard_us = 2900000}, 5, 3000000, NO_STATUS_RETRY, 0},
+    {"nothing since it connected", {.message_us = -9000000}, 1, 3000000, NO_STATUS_UNRESPONSIVE, 0},
+    {"its last message is as old as the time of a status", {.message_us = 0}, 1, 3000000, NO_STATUS_UNRESPONSIVE, 0},
+    {"it gave the status of a later run", {.message_us = 2000000, .status_us = 2000000, .answered = 2}, 1, 3000000, NO_STATUS_RETRY, 0},
+    {"of a later run, and nothing since", {.message_us = 0, .status_us = 0, .answered = 2}, 1, 9000000, NO_STATUS_RETRY, 0},
+    {"it gives the statuses of earlier runs", {.message_us = 2900000, .status_us = 2000000, .answered = 4}, 5, 3000000, NO_STATUS_WAIT, 5000000},
+    {"of earlier runs, but none for long", {.message_us = 5500000, .status_us = 2000000, .answered = 4}, 5, 6000000, NO_STATUS_RETRY, 0},
+    {"it says only how far its jobs are", {.message_us = 2900000}, 5, 3000000, NO_STATUS_RETRY, 0},
 };
 // clang-format on
 
@@ -51,7 +51,7 @@ static void credit_grows_with_statuses (void **state)
     CHECK_INT ("without workers", response_credit (&response, MOST), RESPONSE_CREDIT_FIRST);
     CHECK_INT ("the highest run", (int64_t)response.answered, 2 * MOST);
     response_status (&response, 600, true, MOST, 3);
-    response_silent (&response, 5);
+    response_set_unresponsive (&response, 5);
     CHECK_INT ("unresponsive", response_credit (&response, MOST), RESPONSE_CREDIT_FIRST);
     struct response whole = {.grows = false};
     response_connected (&whole, 0, false);
@@ -64,7 +64,7 @@ static void connection_that_may_be_taken_for_a_duplicate_gets_one_run (void **st
     struct response response = {.grows = true};
     response_connected (&response, 0, true);
     CHECK_INT ("nothing heard", response_credit (&response, MOST), 1);
-    CHECK_INT ("was responsive", response_heard (&response, 1), false);
+    CHECK_INT ("was responsive", response_message_came (&response, 1), false);
     CHECK_INT ("heard", response_credit (&response, MOST), RESPONSE_CREDIT_FIRST);
 }
 
@@ -72,14 +72,14 @@ static void any_message_ends_it (void **state)
 {
     (void)state;
     struct response response = {0};
-    response_silent (&response, 5);
+    response_set_unresponsive (&response, 5);
     response.probe = 7;
     CHECK_INT ("unresponsive", response.unresponsive, true);
     CHECK_INT ("since", response.since_s, 5);
-    CHECK_INT ("it was", response_heard (&response, 1), true);
+    CHECK_INT ("it was", response_message_came (&response, 1), true);
     CHECK_INT ("no more", response.unresponsive, false);
     CHECK_INT ("no probe", (int64_t)response.probe, 0);
-    CHECK_INT ("it was not", response_heard (&response, 2), false);
+    CHECK_INT ("it was not", response_message_came (&response, 2), false);
 }
 
 int main (void)

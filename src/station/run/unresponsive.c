@@ -42,7 +42,7 @@ static void keep (struct station *self, struct held_run *held, int64_t until_us)
 
 static void begin (struct station *self, struct target *target)
 {
-    response_silent (target_response (target), clock_wall_us () / 1000000);
+    response_set_unresponsive (target_response (target), clock_wall_us () / 1000000);
     log_event (LEVEL_WARN, "target.unresponsive", "station=%s unanswered=%d timeout_ms=%" PRId64,
                target_name (target), target_unanswered (target), self->settings->send_timeout_ms);
 }
@@ -55,7 +55,7 @@ bool unresponsive_keeps (struct station *self, struct held_run *held)
         return false;
     struct response *response = target_response (target);
     bool present = held->connection == target_connection (target);
-    enum no_status verdict = response->unresponsive ? NO_STATUS_SILENT : NO_STATUS_RETRY;
+    enum no_status verdict = response->unresponsive ? NO_STATUS_UNRESPONSIVE : NO_STATUS_RETRY;
     if (present && target_paused (target)) // its messages wait in the socket
         verdict = NO_STATUS_WAIT;
     else if (present)
@@ -63,7 +63,7 @@ bool unresponsive_keeps (struct station *self, struct held_run *held)
             response_judge (response, held->number, timeout_us (self), clock_mono_us (), &until_us);
     if (verdict == NO_STATUS_RETRY)
         return false;
-    if (verdict == NO_STATUS_SILENT) {
+    if (verdict == NO_STATUS_UNRESPONSIVE) {
         if (!response->unresponsive)
             begin (self, target);
         target_check_stuck (target);

@@ -192,7 +192,7 @@ static bool read_message (struct target *self)
     if (!packet_recv (&packet, self->socket, self->events.limits))
         return false;
     self->reads = true;
-    if (response_heard (self->response, clock_mono_us ()))
+    if (response_message_came (self->response, clock_mono_us ()))
         self->events.responsive (self->events.owner, self);
     self->events.message (self->events.owner, self, &packet);
     packet_clear (&packet);
@@ -310,7 +310,7 @@ void target_identify (struct target *self, struct span identity, bool used)
 void target_check_stuck (struct target *self)
 {
     struct pollfd item = {.fd = self->fd, .events = POLLOUT};
-    if (self->up && clock_mono_us () - self->response->heard_us > STUCK_US &&
+    if (self->up && clock_mono_us () - self->response->message_us > STUCK_US &&
         poll (&item, 1, 0) == 0)
         timer_set (&self->timer, self->reactor, 0);
 }
@@ -394,7 +394,7 @@ bool target_send (struct target *self, const struct message *message)
     self->reads = sent;
     // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
     // queue full would stand as connected for ever.
-    if (self->up && !sent && clock_mono_us () - self->response->heard_us > STUCK_US)
+    if (self->up && !sent && clock_mono_us () - self->response->message_us > STUCK_US)
         give_up (self);
     return sent;
 }
