@@ -57,7 +57,7 @@ bool port_give (struct station *station, struct worker *worker, struct job *job)
 
 void port_tick (struct station *station)
 {
-    for (struct worker *worker; (worker = workers_silent (station->workers));)
+    for (struct worker *worker; (worker = workers_unresponsive (station->workers));)
         lose_gone (station, worker);
 }
 

@@ -287,7 +287,7 @@ void workers_take (struct workers *self, struct worker *worker, const struct job
     place (self, worker);
 }
 
-struct worker *workers_silent (const struct workers *self)
+struct worker *workers_unresponsive (const struct workers *self)
 {
     struct heap_node *first = heap_first (&self->life);
     return first && first->at <= clock_mono_us () ? of_life (first) : NULL;

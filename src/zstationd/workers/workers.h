@@ -113,8 +113,8 @@ void workers_give (struct workers *self, struct worker *worker, struct job *job)
 // Take the job, which is there, from it.
 void workers_take (struct workers *self, struct worker *worker, const struct job *job);
 
-// One that was silent for too long, or NULL.
-struct worker *workers_silent (const struct workers *self);
+// One that was unresponsive for too long, or NULL.
+struct worker *workers_unresponsive (const struct workers *self);
 
 // Any one, or NULL: to empty the registry.
 struct worker *workers_any (const struct workers *self);
