@@ -112,7 +112,7 @@ static bool unfit (const struct plan *plan, const struct due *due, struct reason
     return false;
 }
 
-struct decision engine_unfit (struct plan *plan)
+struct decision engine_revoke (struct plan *plan)
 {
     if (plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR;
@@ -209,7 +209,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         return extra_lost (plan, due->lost);
     }
     if (unfit (plan, due, reason))
-        return engine_unfit (plan);
+        return engine_revoke (plan);
     if (poll_is_over (plan, due)) {
         reason_set (reason, "vote: its deadline has passed");
         return poll_lost (plan, due);

@@ -106,7 +106,7 @@ struct due {
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
 // The plan has lost its right to run (plan document 3.3(3)).
-struct decision engine_unfit (struct plan *plan);
+struct decision engine_revoke (struct plan *plan);
 
 // It could not be handed to its target: nothing was sent.
 struct decision engine_not_sent (struct plan *plan);

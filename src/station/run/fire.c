@@ -133,7 +133,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
     if (unread)
         plan = unreadable (claimed);
     outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
-    struct decision decision = unread ? engine_unfit (plan) : engine_due (plan, &due, &reason);
+    struct decision decision = unread ? engine_revoke (plan) : engine_due (plan, &due, &reason);
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
                  !claimed->again && !claimed->lost && !stands;
     bool full = decision.send && !stands && plan->policy && plan->policy->callback &&
