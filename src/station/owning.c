@@ -42,11 +42,11 @@ void owning_serve (struct station *self)
 
 void owning_note_down (struct station *self, const char *trouble)
 {
-    if (strcmp (self->told_down.text, trouble) == 0)
+    if (strcmp (self->logged_trouble.text, trouble) == 0)
         return;
-    reason_set (&self->told_down, "%s", trouble);
+    reason_set (&self->logged_trouble, "%s", trouble);
     log_event (LEVEL_WARN, "redis.down", "reason=%s", quoted (span_text (trouble)));
-    char words[sizeof self->told_down.text + sizeof "Redis is away: "];
+    char words[sizeof self->logged_trouble.text + sizeof "Redis is away: "];
     snprintf (words, sizeof words, "Redis is away: %s", trouble);
     notify_status (words);
 }
@@ -54,7 +54,7 @@ void owning_note_down (struct station *self, const char *trouble)
 static void on_redis_up (struct station *self)
 {
     const char *fsync = link_fsync (store_link (self->store));
-    self->told_down.text[0] = '\0';
+    self->logged_trouble.text[0] = '\0';
     self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
     if (self->embedded)
         embedded_up (self->embedded);

@@ -68,8 +68,8 @@ struct station {
     struct source signals;
     struct timer tick;
     struct store *store;
-    struct reason told_down;   // why Redis is away, as logged last
-    struct embedded *embedded; // NULL with a given Redis
+    struct reason logged_trouble; // why Redis is away, as logged last
+    struct embedded *embedded;    // NULL with a given Redis
     int64_t started_us;
     int64_t stop_us;     // when to stop waiting, PHASE_STOPPING
     int64_t waits_us;    // since when the plans are not its own; 0 = they are
