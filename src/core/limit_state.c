@@ -70,7 +70,7 @@ bool limits_set (struct limit_table *self, struct span name, const struct limit 
     struct limit_state *state = limit ? state_for (self, name) : limits_find (self, name);
     if (!state)
         return false;
-    state->is_set = state->is_told = limit != NULL;
+    state->is_set = state->is_renewed = limit != NULL;
     state->set = limit ? *limit : (struct limit){0};
     return settle (state);
 }
@@ -88,7 +88,7 @@ bool limits_configure (struct limit_table *self, struct span name, const struct 
 static void begin (struct table_node *node, void *owner)
 {
     (void)owner;
-    state_of (node)->is_told = false;
+    state_of (node)->is_renewed = false;
 }
 
 void limits_begin (struct limit_table *self)
@@ -100,7 +100,7 @@ static void end (struct table_node *node, void *owner)
 {
     struct limit_state *state = state_of (node);
     bool *dropped = owner;
-    if (!state->is_set || state->is_told)
+    if (!state->is_set || state->is_renewed)
         return;
     state->is_set = false;
     *dropped = settle (state) || *dropped;

@@ -22,8 +22,8 @@ struct limit {
 struct limit_state {
     struct table_node node;
     char name[LIMIT_NAME_MAX + 1];
-    struct limit set;     // by an admin; it replaces that of the settings
-    bool is_set, is_told; // the latter: since limits_begin
+    struct limit set;        // by an admin; it replaces that of the settings
+    bool is_set, is_renewed; // renewed: since limits_begin
     struct limit by_settings;
     struct limit limit; // the one that holds
     int64_t busy;       // runs
