@@ -143,8 +143,8 @@ bool client_take_message (struct zplan_client *self, size_t index)
     if (!at)
         return true;
     struct request *request = request_take_out (self, at);
-    if (request->at == (int)index && request->number > self->heard[index])
-        self->heard[index] = request->number;
+    if (request->at == (int)index && request->number > self->last_answered[index])
+        self->last_answered[index] = request->number;
     struct zplan_reply reply;
     fill_reply (&self->answer, &reply);
     request_finish (self, request, ZPLAN_OK, &reply);

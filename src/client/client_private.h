@@ -39,20 +39,20 @@ struct zplan_client {
     int interrupt_fd;   // readable = a call waits no longer; -1 = none
     uint64_t session;   // random; with `requests` it makes request ids that nobody else uses
     uint64_t requests;  // sent so far
-    uint64_t heard[ENDPOINTS_MAX]; // number of the last one that was answered there
-    struct request *first;         // those in flight, oldest first
-    struct request **end;          // where the next one is put
-    size_t count;                  // of them
-    size_t waiting;                // of them: for a connection
-    size_t copied;                 // bytes of their copies
-    int64_t deadline_us;           // none of them ends before it
-    int late_turns;                // how often the socket was read behind it without an end
-    bool calling;                  // a callback is running
-    bool closing;                  // being destroyed
-    bool losing;                   // requests end as their connection was lost
-    struct packet packet;          // the last reply
-    struct message answer;         // the same, read; borrows from packet
-    struct reason reason;          // of the last call that failed
+    uint64_t last_answered[ENDPOINTS_MAX]; // its number there
+    struct request *first;                 // those in flight, oldest first
+    struct request **end;                  // where the next one is put
+    size_t count;                          // of them
+    size_t waiting;                        // of them: for a connection
+    size_t copied;                         // bytes of their copies
+    int64_t deadline_us;                   // none of them ends before it
+    int late_turns;                        // how often the socket was read behind it without an end
+    bool calling;                          // a callback is running
+    bool closing;                          // being destroyed
+    bool losing;                           // requests end as their connection was lost
+    struct packet packet;                  // the last reply
+    struct message answer;                 // the same, read; borrows from packet
+    struct reason reason;                  // of the last call that failed
 };
 
 // The error, with its words kept for zplan_client_error.

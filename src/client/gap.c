@@ -51,7 +51,7 @@ static enum gap_sort sort_earlier (const struct gap *self, const struct gap_mark
     if (self->fresh)
         return GAP_NEXT;
     if (mark->seq < self->last)
-        return self->told && mark->seq >= self->told ? GAP_AGAIN : GAP_BACK;
+        return self->from_history && mark->seq >= self->from_history ? GAP_AGAIN : GAP_BACK;
     bool same = mark->exec_id == 0 || self->exec_id == 0 || mark->exec_id == self->exec_id;
     return same ? GAP_AGAIN : GAP_BACK;
 }
@@ -110,15 +110,15 @@ void gap_pass (struct gap *self, const struct gap_mark *mark)
 {
     set_epoch (self, mark->epoch);
     set_last (self, mark->seq, mark->exec_id);
-    self->told = 0;
+    self->from_history = 0;
 }
 
-void gap_tell (struct gap *self, const struct gap_mark *mark)
+void gap_pass_history (struct gap *self, const struct gap_mark *mark)
 {
     set_epoch (self, mark->epoch);
     set_last (self, mark->seq, mark->exec_id);
-    if (self->told == 0)
-        self->told = mark->seq;
+    if (self->from_history == 0)
+        self->from_history = mark->seq;
 }
 
 void gap_reach (struct gap *self, int64_t seq, const char *epoch)
@@ -132,5 +132,5 @@ void gap_anew (struct gap *self, const char *epoch)
 {
     set_epoch (self, epoch);
     set_last (self, 0, 0);
-    self->told = 0;
+    self->from_history = 0;
 }

@@ -26,11 +26,11 @@ struct gap_seen {
 };
 
 struct gap {
-    bool known;      // there is a last one
-    bool fresh;      // nothing has come since the watch began: the first may be before `last`
-    int64_t last;    // seq
-    int64_t exec_id; // of the run that `last` is about; 0 = not known
-    int64_t told;    // results from here to `last` came from the history; 0 = `last` was broadcast
+    bool known;           // there is a last one
+    bool fresh;           // nothing has come since the watch began: the first may be before `last`
+    int64_t last;         // seq
+    int64_t exec_id;      // of the run that `last` is about; 0 = not known
+    int64_t from_history; // the first seq that came from it, up to `last`; 0 = it was broadcast
     char epoch[EPOCH_SIZE];  // of `last`; empty: not known yet
     char former[EPOCH_SIZE]; // the one before: results in flight may still be of it
     struct gap_seen *seen;   // GAP_SEEN_MAX of them, borrowed; NULL: there is one connection
@@ -70,7 +70,7 @@ void gap_pass (struct gap *self, const struct gap_mark *mark);
 bool gap_misses (const struct gap *self, int64_t seq, int64_t before);
 
 // A result of the history is passed on.
-void gap_tell (struct gap *self, const struct gap_mark *mark);
+void gap_pass_history (struct gap *self, const struct gap_mark *mark);
 
 // The history holds no more up to this seq of this epoch.
 void gap_reach (struct gap *self, int64_t seq, const char *epoch);

@@ -42,12 +42,12 @@ static void notify_seqs (struct zplan_subscriber *self, enum zplan_notice_kind k
 static void notify_silence (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
-    if (!recovery->told)
+    if (!recovery->notified)
         notify (self, &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
                                              .error = recovery->error,
                                              .at_start = recovery->filling.purpose == FOR_BEGIN,
                                              .words = recovery->words});
-    recovery->told = true;
+    recovery->notified = true;
 }
 
 // -- questions
@@ -62,7 +62,7 @@ static void look_after (struct recovery *self, int64_t gap_us)
 static void look_later (struct recovery *self)
 {
     self->behind = false;
-    look_after (self, self->told ? self->look_gap_us : LOOK_US);
+    look_after (self, self->notified ? self->look_gap_us : LOOK_US);
 }
 
 // Begin to read the history behind the last result.
@@ -87,7 +87,7 @@ static void start_filling (struct recovery *self, enum purpose purpose, int64_t 
 static void history_answers (struct recovery *self)
 {
     self->answered = true;
-    self->told = false;
+    self->notified = false;
 }
 
 static void open_history (struct zplan_subscriber *self, const struct history_head *head)
@@ -193,11 +193,11 @@ static void take_page (struct zplan_subscriber *self)
         open_history (self, &head);
     recovery->filling.page = page;
     recovery->filling.next = 0;
-    recovery->phase = PHASE_TELL;
+    recovery->phase = PHASE_RETURN;
 }
 
 // Give a run of the page, unless it is not wanted. True: `ret` is filled.
-static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
+static bool return_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     struct gap_mark mark = {.epoch = recovery->filling.epoch};
@@ -213,7 +213,7 @@ static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct z
         unfilled (self);
         return false;
     }
-    gap_tell (&recovery->gap, &mark);
+    gap_pass_history (&recovery->gap, &mark);
     if (!subscriber_wants (self, span_of (result.title, result.title_size)))
         return false;
     memcpy (self->epoch, recovery->filling.epoch, sizeof self->epoch);
@@ -225,12 +225,12 @@ static bool tell_run (struct zplan_subscriber *self, const json_t *run, struct z
 }
 
 // Return the next run of the page. True: `ret` is filled.
-static bool tell_page (struct zplan_subscriber *self, struct zplan_result *ret)
+static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     struct filling *filling = &recovery->filling;
     const json_t *runs = json_object_get (filling->page, "runs");
-    while (recovery->phase == PHASE_TELL && filling->next < json_array_size (runs)) {
+    while (recovery->phase == PHASE_RETURN && filling->next < json_array_size (runs)) {
         const json_t *run = json_array_get (runs, filling->next++);
         int64_t seq = 0;
         if (json_get_integer (run, "seq", 1, INT64_MAX, &seq) && seq >= filling->before) {
@@ -238,10 +238,10 @@ static bool tell_page (struct zplan_subscriber *self, struct zplan_result *ret)
             filled (recovery);
             return false;
         }
-        if (tell_run (self, run, ret))
+        if (return_run (self, run, ret))
             return true;
     }
-    if (recovery->phase != PHASE_TELL)
+    if (recovery->phase != PHASE_RETURN)
         return false;
     json_t *page = filling->page;
     filling->page = NULL;
@@ -336,8 +336,8 @@ static bool step (struct zplan_subscriber *self, int *turns, struct zplan_result
     case PHASE_PAGE:
         take_page (self);
         return false;
-    case PHASE_TELL:
-        return tell_page (self, ret);
+    case PHASE_RETURN:
+        return return_page (self, ret);
     case PHASE_REST:
         fill (recovery);
         return false;
@@ -355,7 +355,7 @@ static bool is_ready (const struct recovery *self, int turns)
     case PHASE_REST:
         return clock_mono_us () >= self->rest_us;
     case PHASE_LISTEN:
-    case PHASE_TELL:
+    case PHASE_RETURN:
         break;
     }
     return turns > 0;
@@ -396,7 +396,7 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
     case PHASE_HEAD:
     case PHASE_PAGE:
         return self->ended ? 0 : READINESS_NEVER; // the client's descriptor signals
-    case PHASE_TELL:
+    case PHASE_RETURN:
         return 0;
     case PHASE_REST:
         return self->rest_us;
@@ -423,7 +423,7 @@ static int error_of (int number)
 
 // Subscribe to every title, as the numbers of the others show what is missing; return those that
 // are wanted. False: out of memory.
-static bool hear_all (struct zplan_subscriber *self, const char *title)
+static bool subscribe_all (struct zplan_subscriber *self, const char *title)
 {
     char *prefix = strdup (title ? title : self->prefix);
     if (!prefix)
@@ -447,7 +447,7 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
     bool several = subscriber->listener.count > 1;
     bool added = readiness_add (&subscriber->listener.ready, zplan_client_fd (client)) == 0;
     struct gap_seen *seen = several && added ? calloc (GAP_SEEN_MAX, sizeof *seen) : NULL;
-    if (!added || (several && !seen) || !hear_all (subscriber, recovery->title)) {
+    if (!added || (several && !seen) || !subscribe_all (subscriber, recovery->title)) {
         zplan_client_destroy (&client); // which closes the descriptor: it leaves the others
         free (seen);
         return added ? ZPLAN_ERROR_MEMORY : ZPLAN_ERROR_SOCKET;

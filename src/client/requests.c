@@ -132,7 +132,7 @@ const struct span *request_frames (const struct request *self, size_t *ret_count
 void request_give_up (struct zplan_client *self, struct request **at)
 {
     bool several = client_has_several (self);
-    bool arrived = (*at)->at != REQUEST_WAITS && (*at)->number < self->heard[(*at)->at];
+    bool arrived = (*at)->at != REQUEST_WAITS && (*at)->number < self->last_answered[(*at)->at];
     if (!several && !arrived) {
         client_give_up (self, *at);
         request_finish_all (self, ZPLAN_ERROR_NO_ANSWER);

@@ -14,7 +14,7 @@ enum phase {
     PHASE_LISTEN, // takes what comes
     PHASE_HEAD,   // has asked how far the station is
     PHASE_PAGE,   // has asked for a page of the history
-    PHASE_TELL,   // returns the runs of a page
+    PHASE_RETURN, // returns the runs of a page
     PHASE_REST    // waits before it asks again
 };
 
@@ -48,7 +48,7 @@ struct recovery {
     struct filling filling;
     bool held;           // a result was received that waits for what was missed before it
     bool answered;       // `history` has been answered: it is worth to wait for it
-    bool told;           // that it is not
+    bool notified;       // of a history that does not answer
     bool behind;         // the last look found more than had come
     int64_t look_us;     // monotonic: when to look next
     int64_t look_gap_us; // from the last look to it

@@ -164,7 +164,7 @@ static void take_step (const char *name, struct gap *gap, const struct step *ste
             gap_pass (gap, &mark);
         break;
     case TELL:
-        gap_tell (gap, &mark);
+        gap_pass_history (gap, &mark);
         break;
     case REACH:
         gap_reach (gap, step->seq, step->epoch);

@@ -163,7 +163,7 @@ static void take_job (struct zplan_worker *self, const json_t *taken)
     snprintf (fetched->plan, sizeof fetched->plan, "%s", plan);
     snprintf (fetched->exec, sizeof fetched->exec, "%s", exec);
     fetched->timeout_us = seconds_of (taken, "worker_timeout");
-    fetched->heard_us = now_us;
+    fetched->accepted_us = now_us;
     fetched->due_us = alive_due (now_us, seconds_of (taken, "ping_interval"));
     job->turn = ++self->turn;
     job->place = JOB_WAITING;
@@ -276,7 +276,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
         if (job->place == JOB_WAITING)
             job_clear (job);
     } else if (answer) {
-        fetched->heard_us = now_us;
+        fetched->accepted_us = now_us;
         fetched->due_us = alive_due (now_us, seconds_of (answer, "ping_interval"));
         fetched->timeout_us = seconds_of (answer, "worker_timeout");
     }
@@ -288,7 +288,7 @@ static void say_alive (struct zplan_worker *self, struct job *job, int64_t now_u
     json_t *fields = job_fields (self, job);
     if (job->progress_new) {
         json_object_set_new (fields, "progress", json_string (job->progress));
-        job->told_us = now_us;
+        job->reported_us = now_us;
         job->progress_new = false;
     }
     job->fetched.asking = say (self, "alive", fields, on_alive, job);
@@ -367,7 +367,7 @@ static void report (struct zplan_worker *self, struct job *job, int64_t now_us)
 static int64_t word_due_us (const struct job *job)
 {
     const struct fetched *fetched = &job->fetched;
-    int64_t progress_us = job->told_us + PROGRESS_US;
+    int64_t progress_us = job->reported_us + PROGRESS_US;
     if (job->place == JOB_ANSWERED)
         return fetched->report && !fetched->over ? fetched->due_us : 0;
     if (fetched->over)
@@ -379,7 +379,7 @@ static int64_t word_due_us (const struct job *job)
 static bool is_given_up (const struct zplan_worker *self, const struct job *job, int64_t now_us)
 {
     const struct fetched *fetched = &job->fetched;
-    return self->leaving && fetched->report && now_us - fetched->heard_us > fetched->timeout_us;
+    return self->leaving && fetched->report && now_us - fetched->accepted_us > fetched->timeout_us;
 }
 
 static void say_words (struct zplan_worker *self, int64_t now_us)

@@ -20,7 +20,7 @@ enum {
     BEAT_US = 1000000,
     SILENCE_US = 3 * BEAT_US,
     SIGN_US = 1000000,    // between two signs that a job is worked on
-    PROGRESS_US = 250000, // between two tellings of its progress
+    PROGRESS_US = 250000, // between two reports of its progress
     LAST_WORDS_MS = 1000,
     MESSAGES_A_TURN = 64
 };
@@ -252,7 +252,7 @@ static void send_answers (struct zplan_worker *self)
 
 static int64_t sign_due_us (const struct job *job)
 {
-    int64_t due_us = job->sign_us + SIGN_US, progress_us = job->told_us + PROGRESS_US;
+    int64_t due_us = job->sign_us + SIGN_US, progress_us = job->reported_us + PROGRESS_US;
     return job->progress_new && progress_us < due_us ? progress_us : due_us;
 }
 
@@ -272,7 +272,7 @@ static void send_signs (struct zplan_worker *self, int64_t now_us)
         send_message (self, &message);
         job->sign_us = now_us;
         if (job->progress_new)
-            job->told_us = now_us;
+            job->reported_us = now_us;
         job->progress_new = false;
     }
 }

@@ -30,13 +30,13 @@ enum job_place {
 // Of a job that was fetched.
 struct fetched {
     char plan[IDENT_SIZE], exec[IDENT_SIZE];
-    uint8_t *bytes;     // of its frames; owned
-    int64_t timeout_us; // without a word the station gives the job to another worker
-    int64_t heard_us;   // monotonic; when the last word that it took was sent
-    int64_t due_us;     // monotonic; when the next one is
-    bool asking;        // one has no answer yet
-    bool over;          // the station wants no report
-    char *report;       // as JSON, once it is answered; owned
+    uint8_t *bytes;      // of its frames; owned
+    int64_t timeout_us;  // without a word the station gives the job to another worker
+    int64_t accepted_us; // monotonic; when the station took the last message
+    int64_t due_us;      // monotonic; when the next one is
+    bool asking;         // one has no answer yet
+    bool over;           // the station wants no report
+    char *report;        // as JSON, once it is answered; owned
 };
 
 // A job and the room for its answer. A worker makes as many as it may need when it is made itself:
@@ -56,9 +56,9 @@ struct job {
 
     struct fetched fetched;
 
-    int64_t sign_us;   // monotonic; when it was last said to be worked on, or came
-    int64_t told_us;   // when its progress was last reported
-    bool progress_new; // it was not reported yet
+    int64_t sign_us;     // monotonic; when it was last said to be worked on, or came
+    int64_t reported_us; // when its progress was last reported
+    bool progress_new;   // it was not reported yet
     char progress[ZPLAN_PROGRESS_MAX + 1];
 
     uint8_t status; // the answer
