@@ -24,7 +24,8 @@ enum {
 
 // -- start
 
-enum { IN, OUT, ERR, PROGRESS, TOLD, PIPES }; // TOLD: errno when the command cannot be executed
+// EXEC_ERROR: errno when the command cannot be executed.
+enum { IN, OUT, ERR, PROGRESS, EXEC_ERROR, PIPES };
 
 struct pipes {
     int ends[PIPES][2]; // read end, write end
@@ -83,11 +84,11 @@ static void become (const struct child_command *command, const struct pipes *pip
     umask (command->umask);
     // Out of the way of the numbers that the child is to find its progress and its context at. dup2
     // leaves close-on-exec behind, unless it is the same number.
-    int told = fcntl (pipes->ends[TOLD][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
+    int error_fd = fcntl (pipes->ends[EXEC_ERROR][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     int progress = fcntl (pipes->ends[PROGRESS][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     int context =
         pipes->context < 0 ? -1 : fcntl (pipes->context, F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
-    bool wired = told >= 0 && dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
+    bool wired = error_fd >= 0 && dup2 (pipes->ends[IN][0], STDIN_FILENO) >= 0 &&
                  dup2 (pipes->ends[OUT][1], STDOUT_FILENO) >= 0 &&
                  dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0 &&
                  dup2 (progress, CHILD_PROGRESS_FD) >= 0 &&
@@ -99,7 +100,7 @@ static void become (const struct child_command *command, const struct pipes *pip
     if (wired)
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;
-    ssize_t size = write (told, &error, sizeof error);
+    ssize_t size = write (error_fd, &error, sizeof error);
     (void)size; // nothing is left to do if it failed
     _exit (EXIT_NOT_EXECUTED);
 }
@@ -114,14 +115,14 @@ static int take_end (struct pipes *pipes, size_t pipe, size_t end)
 }
 
 // Wait for exec, which closes the pipe, or for the errno of its failure.
-static int read_told (struct pipes *pipes)
+static int read_exec_error (struct pipes *pipes)
 {
     int error = 0;
     ssize_t size;
-    close (pipes->ends[TOLD][1]);
-    pipes->ends[TOLD][1] = -1;
+    close (pipes->ends[EXEC_ERROR][1]);
+    pipes->ends[EXEC_ERROR][1] = -1;
     do
-        size = read (pipes->ends[TOLD][0], &error, sizeof error);
+        size = read (pipes->ends[EXEC_ERROR][0], &error, sizeof error);
     while (size < 0 && errno == EINTR);
     return size == sizeof error ? error : 0;
 }
@@ -145,7 +146,7 @@ int child_start (struct child *self, const struct child_command *command, struct
         become (command, &pipes);
     if (pid > 0) {
         setpgid (pid, pid); // here as well, as either process may be first
-        error = read_told (&pipes);
+        error = read_exec_error (&pipes);
     }
     if (error) {
         if (pid > 0)
