@@ -345,7 +345,7 @@ static int print_plans (const struct cli *cli)
         cli, client, &selection,
         &(struct selected){.take = take_plan, .owner = (void *)(uintptr_t)cli, .room = PLANS_MAX});
     zplan_client_destroy (&client);
-    return verdict_tell (&verdict, NULL);
+    return verdict_print (&verdict, NULL);
 }
 
 static int print_stations (const struct cli *cli)

@@ -40,7 +40,7 @@ static int compare (const void *a, const void *b)
     return outcome_key_compare (&one->key, &other->key);
 }
 
-static void tell_broken (struct archive_reading *self, const char *name, int64_t number)
+static void report_broken (struct archive_reading *self, const char *name, int64_t number)
 {
     self->broken++;
     if (!self->quiet)
@@ -84,7 +84,7 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
         if (run && self->wants (self->owner, run))
             keep_place (places, &place);
         else if (!run && !is_written)
-            tell_broken (self, name, lines->number);
+            report_broken (self, name, lines->number);
         json_decref (run);
     }
     free (lines);

@@ -57,11 +57,11 @@ static bool look_at_station (struct restoring *self)
         json_object_del (limit, "origin");
         json_object_set (self->limits, name, limit);
     }
-    bool told = limits != NULL;
+    bool known = limits != NULL;
     json_decref (targets);
     json_decref (kinds);
     json_decref (limits);
-    return told;
+    return known;
 }
 
 static int64_t report_missing (const struct restoring *self)
@@ -123,7 +123,7 @@ static int report (const struct restoring *self)
             printf ("%" PRId64 " refused\n", self->refused);
     }
     if (self->code != EXIT_DONE)
-        return verdict_tell (&self->silence, NULL);
+        return verdict_print (&self->silence, NULL);
     return self->refused || left || cut || self->stopped ? EXIT_REFUSED : EXIT_DONE;
 }
 

@@ -282,7 +282,7 @@ static int turn (struct moving *self, bool newest, int64_t room,
     json_decref (pages.filter);
     *ret_left = pages.room;
     progress_clear (&self->progress);
-    return self->trouble ? self->trouble : verdict_tell (&verdict, NULL);
+    return self->trouble ? self->trouble : verdict_print (&verdict, NULL);
 }
 
 // -- the whole

@@ -187,23 +187,23 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
 static void check_job (struct importing *self, struct crontab_job *job)
 {
     struct when when;
-    struct reason why, told;
+    struct reason why, remark;
     if (read_times (self, job->times, timezone_of (self, job), &when, &why) == 0) {
         when_clear (&when);
         self->count++;
         return;
     }
     bool of_zone = job->timezone && !self->zone, of_times = strncmp (why.text, "--cron: ", 8) == 0;
-    reason_set (&told, "%s%s",
+    reason_set (&remark, "%s%s",
                 of_zone    ? "CRON_TZ: "
                 : of_times ? "times: "
                            : "",
                 why.text + (of_times ? 8 : 0));
-    crontab_remark (self->crontab, job->line, CRONTAB_ERROR, told.text);
+    crontab_remark (self->crontab, job->line, CRONTAB_ERROR, remark.text);
     job->times[0] = '\0'; // it is not imported
 }
 
-static void tell_remarks (const struct importing *self)
+static void report_remarks (const struct importing *self)
 {
     char subject[REASON_MAX], text[REASON_MAX + 8];
     for (size_t i = 0; i < self->crontab->remark_count; i++) {
@@ -216,7 +216,7 @@ static void tell_remarks (const struct importing *self)
 }
 
 // Lines of several users all run as one.
-static void tell_users (const struct importing *self)
+static void report_users (const struct importing *self)
 {
     const char *first = NULL;
     for (size_t i = 0; i < self->crontab->job_count && !self->wish->user; i++) {
@@ -271,7 +271,7 @@ static json_t *next_times (struct importing *self, const struct crontab_job *job
     return list;
 }
 
-static void foretell (struct importing *self, const struct crontab_job *job)
+static void preview (struct importing *self, const struct crontab_job *job)
 {
     size_t i;
     const json_t *time;
@@ -294,12 +294,12 @@ static void foretell (struct importing *self, const struct crontab_job *job)
     json_decref (object);
 }
 
-static int foretell_all (struct importing *self)
+static int preview_all (struct importing *self)
 {
     for (size_t i = 0; i < self->crontab->job_count; i++) {
         const struct crontab_job *job = &self->crontab->jobs[i];
         if (*job->times && is_wanted (self, job))
-            foretell (self, job);
+            preview (self, job);
     }
     if (!self->cli->json)
         printf ("%zu line%s, hours of %s; nothing was submitted\n", self->count,
@@ -419,11 +419,11 @@ static int import_crontab (struct importing *self)
     for (size_t i = 0; i < crontab->job_count; i++)
         if (is_wanted (self, &crontab->jobs[i]))
             check_job (self, &crontab->jobs[i]);
-    tell_remarks (self);
-    tell_users (self);
+    report_remarks (self);
+    report_users (self);
     bool wrong = crontab->cut || (crontab->error_count && !self->wish->skip_bad);
     if (self->wish->dry_run)
-        return foretell_all (self);
+        return preview_all (self);
     if (!wrong)
         return import_all (self);
     complain (self->file, span_text (crontab->cut ? "too many lines are wrong: nothing was imported"

@@ -107,8 +107,8 @@ static int export(const struct cli *cli, const struct selection *selection)
         if (self.trouble.code != EXIT_NO_ANSWER)
             write_batch (&self);
         progress_clear (&self.progress);
-        everything_tell_left_out (self.callbacks);
-        code = verdict_tell (self.trouble.code != EXIT_DONE ? &self.trouble : &verdict, NULL);
+        everything_report_skipped (self.callbacks);
+        code = verdict_print (self.trouble.code != EXIT_DONE ? &self.trouble : &verdict, NULL);
     }
     pipeline_destroy (&self.pipeline);
     zplan_client_destroy (&client);

@@ -45,7 +45,7 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
         print_answer (cli, JSON_ANSWER, answer);
         json_decref (answer);
     }
-    return complain_errors (subject, reply) ? verdict->code : verdict_tell (verdict, subject);
+    return complain_errors (subject, reply) ? verdict->code : verdict_print (verdict, subject);
 }
 
 // What it answers, a rejection too.

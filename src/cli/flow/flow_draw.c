@@ -211,7 +211,7 @@ static int draw_run (const struct cli *cli, struct zplan_client *client, const c
     if (code != EXIT_DONE)
         return code;
     json_t *run = flow_run_show (cli, client, name, NULL, &verdict);
-    code = run ? draw_shown (cli, client, run, form) : verdict_tell (&verdict, name);
+    code = run ? draw_shown (cli, client, run, form) : verdict_print (&verdict, name);
     json_decref (run);
     return code;
 }
@@ -256,7 +256,7 @@ int flow_draw (const struct cli *cli, const char *text, const char *flow, enum f
              (strcmp (text, "last") == 0 || ident_parse (span_text (text), &ignored)))
         code = draw_run (cli, client, text, flow, form);
     else
-        code = verdict_tell (&verdict, text);
+        code = verdict_print (&verdict, text);
     json_decref (answer);
     zplan_client_destroy (&client);
     return code;

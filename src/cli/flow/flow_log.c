@@ -99,7 +99,7 @@ static json_t *look (struct follower *self)
     json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, 2, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
     if (!flow_may_go_on (&verdict, &self->answered_us))
-        self->code = verdict_tell (&verdict, self->run);
+        self->code = verdict_print (&verdict, self->run);
     if (run && !reads)
         return run;
     if (self->code == EXIT_DONE && page) {

@@ -181,7 +181,7 @@ static int read_last (const struct cli *cli, struct zplan_client *client, const 
     if (found || code != EXIT_DONE)
         return code;
     struct verdict none = verdict_refused ("no run is known");
-    return verdict_tell (&none, flow ? flow : "last");
+    return verdict_print (&none, flow ? flow : "last");
 }
 
 int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,

@@ -214,7 +214,7 @@ int flow_print_steps (const struct cli *cli, const char *text)
     if (client)
         code = flow_run_read (cli, client, text, NULL, name);
     if (client && code == EXIT_DONE && !(run = flow_run_show (cli, client, name, NULL, &verdict)))
-        code = verdict_tell (&verdict, name);
+        code = verdict_print (&verdict, name);
     json_array_foreach (json_object_get (run, "steps"), i, step)
     {
         print_bytes (text_of (json_object_get (step, "step")));

@@ -123,7 +123,7 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
         json_decref (answer);
         json_decref (filter);
     } else if (!flow_may_go_on (&verdict, answered_us)) {
-        *ret_code = verdict_tell (&verdict, plan);
+        *ret_code = verdict_print (&verdict, plan);
     }
     ident_text (id, out);
     return id;

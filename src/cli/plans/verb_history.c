@@ -119,11 +119,11 @@ struct printing {
     const struct cli *cli;
     const struct asked *asked;
     const struct outcome_states *states;
-    struct table *table; // NULL with --json and --output
-    bool told;           // what is missed
-    const char *plan;    // of an archive: as plan_ref.h has it, NULL = any
-    int64_t room;        // of an archive: outcomes still wanted
-    bool found;          // an outcome of the plan, printed or not
+    struct table *table;  // NULL with --json and --output
+    bool missed_reported; // outcomes are missed, which was printed
+    const char *plan;     // of an archive: as plan_ref.h has it, NULL = any
+    int64_t room;         // of an archive: outcomes still wanted
+    bool found;           // an outcome of the plan, printed or not
 };
 
 // What some runs wrote is large.
@@ -144,7 +144,7 @@ static void print_run (const struct cli *cli, const json_t *run, const json_t *e
     json_decref (object);
 }
 
-static void tell_missed (struct printing *self, const json_t *page)
+static void report_missed (struct printing *self, const json_t *page)
 {
     const char *asked = self->asked->epoch;
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
@@ -162,7 +162,7 @@ static void tell_missed (struct printing *self, const json_t *page)
     else
         fprintf (stderr, "zplan: outcomes after %" PRId64 " are gone: the first one kept is %s\n",
                  self->asked->since, number_word (json_object_get (page, "first"), first));
-    self->told = true;
+    self->missed_reported = true;
 }
 
 // Of what the run wrote a table shows the last line: only that is held.
@@ -189,8 +189,8 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
 static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
-    if (json_is_true (json_object_get (page, "missed")) && !self->told)
-        tell_missed (self, page);
+    if (json_is_true (json_object_get (page, "missed")) && !self->missed_reported)
+        report_missed (self, page);
     size_t i;
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
@@ -277,7 +277,7 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         if (verdict.code == EXIT_REFUSED && plan_ref_as_name (printing->cli, plan, name))
             return print_runs (printing, client, name);
     }
-    return verdict_tell (&verdict, plan ? plan_ref_shown (plan) : NULL);
+    return verdict_print (&verdict, plan ? plan_ref_shown (plan) : NULL);
 }
 
 // -- the archive
@@ -323,7 +323,7 @@ static int print_archived (struct printing *printing, const char *plan)
     struct reason reason;
     struct archive_reading reading = {.path = printing->asked->archive,
                                       .newest = printing->asked->newest,
-                                      .quiet = printing->told,
+                                      .quiet = printing->missed_reported,
                                       .wants = wants_archived,
                                       .take = take_archived,
                                       .owner = printing};
@@ -332,9 +332,9 @@ static int print_archived (struct printing *printing, const char *plan)
     printing->room = printing->asked->count;
     printing->found = !plan; // then there is nothing to be found
     int error = archive_read (&reading, &reason);
-    if (error && !printing->told)
+    if (error && !printing->missed_reported)
         complain (NULL, span_text (reason.text));
-    printing->told = true;
+    printing->missed_reported = true;
     if (error || printing->found)
         return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
     if (plan_ref_as_name (printing->cli, plan, name))

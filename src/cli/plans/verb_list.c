@@ -130,7 +130,7 @@ int verb_list (const struct cli *cli)
     struct verdict verdict =
         select_walk (cli, client, &selection,
                      &(struct selected){.take = take_plan, .owner = &self, .room = self.limit});
-    code = verdict_tell (&verdict, NULL);
+    code = verdict_print (&verdict, NULL);
     if (code == EXIT_DONE)
         table_end (&self.table);
     else

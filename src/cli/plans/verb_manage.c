@@ -59,16 +59,16 @@ static void narrow_to_dead (struct selection *selection)
     selection->dead = !selection->verdict;
 }
 
-static void tell_cancelled (const json_t *answer, json_t *object)
+static void report_cancelled (const json_t *answer, json_t *object)
 {
-    const json_t *told = json_object_get (answer, "told");
+    const json_t *notified = json_object_get (answer, "told");
     if (object) {
         json_object_set (object, "exec_id", json_object_get (answer, "exec_id"));
-        json_object_set (object, "told", (json_t *)(uintptr_t)told);
+        json_object_set (object, "told", (json_t *)(uintptr_t)notified);
         return;
     }
-    fputs (json_is_true (told) ? ", its target was notified"
-                               : "; its target could not be notified, and may continue",
+    fputs (json_is_true (notified) ? ", its target was notified"
+                                   : "; its target could not be notified, and may continue",
            stdout);
 }
 
@@ -79,7 +79,7 @@ static const struct deed {
     const char *synopsis, *about;
     const struct option *row; // of an option of its own, whose value goes behind the id
     void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
-    void (*tell) (const json_t *answer, json_t *object); // as struct acting has them
+    void (*add_report) (const json_t *answer, json_t *object); // as struct acting has them
     unsigned wanted;
     bool gone_is_wanted;
 } deeds[] = {
@@ -154,7 +154,7 @@ static const struct deed {
               "  zplan cancel --target jobs --title 'import*' --reason 'disk is full'\n",
      .row = &reason_row,
      .narrow = narrow_to_running,
-     .tell = tell_cancelled},
+     .add_report = report_cancelled},
     {.name = "done",
      .done = "done",
      .synopsis = "zplan done ID... | --target NAME ... | --all  [--remark TEXT] [--dry-run]",
@@ -219,7 +219,7 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
                             .gone_is_wanted = deed->gone_is_wanted,
                             .one = do_one,
                             .owner = (void *)(uintptr_t)argument,
-                            .tell = deed->tell};
+                            .add_report = deed->add_report};
     if (!acting.client)
         return code;
     code = bulk_do (&acting, &wish->bulk, ids);

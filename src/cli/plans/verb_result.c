@@ -77,7 +77,7 @@ static void print_worker (const json_t *worker, uint8_t status)
     json_decref (number);
 }
 
-static int tell_failure (const char *plan, uint8_t status)
+static int report_failure (const char *plan, uint8_t status)
 {
     char word[WORD_SIZE];
     json_t *number = json_integer (status);
@@ -109,7 +109,7 @@ static int print_results (const struct cli *cli, const char *plan, const json_t 
         if (!cli->json)
             print_result (frames, &desc);
         if (desc.code >= ZERO_STATUS_ERROR_FLAG)
-            code = tell_failure (plan, desc.code);
+            code = report_failure (plan, desc.code);
     }
     if (cli->json && strcmp (cli->json, "wire") == 0) {
         print_json (answer);
@@ -153,7 +153,7 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
             putchar ('\n');
     }
     if (run && status >= ZERO_STATUS_ERROR_FLAG)
-        code = tell_failure (plan, status);
+        code = report_failure (plan, status);
     json_decref (runs);
     return code;
 }

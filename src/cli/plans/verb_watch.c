@@ -196,11 +196,11 @@ static void print (struct watch *self, const struct zplan_result *result)
 
 // -- what the subscriber has to say besides
 
-static void tell_silence (struct watch *self, const struct zplan_notice *notice)
+static void report_no_answer (struct watch *self, const struct zplan_notice *notice)
 {
     struct verdict verdict = notice->error ? call_verdict (self->cli, notice->error, NULL)
                                            : verdict_refused (notice->words);
-    verdict_tell (&verdict, "history");
+    verdict_print (&verdict, "history");
     if (notice->at_start) { // what was asked for by --since cannot be had
         self->code = verdict.code;
         self->ended = true;
@@ -216,7 +216,7 @@ static void take_notice (void *context, const struct zplan_notice *notice)
         return;
     switch (notice->kind) {
     case ZPLAN_NOTICE_SILENT:
-        tell_silence (self, notice);
+        report_no_answer (self, notice);
         break;
     case ZPLAN_NOTICE_ANEW:
         complain (NULL, span_text ("the station counts its results anew: what came before that and "

@@ -54,21 +54,21 @@ int act_refused (struct acting *self, const char *id, const struct verdict *verd
         print_answer (self->cli, JSON_ANSWER, answer);
         json_decref (answer);
     }
-    return verdict_tell (verdict, plan_ref_shown (id));
+    return verdict_print (verdict, plan_ref_shown (id));
 }
 
 static void report (const struct acting *self, const char *id, const struct zplan_reply *reply)
 {
     struct reason reason;
     json_t *answer = NULL;
-    if (self->cli->json || self->tell)
+    if (self->cli->json || self->add_report)
         answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
     if (!self->cli->json) {
         printf ("plan ");
         print_bytes (span_text (plan_ref_shown (id)));
         printf (" %s", self->done);
-        if (self->tell)
-            self->tell (answer, NULL);
+        if (self->add_report)
+            self->add_report (answer, NULL);
         putchar ('\n');
         fflush (stdout); // who is stopped in the middle is to have said what is done
         json_decref (answer);
@@ -79,8 +79,8 @@ static void report (const struct acting *self, const char *id, const struct zpla
     json_object_set_new (object, "id",
                          json_from_frame (plan_ref_is_name (id) ? made : span_text (id)));
     json_object_set_new (object, "done", json_string (self->name));
-    if (self->tell)
-        self->tell (answer, object);
+    if (self->add_report)
+        self->add_report (answer, object);
     else if (answer)
         json_object_set_new (object, "plan", plan_object (answer));
     print_answer (self->cli, JSON_ANSWER, object);

@@ -33,7 +33,7 @@ struct acting {
     void *owner;                                      // of `one`
     // Report more about a changed plan, as text behind "plan ID DONE", or as members of the JSON
     // object. NULL: with the plan as it is now.
-    void (*tell) (const json_t *answer, json_t *object);
+    void (*add_report) (const json_t *answer, json_t *object);
     bool maybe_name; // the id that it is done to may be a name: no such plan is no refusal yet
     bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
     bool selected; // by a filter: what is already as wanted is no refusal then

@@ -44,7 +44,7 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
 
 // -- with --dry-run
 
-static void foretell (const struct acting *acting, const char *id, const json_t *plan)
+static void preview (const struct acting *acting, const char *id, const json_t *plan)
 {
     char state[WORD_SIZE];
     if (acting->cli->json) {
@@ -66,13 +66,13 @@ static void foretell (const struct acting *acting, const char *id, const json_t 
     printf ("\"\n");
 }
 
-static int foretell_one (struct acting *acting, const char *id)
+static int preview_one (struct acting *acting, const char *id)
 {
     int code;
     json_t *plan = act_read (acting, id, &code);
     if (!plan)
         return code;
-    foretell (acting, id, plan);
+    preview (acting, id, plan);
     json_decref (plan);
     return EXIT_DONE;
 }
@@ -108,7 +108,7 @@ static bool take_plan (void *owner, const json_t *plan)
     }
     plan_ids_add (self->ids, (uint64_t)id);
     if (self->dry_run)
-        foretell (self->acting, text, plan);
+        preview (self->acting, text, plan);
     progress_step (&self->acting->progress, self->ids->count, 0);
     return true;
 }
@@ -139,7 +139,7 @@ static int do_selected (struct acting *acting, const struct bulk *self, struct p
     if (verdict.code == EXIT_DONE && ids->count == 0 && acting->already == 0)
         complain (NULL, span_text ("no plan matches"));
     if (verdict.code != EXIT_DONE || self->dry_run)
-        return verdict_tell (&verdict, NULL);
+        return verdict_print (&verdict, NULL);
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);
     int code = act_each (acting, ids);
     if (ids->count > 0 || acting->already > 0)
@@ -150,7 +150,7 @@ static int do_selected (struct acting *acting, const struct bulk *self, struct p
 int bulk_do (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     if (self->dry_run)
-        acting->one = foretell_one;
+        acting->one = preview_one;
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);
     return ids->count ? act_each (acting, ids) : do_selected (acting, self, ids);
 }

@@ -187,7 +187,7 @@ bool verdict_is_common (const struct verdict *self)
            (self->status == ZERO_STATUS_BUSY_ID && is_full);
 }
 
-int verdict_tell (const struct verdict *self, const char *subject)
+int verdict_print (const struct verdict *self, const char *subject)
 {
     // An unresponsive station answers no request.
     char out[VERDICT_WORDS_MAX];
@@ -200,7 +200,7 @@ int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *re
                 const char *subject)
 {
     struct verdict verdict = call_verdict (cli, outcome, reply);
-    return verdict_tell (&verdict, subject);
+    return verdict_print (&verdict, subject);
 }
 
 void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict)

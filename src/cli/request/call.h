@@ -40,7 +40,7 @@ bool verdict_is_common (const struct verdict *self);
 struct verdict verdict_refused (const char *words);
 
 // Report on stderr why it failed, behind `subject` if that is not NULL. Returns the exit code.
-int verdict_tell (const struct verdict *self, const char *subject);
+int verdict_print (const struct verdict *self, const char *subject);
 
 // A refusal, in what `--json` prints: the status as `code` and the text as `detail`.
 void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict);

@@ -135,7 +135,7 @@ static int write_history (struct exporting *self)
         .word = "history", .filter = filter, .room = INT64_MAX, .take = take_runs, .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
     json_decref (filter);
-    return verdict_tell (&verdict, NULL);
+    return verdict_print (&verdict, NULL);
 }
 
 // -- plans
@@ -185,7 +185,7 @@ bool everything_leaves_out (const json_t *plan)
     return json_object_get (plan, "source") != NULL;
 }
 
-void everything_tell_left_out (int64_t callbacks)
+void everything_report_skipped (int64_t callbacks)
 {
     if (callbacks)
         fprintf (stderr,
@@ -224,8 +224,8 @@ static int write_plans (struct exporting *self)
     if (verdict.code == EXIT_DONE && self->trouble.code == EXIT_DONE)
         write_batch (self);
     json_decref (filter);
-    everything_tell_left_out (self->callbacks);
-    return verdict_tell (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
+    everything_report_skipped (self->callbacks);
+    return verdict_print (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
 }
 
 // -- all of it

@@ -16,7 +16,7 @@ enum { EVERYTHING_FORMAT = 1 };
 // A callback is its station's alone: no other takes it (proto 7.12). The number of skipped ones is
 // printed on stderr.
 bool everything_leaves_out (const json_t *plan);
-void everything_tell_left_out (int64_t callbacks);
+void everything_report_skipped (int64_t callbacks);
 
 // Write everything to stdout. Returns an exit code.
 int everything_export (const struct cli *cli);

@@ -69,7 +69,7 @@ static const char *file_name (const struct loading *self)
     return strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file;
 }
 
-static void tell_line (struct loading *self, int64_t line, const char *name, struct span text)
+static void report_line (struct loading *self, int64_t line, const char *name, struct span text)
 {
     if (self->cli->json) {
         json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
@@ -85,7 +85,7 @@ static void refuse (struct loading *self, int64_t line, struct span words)
     snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), line);
     progress_clear (&self->progress);
     complain (subject, words);
-    tell_line (self, line, "refused", words);
+    report_line (self, line, "refused", words);
     self->refused++;
 }
 
@@ -361,13 +361,13 @@ static bool take_lines (struct loading *self)
 // -- all of it
 
 // Report it once, however many lines were in flight.
-static void tell_untaken (struct loading *self)
+static void report_untaken (struct loading *self)
 {
     char subject[REASON_MAX];
     struct span words = span_of (self->why.words, self->why.size);
     snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), self->untaken_line);
     complain (subject, words);
-    tell_line (self, self->untaken_line, "refused", words);
+    report_line (self, self->untaken_line, "refused", words);
     fprintf (stderr,
              "zplan: stopped: line %" PRId64 " is the first that was not taken; lines with an id "
              "may be sent again\n",
@@ -378,7 +378,7 @@ static int report (struct loading *self)
 {
     progress_clear (&self->progress);
     if (self->untaken)
-        tell_untaken (self);
+        report_untaken (self);
     if (self->cli->json) {
         json_t *sum =
             json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
@@ -407,7 +407,7 @@ static int report (struct loading *self)
         putchar ('\n');
     }
     if (self->unknown)
-        return verdict_tell (&self->silence, NULL);
+        return verdict_print (&self->silence, NULL);
     return self->refused || self->untaken ? EXIT_REFUSED : EXIT_DONE;
 }
 

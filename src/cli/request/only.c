@@ -65,11 +65,11 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
 int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
                  const char *option, char out[TARGET_NAME_SIZE])
 {
-    struct reason reason, told;
+    struct reason reason, named;
     int code = only_ask (cli, client, type, out, &reason);
     if (code == EXIT_USAGE) {
-        reason_set (&told, "%s: %s", option, reason.text);
-        return usage_error (cli->argv[0], &told);
+        reason_set (&named, "%s: %s", option, reason.text);
+        return usage_error (cli->argv[0], &named);
     }
     if (code != EXIT_DONE)
         complain (NULL, span_text (reason.text));

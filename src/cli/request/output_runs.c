@@ -31,7 +31,7 @@ static json_t *runs_of (const struct cli *cli, struct zplan_client *client, int6
         .word = "history", .filter = filter, .room = count, .take = take, .owner = found};
     struct verdict verdict = pages_turn (cli, client, &pages);
     json_decref (filter);
-    *ret_code = verdict_tell (&verdict, NULL);
+    *ret_code = verdict_print (&verdict, NULL);
     if (*ret_code == EXIT_DONE)
         return found;
     json_decref (found);

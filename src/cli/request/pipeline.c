@@ -43,8 +43,8 @@ struct pipeline {
     pipeline_fn *answered;
     void *owner;
     int64_t timeout_us;
-    int64_t heard_us; // the last answer; or later, when a busy station wants to be asked again
-    uint64_t given;   // requests, in all
+    int64_t answered_us; // the last answer; or later, when a busy station wants to be asked again
+    uint64_t given;      // requests, in all
     size_t in_flight;
     struct request requests[PIPELINE_ROOM];
 };
@@ -84,7 +84,7 @@ void pipeline_destroy (struct pipeline **pipeline)
 
 // -- answers
 
-static void tell (struct request *request, int outcome, const struct zplan_reply *reply)
+static void call_back (struct request *request, int outcome, const struct zplan_reply *reply)
 {
     struct pipeline *self = request->pipeline;
     void *item = request->item;
@@ -92,10 +92,10 @@ static void tell (struct request *request, int outcome, const struct zplan_reply
     self->answered (self->owner, item, outcome, reply);
 }
 
-static void hear (struct pipeline *self, int64_t at_us)
+static void note_answer (struct pipeline *self, int64_t at_us)
 {
-    if (self->heard_us < at_us)
-        self->heard_us = at_us;
+    if (self->answered_us < at_us)
+        self->answered_us = at_us;
 }
 
 // How long a busy station wants to be left alone; 0: it does not say, so it will not pass.
@@ -139,23 +139,23 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     int64_t now_us = clock_mono_us ();
     if (error == ZPLAN_ERROR_CLOSED)
         return; // who closes the client ends all requests
-    hear (request->pipeline, now_us);
+    note_answer (request->pipeline, now_us);
     int64_t wait_ms = error ? 0 : again_ms (request, reply);
     if (wait_ms <= 0) {
-        tell (request, error, reply);
+        call_back (request, error, reply);
         return;
     }
     request->out = false;
     request->due_us = now_us + wait_ms * 1000;
-    hear (request->pipeline, request->due_us);
+    note_answer (request->pipeline, request->due_us);
 }
 
-static void tell_silence (struct pipeline *self)
+static void end_all (struct pipeline *self)
 {
     zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
         if (self->requests[i].used)
-            tell (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
+            call_back (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
 // -- what is to be sent
@@ -178,7 +178,7 @@ static void put (struct pipeline *self, struct request *request)
     if (error == ZPLAN_ERROR_AGAIN)
         request->due_us = clock_mono_us () + QUEUE_FULL_US;
     else if (error)
-        tell (request, error, NULL);
+        call_back (request, error, NULL);
     else
         request->out = true;
 }
@@ -210,13 +210,13 @@ static int64_t next_due_us (const struct pipeline *self)
 static bool turn (struct pipeline *self)
 {
     put_due (self);
-    int64_t silent_us = self->heard_us + self->timeout_us, wake_us = next_due_us (self);
+    int64_t silent_us = self->answered_us + self->timeout_us, wake_us = next_due_us (self);
     int64_t left_ms = ((wake_us < silent_us ? wake_us : silent_us) - clock_mono_us ()) / 1000 + 1;
     struct pollfd item = {.fd = zplan_client_fd (self->client), .events = POLLIN};
     if (poll (&item, 1, left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms) > 0)
         zplan_client_process (self->client);
     else if (clock_mono_us () >= silent_us)
-        tell_silence (self);
+        end_all (self);
     return self->client;
 }
 
@@ -250,7 +250,7 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
     while (request->used)
         request++;
     if (self->in_flight++ == 0)
-        hear (self, clock_mono_us ());
+        note_answer (self, clock_mono_us ());
     *request = (struct request){
         .pipeline = self, .used = true, .number = ++self->given, .command = command, .item = item};
     copy_frames (request, frames, count);

@@ -156,7 +156,7 @@ static int list (const struct request *request)
     struct verdict verdict = pages_turn (cli, request->client, &pages);
     table_end (&listing.table);
     json_decref (filter);
-    return verdict_tell (&verdict, NULL);
+    return verdict_print (&verdict, NULL);
 }
 
 // -- redeliver
@@ -179,7 +179,7 @@ static int send_again (const struct cli *cli, struct zplan_client *client, const
     } else if (done) {
         printf ("callback %s: sent again\n", id);
     }
-    return verdict_tell (&verdict, id);
+    return verdict_print (&verdict, id);
 }
 
 static int redeliver (const struct request *request)
@@ -216,7 +216,7 @@ static json_t *first_try (const struct cli *cli, struct zplan_client *client, co
     return run;
 }
 
-static int tell_try (const struct cli *cli, const char *id, const json_t *run)
+static int report_try (const struct cli *cli, const char *id, const json_t *run)
 {
     struct span reason = text_of (json_object_get (run, "reason"));
     bool good = json_integer_value (json_object_get (run, "status")) < ZERO_STATUS_ERROR_FLAG;
@@ -251,7 +251,7 @@ static int await (const struct cli *cli, struct zplan_client *client, const char
         run = first_try (cli, client, target, id, &code);
     }
     if (code == EXIT_DONE)
-        code = tell_try (cli, id, run);
+        code = report_try (cli, id, run);
     json_decref (run);
     return code;
 }

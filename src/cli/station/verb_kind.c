@@ -141,7 +141,7 @@ static int report (const struct request *request, const char *name, const char *
         print_bytes (span_text (name));
         printf (" %s\n", strcmp (word, "put") == 0 ? "kept" : "removed");
     }
-    return verdict_tell (&verdict, quoted (span_text (name)));
+    return verdict_print (&verdict, quoted (span_text (name)));
 }
 
 static int take_out (const struct request *request)

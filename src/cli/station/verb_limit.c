@@ -197,7 +197,7 @@ static int change (const struct cli *cli, struct zplan_client *client, enum word
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     if (verdict.code != EXIT_NO_ANSWER)
         report (cli, name, words[word].name, &verdict);
-    return verdict_tell (&verdict, quoted (span_text (name)));
+    return verdict_print (&verdict, quoted (span_text (name)));
 }
 
 static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,

@@ -92,7 +92,7 @@ static int print_once (struct metrics *self)
     char *text = make (self, &size);
     fwrite (text, 1, size, stdout);
     free (text);
-    return verdict_tell (&self->health, NULL);
+    return verdict_print (&self->health, NULL);
 }
 
 static int serve (struct metrics *self)

@@ -381,7 +381,7 @@ int verb_status (const struct cli *cli)
     bool answered = ask_all (&self, &verdict);
     bool healthy = json_is_true (json_object_get (self.status.health, "healthy"));
     if (!answered)
-        code = verdict_tell (&verdict, NULL);
+        code = verdict_print (&verdict, NULL);
     else if (cli->json)
         print_object (cli, &self.status);
     else

@@ -144,7 +144,7 @@ static int change (const struct cli *cli, struct zplan_client *client, enum word
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     if (verdict.code != EXIT_NO_ANSWER)
         report (cli, name, word, &verdict);
-    return verdict_tell (&verdict, quoted (name));
+    return verdict_print (&verdict, quoted (name));
 }
 
 static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,

@@ -372,7 +372,7 @@ static int watch (struct top *self)
         if (code != EXIT_DONE && screen_wait (&self->screen, 0) == SCREEN_QUIT)
             return EXIT_DONE;
         if (code != EXIT_DONE && !self->screen.shown)
-            return verdict_tell (&self->trouble, NULL);
+            return verdict_print (&self->trouble, NULL);
     }
 }
 
@@ -380,7 +380,7 @@ static int top (struct top *self)
 {
     int code = look_once (self);
     if (code != EXIT_DONE)
-        return verdict_tell (&self->trouble, NULL);
+        return verdict_print (&self->trouble, NULL);
     if (screen_open (&self->screen, !self->cli->json)) {
         complain (NULL, span_text (strerror (errno)));
         code = EXIT_REFUSED;

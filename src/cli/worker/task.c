@@ -364,7 +364,7 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
 }
 
 // "40 copying", "40 % copying", "40" or "copying".
-static void tell_progress (const struct task *self, const char *line)
+static void report_progress (const struct task *self, const char *line)
 {
     char digits[4] = "";
     int64_t percent;
@@ -436,7 +436,7 @@ enum task_end task_serve (struct task *self)
     child_serve (&self->child);
     const char *line = lines_last (&self->child.progress);
     if (line)
-        tell_progress (self, line);
+        report_progress (self, line);
     if (!*self->why.text && child_done (&self->child))
         return end (self);
     look_for_end (self);

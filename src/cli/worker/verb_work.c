@@ -49,10 +49,10 @@ struct work {
     int64_t end_us;     // monotonic; when commands are asked to end, 0 = never or done
     int64_t kill_us;    // when those that do not are killed, 0 = never or done
     int64_t give_up_us; // when nothing is waited for any more, 0 = never
-    unsigned told_joined;
-    bool told_silence;
-    bool told_drained;
-    char told_refusal[REASON_MAX];
+    unsigned reported_joined;
+    bool reported_no_answer;
+    bool reported_drained;
+    char reported_refusal[REASON_MAX];
     int64_t started_us; // monotonic
     size_t failures;
 };
@@ -67,7 +67,7 @@ static void signal_tasks (struct work *self, int number)
 }
 
 // Who pressed Ctrl-C would else see nothing happen.
-static void tell_grace (const struct work *self)
+static void report_grace (const struct work *self)
 {
     int64_t running = 0;
     for (int64_t i = 0; i < self->jobs; i++)
@@ -88,7 +88,7 @@ static void take_signals (struct work *self)
         int64_t now_us = clock_mono_us ();
         if (!self->stopping) {
             self->end_us = now_us + self->rules.grace_s * 1000000;
-            tell_grace (self);
+            report_grace (self);
         } else if (self->end_us) {
             self->end_us = now_us;
         }
@@ -121,51 +121,51 @@ static const char *served (const struct work *self)
 }
 
 // Why it is not joined yet: what the station says, or that it says nothing. Once each.
-static void tell_trouble (struct work *self)
+static void report_trouble (struct work *self)
 {
     char refusal[REASON_MAX];
     zplan_worker_refusal (self->worker, refusal, sizeof refusal);
-    if (*refusal && strcmp (refusal, self->told_refusal) != 0) {
-        memcpy (self->told_refusal, refusal, sizeof refusal);
+    if (*refusal && strcmp (refusal, self->reported_refusal) != 0) {
+        memcpy (self->reported_refusal, refusal, sizeof refusal);
         fprintf (stderr, "zplan work: %s rejects: %s\n", served (self),
                  quoted (span_text (refusal)));
-    } else if (!self->told_silence && !*self->told_refusal &&
+    } else if (!self->reported_no_answer && !*self->reported_refusal &&
                clock_mono_us () - self->started_us > SILENCE_US) {
-        self->told_silence = true;
+        self->reported_no_answer = true;
         fprintf (stderr, "zplan work: no answer from %s yet%s\n", served (self),
                  keyfile_hint (self->cli));
     }
 }
 
-static void tell_drained (struct work *self)
+static void report_drained (struct work *self)
 {
-    if (self->told_drained || !zplan_worker_drained (self->worker))
+    if (self->reported_drained || !zplan_worker_drained (self->worker))
         return;
-    self->told_drained = true;
+    self->reported_drained = true;
     if (!self->rules.quiet)
         fprintf (stderr, "zplan work: %s wants no more jobs done here\n", self->station);
 }
 
-static void tell_joined (struct work *self)
+static void report_joined (struct work *self)
 {
     unsigned joined = zplan_worker_joined (self->worker);
     if (self->rules.quiet)
         return;
     if (!joined)
-        tell_trouble (self);
-    if (joined == self->told_joined)
+        report_trouble (self);
+    if (joined == self->reported_joined)
         return;
     // Both may have come to pass since the last look.
-    if (self->told_joined && self->pull)
+    if (self->reported_joined && self->pull)
         fprintf (stderr, "zplan work: no answer from %s any more\n", served (self));
-    else if (self->told_joined)
+    else if (self->reported_joined)
         fprintf (stderr, "zplan work: no longer joined to %s as %s\n", served (self), self->name);
     if (joined && self->pull)
         fprintf (stderr, "zplan work: serves %s of %s as %s\n", self->pull, served (self),
                  self->name);
     else if (joined)
         fprintf (stderr, "zplan work: joined %s as %s\n", served (self), self->name);
-    self->told_joined = joined;
+    self->reported_joined = joined;
 }
 
 // -- the loop
@@ -183,7 +183,7 @@ static int sleep_ms (const struct work *self)
     earlier (&until_us, self->end_us);
     earlier (&until_us, self->kill_us);
     earlier (&until_us, self->give_up_us);
-    if (!self->told_joined && !self->told_silence)
+    if (!self->reported_joined && !self->reported_no_answer)
         earlier (&until_us, self->started_us + SILENCE_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
         if (self->tasks[i].job)
@@ -235,8 +235,8 @@ static void loop (struct work *self)
            (!self->give_up_us || clock_mono_us () < self->give_up_us)) {
         wait_for_events (self);
         take_signals (self);
-        tell_joined (self);
-        tell_drained (self);
+        report_joined (self);
+        report_drained (self);
         take_jobs (self);
         end_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
