@@ -52,7 +52,7 @@
 enum {
     TICK_MS = 100,
     GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
-    TELL_WAIT_US = 2000000,        // between two lines while waiting
+    LOG_WAIT_US = 2000000,         // between two lines while waiting
     STOP_WAIT_US = 5000000,        // for the last writes
     FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are released
 };
@@ -77,7 +77,7 @@ static void begin_stop (struct station *self)
     FAILPOINT ("drain");
 }
 
-static void tell_counters (const struct station *self)
+static void log_counters (const struct station *self)
 {
 #define COUNTER_FORMAT(name) #name "=%" PRIu64 " "
 #define COUNTER_VALUE(name)  , self->counters.name
@@ -148,7 +148,7 @@ static void tick_starting (struct station *self, int64_t now_us)
                waited > GIVEN_REDIS_WAIT_US) {
         owning_note_down (self, link_trouble (store_link (self->store)));
         owning_serve (self);
-    } else if (waited / TELL_WAIT_US != (waited - TICK_MS * 1000) / TELL_WAIT_US) {
+    } else if (waited / LOG_WAIT_US != (waited - TICK_MS * 1000) / LOG_WAIT_US) {
         const char *trouble = link_trouble (store_link (self->store));
         const char *reads = up ? "the targets are being read" : "the plans are being read";
         log_event (LEVEL_INFO, "redis.waiting", "seconds=%" PRId64 " reason=%s", waited / 1000000,
@@ -326,7 +326,7 @@ enum station_end station_run (struct station *self, enum station_fault *ret_faul
         *reason = self->failure;
         return STATION_FAILED;
     }
-    tell_counters (self);
+    log_counters (self);
     return self->phase == PHASE_FENCED ? STATION_FENCED : STATION_STOPPED;
 }
 

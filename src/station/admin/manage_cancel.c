@@ -16,7 +16,7 @@ struct cancel {
     struct inquiry inquiry;
     char reason[REASON_MAX];
     uint64_t exec_id;
-    bool told;             // the target
+    bool notified;         // its target
     struct step_name step; // that was named; run 0 = a plan was
 };
 
@@ -27,7 +27,7 @@ static void on_written (void *owner, enum store_result result)
     if (result == STORE_DONE) {
         snprintf (json, sizeof json,
                   "{\"plan_id\":%" PRIu64 ",\"exec_id\":%" PRIu64 ",\"told\":%s}",
-                  self->inquiry.plan.id, self->exec_id, self->told ? "true" : "false");
+                  self->inquiry.plan.id, self->exec_id, self->notified ? "true" : "false");
         manage_reply (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, json);
     } else if (result == STORE_HELD || result == STORE_CHANGED) {
         reply_refuse (self->inquiry.station, self->inquiry.peer, ZPLAN_EARGUMENT,
@@ -61,7 +61,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     if (held && held->run.exec_id == answer->exec_id) {
         self->exec_id = held->run.exec_id;
-        self->told = cancel_run (held, self->reason, on_written, self);
+        self->notified = cancel_run (held, self->reason, on_written, self);
         link_flush (store_link (station->store));
         return;
     }

@@ -351,7 +351,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     }
 }
 
-static void tell (struct change *self)
+static void report_change (struct change *self)
 {
     struct station *station = self->inquiry.station;
     char *json = plan_public_text (self->plan);
@@ -379,7 +379,7 @@ static void on_stored (void *owner, enum store_result result, const char *error)
         return;
     }
     if (result == STORE_DONE)
-        tell (self);
+        report_change (self);
     else
         inquiry_refuse (&self->inquiry, result, error);
     change_end (self);

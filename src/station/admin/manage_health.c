@@ -24,13 +24,14 @@ struct findings {
 
 enum { STRANGERS_NAMED = 5 }; // targets that are not known
 
-enum { TELL_PROBLEM, TELL_WARNING };
+enum { FINDING_PROBLEM, FINDING_WARNING };
 
 // `advice`: what to do, a constant.
-static void tell (struct findings *self, int level, const char *advice, const char *format, ...)
-    __attribute__ ((format (printf, 4, 5)));
+static void add_finding (struct findings *self, int level, const char *advice, const char *format,
+                         ...) __attribute__ ((format (printf, 4, 5)));
 
-static void tell (struct findings *self, int level, const char *advice, const char *format, ...)
+static void add_finding (struct findings *self, int level, const char *advice, const char *format,
+                         ...)
 {
     char text[2 * REASON_MAX]; // a whole reason, and what stands before it
     va_list args;
@@ -40,10 +41,10 @@ static void tell (struct findings *self, int level, const char *advice, const ch
     json_t *line = json_string (text);
     line = line ? line : json_string ("(not UTF-8)");
     json_t *finding =
-        json_pack ("{s:s, s:O, s:s}", "level", level == TELL_PROBLEM ? "problem" : "warning",
+        json_pack ("{s:s, s:O, s:s}", "level", level == FINDING_PROBLEM ? "problem" : "warning",
                    "text", line, "do", advice);
     json_array_append_new (self->all, finding);
-    json_array_append_new (level == TELL_PROBLEM ? self->problems : self->warnings, line);
+    json_array_append_new (level == FINDING_PROBLEM ? self->problems : self->warnings, line);
 }
 
 static size_t count_connected (const struct station *self)
@@ -59,31 +60,34 @@ static void find_problems (const struct station *self, struct findings *list)
 {
     const struct link *link = store_link (self->store);
     if (!station_store_up (self) || station_store_trouble (self)[0])
-        tell (list, TELL_PROBLEM,
-              self->redis_trouble.text[0]
-                  ? "free space on the disk of --data: the station then continues"
-              : link_state (link) == LINK_REFUSED
-                  ? "correct this in Redis, or start zpland with another --redis"
-                  : "start Redis, or check --redis and the network",
-              "%s: plans are rejected, and none runs, until it is back",
-              station_store_trouble (self)[0] ? station_store_trouble (self) : "Redis is away");
+        add_finding (list, FINDING_PROBLEM,
+                     self->redis_trouble.text[0]
+                         ? "free space on the disk of --data: the station then continues"
+                     : link_state (link) == LINK_REFUSED
+                         ? "correct this in Redis, or start zpland with another --redis"
+                         : "start Redis, or check --redis and the network",
+                     "%s: plans are rejected, and none runs, until it is back",
+                     station_store_trouble (self)[0] ? station_store_trouble (self)
+                                                     : "Redis is away");
     else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
-        tell (list, TELL_PROBLEM, "check the log of Redis, and the space on its disk",
-              "the last plan was rejected: %s", self->refusing.text);
+        add_finding (list, FINDING_PROBLEM, "check the log of Redis, and the space on its disk",
+                     "the last plan was rejected: %s", self->refusing.text);
     if (self->target_count == 0)
-        tell (list, TELL_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
-              "no target is known: every plan is rejected");
+        add_finding (list, FINDING_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
+                     "no target is known: every plan is rejected");
     char source[STATION_NAME_MAX + 1];
     int64_t callbacks;
     if (callback_book_full_source (self, source, &callbacks))
-        tell (list, TELL_PROBLEM,
-              "start zplan-callback, or remove those that are dead: zplan list --target CALLBACKS",
-              "max_callbacks: %lld callbacks of %s are kept; its plans with a callback wait",
-              (long long)callbacks, source);
+        add_finding (
+            list, FINDING_PROBLEM,
+            "start zplan-callback, or remove those that are dead: zplan list --target CALLBACKS",
+            "max_callbacks: %lld callbacks of %s are kept; its plans with a callback wait",
+            (long long)callbacks, source);
     if (self->memory_full)
-        tell (list, TELL_PROBLEM, "raise --max-memory, or find out who sends so much (zplan stats)",
-              "max_memory: the station uses more than %lld MiB; requests are rejected",
-              (long long)self->settings->limits.memory_mib);
+        add_finding (list, FINDING_PROBLEM,
+                     "raise --max-memory, or find out who sends so much (zplan stats)",
+                     "max_memory: the station uses more than %lld MiB; requests are rejected",
+                     (long long)self->settings->limits.memory_mib);
 }
 
 // Whether Redis keeps what it was given.
@@ -94,41 +98,43 @@ static void find_redis (const struct station *self, struct findings *list)
     const struct link_facts *facts = link_facts (link);
     const char *fsync = link_fsync (link);
     if (strcmp (fsync, "always") != 0)
-        tell (list, TELL_WARNING,
-              strcmp (fsync, "none") == 0
-                  ? "redis-cli CONFIG SET appendonly yes, and CONFIG REWRITE"
-                  : "redis-cli CONFIG SET appendfsync always, and CONFIG REWRITE, if that is not "
-                    "enough",
-              "appendfsync is %s: an acknowledged plan is %s", fsync, durability_text (fsync));
+        add_finding (
+            list, FINDING_WARNING,
+            strcmp (fsync, "none") == 0
+                ? "redis-cli CONFIG SET appendonly yes, and CONFIG REWRITE"
+                : "redis-cli CONFIG SET appendfsync always, and CONFIG REWRITE, if that is not "
+                  "enough",
+            "appendfsync is %s: an acknowledged plan is %s", fsync, durability_text (fsync));
     if (facts->redis.policy[0] && strcmp (facts->redis.policy, "noeviction") != 0)
-        tell (list, TELL_WARNING,
-              "redis-cli CONFIG SET maxmemory-policy noeviction, and CONFIG REWRITE",
-              "maxmemory-policy is %s: plans may be evicted", facts->redis.policy);
+        add_finding (list, FINDING_WARNING,
+                     "redis-cli CONFIG SET maxmemory-policy noeviction, and CONFIG REWRITE",
+                     "maxmemory-policy is %s: plans may be evicted", facts->redis.policy);
     if (facts->redis.limit > 0 && facts->redis.used / FULL_PERCENT >= facts->redis.limit / 100)
-        tell (list, TELL_WARNING, "raise maxmemory of Redis, or remove plans",
-              "Redis uses %lld of its %lld bytes: plans are rejected when they are used up",
-              (long long)facts->redis.used, (long long)facts->redis.limit);
+        add_finding (list, FINDING_WARNING, "raise maxmemory of Redis, or remove plans",
+                     "Redis uses %lld of its %lld bytes: plans are rejected when they are used up",
+                     (long long)facts->redis.used, (long long)facts->redis.limit);
     if (facts->clock_known && llabs (facts->clock_ahead_ms) > CLOCK_MS)
-        tell (list, TELL_WARNING, "synchronize both machines by NTP",
-              "the clock of Redis is %lld ms %s this machine's, and plans run by it",
-              (long long)llabs (facts->clock_ahead_ms),
-              facts->clock_ahead_ms > 0 ? "before" : "behind");
+        add_finding (list, FINDING_WARNING, "synchronize both machines by NTP",
+                     "the clock of Redis is %lld ms %s this machine's, and plans run by it",
+                     (long long)llabs (facts->clock_ahead_ms),
+                     facts->clock_ahead_ms > 0 ? "before" : "behind");
 }
 
 // What of the settings and of the allow-list does not count.
 static void find_settings (const struct station *self, struct findings *list)
 {
     if (self->reload_trouble.text[0])
-        tell (list, TELL_WARNING, "correct it, then send SIGHUP (systemctl reload zpland)",
-              "the settings could not be applied at the last SIGHUP, the old ones stay: %s",
-              self->reload_trouble.text);
+        add_finding (list, FINDING_WARNING,
+                     "correct it, then send SIGHUP (systemctl reload zpland)",
+                     "the settings could not be applied at the last SIGHUP, the old ones stay: %s",
+                     self->reload_trouble.text);
     if (self->access_wrong)
-        tell (list, TELL_WARNING, "correct or remove it: it is read again automatically",
-              "invalid files in --allow: %zu; the first: %s", self->access_wrong,
-              self->access_trouble.text);
+        add_finding (list, FINDING_WARNING, "correct or remove it: it is read again automatically",
+                     "invalid files in --allow: %zu; the first: %s", self->access_wrong,
+                     self->access_trouble.text);
     else if (self->access_trouble.text[0])
-        tell (list, TELL_WARNING, "restore the folder: it is read again automatically",
-              "the list of allowed keys is unchanged: %s", self->access_trouble.text);
+        add_finding (list, FINDING_WARNING, "restore the folder: it is read again automatically",
+                     "the list of allowed keys is unchanged: %s", self->access_trouble.text);
 }
 
 // A center that does not answer, or denies: its stations stay, if they were ever known.
@@ -138,8 +144,8 @@ static void find_center (const struct station *self, struct findings *list)
     if (!trouble[0])
         return;
     bool known = center_known (self->center);
-    tell (
-        list, known ? TELL_WARNING : TELL_PROBLEM,
+    add_finding (
+        list, known ? FINDING_WARNING : FINDING_PROBLEM,
         "check that it runs, and that --center names its SystemManage, with its service key if it "
         "has one: tcp://HOST:PORT,key=TEXT",
         "the center %s does not list its stations: %s%s", center_endpoint (self->center), trouble,
@@ -152,21 +158,22 @@ static void find_target (const struct station *self, const struct target *target
     int64_t unread = store_unread (self->store, target_name (target));
     char since[RFC3339_SIZE];
     if (!target_connection (target)) {
-        tell (list, TELL_WARNING, "start it, or check its endpoint (zplan target list)",
-              "target %s is not connected", target_name (target));
+        add_finding (list, FINDING_WARNING, "start it, or check its endpoint (zplan target list)",
+                     "target %s is not connected", target_name (target));
     } else if (target_unresponsive_since (target)) {
         rfc3339_format (target_unresponsive_since (target), since);
-        tell (list, TELL_WARNING,
-              "check whether it hangs, or waits for its workers: it gets no new runs until it "
-              "answers",
-              "target %s is unresponsive since %s, with %d runs that have no status",
-              target_name (target), since, target_unanswered (target));
+        add_finding (
+            list, FINDING_WARNING,
+            "check whether it hangs, or waits for its workers: it gets no new runs until it "
+            "answers",
+            "target %s is unresponsive since %s, with %d runs that have no status",
+            target_name (target), since, target_unanswered (target));
     }
     if (unread)
-        tell (list, TELL_WARNING,
-              "check why the target does not take them: those are read again as others run",
-              "more due plans wait than memory is for: %lld of target %s are in Redis only",
-              (long long)unread, target_name (target));
+        add_finding (list, FINDING_WARNING,
+                     "check why the target does not take them: those are read again as others run",
+                     "more due plans wait than memory is for: %lld of target %s are in Redis only",
+                     (long long)unread, target_name (target));
 }
 
 // Plans of targets that are not known here: removed, or of another station's settings.
@@ -208,10 +215,11 @@ static void find_strangers (struct station *self, const struct peer *peer, struc
         snprintf (names + size, sizeof names - size, " and %lld more",
                   (long long)(all.targets - STRANGERS_NAMED));
     if (all.targets)
-        tell (list, TELL_WARNING,
-              "zplan target add NAME=TYPE@ENDPOINT, or correct --station of this station: they "
-              "fail with SEND_ERROR, and are retried",
-              "targets that this station does not know have plans: %s", names);
+        add_finding (
+            list, FINDING_WARNING,
+            "zplan target add NAME=TYPE@ENDPOINT, or correct --station of this station: they "
+            "fail with SEND_ERROR, and are retried",
+            "targets that this station does not know have plans: %s", names);
 }
 
 // What an operator should know of.
@@ -227,18 +235,21 @@ static void find_warnings (struct station *self, const struct peer *peer, struct
     if (station_store_up (self))
         find_strangers (self, peer, list);
     if (self->counters.lost_data)
-        tell (list, TELL_WARNING, "the log says which; zplan import restores what was exported",
-              "Redis has lost data since this station started");
+        add_finding (list, FINDING_WARNING,
+                     "the log says which; zplan import restores what was exported",
+                     "Redis has lost data since this station started");
     if (self->counters.requeued)
-        tell (list, TELL_WARNING, "the log says which; find out who changes plan:time:set in Redis",
-              "plans were missing in the queue and were re-queued since this station started: %llu",
-              (unsigned long long)self->counters.requeued);
+        add_finding (
+            list, FINDING_WARNING,
+            "the log says which; find out who changes plan:time:set in Redis",
+            "plans were missing in the queue and were re-queued since this station started: %llu",
+            (unsigned long long)self->counters.requeued);
     if (log_dropped ())
-        tell (list, TELL_WARNING, "check why the reader of zpland's log does not read",
-              "log lines were lost: stderr does not accept them");
+        add_finding (list, FINDING_WARNING, "check why the reader of zpland's log does not read",
+                     "log lines were lost: stderr does not accept them");
     if (geteuid () == 0)
-        tell (list, TELL_WARNING, "start zpland with --user NAME",
-              "runs as root: give it a user of its own (--user)");
+        add_finding (list, FINDING_WARNING, "start zpland with --user NAME",
+                     "runs as root: give it a user of its own (--user)");
 }
 
 static json_t *redis_json (const struct station *self)

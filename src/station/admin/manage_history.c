@@ -228,7 +228,7 @@ static bool is_missed (const struct history_question *question, const struct sto
 }
 
 // Whether the requester may see this outcome.
-static bool is_told (const struct historian *historian, const json_t *run)
+static bool may_see (const struct historian *historian, const json_t *run)
 {
     const char *station = json_string_value (json_object_get (run, "station"));
     const char *user = historian->peer->user;
@@ -244,7 +244,7 @@ static json_t *answer_json (const struct historian *historian, const struct stor
         json_t *run = store_history_at (answer, i);
         if (run && question->store.callbacks) // it was not published
             json_object_set_new (run, "seq", json_integer (0));
-        if (run && is_told (historian, run))
+        if (run && may_see (historian, run))
             json_array_append (runs, run);
         json_decref (run);
     }

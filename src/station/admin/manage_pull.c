@@ -372,7 +372,7 @@ static struct advice advice_of (const struct working *self)
     return (struct advice){ADVICE_NONE, 0};
 }
 
-static void tell_store (struct working *self)
+static void ask_store (struct working *self)
 {
     struct station *station = self->inquiry.station;
     struct store_worker worker = {.plan_id = self->inquiry.plan.id,
@@ -411,7 +411,7 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     }
     if (result == STORE_DONE)
         memcpy (self->inquiry.plan.station, answer->station.data, answer->station.size);
-    tell_store (self);
+    ask_store (self);
     link_flush (store_link (self->inquiry.station->store));
 }
 
@@ -472,13 +472,13 @@ static void start (struct station *self, struct request *request, struct span te
     if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
         reads_load (self, working->inquiry.peer, plan.id, on_plan_loaded, working);
     else
-        tell_store (working);
+        ask_store (working);
 }
 
 void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct working *working = memory_new (sizeof *working);
-    pull_heard (self);
+    pull_worker_reported (self);
     start (self, request, arguments->at[0], working);
 }
 
@@ -488,6 +488,6 @@ void manage_report (struct station *self, struct request *request,
     struct working *working = memory_new (sizeof *working);
     working->reports = true;
     working->retry_after_s = working->after_s = -1;
-    pull_heard (self);
+    pull_worker_reported (self);
     start (self, request, arguments->at[0], working);
 }

@@ -370,16 +370,16 @@ void pull_leave (struct take *take)
 
 // -- whether there are workers
 
-void pull_heard (struct station *self)
+void pull_worker_reported (struct station *self)
 {
-    self->pull_heard_s = clock_wall_us () / 1000000;
+    self->pull_reported_s = clock_wall_us () / 1000000;
 }
 
 int64_t pull_no_worker (struct station *self, struct target *target)
 {
     const struct line *line = line_of (self, target_name (target));
     int64_t asked_s = target_tally (target)->asked_s, now_s = clock_wall_us () / 1000000;
-    int64_t last_s = asked_s > self->pull_heard_s ? asked_s : self->pull_heard_s;
+    int64_t last_s = asked_s > self->pull_reported_s ? asked_s : self->pull_reported_s;
     if (line && line->first)
         return 0;
     if (!last_s) // since the start, or since it was added

@@ -95,13 +95,13 @@ void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t
 // -- the run and its steps
 
 // The JSON gets `more`, which is given away.
-static void tell (struct flow_live *live, const char *event, const char *step, json_t *more)
+static void report_flow (struct flow_live *live, const char *event, const char *step, json_t *more)
 {
     struct news *news = news_add (live);
     news->event = EVENT_FLOW;
     news->plan_id = live->plan_id;
     snprintf (news->station, sizeof news->station, "%s", live->flow_name);
-    if (publish_events_heard (live->station)) {
+    if (publish_has_event_subscribers (live->station)) {
         json_t *object = json_pack ("{s:I, s:s, s:s, s:i, s:s}", "plan_id",
                                     (json_int_t)live->plan_id, "flow", live->flow_name, "run",
                                     live->name, "version", live->version, "event", event);
@@ -120,18 +120,18 @@ static void set_text (json_t *object, const char *name, const char *text)
         json_object_set_new (object, name, json_string (text));
 }
 
-static void tell_end (struct flow_live *live)
+static void report_end (struct flow_live *live)
 {
     json_t *more = json_object ();
     set_text (more, "state", flow_live_state (live));
     set_text (more, "error", live->run->error);
     if (json_array_size (live->run->uncaught))
         json_object_set (more, "failed", live->run->uncaught);
-    tell (live, "end", NULL, more);
+    report_flow (live, "end", NULL, more);
 }
 
 // A step that was skipped or blocked has no plan to report it.
-static void tell_step (struct flow_live *live, uint32_t step)
+static void report_step (struct flow_live *live, uint32_t step)
 {
     const struct flow_node *node = &live->run->nodes[step];
     const char *name = live->flow->steps[step].name;
@@ -140,10 +140,10 @@ static void tell_step (struct flow_live *live, uint32_t step)
     if (node->flags & FLOW_BLOCKED) {
         flow_why_blocked (live->flow, live->run, step, why, sizeof why);
         set_text (more, "why", why);
-        tell (live, "blocked", name, more);
+        report_flow (live, "blocked", name, more);
     } else if (node->state == FLOW_SKIPPED) {
         set_text (more, "by", node->flags & FLOW_BY_PERSON ? "person" : "rule");
-        tell (live, "skipped", name, more);
+        report_flow (live, "skipped", name, more);
     } else {
         json_decref (more);
     }
@@ -162,7 +162,7 @@ static const char *event_word (const struct flow_event *event)
         return "suspended";
     case FLOW_RESUME:
         return "resumed";
-    case FLOW_SKIP: // of a whole step: tell_step
+    case FLOW_SKIP: // of a whole step: report_step
         return item ? "skipped" : NULL;
     case FLOW_CALL_ENDED:
         return event->undo && event->status == FLOW_OK ? "undone" : NULL;
@@ -171,7 +171,7 @@ static const char *event_word (const struct flow_event *event)
     }
 }
 
-static void tell_event (struct flow_live *live, const struct flow_event *event, const char *word)
+static void report_event (struct flow_live *live, const struct flow_event *event, const char *word)
 {
     bool of_run = event->kind == FLOW_SUSPEND || event->kind == FLOW_RESUME;
     json_t *more = json_object ();
@@ -180,7 +180,7 @@ static void tell_event (struct flow_live *live, const struct flow_event *event, 
     set_text (more, "by", event->kind == FLOW_SKIP ? "person" : event->key);
     if (event->kind != FLOW_CALL_ENDED)
         set_text (more, "why", event->text);
-    tell (live, word, of_run ? NULL : live->flow->steps[event->step].name, more);
+    report_flow (live, word, of_run ? NULL : live->flow->steps[event->step].name, more);
 }
 
 void flow_news_carried (struct flow_live *live, const struct flow_event *event,
@@ -189,13 +189,13 @@ void flow_news_carried (struct flow_live *live, const struct flow_event *event,
     bool ended = live->run->phase == FLOW_ENDED;
     const char *word = effects->dropped ? NULL : event_word (event);
     if (event->kind == FLOW_BEGIN)
-        tell (live, "begin", NULL, json_object ());
+        report_flow (live, "begin", NULL, json_object ());
     else if (had_ended && !ended) // by a skip or a retry
-        tell (live, "resumed", NULL, json_object ());
+        report_flow (live, "resumed", NULL, json_object ());
     if (word)
-        tell_event (live, event, word);
+        report_event (live, event, word);
     for (size_t i = 0; i < effects->changed_count; i++)
-        tell_step (live, effects->changed[i]);
+        report_step (live, effects->changed[i]);
     if (ended && !had_ended)
-        tell_end (live);
+        report_end (live);
 }

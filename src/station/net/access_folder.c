@@ -15,7 +15,7 @@ static int add_certificate (void *list, const struct curve_cert *cert, struct re
 }
 
 // Log a wrong file once, not at each read.
-static void tell_wrong (struct station *self, const struct key_folder_wrong *wrong)
+static void log_wrong (struct station *self, const struct key_folder_wrong *wrong)
 {
     if (wrong->count && (wrong->count != self->access_wrong ||
                          strcmp (wrong->first.text, self->access_trouble.text) != 0))
@@ -45,7 +45,7 @@ static int take_folder (struct station *self, struct reason *reason)
         self->subscribers_cut = true;
     access_destroy (&self->access);
     self->access = list;
-    tell_wrong (self, &wrong);
+    log_wrong (self, &wrong);
     if (changed)
         log_event (LEVEL_INFO, "access.loaded", "keys=%zu", access_size (list));
     return 0;

@@ -34,19 +34,20 @@ void publish_close (struct outlet *outlet)
     *outlet = (struct outlet){0};
 }
 
-static bool is_heard (const struct outlet *outlet)
+static bool has_subscribers (const struct outlet *outlet)
 {
     return outlet->subscribers && subscribers_any (outlet->subscribers);
 }
 
-bool publish_heard (const struct station *self)
+bool publish_has_subscribers (const struct station *self)
 {
-    return is_heard (&self->results);
+    return has_subscribers (&self->results);
 }
 
-bool publish_events_heard (const struct station *self)
+bool publish_has_event_subscribers (const struct station *self)
 {
-    return is_heard (&self->events) || (self->dialect == DIALECT_MICROZERO && publish_heard (self));
+    return has_subscribers (&self->events) ||
+           (self->dialect == DIALECT_MICROZERO && publish_has_subscribers (self));
 }
 
 // -- results
@@ -58,7 +59,7 @@ void publish_result (struct station *self, const struct publication *publication
     if (self->dialect == DIALECT_MICROZERO)
         return;
     self->counters.broadcasts++;
-    if (!publication->json || !is_heard (&self->results))
+    if (!publication->json || !has_subscribers (&self->results))
         return;
     message_start (&message, publication->status);
     // The title stands where other messages have their envelope: subscribers select by it.
@@ -208,19 +209,19 @@ static void send_event (struct station *self, const struct notice *notice)
 void publish_event (struct station *self, const struct notice *notice)
 {
     self->event_seq++;
-    if (notice->json && is_heard (&self->events))
+    if (notice->json && has_subscribers (&self->events))
         send_event (self, notice);
     // Its monitors know eight events.
     if (self->dialect == DIALECT_MICROZERO && notice->event != EVENT_FLOW) {
         self->counters.broadcasts++;
-        if (notice->json && is_heard (&self->results))
+        if (notice->json && has_subscribers (&self->results))
             publish_microzero (self, notice);
     }
 }
 
 void publish_added (struct station *self, const struct plan *plan)
 {
-    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
+    char *json = publish_has_event_subscribers (self) ? plan_public_text (plan) : NULL;
     struct notice notice = {.event = EVENT_ADD,
                             .plan_id = plan->id,
                             .station = plan->station,

@@ -12,8 +12,8 @@ void publish_watch (struct station *self, struct outlet *outlet, const char *end
 void publish_close (struct outlet *outlet);
 
 // Whether results, and events, have subscribers: only then their JSON is needed.
-bool publish_heard (const struct station *self);
-bool publish_events_heard (const struct station *self);
+bool publish_has_subscribers (const struct station *self);
+bool publish_has_event_subscribers (const struct station *self);
 
 struct publication {
     struct span title; // the plan's description
@@ -49,7 +49,7 @@ struct notice {
     struct span station; // EVENT_FLOW: the flow
     struct span title;
     const char *json;    // the plan's public JSON, an object with at least one field; NULL
-                         // without subscribers (publish_events_heard)
+                         // without subscribers (publish_has_event_subscribers)
     struct span command; // EVENT_ADD: of what is to be sent, empty = none
     // Of EVENT_RESULT:
     int64_t result_seq;        // of the broadcast, 0 = there was none

@@ -34,7 +34,7 @@ static const struct access_key *judge (const struct station *self, const struct 
     return key && access_may_connect (key, frames[DOMAIN]) ? key : NULL;
 }
 
-static void tell_refused (struct station *self, const struct packet *question, const char *text)
+static void log_refused (struct station *self, const struct packet *question, const char *text)
 {
     const struct span none = {0};
     bool whole = question->count > ADDRESS;
@@ -53,7 +53,7 @@ static void answer (struct station *self, const struct packet *question)
         return; // not libzmq's: there is no peer to answer
     const struct access_key *key = judge (self, question, text);
     if (!key)
-        tell_refused (self, question, text);
+        log_refused (self, question, text);
     const struct span frames[] = {
         question->frames[ASKER],
         question->frames[EMPTY],

@@ -152,10 +152,11 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     plan_destroy (&self->called);
     self->status = plan->last_state;
     self->state = plan->state;
-    bool told = decision->commit != COMMIT_LEASE &&
-                (publish_heard (station) || publish_events_heard (station));
-    self->public_text = told ? plan_run_text (plan, applying_run (self), nominal) : NULL;
-    self->title = told ? frames_copy (&plan->description, 1) : NULL;
+    bool is_published =
+        decision->commit != COMMIT_LEASE &&
+        (publish_has_subscribers (station) || publish_has_event_subscribers (station));
+    self->public_text = is_published ? plan_run_text (plan, applying_run (self), nominal) : NULL;
+    self->title = is_published ? frames_copy (&plan->description, 1) : NULL;
     plan_destroy (&self->callback);
     plan_destroy (&self->ends_callback);
     bool callbacks = station_is_callbacks (station, span_text (self->key_station));

@@ -10,7 +10,7 @@
 
 enum { ATTEND_US = 4000000 };
 
-static void tell_loss (struct station *self, const struct store_attended *answer)
+static void log_loss (struct station *self, const struct store_attended *answer)
 {
     if (!answer->lost && !answer->replaced)
         return;
@@ -24,7 +24,7 @@ static void tell_loss (struct station *self, const struct store_attended *answer
 }
 
 // A key of ours was edited. Its value is gone: without the queue no plan runs.
-static void tell_wrong (struct station *self, const struct store_attended *answer)
+static void log_wrong (struct station *self, const struct store_attended *answer)
 {
     if (!answer->wrong.size)
         return;
@@ -43,8 +43,8 @@ static void take_attended (struct station *self, const struct store_attended *an
 {
     if (answer->result != STORE_DONE)
         return;
-    tell_loss (self, answer);
-    tell_wrong (self, answer);
+    log_loss (self, answer);
+    log_wrong (self, answer);
     if (answer->attending != self->attending)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->attending = answer->attending;

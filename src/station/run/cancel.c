@@ -4,7 +4,7 @@
 #include "codes.h"
 #include "late.h"
 
-bool cancel_tell (const struct held_run *held, const char *reason)
+bool cancel_notify (const struct held_run *held, const char *reason)
 {
     char mailbox[MAILBOX_SIZE], plan_id[IDENT_SIZE], exec_id[IDENT_SIZE];
     struct target *target = station_target (held->station, span_text (held->key_station));
@@ -32,7 +32,7 @@ bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, vo
 {
     // One that was not sent yet is not, and its target knows nothing of it.
     bool sent = !ahead_drop (held->station, held->plan_id);
-    bool told = sent && cancel_tell (held, reason);
+    bool notified = sent && cancel_notify (held, reason);
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,
                                                 .key_station = span_text (held->key_station),
@@ -44,5 +44,5 @@ bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, vo
     if (decision.commit == COMMIT_END)
         late_remember (held->station, held->plan_id, held->run.exec_id, held->key_station);
     runs_drop (&held);
-    return told;
+    return notified;
 }

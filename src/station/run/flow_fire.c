@@ -137,7 +137,7 @@ static void on_begun (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found, const char *damage);
 
 // The run of a sub-flow is shown with its step from now on; its end names it again.
-static void tell_parent (const struct firing *self)
+static void notify_parent (const struct firing *self)
 {
     struct plan_step call;
     if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
@@ -165,7 +165,7 @@ static void follow_begin (void *owner)
                                           .value = input,
                                           .params = json_object_get (live->inherit, "params")},
                      &reason);
-    tell_parent (self);
+    notify_parent (self);
     json_decref (input);
 }
 
@@ -233,7 +233,7 @@ static void begin (struct firing *self)
 
 static void publish_begun (struct station *self, const struct plan *plan)
 {
-    char *json = publish_events_heard (self) ? plan_public_text (plan) : NULL;
+    char *json = publish_has_event_subscribers (self) ? plan_public_text (plan) : NULL;
     publish_event (self, &(struct notice){.event = EVENT_EXEC,
                                           .plan_id = plan->id,
                                           .station = plan->station,

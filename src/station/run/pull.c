@@ -47,8 +47,8 @@ static struct span content_text (const struct span *laid_out, size_t count)
 }
 
 // The text of the worker that has the outcome: its reason, else its result if that is text.
-static void tell_reason (const struct team_outcome *outcome, struct span content,
-                         struct reason *ret)
+static void reason_of_outcome (const struct team_outcome *outcome, struct span content,
+                               struct reason *ret)
 {
     struct span words = outcome->reason.size ? outcome->reason : content;
     if (!words.size)
@@ -82,7 +82,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     size_t count = message_layout (&message, desc, laid_out);
     message.desc_bytes = laid_out[0];
     if (outcome->failed)
-        tell_reason (outcome, content_text (laid_out, count), &reason);
+        reason_of_outcome (outcome, content_text (laid_out, count), &reason);
     else // what a worker says of its success: that the result was cut
         reason_set (&reason, "%.*s", (int)outcome->reason.size,
                     outcome->reason.size ? (const char *)outcome->reason.data : "");
@@ -119,9 +119,9 @@ static char *run_text (const struct offering *self)
     return plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id));
 }
 
-static void tell_offered (const struct offering *self)
+static void publish_offered (const struct offering *self)
 {
-    char *json = publish_events_heard (self->station) ? run_text (self) : NULL;
+    char *json = publish_has_event_subscribers (self->station) ? run_text (self) : NULL;
     self->station->counters.runs_sent++;
     publish_event (self->station, &(struct notice){.event = EVENT_EXEC,
                                                    .plan_id = self->plan->id,
@@ -140,7 +140,7 @@ static void on_offered (void *owner, const struct store_offered *answer)
         log_event (LEVEL_ERROR, "offer.failed", "plan=%" PRIx64 " error=%s", offering->plan->id,
                    quoted (span_text (answer->error)));
     if (offered && !offering->stands)
-        tell_offered (offering);
+        publish_offered (offering);
     if (offered && answer->offered.outcome.complete) // the owner before could not end it
         pull_end (self, span_text (offering->key_station), offering->plan, offering->run,
                   &answer->offered.outcome);

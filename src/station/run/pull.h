@@ -52,7 +52,7 @@ void pull_leave (struct take *take);
 bool pull_may_wait (const struct station *self);
 
 // A worker that has plans of some station reported on them.
-void pull_heard (struct station *self);
+void pull_worker_reported (struct station *self);
 
 // Since when no worker is there for a target of type pull, Unix seconds; 0 = one is: it has asked
 // for plans a while ago, or waits for some, or some worker reports that it is at work.

@@ -242,7 +242,7 @@ static void time_out (struct held_run *held)
     char reason[64];
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               held->plan->policy->timeout_s);
-    cancel_tell (held, reason);
+    cancel_notify (held, reason);
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,
                                                 .key_station = span_text (held->key_station),
