@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "packet.h"
 
-enum { TOLD_A_SECOND = 10, SECOND_US = 1000000, KEY_BYTES = 32 };
+enum { LOGGED_A_SECOND = 10, SECOND_US = 1000000, KEY_BYTES = 32 };
 
 // The frames of a question.
 enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
@@ -27,19 +27,19 @@ struct allow {
     struct reason trouble; // of the first file that is wrong, or of the folder; empty = none
     void *socket;          // REP
     int64_t second_us;     // when the present second of the log began, monotonic
-    int told;              // in it
+    int logged;            // in it
 };
 
 // -- the log: who tries again and again must not fill it
 
-static bool may_tell (struct allow *self)
+static bool may_log (struct allow *self)
 {
     int64_t now_us = clock_mono_us ();
     if (now_us - self->second_us >= SECOND_US) {
         self->second_us = now_us;
-        self->told = 0;
+        self->logged = 0;
     }
-    return self->told++ < TOLD_A_SECOND;
+    return self->logged++ < LOGGED_A_SECOND;
 }
 
 // -- the folder
@@ -92,7 +92,7 @@ static bool judge (struct allow *self, const struct packet *question)
     if (name) {
         log_event (LEVEL_DEBUG, "key_allowed", "socket=%s address=%s name=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (name)));
-    } else if (may_tell (self)) {
+    } else if (may_log (self)) {
         log_event (LEVEL_WARN, "key_refused", "socket=%s address=%s key=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (key)));
         if (self->trouble.text[0])

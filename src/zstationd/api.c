@@ -168,7 +168,7 @@ static void cancel (struct station *station, const struct request *request)
     struct job *job = cancel_find_in_hand (station, request, &worker);
     if (job) {
         if (cancel_begin (station, request, job))
-            cancel_tell (station, request, worker, job);
+            cancel_notify_worker (station, request, worker, job);
         return;
     }
     job = find_waiting (station, request);

@@ -79,13 +79,13 @@ bool cancel_begin (struct station *station, const struct request *request, struc
 }
 
 // The worker gets the job's frames that it knows it by, and none of the request's others.
-void cancel_tell (struct station *station, const struct request *request,
-                  const struct worker *worker, const struct job *job)
+void cancel_notify_worker (struct station *station, const struct request *request,
+                           const struct worker *worker, const struct job *job)
 {
     static const uint8_t of_job[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID};
     struct message message;
     bool given;
-    if (!worker->hears_cancel)
+    if (!worker->takes_cancel)
         return;
     message_start (&message, ZERO_BYTE_COMMAND_CLOSE_REQUEST);
     struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, &given);

@@ -20,8 +20,8 @@ bool cancel_begin (struct station *station, const struct request *request, struc
 
 // Notify the worker that has the job, if it takes cancellations. Once for each job: the worker's
 // queue is bounded, and a worker whose queue is full is lost.
-void cancel_tell (struct station *station, const struct request *request,
-                  const struct worker *worker, const struct job *job);
+void cancel_notify_worker (struct station *station, const struct request *request,
+                           const struct worker *worker, const struct job *job);
 
 // "cancelled: " and the request's words.
 void cancel_words (const struct request *request, struct reason *ret);

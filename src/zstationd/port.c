@@ -8,8 +8,8 @@
 #include "settings.h"
 
 // Answer a worker: never behind a mailbox, which would look like a job.
-static void tell (struct station *station, const struct request *request, uint8_t status,
-                  const char *reason)
+static void answer_worker (struct station *station, const struct request *request, uint8_t status,
+                           const char *reason)
 {
     char text[STATUS_TEXT_MAX];
     struct message message;
@@ -124,7 +124,7 @@ static const char *read_words (struct station *station, struct worker *worker,
     struct span word;
     for (size_t i = 3; find_argument (message, i, &word); i++) {
         if (span_is (word, "cancel"))
-            worker->hears_cancel = true;
+            worker->takes_cancel = true;
         if (word.size < skip || memcmp (word.data, start, skip) != 0)
             continue;
         if (!station->kind->workers->by_command)
@@ -141,20 +141,20 @@ static void join (struct station *station, const struct request *request)
     int64_t jobs_max = 1;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
     if (!read_number (&request->message, 1, WORKER_JOBS_MAX, &jobs_max)) {
-        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
-              "ARG: want 1..64 jobs at once after the name");
+        answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+                       "ARG: want 1..64 jobs at once after the name");
         return;
     }
     if (jobs_max > (int64_t)station->kind->workers->jobs_max)
         jobs_max = (int64_t)station->kind->workers->jobs_max;
     if (!name_valid (name) || request->identity.size > WORKER_IDENTITY_MAX) {
-        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
-              "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
+        answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+                       "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
         return;
     }
     struct worker *known = workers_find (station->workers, request->identity);
     if (!known && workers_count (station->workers) >= WORKERS_MAX) {
-        tell (station, request, ZERO_STATUS_BUSY_ID, "too many workers");
+        answer_worker (station, request, ZERO_STATUS_BUSY_ID, "too many workers");
         return;
     }
     struct worker *worker =
@@ -163,7 +163,7 @@ static void join (struct station *station, const struct request *request)
     if (wrong) { // one that was there stays as it was
         workers_remove (station->workers, worker);
         worker_destroy (&worker);
-        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID, wrong);
+        answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID, wrong);
         return;
     }
     struct span commands = span_text (worker->commands ? worker->commands : "");
@@ -176,20 +176,20 @@ static void join (struct station *station, const struct request *request)
     // workers_find, and as it exists already, the old one is not the last to go.
     if (known)
         port_lose (station, known, "has joined again");
-    tell (station, request, ZERO_STATUS_OK_ID, NULL);
+    answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
 static void ready (struct station *station, const struct request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (!worker) {
-        tell (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
+        answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
         return;
     }
     int64_t credits = 1;
     if (!read_number (&request->message, 0, 1, &credits)) {
-        tell (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
-              "ARG: want 1, a job, or 0, no more jobs, after the name");
+        answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
+                       "ARG: want 1, a job, or 0, no more jobs, after the name");
     } else if (credits == 0) {
         workers_no_credit (station->workers, worker);
     } else {
@@ -201,9 +201,9 @@ static void ready (struct station *station, const struct request *request)
 static void pitpat (struct station *station, const struct request *request)
 {
     if (workers_find (station->workers, request->identity))
-        tell (station, request, ZERO_STATUS_OK_ID, NULL);
+        answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
     else
-        tell (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
+        answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
 }
 
 static void left (struct station *station, const struct request *request)
@@ -211,12 +211,12 @@ static void left (struct station *station, const struct request *request)
     struct worker *worker = workers_find (station->workers, request->identity);
     if (worker)
         port_lose (station, worker, "has left");
-    tell (station, request, ZERO_STATUS_BYE_ID, NULL);
+    answer_worker (station, request, ZERO_STATUS_BYE_ID, NULL);
 }
 
 static void ping (struct station *station, const struct request *request)
 {
-    tell (station, request, ZERO_STATUS_OK_ID, NULL);
+    answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
 static const struct command rows[] = {
@@ -257,7 +257,7 @@ static void take_broken (struct station *station, struct worker *worker,
     struct job *job = worker ? worker_job_of (worker, &request->message) : NULL;
     if (job)
         station->kind->workers->broken (station, worker, job);
-    tell (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
+    answer_worker (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
 }
 
 static void take_message (struct station *station, struct request *request,
@@ -284,7 +284,8 @@ static void take_message (struct station *station, struct request *request,
     else if (command)
         command->handle (station, request);
     else
-        tell (station, request, ZERO_STATUS_NOT_SUPPORT_ID, "want JOIN, READY, PITPAT or LEFT");
+        answer_worker (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
+                       "want JOIN, READY, PITPAT or LEFT");
 }
 
 bool port_recv (struct station *station)

@@ -16,7 +16,7 @@
 // -- messages to the requester
 
 // Forward a voter's message, or a status of the voter.
-static void tell (struct station *station, struct voter *voter, struct message *answer)
+static void forward_answer (struct station *station, struct voter *voter, struct message *answer)
 {
     char name[VOTER_NAME_SIZE];
     struct ballot *ballot = voter->ballot;
@@ -24,19 +24,19 @@ static void tell (struct station *station, struct voter *voter, struct message *
         ballot->cut = !answer_pass_from (station, ballot->job, answer, voter_name (voter, name));
 }
 
-static void tell_status (struct station *station, struct voter *voter, uint8_t status,
-                         const char *what)
+static void forward_status (struct station *station, struct voter *voter, uint8_t status,
+                            const char *what)
 {
     char text[STATUS_TEXT_MAX];
     struct message answer;
     struct reason reason;
     reason_set (&reason, "worker %s %s", voter->worker->name, what);
     answer_start (&answer, status, reason.text, text);
-    tell (station, voter, &answer);
+    forward_answer (station, voter, &answer);
 }
 
 // VOTE_START, with the names of all voters.
-static void tell_start (struct station *station, struct ballot *ballot)
+static void send_start (struct station *station, struct ballot *ballot)
 {
     char name[VOTER_NAME_SIZE];
     struct message answer;
@@ -77,7 +77,7 @@ static void settle (struct station *station, struct voter *voter)
 
 static void give_up (struct station *station, struct voter *voter, const char *what)
 {
-    tell_status (station, voter, ZERO_STATUS_VOTE_BYE_ID, what);
+    forward_status (station, voter, ZERO_STATUS_VOTE_BYE_ID, what);
     settle (station, voter);
 }
 
@@ -139,7 +139,7 @@ static void open_ballot (struct station *station, struct job *job)
     station->counts[COUNT_BALLOTS]++;
     log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
                ballot->count);
-    tell_start (station, ballot);
+    send_start (station, ballot);
     ballot->expected++; // keeps it open while workers turn out to be gone
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker)
@@ -195,7 +195,7 @@ static void cancel (struct station *station, const struct request *request)
     for (size_t i = 0; i < oldest->count; i++) {
         struct voter *voter = &oldest->voters[i];
         if (voter->worker && voter_has_ballot (voter))
-            cancel_tell (station, request, voter->worker, oldest->job);
+            cancel_notify_worker (station, request, voter->worker, oldest->job);
     }
     withdraw (station, oldest);
 }
@@ -220,7 +220,7 @@ static void lay_down (struct station *station, struct worker *worker)
 // Its vote must have the reason, or the requester would wait forever.
 static void spoil (struct station *station, struct worker *worker, const char *what)
 {
-    tell_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
+    forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
     lay_down (station, worker);
 }
 
@@ -248,7 +248,7 @@ static void worker_at_it (struct station *station, struct voter *voter, struct m
     voter_alive (station->ballots, voter);
     if (answer->desc.code == ZERO_STATUS_VOTE_START_ID)
         answer->desc.code = ZERO_STATUS_WAITING_ID;
-    tell (station, voter, answer);
+    forward_answer (station, voter, answer);
 }
 
 static void worker_answer (struct station *station, struct worker *worker, struct job *job,
@@ -267,7 +267,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
         station->counts[COUNT_VOTES]++;
         log_event (LEVEL_DEBUG, "vote", "worker=%s mailbox=%s status=%02x", worker->name,
                    quoted (answer->sender), status);
-        tell (station, voter, answer);
+        forward_answer (station, voter, answer);
         lay_down (station, worker);
     }
 }

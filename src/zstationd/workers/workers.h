@@ -28,7 +28,7 @@ struct worker {
     int64_t used;              // the turn in which it last got a job, or joined
     int64_t joined;            // the turn in which it joined
     int64_t joined_s;          // when that was, Unix seconds
-    bool hears_cancel;         // it wants to be notified when one of its jobs is cancelled
+    bool takes_cancel;         // it wants to be notified when one of its jobs is cancelled
     bool draining;             // it gets no more jobs
     char *commands;            // that it takes, ",A,B,"; NULL = all. Owned
     char name[WORKER_NAME_SIZE];
