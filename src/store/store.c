@@ -141,7 +141,7 @@ static void on_news (void *owner, enum owner_news news)
         core_acked (self->core, store_now_us (self));
         if (self->odd_batch && core_batch (self->core) > self->odd_batch)
             self->odd_batch = 0;
-        store_tell_due (self);
+        store_report_due (self);
         break;
     case OWNER_STANDBY:
         store_load_end (self);
@@ -166,7 +166,7 @@ static void on_news (void *owner, enum owner_news news)
     }
 }
 
-void store_tell_due (struct store *self)
+void store_report_due (struct store *self)
 {
     int64_t next_us = core_next_us (self->core);
     if (next_us < INT64_MAX)
@@ -238,7 +238,7 @@ static void flush (void *owner)
     if (self->flushing)
         return;
     self->flushing = true;
-    writer_heard (self->writer, link_heard_us (self->link));
+    writer_redis_answered (self->writer, link_received_us (self->link));
     writer_flush (self->writer, clock_boot_us (), clock_mono_us ());
     if (store_serves (self)) {
         call_later (self, WAITER_SURE, true);

@@ -55,7 +55,7 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 
 // A run outside its schedule, and a vote past its deadline, are not sent again, and of a plan with
 // a rule for failures the engine decides: it reports what became of the run.
-static bool engine_tells (const struct plan *plan, uint64_t lost, int64_t now_us)
+static bool engine_decides (const struct plan *plan, uint64_t lost, int64_t now_us)
 {
     const struct policy *policy = plan->policy;
     int64_t deadline_us = plan->vote.deadline_s * 1000000;
@@ -69,7 +69,7 @@ static void remember_lost (struct store *self, const struct core_taken *taken)
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
-    if (!plan || engine_tells (plan, taken->lost, store_now_us (self)) ||
+    if (!plan || engine_decides (plan, taken->lost, store_now_us (self)) ||
         (plan->policy && plan->policy->log == LOG_NONE)) {
         plan_destroy (&plan);
         return;

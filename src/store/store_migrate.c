@@ -21,7 +21,7 @@ enum { PAGE = 1000, ABSENT_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MA
 struct migration {
     struct store *store; // NULL: it was abandoned
     struct timer timer;
-    bool told;
+    bool logged;
     // the keys of plans that stand apart, and how far the present one is read
     char (*keys)[KEY_MAX];
     size_t key_count, key_room, key_at, offset;
@@ -340,11 +340,11 @@ static void on_attending (void *owner, const redisReply *reply)
         int64_t age_s = attending_age_s (reply->element[i + 1], now_s);
         if (new || age_s > ABSENT_S || store->alone)
             continue;
-        if (!self->told)
+        if (!self->logged)
             log_event (LEVEL_WARN, "migration.waits",
                        "reason=\"a station of the former version is, or was a moment ago, on this "
                        "Redis: stop it\"");
-        self->told = true;
+        self->logged = true;
         timer_set (&self->timer, store->reactor, WAIT_MS);
         return;
     }

@@ -63,7 +63,7 @@ bool store_is_placing (const struct store *self, uint64_t plan_id)
 bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
 {
     bool has = core_flow_due (self->core, station, plan_id, due_us);
-    store_tell_due (self);
+    store_report_due (self);
     return has;
 }
 

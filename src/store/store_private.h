@@ -135,7 +135,7 @@ void store_claim_reset (struct store *self);
 void store_take_limits (struct store *self, const redisReply *reply);
 
 // Report when something is due next, as something was written, or read of the queue.
-void store_tell_due (struct store *self);
+void store_report_due (struct store *self);
 
 // Nothing works yet, or no more: callers are answered STORE_LOST.
 bool store_serves (const struct store *self);

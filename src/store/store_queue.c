@@ -65,7 +65,7 @@ static void on_page (void *owner, const redisReply *reply)
         size_t count = read_members (self, reply, members);
         core_page (self->core, members, count, reply->elements / FIELDS, store_now_us (self));
         free (members);
-        store_tell_due (self);
+        store_report_due (self);
     } else if (is_current (asked)) {
         core_page_lost (self->core);
     }

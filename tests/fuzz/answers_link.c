@@ -324,7 +324,7 @@ const char *link_trouble (const struct link *self)
     return "";
 }
 
-int64_t link_heard_us (const struct link *self)
+int64_t link_received_us (const struct link *self)
 {
     (void)self;
     return 0;

@@ -247,15 +247,15 @@ void writer_hand_over (struct writer *self, int64_t boot_us)
 
 // -- turns
 
-void writer_heard (struct writer *self, int64_t mono_us)
+void writer_redis_answered (struct writer *self, int64_t mono_us)
 {
-    self->heard_us = mono_us;
+    self->answered_us = mono_us;
 }
 
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
 {
     // Answers come in order: while Redis gives any, that of the batch is to come.
-    int64_t late_us = mono_us - self->heard_us < SILENT_US ? 0 : mono_us - CLIENT_WAITS_US;
+    int64_t late_us = mono_us - self->answered_us < SILENT_US ? 0 : mono_us - CLIENT_WAITS_US;
     if (self->flying.first && self->flying.first->since_us < late_us)
         end_waiters (self, &self->flying, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     if (self->gathering.first && self->gathering.first->since_us < late_us)

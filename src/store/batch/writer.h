@@ -94,7 +94,7 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
 void writer_hand_over (struct writer *self, int64_t boot_us);
 
 // Redis answered something then: it is there, and what is in flight will be answered.
-void writer_heard (struct writer *self, int64_t mono_us);
+void writer_redis_answered (struct writer *self, int64_t mono_us);
 
 // The end of a turn: send what gathers if nothing is in flight, and what the owner's protocol asks.
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us);

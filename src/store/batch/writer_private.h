@@ -32,9 +32,9 @@ struct writer {
 
     // what is answered next
     size_t awaited, answered;
-    size_t exec_at;   // which answer is that of the batch; SIZE_MAX = none is
-    size_t row_at;    // the command that the first element of it answers
-    int64_t heard_us; // when Redis answered anything last (writer_heard)
+    size_t exec_at;      // which answer is that of the batch; SIZE_MAX = none is
+    size_t row_at;       // the command that the first element of it answers
+    int64_t answered_us; // when Redis answered anything last (writer_redis_answered)
     enum owner_refusal refused;
     char refusal[REFUSAL_SIZE];
     bool stays_refused; // until a batch is applied

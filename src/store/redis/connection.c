@@ -13,9 +13,9 @@ struct connection {
     redisAsyncContext *context; // NULL while closed
     bool want_read, want_write; // what hiredis asked for
     struct source source;
-    uint32_t polled;  // EPOLLIN | EPOLLOUT as the reactor has it
-    int64_t heard_us; // when something came last
-    bool inside;      // hiredis is on the stack
+    uint32_t polled;     // EPOLLIN | EPOLLOUT as the reactor has it
+    int64_t received_us; // when something came last
+    bool inside;         // hiredis is on the stack
     struct reason trouble;
 };
 
@@ -97,7 +97,7 @@ static void on_ready (void *owner, uint32_t events)
 {
     struct connection *self = owner;
     if (events & EPOLLIN)
-        self->heard_us = clock_mono_us ();
+        self->received_us = clock_mono_us ();
     if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
         run_hiredis (self, IO_READ);
     if (events & EPOLLOUT)
@@ -167,9 +167,9 @@ void connection_settle (struct connection *self)
         poll_as_wanted (self);
 }
 
-int64_t connection_heard_us (const struct connection *self)
+int64_t connection_received_us (const struct connection *self)
 {
-    return self->heard_us;
+    return self->received_us;
 }
 
 bool connection_inside (const struct connection *self)

@@ -40,7 +40,7 @@ void connection_flush (struct connection *self);
 void connection_settle (struct connection *self);
 
 // When something came last, monotonic.
-int64_t connection_heard_us (const struct connection *self);
+int64_t connection_received_us (const struct connection *self);
 
 // Whether hiredis is on the stack.
 bool connection_inside (const struct connection *self);

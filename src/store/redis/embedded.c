@@ -68,13 +68,13 @@ static int take_redis_lock (struct embedded *self, struct reason *reason)
     char path[PATH_MAX];
     snprintf (path, sizeof path, "%s/redis.lock", self->data);
     int64_t deadline = clock_mono_us () + ORPHAN_WAIT_US;
-    bool told = false;
+    bool logged = false;
     while ((self->redis_lock = lock_take (path, reason)) < 0) {
         if (clock_mono_us () > deadline)
             return -1;
-        if (!told)
+        if (!logged)
             log_event (LEVEL_INFO, "redis.waiting", "lock=%s", path);
-        told = true;
+        logged = true;
         pause_us (STEP_US);
     }
     return 0;

@@ -68,7 +68,7 @@ void link_give_up (struct link *self, const char *why)
 void link_drop (struct link *self)
 {
     connection_close (self->connection);
-    bool told = self->broken; // `trouble` has the reason
+    bool was_broken = self->broken; // `trouble` has the reason
     self->broken = false;
     // What was sent is resent before what was called since.
     for (struct call *call; (call = list_take (&self->waiting));)
@@ -78,7 +78,7 @@ void link_drop (struct link *self)
     self->retry_us = clock_mono_us () + self->backoff_us;
     self->backoff_us =
         self->backoff_us * 2 < BACKOFF_LAST_US ? self->backoff_us * 2 : BACKOFF_LAST_US;
-    if (!told)
+    if (!was_broken)
         reason_set (&self->trouble, "Redis: %s",
                     connection_trouble (self->connection)[0] ? connection_trouble (self->connection)
                                                              : "the connection was lost");
@@ -103,10 +103,10 @@ static bool is_silent (const struct link *self, int64_t for_us)
     const struct call *oldest = self->sent.first;
     if (!oldest)
         return false;
-    int64_t since = oldest->sent_us > self->heard_us ? oldest->sent_us : self->heard_us;
+    int64_t since = oldest->sent_us > self->answered_us ? oldest->sent_us : self->answered_us;
     // A part of a large answer is an answer.
-    if (connection_heard_us (self->connection) > since)
-        since = connection_heard_us (self->connection);
+    if (connection_received_us (self->connection) > since)
+        since = connection_received_us (self->connection);
     return clock_mono_us () - since > for_us;
 }
 
@@ -199,7 +199,7 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
     struct link *self = call->link;
     (void)context;
     list_take (&self->sent); // Redis answers in order: it is this one
-    self->heard_us = clock_mono_us ();
+    self->answered_us = clock_mono_us ();
     if ((!reply || reply->type == REDIS_REPLY_ERROR) && goes_on (self, call, reply))
         return;
     call->reply (call->owner, reply);
@@ -268,10 +268,10 @@ size_t link_pending (const struct link *self)
     return self->sent.count + self->waiting.count;
 }
 
-int64_t link_heard_us (const struct link *self)
+int64_t link_received_us (const struct link *self)
 {
-    int64_t part_us = connection_heard_us (self->connection);
-    return part_us > self->heard_us ? part_us : self->heard_us;
+    int64_t part_us = connection_received_us (self->connection);
+    return part_us > self->answered_us ? part_us : self->answered_us;
 }
 
 bool link_busy (const struct link *self)

@@ -105,7 +105,7 @@ typedef void link_replicated_fn (void *owner, bool enough);
 void link_replicate (struct link *self, link_replicated_fn *reply, void *owner);
 
 // When Redis answered last, or a part of an answer came; monotonic.
-int64_t link_heard_us (const struct link *self);
+int64_t link_received_us (const struct link *self);
 
 // Calls without an answer yet.
 size_t link_pending (const struct link *self);

@@ -62,7 +62,7 @@ struct link {
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent, and not answered by a connection that is being closed
     struct call_list waiting; // to be sent when the link is up
-    int64_t heard_us;         // of the last answer
+    int64_t answered_us;      // of the last answer
     bool closing;
 };
 
