@@ -17,7 +17,7 @@ bool desc_fits (struct span frame, size_t following)
            frame.data[0] == following;
 }
 
-static void tell_doubled (struct span types, unsigned doubled, struct reason *reason)
+static void report_duplicate (struct span types, unsigned doubled, struct reason *reason)
 {
     size_t i = 0;
     while (once_only[types.data[i]] != (doubled & -doubled))
@@ -49,7 +49,7 @@ int desc_parse (struct span frame, size_t following, struct desc *ret, struct re
         }
     }
     if (doubled) {
-        tell_doubled (types, doubled, reason);
+        report_duplicate (types, doubled, reason);
         return ZPLAN_EFRAME;
     }
     ret->count = frame.data[0];

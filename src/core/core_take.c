@@ -421,7 +421,7 @@ struct each_limit {
     void *owner;
 };
 
-static void tell_limit (struct table_node *node, void *owner)
+static void visit_limit (struct table_node *node, void *owner)
 {
     const struct limit_state *state = (const struct limit_state *)node;
     const struct each_limit *each = owner;
@@ -436,5 +436,5 @@ void core_each_limit (const struct core *self, int64_t now_us,
                       void *owner)
 {
     struct each_limit each = {now_us, call, owner};
-    table_each (&self->limits.states, tell_limit, &each);
+    table_each (&self->limits.states, visit_limit, &each);
 }

@@ -192,7 +192,7 @@ void team_remove_late (struct team *self, int64_t now_ms)
 // -- what it has come to
 
 // Whether `one` has the outcome rather than `other`: a failure first, then the later end.
-static bool tells_more (const struct worker *one, const struct worker *other)
+static bool has_outcome (const struct worker *one, const struct worker *other)
 {
     bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
     if (one_failed != other_failed)
@@ -217,7 +217,7 @@ struct team_tally team_count (const struct team *self)
         } else if (worker->state != WORKER_OUT) {
             tally.ended++;
             tally.failed += worker->state == WORKER_FAIL;
-            if (!tally.last || tells_more (worker, tally.last))
+            if (!tally.last || has_outcome (worker, tally.last))
                 tally.last = worker;
         }
     }

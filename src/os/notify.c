@@ -24,7 +24,7 @@ static struct {
     int64_t alive_us; // when the last one was given
 } manager;
 
-static void tell (const char *lines)
+static void send_lines (const char *lines)
 {
     if (manager.fd)
         (void)!sendto (manager.fd, lines, strlen (lines), MSG_DONTWAIT | MSG_NOSIGNAL,
@@ -69,26 +69,26 @@ void notify_start (void)
 
 void notify_ready (void)
 {
-    tell ("READY=1");
+    send_lines ("READY=1");
 }
 
 void notify_reloading (void)
 {
     char lines[LINES_MAX];
     snprintf (lines, sizeof lines, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_mono_us ());
-    tell (lines);
+    send_lines (lines);
 }
 
 void notify_stopping (void)
 {
-    tell ("STOPPING=1");
+    send_lines ("STOPPING=1");
 }
 
 void notify_status (const char *words)
 {
     char lines[LINES_MAX];
     snprintf (lines, sizeof lines, "STATUS=%.*s", (int)strcspn (words, "\n"), words);
-    tell (lines);
+    send_lines (lines);
 }
 
 void notify_alive (int64_t now_us)
@@ -96,5 +96,5 @@ void notify_alive (int64_t now_us)
     if (manager.pause_us <= 0 || now_us - manager.alive_us < manager.pause_us)
         return;
     manager.alive_us = now_us;
-    tell ("WATCHDOG=1");
+    send_lines ("WATCHDOG=1");
 }

@@ -247,7 +247,7 @@ static void take_notice (void *context, const struct zplan_notice *notice)
 // -- results
 
 // Take what has come, but look for signals now and then.
-static void hear (struct watch *self)
+static void receive (struct watch *self)
 {
     struct zplan_result result;
     for (int i = 0; i < RESULTS_AT_ONCE && !self->ended; i++) {
@@ -266,7 +266,7 @@ static int wait_and_print (struct watch *self)
         if (poll (items, 2, -1) < 0 && errno != EINTR)
             return EXIT_REFUSED;
         if (!is_ended (self))
-            hear (self);
+            receive (self);
     }
     return self->code;
 }
