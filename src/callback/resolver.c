@@ -15,7 +15,13 @@
 #include "memory.h"
 #include "table.h"
 
-enum { THREADS = 8, OF_A_SOURCE = 2, KEPT_MAX = 1024, KEPT_US = 30000000, UNKNOWN_US = 5000000 };
+enum {
+    THREADS = 8,
+    SOURCE_THREADS_MAX = 2,
+    KEPT_MAX = 1024,
+    KEPT_US = 30000000,
+    UNKNOWN_US = 5000000
+};
 
 struct waiter {
     struct waiter *next;
@@ -85,7 +91,7 @@ static struct lookup *take_asked (void)
         size_t same = 0;
         for (size_t i = 0; i < THREADS; i++)
             same += self.running[i] && strcmp (self.running[i], lookup->source) == 0;
-        if (same < OF_A_SOURCE) {
+        if (same < SOURCE_THREADS_MAX) {
             *at = lookup->next;
             return lookup;
         }

@@ -8,9 +8,8 @@
 #include "log.h"
 
 enum {
-    OF_A_HOST = 8,
-    OF_A_TARGET = 4, // a quarter of all places
-    FULL_S = 1       // until one that found no place is due again
+    TARGET_MAX_PART = 4, // one target has at most a quarter of all places
+    FULL_S = 1           // until one that found no place is due again
 };
 
 static void host_text (const struct job *job, char out[CALLBACK_HOST_SIZE + 8])
@@ -126,7 +125,7 @@ static size_t count_of_host (const struct job *job)
 static void start (struct job *job)
 {
     char host[CALLBACK_HOST_SIZE + 8];
-    if (count_of_host (job) >= OF_A_HOST)
+    if (count_of_host (job) >= TRANSFERS_HOST_MAX)
         return;
     host_text (job, host);
     int64_t wait_ms = breaker_wait (&job->sender->breakers, host, clock_mono_us () / 1000);
@@ -242,7 +241,7 @@ void job_begin (struct job *job, const json_t *taken)
         finish_final (job, reason.text);
         return;
     }
-    int64_t most = (settings->in_flight + OF_A_TARGET - 1) / OF_A_TARGET;
+    int64_t most = (settings->in_flight + TARGET_MAX_PART - 1) / TARGET_MAX_PART;
     if ((int64_t)count_of_target (job) > most) {
         job_hold_back (job, FULL_S, "its target has its share of places");
         return;

@@ -14,7 +14,6 @@
 #include "retry_after.h"
 
 enum {
-    OF_A_HOST = 8,          // connections
     CONNECTION_LIFE_S = 60, // then the rules judge its address again
     INTERIM_MAX = 5         // answers of 1xx
 };
@@ -370,7 +369,7 @@ struct transfers *transfers_new (struct reactor *reactor, const struct address_r
     curl_multi_setopt (self->multi, CURLMOPT_SOCKETDATA, self);
     curl_multi_setopt (self->multi, CURLMOPT_TIMERFUNCTION, set_timer);
     curl_multi_setopt (self->multi, CURLMOPT_TIMERDATA, self);
-    curl_multi_setopt (self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)OF_A_HOST);
+    curl_multi_setopt (self->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)TRANSFERS_HOST_MAX);
     curl_multi_setopt (self->multi, CURLMOPT_MAXCONNECTS, (long)CALLBACKS_MAX);
     return self;
 }

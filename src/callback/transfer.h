@@ -9,7 +9,11 @@
 #include "reactor.h"
 #include "resolver.h"
 
-enum { TRANSFER_ANSWER_MAX = 4096, TRANSFER_HEADERS_MAX = 16384 };
+enum {
+    TRANSFERS_HOST_MAX = 8, // at once to one host, each on a connection of its own
+    TRANSFER_ANSWER_MAX = 4096,
+    TRANSFER_HEADERS_MAX = 16384
+};
 
 struct transfers;
 struct transfer;
