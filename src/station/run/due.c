@@ -28,11 +28,11 @@ enum {
     SWEEP_PAGE = 100,        // plans
     SWEEP_TURN_US = 1000000, // between two pages
     SWEEP_SOON_US = 10000,   // the same where plans were missing in the queue
-    AWAY_ROOM = 64,          // plans a claim of a target that is not connected: each a failed send
+    AWAY_SLOTS = 64,         // plans a claim of a target that is not connected: each a failed send
     AWAY_PAUSE_US = 20000,
     BORN_US = 200000, // for its first connection
     AGAIN_US = 50000, // when due plans have no taker: a timeout may free slots
-    MANY_PART = 3     // of its slots: a claim is worth it when this part is free
+    SLOTS_PART = 3    // of its slots: a claim is worth it when this part is free
 };
 
 // -- the timer
@@ -82,12 +82,12 @@ void due_wake (struct station *self)
 
 // -- the free slots of targets
 
-static int64_t room_of (struct station *self, const struct target *target, int64_t now_us)
+static int64_t free_slots_of (struct station *self, const struct target *target, int64_t now_us)
 {
     const struct target_load *load = target_load (target);
     if (target_connection (target))
-        return unresponsive_room (self, target);
-    return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_ROOM : 0;
+        return unresponsive_free_slots (self, target);
+    return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_SLOTS : 0;
 }
 
 // Whether plans of it are due and wait for their turn.
@@ -98,38 +98,38 @@ static bool has_ready (struct station *self, const struct target *target)
 
 // Whether enough slots, a third, are free for a claim to be worth it. The runs in the others bridge
 // the claim: with half of them the target would run dry.
-static bool takes_many (struct station *self, const struct target *target, int64_t now_us)
+static bool has_many_slots (struct station *self, const struct target *target, int64_t now_us)
 {
     int64_t most = response_credit (target_response (target), self->settings->limits.runs_target);
-    int64_t room = room_of (self, target, now_us);
-    return target_response (target)->unresponsive ? room > 0 : room * MANY_PART >= most;
+    int64_t slots = free_slots_of (self, target, now_us);
+    return target_response (target)->unresponsive ? slots > 0 : slots * SLOTS_PART >= most;
 }
 
 // The free slots of each target, which a claim asks for: so a target with few or none delays no
 // other one, however many plans of it are due. Returns whether a claim could take any; without
 // targets: of unknown ones.
-static bool rooms_of (struct station *self, struct claim_target out[TARGETS_MAX])
+static bool read_free_slots (struct station *self, struct claim_target out[TARGETS_MAX])
 {
     int64_t now_us = clock_mono_us ();
     bool any = self->target_count == 0;
     for (size_t i = 0; i < self->target_count; i++) {
         struct target *target = self->targets[i];
-        int64_t room = room_of (self, target, now_us);
+        int64_t slots = free_slots_of (self, target, now_us);
         bool away = !target_connection (target), fetched = target_type (target) == TARGET_PULL;
-        if (away && room > 0)
+        if (away && slots > 0)
             target_load (target)->pause_us = now_us + AWAY_PAUSE_US;
         out[i] = (struct claim_target){.name = target_name (target),
-                                       .room = room,
+                                       .room = slots,
                                        .fetched = fetched,
                                        .probe = away ? 0 : unresponsive_probe (self, target),
                                        .limit = target_settings (target)->limit};
-        any = any || room > 0 || out[i].probe;
+        any = any || slots > 0 || out[i].probe;
     }
     return any;
 }
 
 // When the next claim has plans to take that are due already, monotonic.
-static int64_t rooms_next_us (struct station *self)
+static int64_t free_slots_next_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
     int64_t pause_us = self->more_due ? AGAIN_US : INT64_MAX;
@@ -140,7 +140,7 @@ static int64_t rooms_next_us (struct station *self)
         if (!has_ready (self, target))
             continue;
         pause_us = again_us < pause_us ? again_us : pause_us;
-        many = many || takes_many (self, target, now_us);
+        many = many || has_many_slots (self, target, now_us);
     }
     if (pause_us == INT64_MAX)
         return INT64_MAX;
@@ -149,7 +149,7 @@ static int64_t rooms_next_us (struct station *self)
 
 bool due_is_full (struct station *self, const struct target *target)
 {
-    return room_of (self, target, clock_mono_us ()) <= 0;
+    return free_slots_of (self, target, clock_mono_us ()) <= 0;
 }
 
 // -- claim
@@ -217,7 +217,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         self->more_due = claim->more;
         self->claimed_any = claim->count > 0;
         self->limits_full = claim->full;
-        wake_claim_at (self, rooms_next_us (self));
+        wake_claim_at (self, free_slots_next_us (self));
     }
     wake_arm (self);
 }
@@ -229,16 +229,16 @@ static void claim (struct station *self)
     self->claim_us = clock_mono_us () + LOOK_US;
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
-    int64_t room =
+    int64_t slots =
         self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->ahead.count);
-    wish.limit = room < BATCH ? room : BATCH;
+    wish.limit = slots < BATCH ? slots : BATCH;
     if (wish.limit <= 0 || store_busy (self->store)) {
         // The next answer or timeout frees slots; look again soon.
         self->claim_us = clock_mono_us () + LOOK_US / 100;
         return;
     }
     wish.target_count = self->target_count;
-    if (!rooms_of (self, targets)) {
+    if (!read_free_slots (self, targets)) {
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
         return;
     }
@@ -251,7 +251,7 @@ void due_answered (void *owner, struct target *target)
 {
     struct station *self = owner;
     if (!self->claiming && has_ready (self, target) &&
-        takes_many (self, target, clock_mono_us ())) {
+        has_many_slots (self, target, clock_mono_us ())) {
         claim (self);
         wake_arm (self);
     }
@@ -300,8 +300,8 @@ static void run_deadlines (struct station *self)
                      (struct held_run *)((uint8_t *)node - offsetof (struct held_run, deadline)));
         some = true;
     }
-    if (some) // they may have made room
-        wake_claim_at (self, rooms_next_us (self));
+    if (some) // they may have freed slots
+        wake_claim_at (self, free_slots_next_us (self));
 }
 
 // -- sweep

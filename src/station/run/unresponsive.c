@@ -96,7 +96,7 @@ uint64_t unresponsive_probe (struct station *self, const struct target *target)
 }
 
 // One that is unresponsive, and has nothing that could be its probe, gets a new run.
-int64_t unresponsive_room (struct station *self, const struct target *target)
+int64_t unresponsive_free_slots (struct station *self, const struct target *target)
 {
     const struct response *response = target_response (target);
     int64_t credit = response_credit (response, self->settings->limits.runs_target);

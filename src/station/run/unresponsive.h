@@ -17,7 +17,7 @@ void unresponsive_ends (struct station *self, struct target *target);
 uint64_t unresponsive_probe (struct station *self, const struct target *target);
 
 // How many more runs a connected target may be sent.
-int64_t unresponsive_room (struct station *self, const struct target *target);
+int64_t unresponsive_free_slots (struct station *self, const struct target *target);
 
 // Whether a claimed run of this plan may be sent to it.
 bool unresponsive_allows (struct station *self, const struct target *target, uint64_t plan_id);
