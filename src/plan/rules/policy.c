@@ -182,9 +182,9 @@ static bool read_key (struct policy *self, const char *name, const json_t *value
     return true;
 }
 
-// A number or a name of somebody else's.
-static bool read_owner (struct policy *self, const char *name, const json_t *value,
-                        struct reason *reason)
+// Of tenant and creator: a number, or a name.
+static bool read_tenant_or_creator (struct policy *self, const char *name, const json_t *value,
+                                    struct reason *reason)
 {
     size_t size = json_string_length (value);
     (void)self;
@@ -266,8 +266,8 @@ static const struct field {
     {"kind", read_kind, ABOUT_NAME},
     {"key", read_key, ABOUT_NAME},
     {"if_exists", read_if_exists, ABOUT_NAME},
-    {"tenant", read_owner, ABOUT_NAME},
-    {"creator", read_owner, ABOUT_NAME},
+    {"tenant", read_tenant_or_creator, ABOUT_NAME},
+    {"creator", read_tenant_or_creator, ABOUT_NAME},
     {"traceparent", read_traceparent, ABOUT_NAME},
     {"params", policy_read_params, ABOUT_FLOW},
     {"defaults", policy_read_defaults, ABOUT_FLOW},
