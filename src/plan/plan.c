@@ -199,7 +199,7 @@ static void take_words (char **words, const char *other)
     set_words (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);
 }
 
-bool plan_take_place (struct plan *self, const struct plan *other)
+bool plan_copy_progress (struct plan *self, const struct plan *other)
 {
     bool same = same_schedule (self, other);
     bool holds = self->state == PLAN_PAUSE && is_open (other->state);

@@ -108,7 +108,7 @@ void plan_take_policy (struct plan *self, struct policy *policy);
 // and, when both have the same schedule, its place in it. Returns whether its place in the queue
 // stays as well; else it is queued for its own plan_time, or paused: a plan submitted to be held
 // leaves the queue.
-bool plan_take_place (struct plan *self, const struct plan *other);
+bool plan_copy_progress (struct plan *self, const struct plan *other);
 
 // The plan's present occurrence, for the schedule.
 struct occurrence plan_occurrence (const struct plan *self);

@@ -110,7 +110,7 @@ static void replace (struct submission *submission, const struct plan *held, uin
     if (plan) {
         plan->exec_id = held->exec_id; // never repeated
         plan->revision = station_revision ();
-        stays = update && plan_take_place (plan, held);
+        stays = update && plan_copy_progress (plan, held);
         good = has_repeats_left (plan, &submission->reason);
     }
     if (!plan || !good) {
