@@ -103,7 +103,7 @@ void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event);
 // Steps with a failure that nothing handles, as a list of names.
 json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run);
 
-// -- coming back: flow_again.c
+// -- coming back: flow_retry_skip.c
 
 void flow_retry (struct flow_turn *turn, const struct flow_event *event);
 void flow_skip (struct flow_turn *turn, const struct flow_event *event);

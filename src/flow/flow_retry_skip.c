@@ -1,4 +1,4 @@
-// Coming back: retry from a step, skip by a person.
+// Retry from a step, and skips by a person.
 #include <stdlib.h>
 
 #include "flow_turn.h"
