@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "ahead.h"
+#include "prefetch.h"
 #include "attend.h"
 #include "callback_book.h"
 #include "clock.h"
@@ -121,7 +121,7 @@ void owning_changed (void *owner, enum store_state state)
     if (state == STORE_STANDBY)
         on_redis_up (self);
     else if (state == STORE_LOADING)
-        ahead_forget (self);
+        prefetch_forget (self);
     else if (state == STORE_SERVING)
         on_owned (self);
     else if (state == STORE_FENCED)

@@ -159,7 +159,7 @@ static void tick_starting (struct station *self, int64_t now_us)
 
 static bool has_ended (struct station *self, int64_t now_us)
 {
-    bool settled = store_pending (self->store) == 0 && self->ahead.count == 0;
+    bool settled = store_pending (self->store) == 0 && self->prefetched.count == 0;
     if (self->phase != PHASE_STOPPING || !(settled || now_us > self->stop_us))
         return self->phase == PHASE_FAILED;
     if (!self->gives_up)

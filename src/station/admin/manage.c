@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "access.h"
-#include "ahead.h"
+#include "prefetch.h"
 #include "callback_book.h"
 #include "callback_state.h"
 #include "attend.h"
@@ -30,7 +30,7 @@ static void on_removed (void *owner, const struct store_removed *answer)
 {
     struct inquiry *inquiry = owner;
     if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
-        ahead_drop (inquiry->station, inquiry->plan.id);
+        prefetch_drop (inquiry->station, inquiry->plan.id);
     if (answer->result == STORE_DONE) {
         char json[64];
         snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", inquiry->plan.id);

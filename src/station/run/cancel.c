@@ -1,6 +1,6 @@
 #include "cancel.h"
 
-#include "ahead.h"
+#include "prefetch.h"
 #include "codes.h"
 #include "late.h"
 
@@ -31,7 +31,7 @@ bool cancel_notify (const struct held_run *held, const char *reason)
 bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, void *owner)
 {
     // One that was not sent yet is not, and its target knows nothing of it.
-    bool sent = !ahead_drop (held->station, held->plan_id);
+    bool sent = !prefetch_drop (held->station, held->plan_id);
     bool notified = sent && cancel_notify (held, reason);
     struct decision decision =
         apply (held->station, &(struct outcome){.plan = held->plan,

@@ -8,7 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "ahead.h"
+#include "prefetch.h"
 #include "apply.h"
 #include "callback_drop.h"
 #include "clock.h"
@@ -41,9 +41,10 @@ enum {
 static void wake_arm (struct station *self)
 {
     const struct heap_node *first = heap_first (&self->deadlines);
-    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us, ahead_us = ahead_next_us (self);
-    if (ahead_us < at_us)
-        at_us = ahead_us;
+    int64_t at_us = self->claiming ? INT64_MAX : self->claim_us,
+            prefetched_us = prefetch_next_us (self);
+    if (prefetched_us < at_us)
+        at_us = prefetched_us;
     if (first && first->at < at_us)
         at_us = first->at;
     if (self->swept && self->sweep_us < at_us)
@@ -72,7 +73,7 @@ static void wake_claim_at (struct station *self, int64_t mono_us)
 void due_wake_at (void *owner, int64_t redis_us)
 {
     struct station *self = owner;
-    wake_claim_at (self, store_mono_us (self->store, ahead_claim_us (self, redis_us)));
+    wake_claim_at (self, store_mono_us (self->store, prefetch_claim_us (self, redis_us)));
 }
 
 void due_wake (struct station *self)
@@ -179,9 +180,9 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 }
 
 // Those whose time has come since they were claimed.
-static void fire_ahead (struct station *self)
+static void fire_prefetched (struct station *self)
 {
-    for (struct ahead_plan *plan; (plan = ahead_take (self));) {
+    for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
         if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
             fire (self, &plan->claimed);
         free (plan);
@@ -195,7 +196,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
     if (claim->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
-        ahead_count (self, claim->count);
+        prefetch_count (self, claim->count);
         if (claim->count)
             FAILPOINT ("claim_done");
         for (size_t i = 0; i < claim->count; i++) {
@@ -203,7 +204,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
             if (due_is_stale (self, claim->lease_end_us, claim->count - i))
                 break;
             if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
-                ahead_keep (self, claimed);
+                prefetch_keep (self, claimed);
             else
                 fire (self, claimed);
         }
@@ -230,7 +231,7 @@ static void claim (struct station *self)
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;
     int64_t slots =
-        self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->ahead.count);
+        self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->prefetched.count);
     wish.limit = slots < BATCH ? slots : BATCH;
     if (wish.limit <= 0 || store_busy (self->store)) {
         // The next answer or timeout frees slots; look again soon.
@@ -242,7 +243,7 @@ static void claim (struct station *self)
         self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
         return;
     }
-    wish.ahead_us = ahead_reach_us (self);
+    wish.ahead_us = prefetch_reach_us (self);
     self->claiming = true;
     store_claim (self->store, &wish, on_claimed, self);
 }
@@ -390,8 +391,8 @@ static void on_timer (void *owner, uint32_t events)
     if (read (self->timer_fd, &expirations, sizeof expirations) < 0)
         return;
     self->armed_us = INT64_MAX;
-    if (self->ahead.count)
-        fire_ahead (self);
+    if (self->prefetched.count)
+        fire_prefetched (self);
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim (self);
@@ -418,7 +419,7 @@ int due_start (struct station *self, struct reason *reason)
 void due_stop (struct station *self)
 {
     source_end (&self->due_source);
-    ahead_stop (self);
+    prefetch_stop (self);
     if (self->timer_fd >= 0)
         close (self->timer_fd);
     self->timer_fd = -1;

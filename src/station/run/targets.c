@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ahead.h"
+#include "prefetch.h"
 #include "center.h"
 #include "due.h"
 #include "flow_book.h"
@@ -150,7 +150,7 @@ static void on_deferred_destroy (void *owner)
 static void defer_destroy (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);
-    ahead_forget_target (self, self->targets[at]);
+    prefetch_forget_target (self, self->targets[at]);
     self->gone = memory_resize (self->gone, (self->gone_count + 1) * sizeof *self->gone);
     self->gone[self->gone_count++] = self->targets[at];
     task_set (&self->deferred_destroy, self->reactor);

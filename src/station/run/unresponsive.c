@@ -100,7 +100,7 @@ int64_t unresponsive_free_slots (struct station *self, const struct target *targ
 {
     const struct response *response = target_response (target);
     int64_t credit = response_credit (response, self->settings->limits.runs_target);
-    int64_t out = target_unanswered (target) + target_load (target)->ahead;
+    int64_t out = target_unanswered (target) + target_load (target)->prefetched;
     if (response->unresponsive)
         credit = !out && !find_probe (self, target);
     return credit - out;

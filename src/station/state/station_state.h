@@ -160,14 +160,14 @@ struct station {
     // due
     int timer_fd;
     struct source due_source;
-    int64_t armed_us;  // when it fires, INT64_MAX = never
-    bool claiming;     // a claim is in flight
-    bool more_due;     // the last one left due plans in the queue
-    bool claimed_any;  // it took some, or put some where others may go before them
-    bool limits_full;  // some wait until a run of their target or group ends
-    int64_t claim_us;  // when to claim next, monotonic
-    struct heap ahead; // plans that were claimed before they are due (ahead.h)
-    int64_t ahead_gap_us, ahead_counted_us;
+    int64_t armed_us;       // when it fires, INT64_MAX = never
+    bool claiming;          // a claim is in flight
+    bool more_due;          // the last one left due plans in the queue
+    bool claimed_any;       // it took some, or put some where others may go before them
+    bool limits_full;       // some wait until a run of their target or group ends
+    int64_t claim_us;       // when to claim next, monotonic
+    struct heap prefetched; // plans that were claimed before they are due (prefetch.h)
+    int64_t prefetch_gap_us, prefetch_counted_us;
     uint64_t swept; // id the next sweep goes on after
     int64_t sweep_us;
 };

@@ -105,9 +105,9 @@ struct target_tally *target_tally (struct target *self);
 
 // What due.c keeps of it; times are monotonic.
 struct target_load {
-    int64_t pause_us; // while it is away: until when nothing is tried
-    int64_t born_us;  // when it was made
-    int64_t ahead;    // plans that were claimed and are not due yet
+    int64_t pause_us;   // while it is away: until when nothing is tried
+    int64_t born_us;    // when it was made
+    int64_t prefetched; // plans that were claimed and are not due yet
 };
 
 struct target_load *target_load (const struct target *self);
