@@ -36,7 +36,7 @@ struct ask {
     enum { ASK_WAITS, ASK_FLIES, ASK_RESTS } state;
     struct question question;
     int64_t deadline_us;
-    bool was_busy;
+    bool was_busy, was_lost;
     struct timer timer; // the deadline while it waits; when it is repeated
     gateway_fn *fn;     // NULL: answered already, while it was in flight
     void *owner;
@@ -177,8 +177,10 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct ask *ask = context;
     set_flying (ask, false);
-    // Another one timed out, and its connection ended with all that was in flight.
-    if (error == ZPLAN_ERROR_NO_ANSWER && rest (ask)) {
+    // Another one timed out, and its connection ended with all that was in flight. Once: a station
+    // that is away should show soon.
+    if (error == ZPLAN_ERROR_NO_ANSWER && !ask->was_lost && rest (ask)) {
+        ask->was_lost = true;
         schedule (ask->gateway);
         return;
     }
