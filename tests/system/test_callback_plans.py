@@ -428,16 +428,21 @@ def test_the_oldest_dead_ones_make_room(make_rig):
     assert shown(rig, alive)["state"] == "queued"
 
 
-def test_those_that_a_person_resolved_go_first(make_rig):
-    rig = make_rig("--max-callbacks-station", "3")
+def test_those_that_a_person_resolved_make_room_as_well(make_rig):
+    rig = make_rig("--max-callbacks-station", "3", "--sweep-interval", "1")
     sender = Sender(rig, "s1")
-    (first, resolved) = dead(rig, sender, 2)
-    rig.client.done("done", resolved[1])
+    (old, paused) = dead(rig, sender, 2)
+    rig.client.done("done", old[1])
     assert rig.db.hget("plan:callbacks", "jobs") == b"2"    # it is kept, and counts
-    dead(rig, sender, 1)
-    (run,) = wait_until(lambda: dropped(rig), "there were as many as may be")
-    assert run["plan"] == resolved[1] and shown(rig, first[0])["state"] == "dead"
-    rig.client.refused("message", resolved[1], status=ST.NOT_FIND)
+    waits = rig.client.added(wants())
+    finish(rig, waits)
+    (run,) = wait_until(lambda: dropped(rig), "there were as many as may be: the dead one goes")
+    assert run["plan"] == paused[1]
+    more = rig.client.added(wants())
+    finish(rig, more)
+    wait_until(lambda: [run["plan"] for run in dropped(rig)].count(old[1]) == 1, "none is dead: the resolved one goes")
+    rig.client.refused("message", old[1], status=ST.NOT_FIND)
+    assert shown(rig, waits)["state"] == shown(rig, more)["state"] == "queued"
 
 
 def test_those_of_others_are_left_alone(make_rig):

@@ -58,24 +58,36 @@ static bool drop (const struct dropping *self, const struct store_listed *listed
     return drops;
 }
 
-static bool wants (const struct dropping *self, const struct store_listed *listed)
+// Whether one that stopped then is to go.
+static bool wants (const struct dropping *self, int64_t stopped_us)
 {
     if (self->source[0])
         return callback_book_full (self->station, span_text (self->source));
-    return listed->place_us < (station_now (self->station) - OLD_S) * 1000000;
+    return stopped_us < (station_now (self->station) - OLD_S) * 1000000;
 }
 
 static void ask (struct dropping *self);
-static void list_dead (struct dropping *self);
+
+// Those that a person resolved: after the dead ones, which their list has as well.
+static void list_closed (struct dropping *self)
+{
+    self->filter.order = STORE_STOPPED;
+    self->filter.state = PLAN_CLOSE;
+    self->filter.after = 0;
+    self->filter.after_us = 0;
+    ask (self);
+}
 
 static void on_page (void *owner, const struct store_page *page)
 {
     struct dropping *self = owner;
     struct station *station = self->station;
     size_t at = 0, dropped = 0;
-    for (; page->result == STORE_DONE && at < page->count && wants (self, &page->plans[at]); at++)
+    for (; page->result == STORE_DONE && at < page->count && wants (self, page->plans[at].place_us);
+         at++)
         dropped += drop (self, &page->plans[at]);
-    bool more = page->result == STORE_DONE && page->last && at == page->count;
+    bool done = page->result == STORE_DONE;
+    bool more = done && page->last && at == page->count && wants (self, page->last_us);
     self->any = self->any || dropped;
     if (dropped)
         link_flush (store_link (station->store));
@@ -83,8 +95,8 @@ static void on_page (void *owner, const struct store_page *page)
         self->filter.after = page->last;
         self->filter.after_us = page->last_us;
         ask (self);
-    } else if (self->filter.order == STORE_STOPPED) {
-        list_dead (self);
+    } else if (done && self->filter.order == STORE_DEAD && wants (self, 0)) {
+        list_closed (self);
     } else {
         station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
         free (self);
@@ -97,25 +109,15 @@ static void ask (struct dropping *self)
     store_list (self->station->store, &self->filter, on_page, self);
 }
 
-static void list_dead (struct dropping *self)
-{
-    self->filter.order = STORE_DEAD;
-    self->filter.state = -1;
-    self->filter.after = 0;
-    self->filter.after_us = 0;
-    ask (self);
-}
-
-// Those that a person resolved go first.
 static void begin (struct station *self, struct span source)
 {
     struct dropping *dropping = memory_new (sizeof *dropping);
     dropping->station = self;
-    dropping->filter = (struct store_filter){.order = STORE_STOPPED,
+    dropping->filter = (struct store_filter){.order = STORE_DEAD,
                                              .oldest = true,
                                              .limit = PAGE,
                                              .station = self->settings->callback_target,
-                                             .state = PLAN_CLOSE,
+                                             .state = -1,
                                              .type = -1};
     if (source.size) {
         snprintf (dropping->source, sizeof dropping->source, "%.*s", (int)source.size,
