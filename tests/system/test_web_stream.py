@@ -230,8 +230,8 @@ def test_a_stream_ends_with_the_key_of_its_user(make_rig, make_web, follow):
     assert again.next()[0] == "hello"
     shutil.copy(key, other + "-new")
     os.replace(other + "-new", other)
-    assert gateway.web.get("/v1/plans", **bearer(gateway.tokens["cy"])).status == 200
     assert again.next()[0] == "bye"
+    assert gateway.web.get("/v1/plans", **bearer(gateway.tokens["cy"])).status == 200
 
 
 def test_a_page_without_broadcasts_holds_up_nobody(web, rig, follow):

@@ -169,6 +169,7 @@ void exchange_question (struct exchange *self, const struct question *question, 
     struct question asked = *question;
     if (!asked.user)
         asked.user = self->user;
+    asked.reads = !route_is_unsafe (self->routed.route);
     self->fn = fn;
     self->state = EXCHANGE_ASKING;
     gateway_ask (self->gateway, &asked, on_answer, self);

@@ -177,9 +177,9 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct ask *ask = context;
     set_flying (ask, false);
-    // Another one timed out, and its connection ended with all that was in flight. Once: a station
-    // that is away should show soon.
-    if (error == ZPLAN_ERROR_NO_ANSWER && !ask->was_lost && rest (ask)) {
+    // Another one timed out, and its connection ended with all that was in flight. A change may be
+    // done already. Once: a station that is away should show soon.
+    if (error == ZPLAN_ERROR_NO_ANSWER && ask->question.reads && !ask->was_lost && rest (ask)) {
         ask->was_lost = true;
         schedule (ask->gateway);
         return;

@@ -32,6 +32,7 @@ struct question {
     const struct zplan_submission *submission;
     const char *user;    // on whose behalf; NULL = none
     bool repeat;         // handling it twice does no harm
+    bool reads;          // it changes nothing
     bool large;          // so may be its answer
     int64_t deadline_ms; // 0: GATEWAY_DEADLINE_MS
 };
@@ -39,7 +40,7 @@ struct question {
 // `client` is taken.
 struct gateway *gateway_new (struct reactor *reactor, struct zplan_client *client);
 
-// Questions without an answer end with ZPLAN_ERROR_CLOSED.
+// Questions that wait end with ZPLAN_ERROR_CLOSED, those in flight with ZPLAN_ERROR_NO_ANSWER.
 void gateway_destroy (struct gateway **self);
 
 // Ask. What the question points to is borrowed until `fn` is called, once and never within this

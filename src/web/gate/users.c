@@ -218,6 +218,33 @@ static int read_folder (struct users *self, struct reason *reason)
     return 0;
 }
 
+// One that cannot be read is another one.
+static void read_stat (const char *path, struct stat *ret)
+{
+    if (stat (path, ret))
+        *ret = (struct stat){.st_size = 0};
+}
+
+static bool is_same_file (const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           one->st_size == other->st_size && one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
+           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
+}
+
+// A key whose file was replaced under its name ends with its exchanges; the next request reads it.
+static void look_at_keys (struct users *self)
+{
+    for (struct key *key = self->keys; key < self->keys + KEYS_MAX; key++) {
+        struct stat file;
+        if (!key->gateway || key->replaced)
+            continue;
+        read_stat (key->path, &file);
+        key->replaced = !is_same_file (&key->file, &file);
+        key->wanted = key->wanted && !key->replaced;
+    }
+}
+
 static void on_timer (void *owner)
 {
     struct users *self = owner;
@@ -225,6 +252,7 @@ static void on_timer (void *owner)
     uint64_t mark = key_folder_mark (self->settings->users);
     if ((!mark || mark != self->mark) && read_folder (self, &reason))
         log_event (LEVEL_WARN, "users_unreadable", "reason=%s", quoted (span_text (reason.text)));
+    look_at_keys (self);
     if (clock_mono_us () - self->swept_us >= SWEEP_US)
         sweep (self);
     timer_set (&self->timer, self->reactor, LOOK_MS);
@@ -268,26 +296,13 @@ void users_destroy (struct users **self_p)
 
 // -- keys
 
-static bool is_same_file (const struct stat *one, const struct stat *other)
-{
-    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
-           one->st_size == other->st_size && one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
-           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
-}
-
 static struct key *find_key (struct users *self, const char *path, struct reason *reason)
 {
     struct key *place = NULL;
-    struct stat file = {.st_size = 0}; // one that cannot be read is another one
-    (void)stat (path, &file);
     for (size_t i = 0; i < KEYS_MAX; i++) {
         struct key *key = &self->keys[i];
-        if (key->gateway && !key->replaced && strcmp (key->path, path) == 0) {
-            if (is_same_file (&key->file, &file))
-                return key;
-            key->replaced = true;
-            key->wanted = false;
-        }
+        if (key->gateway && !key->replaced && strcmp (key->path, path) == 0)
+            return key;
         if (!key->gateway)
             place = key;
     }
@@ -295,6 +310,8 @@ static struct key *find_key (struct users *self, const char *path, struct reason
         reason_set (reason, "there are 64 keys already");
         return NULL;
     }
+    struct stat file;
+    read_stat (path, &file); // before its text: a change between is seen
     const struct daemon_station station = {self->settings->connect, self->settings->server_key,
                                            path};
     struct zplan_client *client = daemon_connect (&station, reason);
