@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,6 +174,12 @@ uint64_t key_folder_mark (const char *folder)
     closedir (entries);
     int64_t age_us = clock_wall_us () - newest_ns / 1000;
     return age_us >= 0 && age_us < CLOCK_TICK_US ? 0 : mark;
+}
+
+uint64_t key_file_mark (const char *path)
+{
+    int64_t ignored_ns = 0;
+    return mark_of_file (AT_FDCWD, path, &ignored_ns);
 }
 
 int64_t key_folder_pause_us (int64_t us)

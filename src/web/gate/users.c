@@ -44,7 +44,7 @@ struct key {
     size_t exchanges;        // that use it
     bool wanted;             // by a user
     bool replaced;           // its file is another one now
-    struct stat file;
+    uint64_t mark;           // of its file
 };
 
 // A number in a second, by the clock that never steps.
@@ -218,29 +218,13 @@ static int read_folder (struct users *self, struct reason *reason)
     return 0;
 }
 
-// One that cannot be read is another one.
-static void read_stat (const char *path, struct stat *ret)
-{
-    if (stat (path, ret))
-        *ret = (struct stat){.st_size = 0};
-}
-
-static bool is_same_file (const struct stat *one, const struct stat *other)
-{
-    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
-           one->st_size == other->st_size && one->st_mtim.tv_sec == other->st_mtim.tv_sec &&
-           one->st_mtim.tv_nsec == other->st_mtim.tv_nsec;
-}
-
 // A key whose file was replaced under its name ends with its exchanges; the next request reads it.
 static void look_at_keys (struct users *self)
 {
     for (struct key *key = self->keys; key < self->keys + KEYS_MAX; key++) {
-        struct stat file;
         if (!key->gateway || key->replaced)
             continue;
-        read_stat (key->path, &file);
-        key->replaced = !is_same_file (&key->file, &file);
+        key->replaced = key->mark != key_file_mark (key->path);
         key->wanted = key->wanted && !key->replaced;
     }
 }
@@ -310,15 +294,14 @@ static struct key *find_key (struct users *self, const char *path, struct reason
         reason_set (reason, "there are 64 keys already");
         return NULL;
     }
-    struct stat file;
-    read_stat (path, &file); // before its text: a change between is seen
+    uint64_t mark = key_file_mark (path); // before its text: a change between is seen
     const struct daemon_station station = {self->settings->connect, self->settings->server_key,
                                            path};
     struct zplan_client *client = daemon_connect (&station, reason);
     if (!client)
         return NULL;
     *place =
-        (struct key){.gateway = gateway_new (self->reactor, client), .wanted = true, .file = file};
+        (struct key){.gateway = gateway_new (self->reactor, client), .wanted = true, .mark = mark};
     snprintf (place->path, sizeof place->path, "%s", path);
     return place;
 }
