@@ -135,19 +135,19 @@ static void check_text (struct flow_reader *self, const json_t *json, const char
 // What goes into the plan of a call as it stands there: a plan's rules are those of a plan.
 static void check_plan_fields (struct flow_reader *self, const json_t *json, const char *path)
 {
-    static const char *const names[] = {"retry", "timeout", "workers", "priority",      "group",
-                                        "kind",  "log",     "ext",     "misfire_window"};
     char where[FLOW_PATH_SIZE];
     struct reason reason;
     struct vote_rule vote;
+    const char *name;
     json_t *value;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!(value = json_object_get (json, names[i])))
+    json_object_foreach ((json_t *)(uintptr_t)json, name, value)
+    {
+        if (!field_on (name) || !policy_field (name))
             continue;
         json_t *alone = json_object ();
-        json_object_set (alone, names[i], value);
+        json_object_set (alone, name, value);
         struct policy *policy = policy_read (alone, &reason);
-        snprintf (where, sizeof where, "%s.%s", path, names[i]);
+        snprintf (where, sizeof where, "%s.%s", path, name);
         if (!policy)
             flow_wrong (self, where, "%s", reason.text);
         policy_destroy (&policy);

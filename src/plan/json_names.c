@@ -80,11 +80,10 @@ static const struct row {
     {PLAN, "no_keep", "spec.no_keep", SAME},
     {PLAN, "skip_set", "spec.skip_set", SAME},
     {PLAN, "vote", "spec.vote", SAME},
-    {PLAN, "ext", "spec.ext", PARSED},
-    {PLAN, "on_failure", "spec.on_failure", PARSED},
-    {PLAN, "callback", "spec.callback", PARSED},
-    {PLAN, "params", "spec.params", PARSED},
-    {PLAN, "defaults", "spec.defaults", PARSED},
+#define PLAIN(name)
+#define TEXT(name)                         {PLAN, #name, "spec." #name, PARSED},
+#define FIELD(name, reader, about, stored) stored (name)
+#include "policy_fields.def"
     {PLAN, "run_with", "run_with", PARSED},
     // of a run
     {RUN, "id", NULL, DROP}, // the plan's, again

@@ -33,6 +33,14 @@ COMMAND, ARG, CONTENT, JSON, CONTEXT = b"$%TJ#"
 PUB_TITLE, SUBTITLE, BIN = b"*@B"
 
 
+def policy_fields():
+    """All that a plan may say beyond the fields of the plan document."""
+    table = (REPO / "src/plan/rules/policy_fields.def").read_text()
+    fields = set(re.findall(r"^FIELD \((\w+),", table, re.MULTILINE))
+    assert "key" in fields
+    return fields
+
+
 def describe(code, *types):
     return bytes([len(types), code, *types, END])
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from clitest import zplan as cli
+from clitest import policy_fields, zplan as cli
 from zplanprocs import REPO, wait_until
 from test_votes import NAMES, start, vote, with_board
 from zplantest import FT, ST
@@ -58,7 +58,9 @@ RICH = [
     {"every": "1h30m", "repeat": 5, "title": "every", "jitter": "2m", "timeout": timedelta(minutes=5),
      "misfire": "latest", "misfire_window": "1h", "priority": 3, "group": "g", "tenant": 7, "creator": "ann",
      "category": "c", "log": "outcome", "overlap_policy": "queue", "ext": {"a": [1, {"b": "5m"}]},
-     "retry": 3, "on_failure": {"command": "alarm", "title": "t"}},
+     "retry": 3, "on_failure": {"command": "alarm", "title": "t"},
+     "callback": {"success": {"url": "@hook"}},
+     "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"},
     {"cron": ["0 8 * * 1", "0 9 * * 2"], "timezone": "Europe/Berlin", "gap": "skip", "overlap": "last",
      "start_time": "2027-01-01T00:00:00Z", "end_time": datetime(2100, 1, 1, tzinfo=timezone.utc), "context": "more"},
     {"every": "2d", "repeat": 6, "cycle": [1, 2], "skip_set": 1, "no_keep": True},
@@ -66,6 +68,13 @@ RICH = [
     {"at": FAR, "frames": ((FT.BIN, b"\xff\0"), (FT.CONTENT, b"text"))},
     {"delay": "3h", "hold": True},
 ]
+
+
+def test_every_field_of_a_policy_has_a_name_and_stands_in_the_schema():
+    with open(f"{REPO}/proto/plan.schema.json") as schema:
+        known = json.load(schema)["properties"]
+    assert policy_fields() - set(zplan._NAMES["plan"]) == set()
+    assert policy_fields() - set(known) == set()
 
 
 @pytest.mark.parametrize("fields", RICH, ids=lambda fields: next(iter(fields)))

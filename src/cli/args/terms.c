@@ -1,5 +1,5 @@
-// A row of the second table makes one member of one option; what a value may be is checked by the
-// rules of the PLAN frame, a member at a time, so that the reason names the option.
+// What a value may be is checked by the rules of the PLAN frame, a member at a time, so that the
+// reason names the option.
 #include "terms.h"
 
 #include <stdio.h>
@@ -11,136 +11,30 @@
 #include "retry_words.h"
 #include "settings.h"
 
-#define TERMS_ROW(field) .type = OPTION_TEXT, .offset = offsetof (struct terms, field)
-#define WORDS(list)      .values = list, .offered = VALUES_SOME
-
 static const struct option rows[] = {
-    {.name = "--end",
-     .metavar = "INSTANT",
-     TERMS_ROW (end),
-     .help = "no run after this; --start INSTANT: none before"},
-    {.name = "--iteration",
-     .metavar = "N",
-     TERMS_ROW (iteration),
-     .help = "this many rounds of --cycle runs, instead of --repeat"},
-    {.name = "--cycle",
-     .metavar = "N|N,N,...",
-     TERMS_ROW (cycle),
-     .help = "runs in a round; or waits in turn: --every 10m --cycle 1,3 is 10 and 30 minutes"},
-    {.name = "--gap",
-     .metavar = "RULE",
-     TERMS_ROW (gap),
-     WORDS ("shift skip"),
-     .help = "a local time that a clock change skips: shift (run at its end) or skip"},
-    {.name = "--overlap",
-     .metavar = "RULE",
-     TERMS_ROW (overlap),
-     WORDS ("first last both"),
-     .help = "a local time that comes twice: first, last or both"},
-    {.name = "--misfire",
-     .metavar = "RULE",
-     TERMS_ROW (misfire),
-     WORDS ("skip latest all"),
-     .help = "of missed times run none (skip), the latest, the latest N, or all"},
-    {.name = "--misfire-window",
-     .metavar = "DURATION",
-     TERMS_ROW (misfire_window),
-     .help = "but none that is later than this"},
-    {.name = "--jitter",
-     .metavar = "DURATION",
-     TERMS_ROW (jitter),
-     .help = "each plan runs later by a part of this, always the same"},
-    {.name = "--overlap-policy",
-     .metavar = "RULE",
-     TERMS_ROW (overlap_policy),
-     WORDS ("skip queue"),
-     .help = "what came due while a run was out: skip, or queue one"},
-    {.name = "--retry",
-     .metavar = "SPEC",
-     TERMS_ROW (retry),
-     WORDS ("none forever fixed exponential sequence"), // shells break words at colons
-     .help = "after a failure: none, forever, fixed:30s:5 (5 times, 30 s apart), "
-             "exponential:1s:8, sequence:1s/2s/4s:5; behind it ,jitter=2s and ,manual (then a "
-             "person decides)"},
-    {.name = "--on-failure",
-     .metavar = "COMMAND",
-     TERMS_ROW (on_failure),
-     .help = "call this command when all tries of an occurrence have failed, with the outcome as "
-             "its argument, in JSON"},
-    {.name = "--on-failure-target",
-     .aliases = "--on-failure-station",
-     .metavar = "NAME",
-     TERMS_ROW (on_failure_target),
-     .offered = VALUES_STATIONS,
-     .help = "with --on-failure: call it on this target; default the plan's own"},
-    {.name = "--callback",
-     .metavar = "URL",
-     TERMS_ROW (callback),
-     .help = "send the outcome of runs there (HTTP POST, by zplan-callback), in JSON; @NAME: a URL "
-             "that the sender knows"},
-    {.name = "--callback-on",
-     .metavar = "WHAT",
-     TERMS_ROW (callback_on),
-     WORDS ("success error"),
-     .help = "with --callback: only success, or only error: when no retry is left; default both"},
-    {.name = "--secret",
-     .metavar = "NAME",
-     TERMS_ROW (secret),
-     .help = "with --callback: sign it with this secret of the sender"},
-    {.name = "--run-timeout",
-     .metavar = "DURATION",
-     TERMS_ROW (timeout),
-     .help = "a run that takes longer is ended, and has failed"},
-    {.name = "--log",
-     .metavar = "WHAT",
-     TERMS_ROW (log),
-     WORDS ("trans outcome trigger none"),
-     .help = "what of its runs the history keeps: trans (all), outcome (but not what they wrote), "
-             "trigger (that they were sent) or none"},
+#define POLICY(...) {__VA_ARGS__},
+#define NAMES(...)
+#define OPTION(heading, field, option, value, says, text, ...)                                     \
+    heading (.name = (option), .metavar = (says), .type = OPTION_TEXT,                             \
+             .offset = offsetof (struct terms, field), .help = text, __VA_ARGS__)
+#include "policy_fields.def"
+#undef POLICY
+#undef NAMES
 };
 
 static const struct option names[] = {
-    {.name = "--name",
-     .aliases = "--unique",
-     .metavar = "TEXT",
-     TERMS_ROW (key),
-     .help = "a name that only one plan has: while it is kept no second one gets in"},
-    {.name = "--if-exists",
-     .metavar = "WHAT",
-     TERMS_ROW (if_exists),
-     WORDS ("keep update replace refuse"),
-     .help = "with --name: what becomes of the plan that has it, unless it runs; default keep"},
-    {.name = "--kind",
-     .metavar = "NAME",
-     TERMS_ROW (kind),
-     .help = "takes over what `zplan kind put NAME` says, where the plan says nothing itself"},
-    {.name = "--priority",
-     .metavar = "0..255",
-     TERMS_ROW (priority),
-     .help = "of due plans of one target the highest goes first; default 0"},
-    {.name = "--group",
-     .metavar = "NAME",
-     TERMS_ROW (group),
-     .help = "shares the limits of `zplan limit set group:NAME` with others"},
-    {.name = "--category",
-     .metavar = "TEXT",
-     TERMS_ROW (category),
-     .help = "to find it by, as --tenant and --creator"},
-    {.name = "--traceparent",
-     .metavar = "TEXT",
-     TERMS_ROW (traceparent),
-     .help = "W3C trace context that the plan's runs continue; workers get\n"
-             "that of their run in TRACEPARENT"},
-    {.name = "--tenant", .metavar = "ID", TERMS_ROW (tenant), .help = "whose it is"},
-    {.name = "--creator", .metavar = "ID", TERMS_ROW (creator), .help = "who submitted it"},
-    {.name = "--ext",
-     .metavar = "JSON",
-     TERMS_ROW (ext),
-     .help = "an object that goes to the worker with each run"},
-    {.name = "--batch",
-     .metavar = "TIME",
-     TERMS_ROW (batch),
-     .help = "of a flow: its business date or time, as 2024-01-31 or 2024-01-31T08:30"},
+#define POLICY(...)
+#define NAMES(...) {__VA_ARGS__},
+#define OPTION(heading, field, option, value, says, text, ...)                                     \
+    heading (.name = (option), .metavar = (says), .type = OPTION_TEXT,                             \
+             .offset = offsetof (struct terms, field), .help = text, __VA_ARGS__)
+#include "policy_fields.def"
+};
+
+const struct term terms_table[TERMS] = {
+#define OPTION(heading, field, option, value, ...)                                                 \
+    {#field, option, TERM_##value, offsetof (struct terms, field)},
+#include "policy_fields.def"
 };
 
 struct option_group terms_options (struct terms *terms)
@@ -239,67 +133,39 @@ static json_t *make_cycle (const char *text, const struct terms_reading *reading
 
 // -- members
 
-static const struct member {
-    const char *name, *option;
-    size_t offset; // of the text in struct terms
-    make_fn *make; // NULL: another table has the option
-} members_known[] = {
-#define MEMBER(name, option, field, make)                                                          \
-    {                                                                                              \
-        name, option, offsetof (struct terms, field), make                                         \
-    }
-    MEMBER ("end_time", "--end", end, make_instant),
-    MEMBER ("iteration", "--iteration", iteration, make_number),
-    MEMBER ("cycle", "--cycle", cycle, make_cycle),
-    MEMBER ("gap", "--gap", gap, make_text),
-    MEMBER ("overlap", "--overlap", overlap, make_text),
-    MEMBER ("misfire", "--misfire", misfire, make_number),
-    MEMBER ("misfire_window", "--misfire-window", misfire_window, make_seconds),
-    MEMBER ("jitter", "--jitter", jitter, make_seconds),
-    MEMBER ("overlap_policy", "--overlap-policy", overlap_policy, make_text),
-    MEMBER ("retry", "--retry", retry, make_retry),
-    MEMBER ("timeout", "--run-timeout", timeout, make_seconds),
-    MEMBER ("log", "--log", log, make_text),
-    MEMBER ("priority", "--priority", priority, make_number),
-    MEMBER ("kind", "--kind", kind, make_text),
-    MEMBER ("key", "--name", key, make_text),
-    MEMBER ("if_exists", "--if-exists", if_exists, make_text),
-    MEMBER ("group", "--group", group, make_text),
-    MEMBER ("category", "--category", category, make_text),
-    MEMBER ("traceparent", "--traceparent", traceparent, make_text),
-    MEMBER ("tenant", "--tenant", tenant, make_number),
-    MEMBER ("creator", "--creator", creator, make_number),
-    MEMBER ("ext", "--ext", ext, make_json),
-    MEMBER ("batch", "--batch", batch, make_text),
-    {"on_failure", "--on-failure", 0, NULL},
-    {"callback", "--callback", 0, NULL},
-    {"cron", "--cron", 0, NULL},
-    {"timezone", "--timezone", 0, NULL},
-    {"start_time", "--start", 0, NULL},
-#undef MEMBER
+static make_fn *const makers[TERM_VALUES] = {
+    [TERM_TEXT] = make_text,       [TERM_NUMBER] = make_number, [TERM_SECONDS] = make_seconds,
+    [TERM_INSTANT] = make_instant, [TERM_OBJECT] = make_json,   [TERM_RETRY] = make_retry,
+    [TERM_CYCLE] = make_cycle,
 };
 
-enum { MEMBERS = sizeof members_known / sizeof *members_known };
-
-// The member that a reason is about: it begins with its name.
-static const struct member *member_of (const char *words)
+// The option that says this member; NULL: none does.
+static const char *option_of (struct span name)
 {
-    size_t size = strcspn (words, ": ");
-    for (size_t i = 0; i < MEMBERS; i++)
-        if (span_is (span_of (words, size), members_known[i].name))
-            return &members_known[i];
+    // The times of a plan have a table of their own: when_options.c.
+    static const struct {
+        const char *field, *option;
+    } times[] = {{"cron", "--cron"}, {"timezone", "--timezone"}, {"start_time", "--start"}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (span_is (name, times[i].field))
+            return times[i].option;
+    for (size_t i = 0; i < TERMS; i++)
+        if (span_is (name, terms_table[i].field))
+            return terms_table[i].option;
     return NULL;
 }
 
+// A reason begins with the name of its member.
 void terms_reason (const struct reason *why, struct reason *ret)
 {
-    const struct member *member = member_of (why->text);
-    if (!member)
+    struct span name = span_of (why->text, strcspn (why->text, ": "));
+    const char *option = option_of (name);
+    if (!option)
         *ret = *why;
-    else if (strcmp (member->name, member->option + strlen ("--")) == 0)
+    else if (span_is (name, option + strlen ("--")))
         reason_set (ret, "--%.190s", why->text);
     else
-        reason_set (ret, "%s: %.170s", member->option, why->text);
+        reason_set (ret, "%s: %.170s", option, why->text);
 }
 
 int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason)
@@ -323,18 +189,18 @@ int terms_put (json_t *members, const char *name, json_t *value, struct reason *
     return right ? 0 : -1;
 }
 
-static int put_member (const struct member *member, const char *text,
+static int put_member (const struct term *term, const char *text,
                        const struct terms_reading *reading, json_t *members, struct reason *reason)
 {
     struct reason why;
     if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
-        return json_object_set_new (members, member->name, json_null ());
-    json_t *value = member->make (text, reading, &why);
+        return json_object_set_new (members, term->field, json_null ());
+    json_t *value = makers[term->value](text, reading, &why);
     if (json_is_null (value)) // no such member
-        return reading->use == TERMS_CHANGED ? json_object_set (members, member->name, value) : 0;
+        return reading->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
     if (value)
-        return terms_put (members, member->name, value, reason);
-    reason_set (reason, "%s: %.170s", member->option, why.text);
+        return terms_put (members, term->field, value, reason);
+    reason_set (reason, "%s: %.170s", term->option, why.text);
     return -1;
 }
 
@@ -386,11 +252,10 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason)
 {
-    for (size_t i = 0; i < MEMBERS; i++) {
-        const struct member *member = &members_known[i];
-        const char *text =
-            member->make ? *(const char *const *)((const uint8_t *)terms + member->offset) : NULL;
-        if (text && put_member (member, text, reading, members, reason))
+    for (size_t i = 0; i < TERMS; i++) {
+        const struct term *term = &terms_table[i];
+        const char *text = *(const char *const *)((const uint8_t *)terms + term->offset);
+        if (text && term->value != TERM_PART && put_member (term, text, reading, members, reason))
             return -1;
     }
     return put_on_failure (terms, reading, members, reason) ||

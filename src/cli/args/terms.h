@@ -1,5 +1,5 @@
 // The terms of a plan besides its action and its times: windows, iterations, missed times, failures
-// and long runs. Options to members of the PLAN frame. Pure.
+// and long runs. Options to members of the PLAN frame, by plan/rules/policy_fields.def. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -10,14 +10,35 @@
 
 // The options that were given; NULL where none was.
 struct terms {
-    const char *gap, *overlap, *end, *iteration, *cycle;
-    const char *misfire, *misfire_window, *jitter, *overlap_policy;
-    const char *retry, *timeout, *log, *priority;
-    const char *on_failure, *on_failure_target;
-    const char *callback, *callback_on, *secret;
-    const char *kind, *key, *if_exists, *group, *category, *traceparent, *tenant, *creator, *ext,
-        *batch;
+#define OPTION(heading, field, ...) const char *field;
+#include "policy_fields.def"
 };
+
+// What a member is made of.
+enum term_value {
+    TERM_TEXT,
+    TERM_NUMBER,  // or a text, where it is none
+    TERM_SECONDS, // a duration
+    TERM_INSTANT,
+    TERM_OBJECT, // JSON
+    TERM_RETRY,  // retry_words.h
+    TERM_CYCLE,  // "5" runs, or the waits "2,3,5"
+    TERM_PART,   // with other options
+    TERM_VALUES
+};
+
+// The options and their members, in the order of the table.
+struct term {
+    const char *field, *option;
+    enum term_value value;
+    size_t offset; // of the text in struct terms
+};
+enum {
+#define OPTION(heading, field, ...) TERM_OF_##field,
+#include "policy_fields.def"
+    TERMS
+};
+extern const struct term terms_table[TERMS];
 
 struct option_group terms_options (struct terms *terms);
 

@@ -25,7 +25,7 @@ static const struct companion {
     {"--value", offsetof (struct when_words, value), TYPE, "--type"},
     {"--time", offsetof (struct when_words, time), TYPE, "--type"},
     {"--start", offsetof (struct when_words, start), REPEATING, REPEATING_WORDS},
-    {"--end", offsetof (struct when_words, terms.end), REPEATING, REPEATING_WORDS},
+    {"--end", offsetof (struct when_words, terms.end_time), REPEATING, REPEATING_WORDS},
     {"--iteration", offsetof (struct when_words, terms.iteration), REPEATING, REPEATING_WORDS},
     {"--cycle", offsetof (struct when_words, terms.cycle), REPEATING, REPEATING_WORDS},
     {"--repeat", offsetof (struct when_words, repeat), REPEATING, REPEATING_WORDS},

@@ -13,6 +13,7 @@
 #include "print.h"
 #include "retry_words.h"
 #include "schedule_text.h"
+#include "terms.h"
 
 void terms_label (const char *label)
 {
@@ -69,9 +70,11 @@ static void write_object (FILE *out, const json_t *value)
 
 // -- the options
 
+typedef void write_fn (FILE *out, const json_t *value);
+
 struct option_row {
     const char *field, *option;
-    void (*write) (FILE *out, const json_t *value);
+    write_fn *write; // NULL: it has no value
 };
 
 static void print_option (bool *first, const struct option_row *row, const json_t *value)
@@ -141,6 +144,8 @@ static bool says_nothing (const json_t *plan, const char *field, const json_t *v
     json_int_t number = json_integer_value (value);
     if (strcmp (field, "plan_repet") == 0)
         return number < 1 || type <= SCHEDULE_TIME || json_object_get (plan, "iteration");
+    if (strcmp (field, "key") == 0 || strcmp (field, "if_exists") == 0)
+        return true; // its name stands above; and if_exists was for the submission
     if (strcmp (field, "skip_set") == 0 || strcmp (field, "priority") == 0)
         return json_is_integer (value) && number == 0;
     if (strcmp (field, "no_keep") == 0 && type <= SCHEDULE_TIME)
@@ -148,33 +153,26 @@ static bool says_nothing (const json_t *plan, const char *field, const json_t *v
     return json_is_false (value) || (strcmp (field, "cycle") == 0 && json_is_array (value));
 }
 
-static const struct option_row rows[] = {
+// What no option of terms.h says.
+static const struct option_row times[] = {
     {"start_time", "--start", write_instant},
-    {"end_time", "--end", write_instant},
     {"plan_repet", "--repeat", write_text},
     {"skip_set", "--skip", write_text},
-    {"iteration", "--iteration", write_text},
-    {"cycle", "--cycle", write_text},
     {"no_keep", "--keep", NULL},
-    {"gap", "--gap", write_text},
-    {"overlap", "--overlap", write_text},
-    {"misfire", "--misfire", write_text},
-    {"misfire_window", "--misfire-window", write_duration},
-    {"jitter", "--jitter", write_duration},
-    {"overlap_policy", "--overlap-policy", write_text},
-    {"retry", "--retry", retry_write_option},
-    {"timeout", "--run-timeout", write_duration},
-    {"log", "--log", write_text},
-    {"kind", "--kind", write_text},
-    {"priority", "--priority", write_text},
-    {"group", "--group", write_text},
-    {"category", "--category", write_text},
-    {"traceparent", "--traceparent", write_text},
-    {"tenant", "--tenant", write_text},
-    {"creator", "--creator", write_text},
-    {"ext", "--ext", write_object},
-    {"batch", "--batch", write_text},
 };
+
+static write_fn *const writers[TERM_VALUES] = {
+    [TERM_TEXT] = write_text,       [TERM_NUMBER] = write_text,   [TERM_SECONDS] = write_duration,
+    [TERM_INSTANT] = write_instant, [TERM_OBJECT] = write_object, [TERM_RETRY] = retry_write_option,
+    [TERM_CYCLE] = write_text,
+};
+
+static void print_member (bool *first, const json_t *plan, const struct option_row *row)
+{
+    const json_t *value = json_object_get (plan, row->field);
+    if (value && !says_nothing (plan, row->field, value))
+        print_option (first, row, value);
+}
 
 // -- iterations
 
@@ -215,10 +213,13 @@ void terms_show (const json_t *plan)
     print_given (plan, "defaults");
     print_given (plan, "callback");
     print_cron (&first, plan);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const json_t *value = json_object_get (plan, rows[i].field);
-        if (value && !says_nothing (plan, rows[i].field, value))
-            print_option (&first, &rows[i], value);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        print_member (&first, plan, &times[i]);
+    for (size_t i = 0; i < TERMS; i++) {
+        const struct term *term = &terms_table[i];
+        if (term->value != TERM_PART)
+            print_member (&first, plan,
+                          &(struct option_row){term->field, term->option, writers[term->value]});
     }
     print_on_failure (&first, json_object_get (plan, "on_failure"));
     print_vote (&first, json_object_get (plan, "vote"));

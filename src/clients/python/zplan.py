@@ -392,14 +392,14 @@ _NAMES: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {
         "skip_num": ("counts.skipped", _same), "skip_wait": ("counts.skips_pending", _same),
         "stopped": ("stopped", _stopped), "verdict": ("verdict", _VERDICTS.__getitem__),
         "plan_type": ("spec.plan_type", _type_name), "ext": ("spec.ext", _parsed),
-        "on_failure": ("spec.on_failure", _parsed), "params": ("spec.params", _parsed),
+        "on_failure": ("spec.on_failure", _parsed), "callback": ("spec.callback", _parsed), "params": ("spec.params", _parsed),
         "defaults": ("spec.defaults", _parsed), "run_with": ("run_with", _parsed),
         "messages": ("", _same), "poll": ("", _same), "extra": ("", _same),
         **{name: (f"spec.{name}", _same) for name in (
             "plan_value", "plan_repet", "no_keep", "skip_set", "vote", "cron", "timezone", "gap", "overlap",
             "iteration", "cycle", "start_time", "end_time", "misfire", "misfire_window", "jitter", "overlap_policy",
             "retry", "timeout", "log", "priority", "group", "workers", "category", "kind", "if_exists", "tenant",
-            "creator", "batch")},
+            "creator", "traceparent", "batch")},
     },
     "run": {
         "key": ("name", _same), "station": ("target", _same), "nominal": ("nominal_at", _instant), "fired": ("started_at", _instant),

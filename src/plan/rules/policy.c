@@ -1,4 +1,4 @@
-// The fields are one table; those of when are read in policy_when.c.
+// The fields are one table, policy_fields.def; those of when are read in policy_when.c.
 #include "policy.h"
 
 #include <inttypes.h>
@@ -237,41 +237,11 @@ enum about { ABOUT_RUNS, ABOUT_WHEN, ABOUT_NAME, ABOUT_FLOW };
 
 static const struct field {
     const char *name;
-    bool (*read) (struct policy *self, const char *name, const json_t *value,
-                  struct reason *reason);
+    policy_read_fn *read;
     enum about about;
 } fields[] = {
-    {"cron", policy_read_cron, ABOUT_WHEN},
-    {"timezone", policy_read_timezone, ABOUT_WHEN},
-    {"gap", policy_read_gap, ABOUT_WHEN},
-    {"overlap", policy_read_overlap, ABOUT_WHEN},
-    {"iteration", policy_read_iteration, ABOUT_WHEN},
-    {"cycle", policy_read_cycle, ABOUT_WHEN},
-    {"start_time", policy_read_start, ABOUT_WHEN},
-    {"end_time", policy_read_end, ABOUT_WHEN},
-    {"misfire", read_misfire, ABOUT_RUNS},
-    {"misfire_window", read_window, ABOUT_RUNS},
-    {"jitter", read_jitter, ABOUT_WHEN},
-    {"overlap_policy", read_overlap_policy, ABOUT_RUNS},
-    {"retry", read_retry, ABOUT_RUNS},
-    {"timeout", read_timeout, ABOUT_RUNS},
-    {"on_failure", read_on_failure, ABOUT_RUNS},
-    {"callback", read_callback, ABOUT_RUNS},
-    {"log", read_log, ABOUT_RUNS},
-    {"priority", read_priority, ABOUT_RUNS},
-    {"group", read_group, ABOUT_RUNS},
-    {"workers", read_workers, ABOUT_RUNS},
-    {"category", read_text, ABOUT_RUNS},
-    {"ext", read_ext, ABOUT_RUNS},
-    {"kind", read_kind, ABOUT_NAME},
-    {"key", read_key, ABOUT_NAME},
-    {"if_exists", read_if_exists, ABOUT_NAME},
-    {"tenant", read_tenant_or_creator, ABOUT_NAME},
-    {"creator", read_tenant_or_creator, ABOUT_NAME},
-    {"traceparent", read_traceparent, ABOUT_NAME},
-    {"params", policy_read_params, ABOUT_FLOW},
-    {"defaults", policy_read_defaults, ABOUT_FLOW},
-    {"batch", policy_read_batch, ABOUT_FLOW},
+#define FIELD(name, read, about, stored) {#name, read, ABOUT_##about},
+#include "policy_fields.def"
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };

@@ -7,7 +7,12 @@
 #include "policy_private.h"
 
 // Objects of a client's own fields, which are stored as strings.
-static const char *const texts[] = {"ext", "on_failure", "callback", "params", "defaults"};
+static const char *const texts[] = {
+#define PLAIN(name)
+#define TEXT(name)                         #name,
+#define FIELD(name, reader, about, stored) stored (name)
+#include "policy_fields.def"
+};
 
 enum { TEXTS = sizeof texts / sizeof *texts };
 

@@ -69,19 +69,22 @@ static void copy (json_t *to, const json_t *from, const char *const *names, size
 // The PLAN frame: once, as soon as it is stored.
 static json_t *plan_frame (const struct flow_live *live, const struct flow_effect *effect)
 {
-    static const char *const own[] = {"retry",    "timeout", "vote",          "workers",
-                                      "priority", "group",   "kind",          "log",
-                                      "ext",      "remark",  "misfire_window"};
     static const char *const inherited[] = {"tenant", "creator", "category", "priority", "group"};
     const struct flow_step *step = &live->flow->steps[effect->step];
     const json_t *fields = effect->call->fields;
     const char *title = json_string_value (json_object_get (fields, "title"));
     int64_t total_s = json_integer_value (json_object_get (fields, "total_timeout"));
     char text[2 * STATION_NAME_MAX + 2];
+    const char *name;
+    json_t *value;
     snprintf (text, sizeof text, "%s/%s", live->flow->name, step->name);
     json_t *frame = json_pack ("{s:s, s:i, s:i}", "description", title ? title : text, "plan_type",
                                SCHEDULE_NONE, "plan_repet", 1);
-    copy (frame, fields, own, sizeof own / sizeof *own);
+    json_object_foreach ((json_t *)(uintptr_t)fields, name, value)
+    {
+        if (policy_field (name) || strcmp (name, "vote") == 0 || strcmp (name, "remark") == 0)
+            json_object_set (frame, name, value);
+    }
     json_t *retry = flow_defaults_retry (json_object_get (live->inherit, "defaults"));
     if (retry && !effect->undo && !json_object_get (frame, "retry"))
         json_object_set (frame, "retry", retry);
