@@ -139,6 +139,7 @@ struct core_submission {
     struct span caller; // as a field of plan:count
     bool made_here;     // its id was; else it was looked up, and Redis has no plan of it
     struct span missed; // an outcome for the history, empty = none
+    bool follows;       // from an outcome of the same batch: lack of memory does not take it back
 };
 
 enum core_result {

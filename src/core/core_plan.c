@@ -198,9 +198,10 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     if (is_full (self, submission, ret))
         return CORE_FULL;
     plan = open_for (self, target_for (self, submission->target), submission->id);
-    plan->submitted = true;
-    open_set_caller (plan, submission->caller);
-    self->gathering->kinds |= ROWS_SUBMISSION;
+    plan->submitted = !submission->follows;
+    if (plan->submitted)
+        open_set_caller (plan, submission->caller);
+    self->gathering->kinds |= plan->submitted ? ROWS_SUBMISSION : ROWS_RESULT;
     put_in (self, submission, now_us);
     return CORE_DONE;
 }

@@ -129,7 +129,8 @@ static void place_called (struct committing *self, const struct plan *plan, stru
         .due_us = plan_due_time (plan) * 1000000,
         .priority = plan->policy ? (int)plan->policy->priority : 0,
         .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
-        .caller = span_text (caller)};
+        .caller = span_text (caller),
+        .follows = true};
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
     if (result == CORE_FULL) {

@@ -124,6 +124,23 @@ static void on_newest (void *owner, const redisReply *reply)
     answered (owner);
 }
 
+// The highest name that the history ever had, also where that entry was forgotten: Redis takes none
+// below it. Where XINFO is not allowed, or there is no history, the newest entry stands for it.
+static void on_highest (void *owner, const redisReply *reply)
+{
+    struct loading *loading = of (owner);
+    uint64_t seq, sub;
+    for (size_t i = 0; loading && reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
+        if (!span_is (reply_text (reply->element[i]), "last-generated-id") ||
+            !history_entry_parse (reply_text (reply->element[i + 1]), &seq, &sub) ||
+            seq >= INT64_MAX / 4 || sub >= INT64_MAX / 4 || (int64_t)seq < loading->history_seq)
+            continue;
+        loading->history_seq = (int64_t)seq;
+        loading->numbers.sub = (int64_t)sub;
+    }
+    answered (owner);
+}
+
 static void on_counts (void *owner, const redisReply *reply)
 {
     struct loading *loading = of (owner);
@@ -361,6 +378,7 @@ void store_load_begin (struct store *self)
         {on_plans, {"ZCARD", KEY_INDEX}},
         {on_queue, {"ZCARD", KEY_TIME_SET}},
         {on_newest, {"XREVRANGE", KEY_HISTORY, "+", "-", "COUNT", "1"}},
+        {on_highest, {"XINFO", "STREAM", KEY_HISTORY}},
         {on_counts, {"HGETALL", KEY_COUNT}},
         {on_classes, {"EXISTS", KEY_CLASS}},
         {on_limits, {"HGETALL", KEY_LIMITS}},

@@ -182,3 +182,16 @@ def test_what_zplan_history_prints(rig):
     assert said("--state", "missed").splitlines()[1:] == [row]
     assert "night" not in said("--state", "failed")
     assert (found["status"], found["missed"]) == (ST.MISSED, 9)
+
+
+def test_a_forgotten_outcome_is_no_end_of_the_history(rig):
+    """Its name is not given again: Redis takes none twice, and what it does not take replaces the history."""
+    first, second = (rig.client.added(past()[1]) for _ in range(2))
+    kept, forgotten = rows(rig, first) + rows(rig, second)
+    epoch = rig.client.done("history").json["epoch"]
+    assert rig.client.done("forget", {"epoch": epoch, "entries": [forgotten["entry"]]}).json == {"forgotten": 1}
+    rig.restart()
+    third = rig.client.added(past()[1])
+    assert rows(rig, first) == [kept] and rows(rig, second) == []
+    found, = rows(rig, third)
+    assert found["entry"] not in (kept["entry"], forgotten["entry"])

@@ -66,6 +66,20 @@ def test_what_the_run_wrote_is_in_it_as_the_history_keeps_it(rig, log, kept):
     done(rig, call)
 
 
+def test_a_redis_that_takes_no_writes_for_a_moment_loses_no_call(rig):
+    """The outcome is written when it takes them again, and the call with it."""
+    ident = rig.client.added(failing())
+    run = dispatched(rig, ident)
+    rig.db.config_set("min-replicas-to-write", 1)
+    try:
+        rig.jobs.finish(run, ST.FAILED, [(FT.STATUS, b"-failed: no paper")])
+        wait_until(lambda: "NOREPLICAS" in str(rig.client.done("health").json["redis"]), "Redis refuses")
+    finally:
+        rig.db.config_set("min-replicas-to-write", 0)
+    call, _ = called(rig, ident, run)
+    done(rig, call)
+
+
 def test_the_outcome_is_the_argument(rig):
     ident = rig.client.added(failing(description="nightly", key="night", tenant=7, creator="ann"))
     run = fail(rig, ident)
