@@ -253,6 +253,11 @@ typedef void store_committed_fn (void *owner, const struct store_committed *answ
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner);
 
+// Move the end of the lease of a run whose heartbeat is not written yet: Redis may be away for
+// longer than the lease, and nobody waits for this.
+void store_extend_lease (struct store *self, struct span key_station, uint64_t plan_id,
+                         uint64_t exec_id, int64_t lease_s);
+
 // -- what follows from a decision, in the batch of this turn
 
 // A new plan. No bound keeps it out. `made_here`: its id was made by the station just now; else

@@ -148,6 +148,22 @@ def test_row_15_what_is_in_flight_is_bounded(make_rig):
     assert stats(rig)["calls_pending"] < 10
 
 
+def test_row_15_heartbeats_renew_a_lease_while_redis_is_away_for_longer(make_rig):
+    """The run goes on: it is neither lost nor sent again when Redis is back."""
+    rig = make_rig("--exec-timeout", "3", redis_args=ALWAYS)
+    ident, run = in_hand(rig)
+    rig.redis.kill()
+    over = time.monotonic() + 7
+    while time.monotonic() < over:
+        rig.jobs.answer(run, ST.RUNING, [(FT.LOCAL_ID, run.local_id)])
+        rig.jobs.nothing(0.2)
+    rig.redis.start()
+    is_taken(rig)
+    answer(rig, run)
+    ended_once(rig, ident, run)
+    assert stats(rig)["counters"]["runs_sent"] == 1 and stats(rig)["counters"]["timeouts"] == 0
+
+
 # 16: empty, or with its tail missing.
 
 @pytest.mark.parametrize("how", ["flushed", "restarted"])

@@ -6,6 +6,7 @@
 
 #include "callback_book.h"
 #include "callback_drop.h"
+#include "clock.h"
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_live.h"
@@ -57,6 +58,22 @@ int64_t apply_kept_lease_s (const struct station *self)
 {
     int64_t lease_s = self->settings->exec_timeout_s;
     return lease_s < LEASE_MAX_S ? lease_s : LEASE_MAX_S;
+}
+
+static int64_t lease_of (const struct station *self, enum cause cause, const struct plan *plan)
+{
+    return cause == CAUSE_KEPT ? apply_kept_lease_s (self) : apply_lease_s (self, plan);
+}
+
+// What is written of the lease may be old when Redis takes it: it was away for so long.
+static void extend_lease (struct station *self, struct held_run *held, int64_t lease_s)
+{
+    int64_t now_us = clock_mono_us ();
+    if (now_us - held->leasing_us < lease_s * 1000000 / LEASE_PART)
+        return;
+    held->leasing_us = now_us;
+    store_extend_lease (self->store, span_text (held->key_station), held->plan_id,
+                        held->run.exec_id, lease_s);
 }
 
 static bool has_team (const struct applying *self, const struct plan *plan)
@@ -180,8 +197,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                       .key_station = span_text (self->key_station),
                       .exec_id = self->run.exec_id,
                       .decision = decision,
-                      .lease_s = self->cause == CAUSE_KEPT ? apply_kept_lease_s (station)
-                                                           : apply_lease_s (station, plan),
+                      .lease_s = lease_of (station, self->cause, plan),
                       .participants = participants,
                       .participant_count = count,
                       .record = span_of (record, record_size),
@@ -357,7 +373,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     struct held_run *held = runs_find (self, applying->plan_id);
     bool present = held && held->run.exec_id == applying->run.exec_id;
     if (present)
-        held->lease_pending = false;
+        held->leasing_us = 0;
     if (present && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
         runs_drop (&held); // it is another station's by now, or its plan is gone
     if (applying->done)
@@ -405,7 +421,9 @@ struct decision apply (struct station *self, const struct outcome *outcome)
     outcome->run->phase = applying->run.phase;
     // A lease that is being renewed already need not be renewed again.
     bool idle = decision.unchanged && !decision.save_work && !decision.open_poll && held &&
-                held->lease_pending;
+                held->leasing_us;
+    if (idle)
+        extend_lease (self, held, lease_of (self, outcome->cause, outcome->plan));
     if (decision.commit == COMMIT_NONE || idle) {
         applying_destroy (applying);
         return decision;
@@ -423,6 +441,6 @@ struct decision apply (struct station *self, const struct outcome *outcome)
         FAILPOINT ("next");
     commit (applying, outcome->plan, nominal);
     if (held) // last: an earlier heartbeat, whose place this write took, was answered in there
-        held->lease_pending = decision.commit == COMMIT_LEASE;
+        held->leasing_us = decision.commit == COMMIT_LEASE ? clock_mono_us () : 0;
     return decision;
 }

@@ -31,5 +31,7 @@ int64_t apply_lease_s (const struct station *self, const struct plan *plan);
 // late, and nothing is done.
 struct decision apply (struct station *self, const struct outcome *outcome);
 
+enum { LEASE_PART = 4 }; // of a lease that may pass before it is extended
+
 // The lease of a run that is kept, renewed while this station lives.
 int64_t apply_kept_lease_s (const struct station *self);

@@ -7,10 +7,6 @@
 #include "clock.h"
 #include "log.h"
 
-enum {
-    LEASE_PART = 4 // of it that may pass before it is extended
-};
-
 static int64_t timeout_us (const struct station *self)
 {
     return self->settings->send_timeout_ms * 1000;

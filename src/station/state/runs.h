@@ -17,7 +17,7 @@ struct held_run {
     bool unanswered;                        // it uses credit: sent, and no status yet
     bool kept;             // unanswered, and its target answers nothing: max_runs does not count it
     int64_t extended_us;   // when its lease was extended as it is kept, monotonic; 0 = it was not
-    bool lease_pending;    // a write of its lease is in flight
+    int64_t leasing_us;    // when the lease that is being written was decided, monotonic; 0 = none is
     char *progress;        // the worker's last words, UTF-8; NULL = none
     struct ballot *ballot; // of a vote; NULL = none
     int64_t end_us;        // when it times out, by its vote or its timeout: monotonic; 0 = none
