@@ -288,10 +288,10 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
     int64_t nominal = plan_nominal (plan, self->lost ? self->lost : self->run.exec_id);
     self->decision = decide (self, plan);
     bool applies = self->decision.commit != COMMIT_NONE;
-    struct held_run *held = runs_find (self->station, self->plan_id);
+    struct held_run *held = runs_find_run (self->station, self->plan_id, self->run.exec_id);
     if (applies)
         commit (self, plan, nominal);
-    if (applies && held && held->plan && held->run.exec_id == self->run.exec_id) {
+    if (applies && held && held->plan) {
         plan_destroy (&held->plan);
         held->plan = plan;
     } else {
@@ -370,12 +370,11 @@ static void on_committed (void *owner, const struct store_committed *answer)
         publish_added (self, applying->callback);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)
         station_run_ended (self);
-    struct held_run *held = runs_find (self, applying->plan_id);
-    bool present = held && held->run.exec_id == applying->run.exec_id;
-    if (present)
+    struct held_run *held = runs_find_run (self, applying->plan_id, applying->run.exec_id);
+    if (held)
         held->leasing_us = 0;
-    if (present && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
-        runs_drop (&held); // it is another station's by now, or its plan is gone
+    if (held && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
+        runs_drop (&held); // it was claimed again, or its plan is gone
     if (applying->done)
         applying->done (applying->owner, answer->result);
     applying_destroy (applying);

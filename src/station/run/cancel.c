@@ -30,19 +30,23 @@ bool cancel_notify (const struct held_run *held, const char *reason)
 
 bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, void *owner)
 {
+    struct station *self = held->station;
+    const uint64_t plan_id = held->plan_id, exec_id = held->run.exec_id;
     // One that was not sent yet is not, and its target knows nothing of it.
-    bool sent = !prefetch_drop (held->station, held->plan_id);
-    bool notified = sent && cancel_notify (held, reason);
+    bool sent = !prefetch_drop (self, plan_id);
     struct decision decision =
-        apply (held->station, &(struct outcome){.plan = held->plan,
-                                                .key_station = span_text (held->key_station),
-                                                .run = &held->run,
-                                                .cause = CAUSE_CANCEL,
-                                                .reason = reason,
-                                                .done = done,
-                                                .owner = owner});
+        apply (self, &(struct outcome){.plan = held->plan,
+                                       .key_station = span_text (held->key_station),
+                                       .run = &held->run,
+                                       .cause = CAUSE_CANCEL,
+                                       .reason = reason,
+                                       .done = done,
+                                       .owner = owner});
     if (decision.commit == COMMIT_END)
-        late_remember (held->station, held->plan_id, held->run.exec_id, held->key_station);
-    runs_drop (&held);
+        late_remember (self, plan_id, exec_id, held->key_station);
+    bool notified = sent && cancel_notify (held, reason);
+    held = runs_find_run (self, plan_id, exec_id); // a target that is given up is read to its end
+    if (held)
+        runs_drop (&held);
     return notified;
 }

@@ -240,16 +240,20 @@ static void end_poll (struct held_run *held)
 static void time_out (struct held_run *held)
 {
     char reason[64];
+    struct station *self = held->station;
+    const uint64_t plan_id = held->plan_id, exec_id = held->run.exec_id;
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               held->plan->policy->timeout_s);
-    cancel_notify (held, reason);
     struct decision decision =
-        apply (held->station, &(struct outcome){.plan = held->plan,
-                                                .key_station = span_text (held->key_station),
-                                                .run = &held->run,
-                                                .cause = CAUSE_TIMEOUT,
-                                                .reason = reason});
-    keep_or_drop (held, &decision);
+        apply (self, &(struct outcome){.plan = held->plan,
+                                       .key_station = span_text (held->key_station),
+                                       .run = &held->run,
+                                       .cause = CAUSE_TIMEOUT,
+                                       .reason = reason});
+    cancel_notify (held, reason);
+    held = runs_find_run (self, plan_id, exec_id); // a target that is given up is read to its end
+    if (held)
+        keep_or_drop (held, &decision);
 }
 
 void results_end_run (struct held_run *held)

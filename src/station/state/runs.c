@@ -67,6 +67,12 @@ struct held_run *runs_find (struct station *self, uint64_t plan_id)
     return zhashx_lookup (self->runs, &plan_id);
 }
 
+struct held_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id)
+{
+    struct held_run *held = runs_find (self, plan_id);
+    return held && held->run.exec_id == exec_id ? held : NULL;
+}
+
 struct held_run *runs_find_exec (struct station *self, uint64_t exec_id)
 {
     struct held_run *run = zhashx_first (self->runs);

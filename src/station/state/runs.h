@@ -35,6 +35,9 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
 
 struct held_run *runs_find (struct station *self, uint64_t plan_id);
 
+// The same, if this is its run.
+struct held_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id);
+
 // By the number of the run. Looks at every run in flight.
 struct held_run *runs_find_exec (struct station *self, uint64_t exec_id);
 
