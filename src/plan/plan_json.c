@@ -302,6 +302,14 @@ void plan_mask_stored (json_t *stored)
     }
 }
 
+void plan_mask_callback (json_t *stored)
+{
+    size_t at = stored_frame (stored, ZERO_FRAME_ARG);
+    json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    if (at)
+        json_array_set_new (messages, at, callback_masked_url (json_array_get (messages, at)));
+}
+
 // The call of a flow's step, as the public text has it.
 static void show_step (json_t *stored)
 {

@@ -43,6 +43,9 @@ const json_t *plan_stored_command (const json_t *stored);
 // its PLAN frame, which has them too.
 void plan_mask_stored (json_t *stored);
 
+// The same of a plan that is a callback itself: its first argument is the URL.
+void plan_mask_callback (json_t *stored);
+
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.
 struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason);

@@ -368,6 +368,31 @@ def test_who_may_not_change_sees_masked_urls(locked):
     assert "geheim" in json.dumps(rig.client.done("kind", "get", "told").json)
 
 
+def test_nor_those_of_callbacks_themselves(locked):
+    rig = locked
+    ident = rig.client.added(wants())
+    finish(rig, ident)
+    callback = shown(rig, ident)["id"]
+    told = json.dumps(client(rig, "reader").done("message", callback).json)
+    assert "hooks.example" in told and "geheim" not in told
+    assert "geheim" in json.dumps(rig.client.done("message", callback).json)
+    rig.client.done("remove", callback)
+
+
+def test_a_key_of_some_targets_restores_no_call_of_another(locked):
+    rig = locked
+    ident = rig.client.added(later())
+    stored = rig.client.done("message", ident).json
+    rig.client.done("remove", ident)
+    user = client(rig, "user")
+    for more, reason in (({"on_failure": json.dumps({"command": "x", "station": "news"})}, "on_failure"),
+                         ({"step": "c 1 0 -1 0 1 flow step"}, "step")):
+        reply = user.manage("restore", "plan", json.dumps({**stored, **more}))
+        assert reply.code in (ST.DENY, ST.PLANERROR) and reason in reply.text, reply.text
+    assert user.done("restore", "plan", json.dumps(stored)).json == {"restored": 1}
+    rig.client.done("remove", ident)
+
+
 # -- too many of them
 
 def test_plans_wait_while_too_many_are_kept(make_rig):

@@ -185,18 +185,21 @@ bool callback_rule_check (const json_t *object, struct reason *reason)
 
 // -- masked
 
-static void mask (json_t *end)
+json_t *callback_masked_url (const json_t *text)
 {
     struct callback_url url;
     struct reason ignored;
-    const json_t *text = json_object_get (end, "url");
     if (json_string_length (text) && json_string_value (text)[0] == '@')
-        return;
+        return json_deep_copy (text);
     bool known = json_is_string (text) && !callback_url_read (span_of_json (text), &url, &ignored);
+    return known ? json_stringn (url.text, url.origin_size) : json_string ("(masked)");
+}
+
+static void mask (json_t *end)
+{
+    const json_t *text = json_object_get (end, "url");
     if (text)
-        json_object_set_new (end, "url",
-                             known ? json_stringn (url.text, url.origin_size)
-                                   : json_string ("(masked)"));
+        json_object_set_new (end, "url", callback_masked_url (text));
 }
 
 json_t *callback_rule_masked (const json_t *object)

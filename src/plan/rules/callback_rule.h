@@ -17,5 +17,8 @@ bool callback_rule_check (const json_t *object, struct reason *reason);
 // which callback_rule_check rejects, so that it is never stored by mistake.
 json_t *callback_rule_masked (const json_t *object);
 
+// Of a URL only scheme and host.
+json_t *callback_masked_url (const json_t *text);
+
 // A PLAN frame with a callback, masked, as JSON has frames (json_from_frame).
 json_t *callback_masked_frame (struct span frame);

@@ -125,9 +125,8 @@ int manage_check_messages (struct station *self, const char *user, const struct 
     return submit_check_frames (&message, target, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
-static bool same_on_failure (const struct policy *one, const struct policy *two)
+static bool is_same (const struct policy *one, const struct policy *two, const char *name)
 {
-    static const char name[] = "on_failure";
     json_t *first = one ? json_object_get (one->fields, name) : NULL;
     json_t *second = two ? json_object_get (two->fields, name) : NULL;
     return first == second || json_equal (first, second);
@@ -155,9 +154,9 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
         rc = check_policy (self->inquiry.station, *plan, ret->fields.policy, reason)
                  ? ZPLAN_EARGUMENT
                  : 0;
-    if (!rc && !same_on_failure ((*plan)->policy, ret->fields.policy))
-        rc = callback_check (self->inquiry.station, self->inquiry.peer->user, ret->fields.policy,
-                             reason);
+    const struct policy *before = (*plan)->policy, *behind = ret->fields.policy;
+    if (!rc && !(is_same (before, behind, "on_failure") && is_same (before, behind, "callback")))
+        rc = callback_check (self->inquiry.station, self->inquiry.peer->user, behind, reason);
     if (rc || !ret->messages)
         return rc;
     struct plan *changed = copy_plan (*plan, ret->messages, reason);

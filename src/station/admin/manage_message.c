@@ -59,29 +59,33 @@ static char *more_members (struct station *self, uint64_t id, const struct store
     return text;
 }
 
-// Only users with the role manage see the URLs of its callback whole.
-static char *masked_message (struct span message)
+static char *masked_message (struct span message, bool is_callback)
 {
     struct reason ignored;
     json_t *stored = json_read_object (message, &ignored);
     plan_mask_stored (stored);
+    if (is_callback)
+        plan_mask_callback (stored);
     char *text = stored ? json_write (stored) : memory_text ("{}");
     json_decref (stored);
     return text;
 }
 
-// The stored object is not parsed for that: it may be large.
+// Only users with the role manage see the URLs of callbacks whole. The stored object is not parsed
+// for anybody else: it may be large.
 static char *with_members (struct station *self, const char *user, uint64_t id,
                            const struct store_loaded *answer, json_t *failures)
 {
     static const char callback[] = ",\"callback\":";
     struct span message = answer->message;
-    bool masks = message.size &&
-                 memmem (message.data, message.size, callback, sizeof callback - 1) &&
-                 !permits_roles (self, user, CURVE_ROLE_MANAGE);
+    bool is_callback = station_is_callbacks (self, answer->station);
+    bool masks =
+        message.size &&
+        (is_callback || memmem (message.data, message.size, callback, sizeof callback - 1)) &&
+        !permits_roles (self, user, CURVE_ROLE_MANAGE);
     char *members = more_members (self, id, answer, failures), *masked = NULL;
     if (masks)
-        message = span_text (masked = masked_message (message));
+        message = span_text (masked = masked_message (message, is_callback));
     size_t size = message.size, more = members ? strlen (members) : 0;
     char *json = memory_new (size + more + 1);
     if (size)

@@ -7,6 +7,7 @@
 
 #include "apply.h"
 #include "codes.h"
+#include "callback_check.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
@@ -82,6 +83,12 @@ static int check_plan (struct station *self, const char *user, const struct plan
     }
     if (!rc)
         rc = submit_check_policy (target, plan->policy, reason);
+    if (!rc)
+        rc = callback_check (self, user, plan->policy, reason);
+    if (!rc && plan->step.size) { // it would end a step of a run that it does not belong to
+        reason_set (reason, "step: a call of a flow's step is not restored");
+        rc = ZPLAN_EPLAN;
+    }
     if (!rc && !zones_find (self, plan->policy, reason))
         rc = ZPLAN_EPLAN;
     return rc;
