@@ -373,6 +373,20 @@ static void count_back (const struct open_plan *plan, struct rows *rows)
         rows_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
 }
 
+// What it missed before it was submitted.
+static void drop_missed (const struct open_plan *plan, struct rows *rows)
+{
+    struct span target = span_of (plan->target->name, plan->target->name_size);
+    size_t kept = 0;
+    for (size_t i = 0; i < rows->outcome_count; i++) {
+        const struct outcome_row *outcome = &rows->outcomes[i];
+        if (!outcome->sub || outcome->plan_id != plan->id ||
+            !span_equal (outcome->station, target))
+            rows->outcomes[kept++] = *outcome;
+    }
+    rows->outcome_count = kept;
+}
+
 // Its rows are not written. One that was removed since is counted as removed already: within the
 // same batch, or with the one that gathers, where it may have been submitted again.
 static void refuse_submission (struct core *self, struct open_plan *plan, struct rows *rows)
@@ -394,6 +408,7 @@ static void refuse_submission (struct core *self, struct open_plan *plan, struct
     }
     if (later || !plan->gone)
         count_back (plan, rows);
+    drop_missed (plan, rows);
     plan->gone = plan->gone || !later;
     plan->listed_in--;
     open_settle (self, plan, 0);

@@ -37,10 +37,13 @@ static void on_safe (void *owner, bool enough)
 
 static void submit_again (void *owner, bool serves);
 
-// What Redis lost, or never had, is submitted to what it has now.
+// What Redis lost, or never had, is submitted to what it has now. What it refused is taken back.
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
     struct submitting *self = (struct submitting *)waiter; // it is the first member
+    const struct plan *plan = self->plan;
+    if (how == WRITTEN_REFUSED && plan_stop_state (plan) != STOP_NONE)
+        store_write_stopped (self->store, plan->station, plan->id, STOP_NONE);
     if (how == WRITTEN)
         link_replicate (self->store->link, on_safe, self);
     else if (how == WRITTEN_RESET)
@@ -83,7 +86,27 @@ static void submit (struct submitting *self)
     }
 }
 
-// -- what is looked up
+// -- what is looked up: the caller's count, and last of all whether there is such a plan, so that
+// none comes between that answer and the core
+
+static void on_existence (void *owner, const struct store_loaded *found)
+{
+    struct submitting *self = owner;
+    if (found->result == STORE_NONE && store_serves (self->store))
+        submit (self);
+    else if (found->result == STORE_DONE)
+        answer (self, STORE_HELD, "");
+    else
+        answer (self, found->result == STORE_NONE ? STORE_LOST : found->result, found->error);
+}
+
+static void look_up_plan (struct submitting *self)
+{
+    if (self->made_here)
+        submit (self);
+    else
+        store_exists (self->store, self->plan->id, self->plan->station, on_existence, self);
+}
 
 static void on_caller (void *owner, const redisReply *reply)
 {
@@ -93,28 +116,7 @@ static void on_caller (void *owner, const redisReply *reply)
         return;
     }
     core_load_caller (self->store->core, span_text (self->caller), reply_counter (reply));
-    submit (self);
-}
-
-static void look_up_caller (struct submitting *self)
-{
-    struct store *store = self->store;
-    if (core_knows_caller (store->core, span_text (self->caller)))
-        submit (self);
-    else
-        store_ask (store, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
-                   on_caller, self);
-}
-
-static void on_existence (void *owner, const struct store_loaded *found)
-{
-    struct submitting *self = owner;
-    if (found->result == STORE_NONE && store_serves (self->store))
-        look_up_caller (self);
-    else if (found->result == STORE_DONE)
-        answer (self, STORE_HELD, "");
-    else
-        answer (self, found->result == STORE_NONE ? STORE_LOST : found->result, found->error);
+    look_up_plan (self);
 }
 
 static void on_refused (void *owner, enum store_result result, const char *error)
@@ -131,10 +133,11 @@ static void begin (struct submitting *self)
         store_answer (store, STORE_LOST, "", on_refused, self);
     else if (*refusal && !is_full)
         store_answer (store, STORE_ERROR, refusal, on_refused, self);
-    else if (!self->made_here)
-        store_exists (store, self->plan->id, self->plan->station, on_existence, self);
+    else if (core_knows_caller (store->core, span_text (self->caller)))
+        look_up_plan (self);
     else
-        look_up_caller (self);
+        store_ask (store, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_COUNT), TEXT (self->caller)),
+                   on_caller, self);
 }
 
 static void submit_again (void *owner, bool serves)

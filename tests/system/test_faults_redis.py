@@ -482,6 +482,23 @@ def test_row_20_out_of_memory(make_rig):
     runs_through(rig)
 
 
+def test_row_20_a_refused_submission_leaves_nothing(make_rig):
+    """Neither a mark that it is stopped, nor an outcome of what it has missed."""
+    rig = make_rig(redis_args=ALWAYS)
+    plan = every(100, 99, plan_time=int(time.time()) - 1050, hold=True)
+    admin = rig.redis.client()
+    admin.config_set("maxmemory", 1)
+    for number in range(3):
+        rig.client.send(CMD.PLAN, plan_frames(plan, gid=f"{number + 16:x}"))
+        assert rig.client.recv().code == ST.NET_ERROR
+    admin.config_set("maxmemory", 0)
+    is_taken(rig)
+    assert rig.client.done("history").json["runs"] == [] and rig.db.exists("plan:stopped") == 0
+    ident = rig.client.added(plan)
+    assert len(rig.client.done("history").json["runs"]) == 1 and rig.db.zcard("plan:stopped") == 1
+    rig.client.done("remove", ident)
+
+
 def test_row_20_a_repeated_submission_is_refused_as_the_first(make_rig):
     """It is not acknowledged as one that exists while the first has not been written, and is refused then."""
     rig = make_rig(redis_args=ALWAYS)
