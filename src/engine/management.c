@@ -26,14 +26,15 @@ static void drop_extra (struct plan *plan)
     plan_set_run_with (plan, (struct span){0});
 }
 
-// Take the plan out of the queue. After a manual run in flight it returns to `state`; one that was
-// not sent yet is dropped.
+// Take the plan out of the queue. After a manual run that was sent it returns to `state`, also where
+// its lease is over and it answers late; one that was not sent yet is dropped.
 static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
 {
+    bool sent = request->running || plan->state == PLAN_EXECUTE || !is_queued (plan);
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
     plan->held = 0;
     plan->state = state;
-    if (plan->extra && request->running)
+    if (plan->extra && sent)
         plan->extra = state;
     else
         drop_extra (plan);

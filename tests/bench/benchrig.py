@@ -191,6 +191,13 @@ class Station(Folder):
         """How many are kept."""
         return self.db().zcard("plan:ids")
 
+    def left(self, behind=0, seconds=20):
+        """How many are kept besides those `behind`, when the last results have been written."""
+        over = time.monotonic() + seconds
+        while (left := self.plans() - behind) > 0 and time.monotonic() < over:
+            time.sleep(0.05)
+        return left
+
     # -- plans by the hundred thousand, straight into Redis, in the station's own form
 
     def template(self, station):

@@ -128,7 +128,7 @@ def drain(behind_of):
             for _ in range(3):
                 result = drain_once(bench, rig, bench.sizes.drain)
                 if result:
-                    return {**result, "left": rig.plans() - behind}
+                    return {**result, "left": rig.left(behind)}
             raise AssertionError("submitting is slower each time")
     return station
 
@@ -179,7 +179,7 @@ def late(behind_of, mode):
             result = one.result()
             seconds = time.monotonic() - begin
             used = {f"{name}_cores": (after - before[name]) / seconds for name, after in rig.cpu().items()}
-            return {**lateness(result), **used, "cores": sum(used.values()), "left": rig.plans() - behind,
+            return {**lateness(result), **used, "cores": sum(used.values()), "left": rig.left(behind),
                     "acknowledged_p99_ms": result["acknowledged_ms"]["p99"]}
     return station
 
@@ -268,7 +268,7 @@ def start(bench, fsync):
         result = target.stop()
         return {"first_after_ready_ms": (result["connections_first_run_us"][0] - ready_us) / 1000,
                 "ready_s": ready_s, "plans_run": result["plans_run"], "doubled": result["doubled"],
-                "left": rig.plans() - sizes.behind}
+                "left": rig.left(sizes.behind)}
 
 
 # -- the table

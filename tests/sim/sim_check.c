@@ -185,8 +185,8 @@ void check_managed (struct sim *self, struct sim_plan *sim_plan, const struct pl
     if (stops || word == MANAGE_RESET) {
         sim_plan->stopped = stops;
         sim_plan->closed |= word == MANAGE_CLOSE;
-        // A run besides the schedule that is not out, or is lost, is given up.
-        if (!request->running)
+        // A run besides the schedule that was not sent is given up; one that is lost, by a reset.
+        if (!plan->extra)
             sim_plan->order = ORDER_NONE;
     }
     sim_plan->untried |= word == MANAGE_RESET;

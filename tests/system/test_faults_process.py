@@ -85,11 +85,11 @@ def test_row_54_stopped_under_load(make_rig, number):
     rig = make_rig("--exec-timeout", "15", "--send-timeout", "1000",    # longer than all until the signal takes
                    redis_args=("--appendfsync", "always"))
     done = set()
+    held = []
     for _ in range(60):
         rig.client.added(at_once())
-    held = [rig.jobs.recv() for _ in range(60)]
-    for run in held:
-        rig.jobs.answer(run, ST.RUNING)
+        held.append(rig.jobs.recv())
+        rig.jobs.answer(held[-1], ST.RUNING)
     for run in held:
         rig.state(run.mailbox[1:].decode(), ST.RUNING)
     for n in range(1, 401):

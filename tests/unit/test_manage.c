@@ -139,6 +139,7 @@ static const struct effect_row {
     {"close: again, a run is out", MANAGE_CLOSE, PLAN_CLOSE, 0, true, 3, PLAN_CLOSE, 0, REQUEUE_OUT, 3, 3},
     {"close: an extra run is out", MANAGE_CLOSE, PLAN_EXECUTE, PLAN_PAUSE, true, 3, PLAN_CLOSE, PLAN_CLOSE, REQUEUE_OUT, 3, 3},
     {"close: paused while an extra run is out", MANAGE_CLOSE, PLAN_PAUSE, PLAN_PAUSE, true, 3, PLAN_CLOSE, PLAN_CLOSE, REQUEUE_OUT, 3, 3},
+    {"close: an extra run that was paused is lost: it may answer late", MANAGE_CLOSE, PLAN_PAUSE, PLAN_PAUSE, false, 3, PLAN_CLOSE, PLAN_CLOSE, REQUEUE_OUT, 3, 3},
     {"close: an extra run was asked for", MANAGE_CLOSE, PLAN_QUEUE, PLAN_ERROR, false, 1, PLAN_CLOSE, 0, REQUEUE_OUT, 1, 3},
 
     {"reset: paused", MANAGE_RESET, PLAN_PAUSE, 0, false, 1, PLAN_QUEUE, 0, REQUEUE_TIME, 1, 0},
