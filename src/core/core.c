@@ -155,6 +155,11 @@ static void target_free (struct table_node *node, void *owner)
     free (target);
 }
 
+static void drop_open (struct table_node *node, void *owner)
+{
+    open_drop (owner, (struct open_plan *)node);
+}
+
 uint64_t core_resets (const struct core *self)
 {
     return self->resets;
@@ -163,8 +168,7 @@ uint64_t core_resets (const struct core *self)
 void core_reset (struct core *self)
 {
     self->resets++;
-    for (struct table_node *node; (node = table_any (&self->open));)
-        open_drop (self, (struct open_plan *)node);
+    table_each (&self->open, drop_open, self);
     table_each (&self->targets, target_free, NULL);
     table_free (&self->targets);
     self->first_ready = self->page_target = NULL;

@@ -159,6 +159,7 @@ struct removing {
     struct store *store;
     uint64_t plan_id;
     char wanted[STATION_NAME_MAX + 1], station[STATION_NAME_MAX + 1];
+    store_loaded_fn *decided;
     store_removed_fn *reply;
     void *owner;
 };
@@ -191,16 +192,19 @@ static void on_found (void *owner, const struct store_loaded *found)
                  store_now_us (store));
     if (message_stop_state (found->message) != STOP_NONE)
         store_write_stopped (store, found->station, self->plan_id, STOP_NONE);
+    if (self->decided)
+        self->decided (self->owner, found);
     store_wait (store, WAITER_CLIENT, on_removed, self);
 }
 
 void store_remove (struct store *self, uint64_t plan_id, const char *station,
-                   store_removed_fn *reply, void *owner)
+                   store_loaded_fn *decided, store_removed_fn *reply, void *owner)
 {
     struct removing *removing = memory_new (sizeof *removing);
     removing->store = self;
     removing->plan_id = plan_id;
     snprintf (removing->wanted, sizeof removing->wanted, "%s", station);
+    removing->decided = decided;
     removing->reply = reply;
     removing->owner = owner;
     store_look_up (self, plan_id, (struct span){0}, on_found, removing);

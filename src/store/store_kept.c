@@ -1,5 +1,5 @@
 // Data kept besides plans: targets that were added, kinds of plans, limits, identities. Each is a
-// hash, and small: it is read whole, and a change is a row of the batch that gathers.
+// hash, read whole but for one kind, and a change is a row of the batch that gathers.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -142,6 +142,18 @@ static void on_kind_written (void *owner, enum store_result result, const char *
                                               .error = error});
 }
 
+// Only that one: all together may be megabytes, and each submission with a kind asks.
+static void on_kind (void *owner, const redisReply *reply)
+{
+    struct keeping *self = owner;
+    struct store_kinds answer = {.name = span_text (self->name)};
+    answer.result = read_result (reply, &answer.error);
+    if (answer.result == STORE_DONE)
+        answer.json = reply_text (reply);
+    answer.count = answer.json.data ? 1 : 0;
+    answer_kinds (self, &answer);
+}
+
 static void on_kinds (void *owner, const redisReply *reply)
 {
     struct keeping *self = owner;
@@ -156,10 +168,6 @@ static void on_kinds (void *owner, const redisReply *reply)
     bool fits = present || count < KINDS_MAX;
     if (self->word == KIND_LIST) {
         answer.count = count;
-    } else if (self->word == KIND_GET && present) {
-        answer.count = 1;
-        answer.name = span_text (self->name);
-        answer.json = reply_text (present);
     } else if ((self->word == KIND_PUT && fits) || (self->word == KIND_REMOVE && present)) {
         if (self->word == KIND_PUT)
             put (self);
@@ -176,7 +184,11 @@ void store_kinds (struct store *self, enum kind_word word, struct span name, con
 {
     struct keeping *keeping =
         keeping_new (self, KEY_KINDS, name, json, (int)word, (void (*) (void))reply, owner);
-    read_all (keeping, LINK_ONCE, on_kinds);
+    if (word == KIND_GET)
+        store_ask (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (keeping->name)),
+                   on_kind, keeping);
+    else
+        read_all (keeping, LINK_ONCE, on_kinds);
 }
 
 bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,

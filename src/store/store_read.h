@@ -86,9 +86,10 @@ struct store_removed {
 
 typedef void store_removed_fn (void *owner, const struct store_removed *answer);
 
-// Delete a plan; `station` is the one it must be of, empty = any.
+// Delete a plan; `station` is the one it must be of, empty = any. `decided`, which may be NULL, is
+// called with the plan as soon as that is so: what it writes is in the same batch.
 void store_remove (struct store *self, uint64_t plan_id, const char *station,
-                   store_removed_fn *reply, void *owner);
+                   store_loaded_fn *decided, store_removed_fn *reply, void *owner);
 
 // "plan:msg:STATION:ID" taken apart. False: it is no message key.
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id);

@@ -57,6 +57,8 @@ static void look_at (struct sweeping *self, size_t index, struct span message,
     if (!message.data) {
         core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
                      store_now_us (self->store));
+        if (plan->stopped)
+            store_write_stopped (self->store, target, plan->id, STOP_NONE);
         self->answer.repaired++;
     } else if (!plan->queued) {
         // Stopped by a version that did not keep them, or by hand.

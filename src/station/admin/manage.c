@@ -43,22 +43,27 @@ static void on_removed (void *owner, const struct store_removed *answer)
     inquiry_end (inquiry, answer->result, answer->error);
 }
 
-static void remove_now (struct inquiry *inquiry, const char *station)
+// A callback is not sent any more.
+static void on_remove_decided (void *owner, const struct store_loaded *found)
 {
-    snprintf (inquiry->plan.station, sizeof inquiry->plan.station, "%s", station);
-    store_remove (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_removed,
-                  inquiry);
-    link_flush (store_link (inquiry->station->store));
-}
-
-static void callback_removed (struct station *self, uint64_t id, struct span message)
-{
+    const struct inquiry *inquiry = owner;
+    struct station *self = inquiry->station;
     struct reason ignored;
-    struct plan *callback = plan_from_stored_json (id, message, &ignored);
-    callback_give_up (self, id);
+    if (!station_is_callbacks (self, found->station))
+        return;
+    struct plan *callback = plan_from_stored_json (inquiry->plan.id, found->message, &ignored);
+    callback_give_up (self, inquiry->plan.id);
     if (callback)
         callback_book_gone (self, callback);
     plan_destroy (&callback);
+}
+
+static void remove_now (struct inquiry *inquiry, const char *station)
+{
+    snprintf (inquiry->plan.station, sizeof inquiry->plan.station, "%s", station);
+    store_remove (inquiry->station->store, inquiry->plan.id, inquiry->plan.station,
+                  on_remove_decided, on_removed, inquiry);
+    link_flush (store_link (inquiry->station->store));
 }
 
 // It is of a target that may be touched; and flows learn of it.
@@ -73,8 +78,6 @@ static void on_remove_loaded (void *owner, const struct store_loaded *answer)
     }
     char station[STATION_NAME_MAX + 1] = "";
     memcpy (station, answer->station.data, answer->station.size);
-    if (station_is_callbacks (self, answer->station))
-        callback_removed (self, inquiry->plan.id, answer->message);
     if (manage_flow_plan (inquiry, answer, FLOW_PLAN_REMOVE, "removed", remove_now))
         link_flush (store_link (self->store));
     else

@@ -78,12 +78,11 @@ static int check (struct station *self, const struct request *request, struct sp
     return 0;
 }
 
-// For callbacks only, by their key.
+// For callbacks only.
 static void redeliver (struct station *self, struct request *request,
                        const struct arguments *arguments, const struct subword *word)
 {
     uint64_t id;
-    char key[sizeof self->settings->callback_target + 32];
     struct reason reason;
     (void)word;
     if (!ident_parse (arguments->at[1], &id)) {
@@ -91,9 +90,7 @@ static void redeliver (struct station *self, struct request *request,
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    snprintf (key, sizeof key, "plan:msg:%s:%.*s", self->settings->callback_target,
-              (int)arguments->at[1].size, (const char *)arguments->at[1].data);
-    manage_redeliver (self, request, span_text (key));
+    manage_redeliver (self, request, id);
 }
 
 static void try_out (struct station *self, struct request *request,

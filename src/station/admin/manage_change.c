@@ -252,6 +252,13 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
 static void on_stored (void *owner, enum store_result result, const char *error);
 static void on_flow (void *owner, const struct flow *flow, int version, const char *reason);
 
+static bool give_up (void *owner)
+{
+    const struct change *self = owner;
+    callback_give_up (self->inquiry.station, self->plan->id);
+    return true;
+}
+
 static bool resets (const struct change *self)
 {
     return self->word == MANAGE_RESET || self->word == MANAGE_AT_ONCE;
@@ -310,8 +317,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = station_revision ();
-    if (self->word == MANAGE_DONE && station_is_callbacks (station, answer->station))
-        callback_give_up (station, self->plan->id);
+    bool gives_up = self->word == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
     bool fetched = target && target_type (target) == TARGET_PULL;
     size_t missed_size;
@@ -325,7 +331,8 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
                                          .begins_anew = resets (self) && fetched,
-                                         .missed = span_of (missed, missed_size)},
+                                         .missed = span_of (missed, missed_size),
+                                         .first = gives_up ? give_up : NULL},
                   on_stored, self);
     free (missed);
 }
@@ -384,18 +391,23 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     change_end (self);
 }
 
+static void begin (struct station *self, struct request *request, const struct plan_name *plan,
+                   const struct change *what)
+{
+    struct change *change = memory_new (sizeof *change);
+    *change = *what;
+    change->inquiry = (struct inquiry){self, peer_keep (self, request), *plan};
+    load (change);
+}
+
 static void start (struct station *self, struct request *request, struct span id,
                    const struct change *what)
 {
     struct plan_name plan;
-    if (!manage_plan_name (self, request, id, &plan)) {
+    if (manage_plan_name (self, request, id, &plan))
+        begin (self, request, &plan, what);
+    else
         free (what->text);
-        return;
-    }
-    struct change *change = memory_new (sizeof *change);
-    *change = *what;
-    change->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
-    load (change);
 }
 
 // -- the words
@@ -411,9 +423,12 @@ void manage_reset (struct station *self, struct request *request, const struct a
         start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RESET});
 }
 
-void manage_redeliver (struct station *self, struct request *request, struct span key)
+void manage_redeliver (struct station *self, struct request *request, uint64_t id)
 {
-    start (self, request, key, &(struct change){.word = MANAGE_AT_ONCE});
+    struct plan_name plan = {.id = id}; // whose it is says its source: inquiry_check
+    snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
+              self->settings->callback_target);
+    begin (self, request, &plan, &(struct change){.word = MANAGE_AT_ONCE});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)

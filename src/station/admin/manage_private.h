@@ -11,8 +11,8 @@ void manage_add_owner (const struct station *self, json_t *object);
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason);
 
-// The callback of this message key is sent again at once.
-void manage_redeliver (struct station *self, struct request *request, struct span key);
+// The callback of this id is sent again at once.
+void manage_redeliver (struct station *self, struct request *request, uint64_t id);
 
 manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore,
     manage_next, manage_station, manage_stats, manage_health;

@@ -10,11 +10,14 @@
 
 struct kept_callbacks {
     int64_t count, bytes;
+    bool changed; // since they are read: to be written
 };
 
 struct callback_book {
     zhashx_t *sources; // by name
     struct kept_callbacks all;
+    uint64_t resets; // of the store, when it was begun
+    bool read;       // what Redis has is in it
 };
 
 static void destroy_tally (void **tally)
@@ -37,18 +40,53 @@ static struct callback_book *book_of (struct station *self)
 {
     if (!self->callbacks) {
         self->callbacks = memory_new (sizeof *self->callbacks);
+        self->callbacks->resets = store_resets (self->store);
         self->callbacks->sources = zhashx_new ();
         zhashx_set_destructor (self->callbacks->sources, destroy_tally);
     }
     return self->callbacks;
 }
 
+// A number as it is, not a change of it: it may be written twice. 0 is no field.
+static void write_number (struct station *self, const char *field, int64_t number)
+{
+    char text[24];
+    snprintf (text, sizeof text, "%" PRId64, number);
+    const struct span set[] = {span_text ("HSET"), span_text (KEY), span_text (field),
+                               span_text (text)};
+    const struct span drop[] = {span_text ("HDEL"), span_text (KEY), span_text (field)};
+    store_put (self->store, number ? set : drop, number ? 4 : 3);
+}
+
+static void write_tally (struct station *self, const char *source,
+                         const struct kept_callbacks *tally)
+{
+    char field[STATION_NAME_MAX + 2];
+    snprintf (field, sizeof field, " %s", source);
+    write_number (self, field + 1, tally->count);
+    write_number (self, field, tally->bytes);
+}
+
+static void write_changed (struct station *self)
+{
+    zlistx_t *names = zhashx_keys (self->callbacks->sources);
+    for (const char *name = zlistx_first (names); name; name = zlistx_next (names)) {
+        struct kept_callbacks *tally = zhashx_lookup (self->callbacks->sources, name);
+        if (tally->changed)
+            write_tally (self, name, tally);
+        tally->changed = false;
+    }
+    zlistx_destroy (&names);
+}
+
 // The changes counted during the request are added.
 static void on_read (void *owner, const redisReply *reply)
 {
-    struct callback_book *self = reply ? book_of (owner) : NULL;
-    for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements;
-         i += 2) {
+    struct station *station = owner;
+    struct callback_book *self = station->callbacks;
+    if (!reply || !self || self->read || self->resets != store_resets (station->store))
+        return; // it is read again
+    for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
         const char *name = reply->element[i]->str, *number = reply->element[i + 1]->str;
         if (!name || !number)
             continue;
@@ -58,11 +96,19 @@ static void on_read (void *owner, const redisReply *reply)
         *(bytes ? &tally->bytes : &tally->count) += value;
         *(bytes ? &self->all.bytes : &self->all.count) += value;
     }
+    self->read = true;
+    write_changed (station);
 }
 
 void callback_book_load (struct station *self)
 {
-    callback_book_stop (self);
+    struct callback_book *book = book_of (self);
+    if (book->resets != store_resets (self->store)) { // another owner may have gone on
+        callback_book_stop (self);
+        book = book_of (self);
+    }
+    if (book->read)
+        return;
     store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY)}, 2,
                on_read, self);
 }
@@ -76,31 +122,22 @@ void callback_book_stop (struct station *self)
     self->callbacks = NULL;
 }
 
-static void write_change (struct station *self, const char *field, int64_t change)
-{
-    char number[24];
-    snprintf (number, sizeof number, "%" PRId64, change);
-    store_put (self->store,
-               (const struct span[]){span_text ("HINCRBY"), span_text (KEY), span_text (field),
-                                     span_text (number)},
-               4);
-}
-
 static void change (struct station *self, const struct plan *callback, int sign)
 {
-    char field[STATION_NAME_MAX + 2];
+    const char *source = callback->source ? callback->source : "";
     int64_t bytes = 0;
     for (size_t i = 0; i < callback->message_count; i++)
         bytes += (int64_t)callback->messages[i].size;
-    snprintf (field, sizeof field, " %s", callback->source ? callback->source : "");
     struct callback_book *book = book_of (self);
-    struct kept_callbacks *tally = tally_for (book, field + 1);
+    struct kept_callbacks *tally = tally_for (book, source);
     tally->count += sign;
     tally->bytes += sign * bytes;
     book->all.count += sign;
     book->all.bytes += sign * bytes;
-    write_change (self, field + 1, sign);
-    write_change (self, field, sign * bytes);
+    if (book->read)
+        write_tally (self, source, tally);
+    else
+        tally->changed = true;
 }
 
 // At the bound of all it is the source that has the most which waits.

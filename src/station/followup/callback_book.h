@@ -7,7 +7,7 @@
 
 struct callback_book;
 
-// The plans are this station's: read what is kept.
+// The plans are this station's: read what is kept, unless that is known still.
 void callback_book_load (struct station *self);
 void callback_book_stop (struct station *self);
 

@@ -328,7 +328,7 @@ static bool read_run_offset (void *filter, const json_t *value)
 {
     struct run_filter *self = filter;
     self->offset = json_integer_value (value);
-    return json_is_integer (value) && self->offset >= 0;
+    return json_is_integer (value) && self->offset >= 0 && self->offset <= INT32_MAX;
 }
 
 static const struct filter_field run_fields[] = {
@@ -389,6 +389,7 @@ static void on_listed (void *owner, const redisReply *reply)
         const char *flow = json_string_value (json_object_get (run, "flow"));
         const char *state = json_string_value (json_object_get (run, "state"));
         bool fits =
+            flow && // it may have been edited
             (!*listing->filter.flow || strcmp (flow, listing->filter.flow) == 0) &&
             (!*listing->filter.state || (state && strcmp (state, listing->filter.state) == 0)) &&
             permits_station (listing->station, listing->peer->user, span_text (flow));
