@@ -160,6 +160,23 @@ def test_a_filter_that_nothing_fits(both):
     assert (ended.code, ended.out, ended.err) == (DONE, "", "zplan: no plan matches\n")
 
 
+@pytest.mark.parametrize("verb", ["remove", "close", "run", "list", "export"])
+@pytest.mark.parametrize("option", ["--target", "--title", "--category", "--flow-run"])
+def test_an_empty_filter_is_not_every_plan(station, verb, option):
+    station.add()
+    assert f"{option}: must not be empty" in station.zplan(verb, option, "").failed(USAGE)
+    assert f"{option}: want UTF-8" in station.zplan(verb, option, b"M\xfcller").failed(USAGE)
+    assert station.seen.empty() and len(station.plans) == 1
+
+
+@pytest.mark.parametrize("option", ["--of-target", "--of-title"])
+def test_an_empty_filter_of_update_is_not_every_plan(station, option):
+    change = ("update", "--repeat", "2")
+    assert f"{option}: must not be empty" in station.zplan(*change, option, "").failed(USAGE)
+    assert f"{option}: want UTF-8" in station.zplan(*change, option, b"\xff").failed(USAGE)
+    assert station.seen.empty()
+
+
 def test_dry_run_tells_and_does_nothing(both):
     one, two = both.add("report \x1b[0m"), both.add("x")
     line = f'plan {one} would be closed: target jobs, queued, title "report \\x1b[0m"\n'

@@ -134,7 +134,7 @@ int verb_export (const struct cli *cli)
     struct reason reason;
     if (!options_read (&usage, cli, &count, &code))
         return code;
-    if (select_check (&selection, &reason))
+    if (select_check (&selection, &usage.groups[1], &reason))
         return usage_error (cli->argv[0], &reason);
     if (everything && options_given (&usage.groups[1])) {
         reason_set (&reason, "--everything and %s: want one or the other",

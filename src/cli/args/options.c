@@ -362,6 +362,17 @@ const char *options_given (const struct option_group *group)
     return NULL;
 }
 
+const char *options_empty (const struct option_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        const struct option *row = &group->rows[i];
+        if (row->type == OPTION_TEXT && is_given (row, group->values) &&
+            !**(const char *const *)((const uint8_t *)group->values + row->offset))
+            return row->name;
+    }
+    return NULL;
+}
+
 int usage_error (const char *verb, const struct reason *reason)
 {
     fprintf (stderr, "zplan %s: %s\nTry: zplan %s --help\n", verb, reason->text, verb);

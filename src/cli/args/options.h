@@ -96,6 +96,9 @@ bool words_include (const char *words, struct span word);
 // given when it is not 0.
 const char *options_given (const struct option_group *group);
 
+// The first OPTION_TEXT of the group whose value is empty; NULL: none.
+const char *options_empty (const struct option_group *group);
+
 // The lines of the group's help, to stdout.
 void options_help (const struct option_group *group);
 

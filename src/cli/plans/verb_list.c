@@ -120,7 +120,7 @@ int verb_list (const struct cli *cli)
         return code;
     struct reason reason;
     selection.order = self.order;
-    if (select_check (&selection, &reason))
+    if (select_check (&selection, &usage.groups[0], &reason))
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (!client)

@@ -38,7 +38,7 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
                     which->rows[0].name, which->rows[1].name, which->rows[2].name,
                     which->rows[3].name);
     else
-        return select_check (&self->selection, reason);
+        return select_check (&self->selection, which, reason);
     return -1;
 }
 

@@ -13,8 +13,8 @@ struct bulk {
 // The options --all and --dry-run.
 struct option_group bulk_options (struct bulk *self);
 
-// Plans must be named in exactly one way: nothing at all is no way to mean everything. `which` are
-// the verb's options of the selection. 0, or -1 with a reason.
+// Plans must be named in exactly one way: by ids, by a filter, or by --all. `which` are the verb's
+// options of the selection. 0, or -1 with a reason.
 int bulk_check (const struct bulk *self, const struct option_group *which, int ids,
                 struct reason *reason);
 

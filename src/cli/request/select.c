@@ -9,7 +9,8 @@
 #define NAME_ROW(option, field)                                                                    \
     {                                                                                              \
         .name = option, .metavar = "NAME", .type = OPTION_TEXT,                                    \
-        .offset = offsetof (struct selection, field), .help = "plans that have this one"           \
+        .offset = offsetof (struct selection, field), .utf8 = true,                                \
+        .help = "plans that have this one"                                                         \
     }
 
 static const struct option rows[] = {
@@ -51,6 +52,7 @@ static const struct option rows[] = {
      .metavar = "NAME",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, kind),
+     .utf8 = true,
      .help = "plans of this kind"},
     {.name = "--name",
      .aliases = "--unique",
@@ -75,6 +77,7 @@ static const struct option rows[] = {
      .metavar = "RUN",
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, flow_run),
+     .utf8 = true,
      .help = "plans of this run of a flow: its steps, which are else left out,\n"
              "and its flow plan"},
 };
@@ -84,8 +87,14 @@ struct option_group select_options (struct selection *selection)
     return (struct option_group){"Which plans", rows, sizeof rows / sizeof *rows, selection};
 }
 
-int select_check (const struct selection *selection, struct reason *reason)
+int select_check (const struct selection *selection, const struct option_group *which,
+                  struct reason *reason)
 {
+    const char *empty = options_empty (which);
+    if (empty) { // an unset variable of a script must not mean every plan
+        reason_set (reason, "%s: must not be empty", empty);
+        return -1;
+    }
     if (selection->dead && selection->verdict) {
         reason_set (reason, "--dead and --verdict: want only one of them");
         return -1;

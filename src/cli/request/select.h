@@ -17,8 +17,9 @@ struct selection {
 // The options that fill it.
 struct option_group select_options (struct selection *selection);
 
-// 0, or -1 with a reason that names the option.
-int select_check (const struct selection *selection, struct reason *reason);
+// `which` are the verb's options of the selection. 0, or -1 with a reason that names the option.
+int select_check (const struct selection *selection, const struct option_group *which,
+                  struct reason *reason);
 
 // Turn the pages of the plans that fit, at most `room` of them. `take` is called for each plan;
 // false: it wants no more.
