@@ -164,6 +164,8 @@ def test_those_of_a_former_version_are_found(make_rig):
     ({"order": "dead", "after": f"1:{'x' * 65}:2a"}, "after: want"),
     ({"from": 5}, "from, to: go with the order time only"),
     ({"order": "dead", "to": 5}, "from, to: go with the order time only"),
+    ({"station": ""}, "station: want a target's name"),
+    ({"title": ""}, "title: want a pattern of 1 to 64 bytes"),
     ({"order": "time", "from": 0}, "from: want Unix seconds")], ids=str)
 def test_what_is_refused(shared, query, told):
     assert shared.client.refused("list", query).startswith(told)

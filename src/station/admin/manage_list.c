@@ -127,13 +127,13 @@ static bool read_limit (void *filter, const json_t *value)
 static bool read_station (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
-    return copy_text (value, self->station, sizeof self->station);
+    return copy_text (value, self->station, sizeof self->station) && self->station[0];
 }
 
 static bool read_title (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
-    return copy_text (value, self->title, sizeof self->title);
+    return copy_text (value, self->title, sizeof self->title) && self->title[0];
 }
 
 // A name of the table behind `parse`, or its number.
@@ -224,7 +224,7 @@ static const struct filter_field fields[] = {
     {"after", read_after, after_rule},
     {"limit", read_limit, "want 1..1000"},
     {"station", read_station, "want a target's name"},
-    {"title", read_title, "want a pattern of at most 64 bytes"},
+    {"title", read_title, "want a pattern of 1 to 64 bytes"},
     {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
     {"type", read_type, "want none, time, second, minute, hour, day, week, month or cron"},
     {"tenant", read_tenant, "want an integer, or a string of at most 512 bytes"},
