@@ -129,6 +129,19 @@ def test_plans_and_targets_are_asked_for(complete, station, where):
 
 
 @shells
+def test_a_name_is_never_expanded(complete, station, tmp_path):
+    name = f"$(touch {tmp_path}/x) `id` ${{HOME}}"
+    ident = station.add(key=name)
+    env = {"ZPLAN_CONNECT": station.endpoint,
+           "ZPLAN_COMPLETION_TIMEOUT": str(int(WAIT * 1000))}
+    for line in ("zplan show ", "zplan show $", "zplan show '$(touch"):
+        offered = complete(line, env=env)
+        words = offered if complete is zsh else [shlex.split(word)[0] for word in offered]
+        assert words == {"zplan show ": [name, ident], "zplan show $": [name]}.get(line, [])
+        assert not (tmp_path / "x").exists()
+
+
+@shells
 def test_a_silent_station_does_not_hold_the_shell(complete):
     begin = time.monotonic()
     assert complete("zplan pause ", env={"ZPLAN_CONNECT": "tcp://127.0.0.1:1"}) == []
