@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from clitest import DONE, REFUSED, USAGE, ZPLAN, start, zplan
+from clitest import DONE, REFUSED, USAGE, ZPLAN, FakeStation, reply, start, taken_apart, zplan
 from zplantest import (CLOSE, ERROR, FT, PAUSE, QUEUE, ST, argument, at_once, every, later,
                        wait_until)
 
@@ -231,6 +231,28 @@ def test_an_import_that_is_killed_is_repeated(make, tmp_path):
     assert (new.rig.db.xlen("plan:history"), new.rig.db.zcard("plan:ids")) == (4000, 4000)
     assert bare(new.lines("history")) == bare(old.lines("history"))
     assert bare(new.lines("list")) == bare(old.lines("list"))
+
+
+def test_outcomes_are_never_sent_twice(make, tmp_path):
+    """Whether they were added is not known."""
+    old = make()
+    path = tmp_path / "everything"
+    old.rig.client.done("restore", "history", {"runs": [GOOD_RUN] * 3})
+    exported(old, path)
+    answers = {"station": {"stations": []}, "kind": {"kinds": {}}, "limit": {"limits": {}},
+               "flow": {"flows": []}, "history": {"runs": [], "first": 0, "last": 0, "epoch": "e", "missed": False}}
+    sent = []
+
+    def answer(request):
+        word, args = taken_apart(request)
+        if word == "restore":
+            sent.append(args)
+            return [reply(request, ST.NET_ERROR, (FT.STATUS, b"-net error: Redis"))]
+        return [reply(request, ST.OK, (FT.JSON, json.dumps(answers[word]).encode()))]
+    with FakeStation(answer) as station:
+        said = station.zplan("import", str(path))
+    assert said.code == REFUSED and len(sent) == 1, (said.out, said.err)
+    assert "import again" in said.err and "added: import" in said.err
 
 
 def test_export_while_it_runs(make, tmp_path):

@@ -208,6 +208,10 @@ void restore_send_outcomes (struct restoring *self)
         answer = restore_say (self, (const char *[]){"restore", "history", text, NULL});
     if (answer || self->restore->dry_run)
         self->added[OUTCOMES] += (int64_t)count;
+    else if (self->stopped)
+        complain (self->restore->name,
+                  span_text ("some outcomes may have been added: import again, which reads the "
+                             "history first, and adds the rest"));
     json_decref (answer);
     json_decref (object);
     free (text);

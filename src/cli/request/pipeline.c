@@ -114,9 +114,15 @@ static int64_t busy_ms (const struct zplan_reply *reply)
     return wait_ms > BUSY_MS_MAX ? BUSY_MS_MAX : wait_ms;
 }
 
-// Of a plan without an id of its own it is not known whether it is kept: said again it may be two.
+// Whether it was done is not known: repeated, a plan without an id of its own may be two, and
+// outcomes are added once more.
 static bool may_repeat (const struct request *request)
 {
+    const struct zplan_frame *frames = request->frames;
+    if (request->command == ZERO_BYTE_COMMAND_NONE)
+        return request->count < 2 ||
+               !span_is (span_of (frames[0].data, frames[0].size), "restore") ||
+               !span_is (span_of (frames[1].data, frames[1].size), "history");
     bool named = request->command != ZERO_BYTE_COMMAND_PLAN;
     for (size_t i = 0; i < request->count; i++)
         named = named || request->frames[i].type == ZERO_FRAME_GLOBAL_ID;

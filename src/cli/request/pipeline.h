@@ -1,7 +1,7 @@
 // Requests to the station, many in flight at once (zplan_client_send), and no more than it takes: a
-// station that is busy says how long to wait, and then the request is sent again. So is, some times
-// within seconds, one that Redis was away for, unless it is a plan without an id. Words that are
-// not to be said twice have no place here.
+// station that is busy says how long to wait, and then the request is resent. So is, some times
+// within seconds, one that Redis was away for, unless it is a plan without an id, or
+// `restore history`. Other commands that must not be repeated have no place here.
 #pragma once
 
 #include "call.h"
