@@ -268,12 +268,34 @@ int zplan_client_send (struct zplan_client *client, uint8_t command,
 // -- waiting for the answer
 
 struct waiting {
-    const struct zplan_client *client;
+    struct zplan_client *client;
     bool done;
     bool lost; // the connection was, to one of several addresses
+    bool interrupted;
     int error;
     struct zplan_reply *ret;
 };
+
+// Copy the frames into memory of the client: a connection that was lost is read on behind the
+// answer, into the packet that the frames are in. False: there is no memory.
+static bool keep_reply (struct zplan_client *self, const struct zplan_reply *reply,
+                        struct zplan_reply *ret)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < reply->count; i++)
+        size += reply->frames[i].size;
+    uint8_t *at = realloc (self->kept, size);
+    if (!at)
+        return false;
+    self->kept = at;
+    *ret = *reply;
+    for (size_t i = 0; i < reply->count; at += reply->frames[i].size, i++) {
+        if (reply->frames[i].size)
+            memcpy (at, reply->frames[i].data, reply->frames[i].size);
+        ret->frames[i].data = at;
+    }
+    return true;
+}
 
 static void wait_is_over (void *context, int error, const struct zplan_reply *reply)
 {
@@ -281,12 +303,13 @@ static void wait_is_over (void *context, int error, const struct zplan_reply *re
     waiting->done = true;
     waiting->error = error;
     waiting->lost = waiting->client->losing;
-    if (reply)
-        *waiting->ret = *reply;
+    if (reply && !keep_reply (waiting->client, reply, waiting->ret))
+        waiting->error = ZPLAN_ERROR_MEMORY;
 }
 
-static void interrupt (struct zplan_client *self, const struct waiting *waiting)
+static void interrupt (struct zplan_client *self, struct waiting *waiting)
 {
+    waiting->interrupted = true;
     struct request **at = &self->first;
     while (*at && (*at)->context != waiting)
         at = &(*at)->next;
@@ -329,6 +352,11 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
     if (waiting.lost)
         client_fail (client, waiting.error, "the connection to %s was lost before the answer",
                      client->endpoint);
+    else if (waiting.error == ZPLAN_ERROR_MEMORY)
+        client_fail_as (client, waiting.error, zplan_error_text (waiting.error));
+    else if (waiting.error && waiting.interrupted)
+        client_fail (client, waiting.error, "interrupted before the answer of %s",
+                     client->endpoint);
     else if (waiting.error)
         client_fail (client, waiting.error, "no answer from %s within %" PRId64 " ms",
                      client->endpoint, client->timeout_ms);
@@ -352,6 +380,7 @@ void zplan_client_destroy (struct zplan_client **client)
     explicit_bzero (&self->keys, sizeof self->keys);
     endpoints_clear (&self->endpoints);
     free (self->endpoint);
+    free (self->kept);
     free (self);
     *client = NULL;
     errno = error;

@@ -52,6 +52,7 @@ struct zplan_client {
     bool losing;                           // requests end as their connection was lost
     struct packet packet;                  // the last reply
     struct message answer;                 // the same, read; borrows from packet
+    uint8_t *kept;                         // the frames of the last reply to a call
     struct reason reason;                  // of the last call that failed
 };
 

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import subprocess
+import time
 
 import pytest
 import zmq
@@ -70,6 +71,22 @@ def test_requests_go_to_the_owner_wherever_it_stands(program, owners, first):
     assert program.line() == f"done {owners[1 - first].endpoint}"
     assert [len(seat.took(2)) for seat in owners] == [2, 2]
     assert [seat.seen.qsize() for seat in owners] == [0, 0]
+
+
+def test_an_answer_that_came_before_the_loss_is_whole(installed, owners):      # noqa: F811
+    owners[0].own(lambda request: [reply(request, OK, (JSON, b"x" * 100000))])
+    process = subprocess.Popen([installed.program("drained"), endpoints(owners)], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env={**os.environ, "MALLOC_PERTURB_": "165"})
+    try:
+        owners[0].took(2)
+        assert process.stdout.readline() == "first\n"
+        time.sleep(0.2)     # the second answer is on its way
+        owners[0].leave()
+        assert process.communicate("\n", WAIT)[0] == "whole\n" and process.returncode == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_request_without_an_owner_waits_for_one(program, owners):
