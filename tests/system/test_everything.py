@@ -125,7 +125,7 @@ def test_all_is_moved(make, tmp_path):
     records = exported(old, path)
     assert [records[0]["type"], records[0]["format"], records[-1]["type"]] == ["everything", 1, "end"]
     of_type = {kind: [one for one in records if one["type"] == kind] for kind in
-               ("target", "kind", "limit", "outcome", "plan")}
+               ("target", "kind", "limit", "flow", "outcome", "plan")}
     assert {kind + "s": len(found) for kind, found in of_type.items()} == \
         {name: number for name, number in records[-1].items() if name != "type"}
     assert len(of_type["plan"]) == len(ids) and len(of_type["outcome"]) == len(outcomes(old.rig)) >= 6
@@ -165,6 +165,72 @@ def test_all_is_moved(make, tmp_path):
         old.rig.client.done("message", ids["large"]).json["messages"]
     # What is written from now on stands behind what was restored, and is broadcast from 1 on.
     assert [one["seq"] for one in outcomes(new.rig)][len(entries):] == list(range(1, left + 1))
+
+
+def put(station, name, target="jobs", **fields):
+    return station.rig.client.done("flow", "put", json.dumps(
+        {"flow": name, "steps": {"one": {"target": target, **({} if target != "jobs" else {"command": "do"}), **fields}}}))
+
+
+def flows(station):
+    """name -> (the texts of its versions, which of them is in use)"""
+    ask, found = station.rig.client.done, {}
+    for flow in ask("flow", "list").json["flows"]:
+        info = ask("flow", "get", flow["name"]).json
+        texts = [ask("flow", "get", flow["name"], str(version)).json["definition"] for version in info["versions"]]
+        found[flow["name"]] = texts, info["versions"].index(info["use"])
+    return found
+
+
+def test_flows_are_moved(make, tmp_path):
+    """All versions, those first that others call; the plans at flows; a run in progress begins again."""
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    put(old, "z")
+    put(old, "z", args=["=1 / 3", "0.1"], timeout=60)
+    put(old, "z", args=["m\u00fc"])
+    put(old, "a", target="z")
+    put(old, "b")
+    put(old, "b", target="a")
+    old.rig.client.done("flow", "use", "z", "2")
+    plan = old.rig.client.added(later(description="nightly"), station="a", head=[])
+    old.rig.client.added(at_once(description="now"), station="b", head=[])
+    old.rig.jobs.recv()
+    said = old("export", "--everything")
+    assert said.code == DONE and said.err.startswith("zplan: 1 run of flows in progress is left out"), said.err
+    path.write_text(said.out)
+    records = [json.loads(line) for line in said.out.splitlines()]
+    assert [(one["name"], one["version"]) for one in records if one["type"] == "flow"] == [
+        ("z", 1), ("z", 2), ("z", 3), ("a", 1), ("b", 1), ("b", 2)]
+    assert records[-1]["flows"] == 6
+
+    dry = new("import", str(path), "--dry-run").done()
+    assert dry.startswith("6 flows, 2 plans would be added\n") and flows(new) == {}
+    assert new("import", str(path)).done().startswith("6 flows, 2 plans added\n")
+    assert flows(new) == flows(old) and flows(new)["z"][1] == 1
+    moved, kept = (one.rig.client.done("message", plan).json for one in (new, old))
+    assert moved["plan_time"] == kept["plan_time"] and moved["messages"] == kept["messages"]
+    new.rig.jobs.recv()                 # of the flow that ran
+    again = new("import", str(path)).done()
+    assert again.startswith("nothing added\n") and " 6 flows, " in again.replace("2 targets,", " ")
+    assert flows(new) == flows(old)
+
+
+def test_flows_that_are_there_stay(make, tmp_path):
+    """Half an import is gone on with; a flow with other versions is left."""
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    for n in (1, 2, 3):
+        put(old, "half", timeout=n)
+        put(old, "other", timeout=n)
+    exported(old, path)
+    for n in (1, 2):
+        put(new, "half", timeout=n)
+    put(new, "other", timeout=9)
+    said = new("import", str(path))
+    assert said.code == REFUSED and said.out.startswith("1 flow added\n") and said.out.endswith("3 refused\n"), said.out
+    assert "flow: there are other versions of other; remove it, or leave it" in said.err
+    assert flows(new)["half"] == flows(old)["half"] and len(flows(new)["other"][0]) == 1
 
 
 def test_hold(make, tmp_path):
@@ -306,13 +372,14 @@ def test_a_target_that_only_the_settings_name(make, tmp_path):
 @pytest.mark.parametrize("change,words", [
     (lambda lines: lines[:-1], "the last line is missing"),
     (lambda lines: [lines[0].replace('"format":1', '"format":2'), *lines[1:]], "format: want 1, got 2"),
-    (lambda lines: [*lines[:-1], '{"type":"flow"}', lines[-1]], "type: want one of"),
+    (lambda lines: [*lines[:-1], '{"type":"book"}', lines[-1]], "type: want one of"),
+    (lambda lines: [*lines[:-1], '{"type":"flow","name":"x"}', lines[-1]], "flow: want name, version"),
     (lambda lines: [*lines[:-1], "{", lines[-1]], ""),
     (lambda lines: [*lines[:-1], '{"type":"plan","plan":[]}', lines[-1]], "plan: want an object"),
     (lambda lines: [*lines[:-1], '{"type":"outcome"}', lines[-1]], "outcome: want run"),
     (lambda lines: [*lines[:-1], '{"type":"kind","name":"x"}', lines[-1]], "kind: want name and fields"),
     (lambda lines: [*lines[:-1], '{"type":"target"}', lines[-1]], "target: want name, text and origin"),
-], ids=["cut", "format", "type", "no json", "plan", "outcome", "kind", "target"])
+], ids=["cut", "format", "type", "flow", "no json", "plan", "outcome", "kind", "target"])
 def test_a_file_that_is_damaged(shared, tmp_path, change, words):
     station = Station(shared)
     path = tmp_path / "everything"

@@ -76,7 +76,7 @@ static int64_t report_missing (const struct restoring *self)
         snprintf (text, sizeof text,
                   "target %.64s: is not known here, so %" JSON_INTEGER_FORMAT
                   " of its plans are skipped; name it in the station's settings, or by `zplan "
-                  "target add`, and import again",
+                  "target add`, or put the flow of this name, and import again",
                   name, json_integer_value (waits));
         complain (NULL, span_text (text));
     }
@@ -146,6 +146,7 @@ int restore_file (const struct cli *cli, const struct restore *restore)
     self.targets = json_object ();
     self.kinds = json_object ();
     self.limits = json_object ();
+    self.flows = json_object ();
     self.missing = json_object ();
     self.runs = json_array ();
     if (self.pipeline) {
@@ -159,6 +160,7 @@ int restore_file (const struct cli *cli, const struct restore *restore)
     json_decref (self.targets);
     json_decref (self.kinds);
     json_decref (self.limits);
+    json_decref (self.flows);
     json_decref (self.missing);
     json_decref (self.runs);
     free (self.seen.at);

@@ -7,7 +7,7 @@
 #include "restore.h"
 #include "seen_outcomes.h"
 
-enum restore_type { TARGETS, KINDS, LIMITS, OUTCOMES, PLANS, TYPES };
+enum restore_type { TARGETS, KINDS, LIMITS, FLOWS, OUTCOMES, PLANS, TYPES };
 
 extern const char *const restore_type_names[TYPES];
 
@@ -17,6 +17,7 @@ struct restoring {
     struct zplan_client *client;
     struct pipeline *pipeline;
     json_t *targets, *kinds, *limits; // of the station, by their names
+    json_t *flows; // of the file: name -> which versions were found, or put (restore_flow.c)
     struct seen_outcomes seen;
     bool history_seen; // the station's outcomes were read
     json_t *runs;      // outcomes that wait to be sent
@@ -40,6 +41,12 @@ void restore_send_outcomes (struct restoring *self);
 // Send a command, whose words end with a NULL, and wait for the answer: an object, owned by the
 // caller. NULL: it was rejected, which is reported, or the station does not answer.
 json_t *restore_say (struct restoring *self, const char *const *words);
+
+// Count what was added, or is there already.
+void restore_count (struct restoring *self, enum restore_type type, bool there);
+
+// One version of a flow; `line` is the record's text.
+void restore_take_flow (struct restoring *self, const json_t *record, const char *line);
 
 void restore_refuse (struct restoring *self, int64_t line, struct span words);
 

@@ -14,7 +14,8 @@
 
 enum { BATCH = 200, BATCH_BYTES = 400000, PART = 560 * 1024 }; // outcomes, bytes a request; a frame
 
-const char *const restore_type_names[TYPES] = {"target", "kind", "limit", "outcome", "plan"};
+const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
+                                               "flow",   "outcome", "plan"};
 
 void restore_refuse (struct restoring *self, int64_t line, struct span words)
 {
@@ -53,7 +54,7 @@ json_t *restore_say (struct restoring *self, const char *const *words)
     return answer;
 }
 
-static void count_one (struct restoring *self, enum restore_type type, bool there)
+void restore_count (struct restoring *self, enum restore_type type, bool there)
 {
     if (there)
         self->there[type]++;
@@ -89,8 +90,9 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
 }
 
 // One of the settings, or of a center, comes with these; one that was added is added.
-static void take_target (struct restoring *self, const json_t *record)
+static void take_target (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     const char *name = json_string_value (json_object_get (record, "name"));
     const char *text = json_string_value (json_object_get (record, "text"));
     const char *origin = json_string_value (json_object_get (record, "origin"));
@@ -101,7 +103,7 @@ static void take_target (struct restoring *self, const json_t *record)
     const json_t *known = json_object_get (self->targets, name);
     bool same = json_equal (json_object_get (known, "text"), json_object_get (record, "text"));
     if (known && (same || strcmp (origin, "added") != 0)) {
-        count_one (self, TARGETS, true);
+        restore_count (self, TARGETS, true);
         return;
     }
     if (known && !is_unused_default (self, known)) {
@@ -119,7 +121,7 @@ static void take_target (struct restoring *self, const json_t *record)
         return;
     json_decref (answer);
     json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
-    count_one (self, TARGETS, false);
+    restore_count (self, TARGETS, false);
     if (json_is_true (json_object_get (record, "key")))
         note_key (self, name, text);
 }
@@ -153,17 +155,19 @@ static void take_named (struct restoring *self, const json_t *record, enum resto
             : restore_say (self, (const char *[]){words[0], words[1], name, json, NULL});
     free (json);
     if (answer)
-        count_one (self, type, other != NULL);
+        restore_count (self, type, other != NULL);
     json_decref (answer);
 }
 
-static void take_kind (struct restoring *self, const json_t *record)
+static void take_kind (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     take_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
 }
 
-static void take_limit (struct restoring *self, const json_t *record)
+static void take_limit (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     take_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
 }
 
@@ -219,8 +223,9 @@ void restore_send_outcomes (struct restoring *self)
     self->runs_bytes = 0;
 }
 
-static void take_outcome (struct restoring *self, const json_t *record)
+static void take_outcome (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     json_t *run = json_object_get (record, "run");
     if (!json_is_object (run)) {
         refuse_text (self, "outcome: want run, an object");
@@ -229,7 +234,7 @@ static void take_outcome (struct restoring *self, const json_t *record)
     if (!self->history_seen)
         see_history (self);
     if (seen_outcomes_find (&self->seen, run)) {
-        count_one (self, OUTCOMES, true);
+        restore_count (self, OUTCOMES, true);
         return;
     }
     char *text = json_write (run);
@@ -248,11 +253,11 @@ static void on_plan (struct restoring *self, const struct sent *sent, const stru
     struct reason ignored;
     bool asked = sent->question == ASK_WHETHER;
     if (asked && reply->status == ZERO_STATUS_NOT_FIND_ID) {
-        count_one (self, PLANS, false);
+        restore_count (self, PLANS, false);
     } else if (verdict->code == EXIT_DONE) {
         json_t *answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &ignored);
-        count_one (self, PLANS,
-                   asked || json_integer_value (json_object_get (answer, "restored")) == 0);
+        restore_count (self, PLANS,
+                       asked || json_integer_value (json_object_get (answer, "restored")) == 0);
         json_decref (answer);
     } else {
         restore_refuse (self, sent->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
@@ -332,8 +337,9 @@ static void ask_whether (struct restoring *self, json_int_t id)
         free (sent);
 }
 
-static void take_plan (struct restoring *self, const json_t *record)
+static void take_plan (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     json_t *plan = json_object_get (record, "plan");
     const char *target = json_string_value (json_object_get (plan, "station"));
     restore_send_outcomes (self); // before a plan runs
@@ -359,8 +365,9 @@ static void take_plan (struct restoring *self, const json_t *record)
 
 // -- a line
 
-static void take_head (struct restoring *self, const json_t *record)
+static void take_head (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     char text[REASON_MAX];
     int64_t format = json_integer_value (json_object_get (record, "format"));
     if (format == EVERYTHING_FORMAT)
@@ -372,8 +379,9 @@ static void take_head (struct restoring *self, const json_t *record)
     self->stopped = true;
 }
 
-static void take_end (struct restoring *self, const json_t *record)
+static void take_end (struct restoring *self, const json_t *record, const char *line)
 {
+    (void)line;
     (void)record;
     self->ended = true;
 }
@@ -382,10 +390,11 @@ void restore_take_line (struct restoring *self, const char *text)
 {
     static const struct {
         const char *type;
-        void (*take) (struct restoring *self, const json_t *record);
-    } rows[] = {{"everything", take_head}, {"target", take_target},   {"kind", take_kind},
-                {"limit", take_limit},     {"outcome", take_outcome}, {"plan", take_plan},
-                {"end", take_end}};
+        void (*take) (struct restoring *self, const json_t *record, const char *line);
+    } rows[] = {{"everything", take_head},   {"target", take_target},
+                {"kind", take_kind},         {"limit", take_limit},
+                {"flow", restore_take_flow}, {"outcome", take_outcome},
+                {"plan", take_plan},         {"end", take_end}};
     struct reason reason;
     json_t *record = json_read_object (span_text (text), &reason);
     const char *type = json_string_value (json_object_get (record, "type"));
@@ -393,10 +402,10 @@ void restore_take_line (struct restoring *self, const char *text)
     while (type && i < sizeof rows / sizeof *rows && strcmp (rows[i].type, type) != 0)
         i++;
     if (type && i < sizeof rows / sizeof *rows)
-        rows[i].take (self, record);
+        rows[i].take (self, record, text);
     else
-        refuse_text (self, record ? "type: want one of everything, target, kind, limit, outcome, "
-                                    "plan, end"
+        refuse_text (self, record ? "type: want one of everything, target, kind, limit, flow, "
+                                    "outcome, plan, end"
                                   : reason.text);
     json_decref (record);
     progress_step (&self->progress,

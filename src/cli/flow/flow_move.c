@@ -3,39 +3,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "codes.h"
 #include "flow.h"
 #include "flow_command.h"
 #include "flow_run_view.h"
+#include "flow_stored.h"
 #include "json.h"
 #include "memory.h"
 #include "print.h"
 
 // -- export
-
-// Print the text of a definition as it is stored, at the end of the reply to `get`: a text that was
-// written again might be another version. On one line: line breaks are between tokens only.
-static bool print_stored (const struct zplan_reply *reply)
-{
-    static const char mark[] = "\"definition\":";
-    struct span text = call_frame (reply, ZERO_FRAME_JSON);
-    const char *at = text.size ? memmem (text.data, text.size, mark, sizeof mark - 1) : NULL;
-    const char *end = (const char *)text.data + text.size;
-    if (!at || end[-1] != '}')
-        return false;
-    if (isatty (STDOUT_FILENO)) { // without what a terminal would take as a command
-        json_t *answer = json_loadb ((const char *)text.data, text.size, 0, NULL);
-        print_json (json_object_get (answer, "definition"));
-        json_decref (answer);
-        return true;
-    }
-    for (at += sizeof mark - 1; at < end - 1; at++)
-        putchar (*at == '\n' || *at == '\r' ? ' ' : *at);
-    putchar ('\n');
-    return true;
-}
 
 static void add_name (void *names, const json_t *flow)
 {
@@ -48,11 +26,14 @@ static int export_flow (const struct cli *cli, struct zplan_client *client, cons
     const char *const say[] = {"get", name};
     int outcome = zplan_client_manage (client, "flow", say, 2, &reply);
     int code = call_judge (cli, outcome, &reply, name);
-    if (code == EXIT_DONE && !print_stored (&reply)) {
-        complain (name, span_text ("the station sent no definition"));
-        code = EXIT_REFUSED;
+    if (code != EXIT_DONE)
+        return code;
+    if (flow_stored_write (stdout, call_frame (&reply, ZERO_FRAME_JSON))) {
+        putchar ('\n');
+        return EXIT_DONE;
     }
-    return code;
+    complain (name, span_text ("the station sent no definition"));
+    return EXIT_REFUSED;
 }
 
 int flow_export (const struct cli *cli, char **words, int count)
@@ -140,30 +121,23 @@ static bool move_read (struct move *self, const char *text, size_t size)
 static void move_put (struct move *self, size_t place);
 
 // A target that is a flow of the file is put before.
-static void put_target (struct move *self, const json_t *call)
+static void put_target (void *owner, const char *target)
 {
-    const char *target = json_string_value (json_object_get (call, "target"));
-    const json_t *place = target ? json_object_get (self->places, target) : NULL;
+    struct move *self = owner;
+    const json_t *place = json_object_get (self->places, target);
     if (place)
         move_put (self, (size_t)json_integer_value (place));
 }
 
 static void move_put (struct move *self, size_t place)
 {
-    const char *name;
-    json_t *step;
     if (self->flows[place].mark != MOVED_NEW || self->code == EXIT_NO_ANSWER)
         return;
     self->flows[place].mark = MOVED_PENDING; // a cycle: the station rejects it
     const json_t *json = self->flows[place].json;
-    put_target (self, json_object_get (json, "defaults"));
-    json_object_foreach (json_object_get (json, "steps"), name, step)
-    {
-        put_target (self, step);
-        put_target (self, json_object_get (step, "undo"));
-    }
+    flow_stored_targets (json, put_target, self);
     self->flows[place].mark = MOVED_DONE;
-    name = json_string_value (json_object_get (json, "flow"));
+    const char *name = json_string_value (json_object_get (json, "flow"));
     int code = flow_put_text (self->cli, self->client, self->flows[place].text, NULL,
                               name ? name : self->file);
     self->code = code == EXIT_DONE ? self->code : code;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "everything_flows.h"
 #include "ident.h"
 #include "instant.h"
 #include "json.h"
@@ -22,7 +23,7 @@ struct exporting {
     uint64_t ids[BATCH];
     json_t *plans[BATCH]; // NULL: it is not there any more
     size_t count;
-    int64_t targets, kinds, limits, outcomes, written, callbacks;
+    int64_t targets, kinds, limits, flows, outcomes, written, callbacks;
     char last[48]; // entry of the history that was written last; "" = none
     struct verdict trouble;
     struct progress progress;
@@ -102,6 +103,11 @@ static int write_limits (struct exporting *self)
     }
     json_decref (answer);
     return code;
+}
+
+static int write_flows (struct exporting *self)
+{
+    return everything_flows (self->cli, self->client, &self->flows);
 }
 
 // -- history
@@ -252,17 +258,17 @@ static int write_head (struct exporting *self)
 static void write_end (const struct exporting *self)
 {
     write_record ("end",
-                  json_pack ("{s:I, s:I, s:I, s:I, s:I}", "targets", (json_int_t)self->targets,
+                  json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I}", "targets", (json_int_t)self->targets,
                              "kinds", (json_int_t)self->kinds, "limits", (json_int_t)self->limits,
-                             "outcomes", (json_int_t)self->outcomes, "plans",
-                             (json_int_t)self->written));
+                             "flows", (json_int_t)self->flows, "outcomes",
+                             (json_int_t)self->outcomes, "plans", (json_int_t)self->written));
 }
 
 int everything_export (const struct cli *cli)
 {
     static int (*const parts[]) (struct exporting *
-                                 self) = {write_head,    write_targets, write_kinds,  write_limits,
-                                          write_history, write_plans,   write_history};
+                                 self) = {write_head,  write_targets, write_kinds, write_limits,
+                                          write_flows, write_history, write_plans, write_history};
     int code;
     struct exporting self = {.cli = cli, .trouble = {.code = EXIT_DONE}};
     self.client = call_open (cli, &code);

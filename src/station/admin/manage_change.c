@@ -96,8 +96,9 @@ int manage_check_messages (struct station *self, const char *user, const struct 
     struct target *target = station_target (self, plan->station);
     if (!target && !flow_book_has (self, plan->station))
         return target_not_found (self, user, "station", plan->station, reason);
-    if (plan->message_count < PLAN_MESSAGES_MIN) {
-        reason_set (reason, "messages: want at least %d frames", PLAN_MESSAGES_MIN);
+    size_t least = PLAN_MESSAGES_MIN - !target; // a flow needs no COMMAND
+    if (plan->message_count < least) {
+        reason_set (reason, "messages: want at least %zu frames", least);
         return ZPLAN_EARGUMENT;
     }
     struct reason why;

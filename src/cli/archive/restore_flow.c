@@ -1,0 +1,132 @@
+// Versions of flows get the numbers that this station gives them: older ones may be gone. Those of
+// a flow are in the file in their order, and so they are found, or put, here.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codes.h"
+#include "flow_stored.h"
+#include "json.h"
+#include "print.h"
+#include "restore_private.h"
+
+enum { NUMBER_SIZE = 24 };
+
+static const char *number_text (json_int_t number, char out[NUMBER_SIZE])
+{
+    snprintf (out, NUMBER_SIZE, "%" JSON_INTEGER_FORMAT, number);
+    return out;
+}
+
+// A version of a flow that the station has, 0: the one in use. NULL: there is none, or it was
+// reported why.
+static json_t *get (struct restoring *self, const char *name, json_int_t version)
+{
+    char number[NUMBER_SIZE];
+    struct zplan_reply reply;
+    struct reason ignored;
+    const char *const say[] = {"get", name, number_text (version, number)};
+    int outcome = zplan_client_manage (self->client, "flow", say, version ? 3 : 2, &reply);
+    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
+    if (verdict.code == EXIT_DONE)
+        return json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    if (verdict.status == ZERO_STATUS_NOT_FIND_ID)
+        return NULL;
+    self->stopped = true;
+    if (verdict.code == EXIT_NO_ANSWER) {
+        self->silence = verdict;
+        self->code = EXIT_NO_ANSWER;
+    } else {
+        restore_refuse (self, self->line, verdict_text (&verdict, (char[VERDICT_WORDS_MAX]){0}));
+    }
+    return NULL;
+}
+
+// The versions that the station had before, how many of them were found in the file, and the number
+// here of each version of the file.
+static json_t *flow_of (struct restoring *self, const char *name)
+{
+    json_t *flow = json_object_get (self->flows, name);
+    if (flow)
+        return flow;
+    json_t *known = get (self, name, 0), *versions = json_object_get (known, "versions");
+    flow = json_pack ("{s:O?, s:i, s:{}}", "versions", versions, "found", 0, "numbers");
+    json_object_set_new (self->flows, name, flow);
+    json_decref (known);
+    return flow;
+}
+
+// The number here of the next version that is this one; 0: there is none.
+static json_int_t find (struct restoring *self, const char *name, json_t *flow,
+                        const json_t *definition)
+{
+    const json_t *versions = json_object_get (flow, "versions");
+    size_t i = (size_t)json_integer_value (json_object_get (flow, "found"));
+    for (; i < json_array_size (versions) && !self->stopped; i++) {
+        json_int_t number = json_integer_value (json_array_get (versions, i));
+        json_t *there = get (self, name, number);
+        bool same = json_equal (json_object_get (there, "definition"), definition);
+        json_decref (there);
+        if (same) {
+            json_object_set_new (flow, "found", json_integer ((json_int_t)i + 1));
+            return number;
+        }
+    }
+    return 0;
+}
+
+// Put it, and keep the version in use that is in use in the file. Returns its number; 0: it was
+// rejected.
+static json_int_t put (struct restoring *self, const char *name, const json_t *flow,
+                       const json_t *record, struct span text)
+{
+    char number[NUMBER_SIZE];
+    char *copy = strndup ((const char *)text.data, text.size);
+    json_t *answer = restore_say (self, (const char *[]){"flow", "put", copy, NULL});
+    json_int_t version = json_integer_value (json_object_get (answer, "version"));
+    char use[NUMBER_SIZE];
+    number_text (json_integer_value (json_object_get (record, "use")), number);
+    json_int_t wanted =
+        json_integer_value (json_object_get (json_object_get (flow, "numbers"), number));
+    if (version && wanted && json_integer_value (json_object_get (answer, "use")) != wanted)
+        json_decref (restore_say (
+            self, (const char *[]){"flow", "use", name, number_text (wanted, use), NULL}));
+    json_decref (answer);
+    free (copy);
+    return version;
+}
+
+void restore_take_flow (struct restoring *self, const json_t *record, const char *line)
+{
+    char text[REASON_MAX], number[NUMBER_SIZE];
+    const char *name = json_string_value (json_object_get (record, "name"));
+    const json_t *definition = json_object_get (record, "definition");
+    json_int_t version = json_integer_value (json_object_get (record, "version"));
+    struct span stored = flow_stored_text (span_text (line));
+    if (!name || version < 1 || !json_is_object (definition) || !stored.size) {
+        restore_refuse (self, self->line,
+                        span_text ("flow: want name, version, use, and definition as the last"));
+        return;
+    }
+    json_t *flow = flow_of (self, name);
+    json_int_t here = find (self, name, flow, definition);
+    size_t found = (size_t)json_integer_value (json_object_get (flow, "found"));
+    bool there = here != 0;
+    if (self->stopped)
+        return;
+    if (!there && found < json_array_size (json_object_get (flow, "versions"))) {
+        snprintf (text, sizeof text,
+                  "flow: there are other versions of %.64s; remove it, or leave it", name);
+        restore_refuse (self, self->line, span_text (text));
+        return;
+    }
+    if (!there)
+        here = self->restore->dry_run ? version : put (self, name, flow, record, stored);
+    if (!here)
+        return;
+    json_object_set_new (json_object_get (flow, "numbers"), number_text (version, number),
+                         json_integer (here));
+    json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
+    restore_count (self, FLOWS, there);
+}

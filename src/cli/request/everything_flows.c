@@ -1,0 +1,184 @@
+#include "everything_flows.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "codes.h"
+#include "flow_stored.h"
+#include "json.h"
+#include "memory.h"
+#include "print.h"
+
+struct exporting {
+    const struct cli *cli;
+    struct zplan_client *client;
+    json_t *names; // of all flows; true: it was written
+    int64_t count;
+    int code;
+};
+
+// A version of a flow as the station sent it.
+struct stored {
+    size_t size;
+    char json[];
+};
+
+// Each page of `flow` with this subcommand, whose filter it is.
+static int each_page (const struct exporting *self, const char *word, json_t *filter,
+                      void (*take) (void *owner, const json_t *page), void *owner)
+{
+    int code;
+    bool more = true;
+    while (more) {
+        char *text = json_write (filter);
+        const char *const say[] = {"flow", word, text, NULL};
+        json_t *page = call_words (self->cli, self->client, say, NULL, &code);
+        free (text);
+        json_t *next = json_object_get (page, "next");
+        more = next && !json_equal (next, json_object_get (filter, "after"));
+        if (page)
+            take (owner, page);
+        if (more)
+            json_object_set (filter, "after", next);
+        json_decref (page);
+    }
+    json_decref (filter);
+    return code;
+}
+
+static void take_names (void *names, const json_t *page)
+{
+    size_t i;
+    const json_t *flow;
+    json_array_foreach (json_object_get (page, "flows"), i, flow)
+    {
+        const char *name = json_string_value (json_object_get (flow, "name"));
+        if (name)
+            json_object_set_new (names, name, json_false ());
+    }
+}
+
+// -- a flow
+
+static void write_flow (struct exporting *self, const char *name);
+
+static void take_target (void *owner, const char *target)
+{
+    struct exporting *self = owner;
+    if (json_is_false (json_object_get (self->names, target)))
+        write_flow (self, target);
+}
+
+// NULL: it was removed meanwhile, or an error was printed.
+static struct stored *get (struct exporting *self, const char *name, const json_t *version)
+{
+    char number[WORD_SIZE];
+    struct zplan_reply reply;
+    const char *const say[] = {"get", name, number_word (version, number)};
+    int outcome = zplan_client_manage (self->client, "flow", say, version ? 3 : 2, &reply);
+    if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)
+        return NULL;
+    self->code = call_judge (self->cli, outcome, &reply, name);
+    if (self->code != EXIT_DONE)
+        return NULL;
+    struct span json = call_frame (&reply, ZERO_FRAME_JSON);
+    struct stored *stored = memory_new (sizeof *stored + json.size);
+    stored->size = json.size;
+    memcpy (stored->json, json.data, json.size);
+    return stored;
+}
+
+static json_t *parsed (const struct stored *stored)
+{
+    struct reason ignored;
+    return stored ? json_read_object (span_of (stored->json, stored->size), &ignored) : NULL;
+}
+
+static void write_version (struct exporting *self, const char *name, const struct stored *stored,
+                           const json_t *use)
+{
+    json_t *whole = parsed (stored);
+    json_int_t version = json_integer_value (json_object_get (whole, "version"));
+    printf ("{\"type\":\"flow\",\"name\":\"");
+    print_bytes (span_text (name));
+    printf ("\",\"version\":%" JSON_INTEGER_FORMAT ",\"use\":%" JSON_INTEGER_FORMAT
+            ",\"definition\":",
+            version, json_integer_value (use));
+    if (!flow_stored_write (stdout, span_of (stored->json, stored->size))) {
+        complain (name, span_text ("the station sent no definition"));
+        self->code = EXIT_REFUSED;
+    }
+    puts ("}");
+    self->count++;
+    json_decref (whole);
+}
+
+// All its versions, behind the flows that they call. A cycle, of versions that are not in use, is
+// cut: the station rejects the one that comes first.
+static void write_flow (struct exporting *self, const char *name)
+{
+    json_object_set_new (self->names, name, json_true ());
+    struct stored *last = get (self, name, NULL);
+    json_t *flow = parsed (last), *versions = json_object_get (flow, "versions");
+    size_t count = json_array_size (versions);
+    struct stored **stored = memory_new ((count + 1) * sizeof *stored);
+    for (size_t i = 0; i < count && self->code == EXIT_DONE; i++) {
+        stored[i] = get (self, name, json_array_get (versions, i));
+        json_t *whole = parsed (stored[i]);
+        flow_stored_targets (json_object_get (whole, "definition"), take_target, self);
+        json_decref (whole);
+    }
+    for (size_t i = 0; i < count && self->code == EXIT_DONE; i++)
+        if (stored[i])
+            write_version (self, name, stored[i], json_object_get (flow, "use"));
+    for (size_t i = 0; i < count; i++)
+        free (stored[i]);
+    free (stored);
+    json_decref (flow);
+    free (last);
+}
+
+// -- runs
+
+static void count_runs (void *count, const json_t *page)
+{
+    size_t i;
+    const json_t *run;
+    json_array_foreach (json_object_get (page, "runs"), i, run)
+    {
+        *(int64_t *)count += !json_object_get (run, "parent");
+    }
+}
+
+static int report_runs (struct exporting *self)
+{
+    static const char *const states[] = {"running", "suspended", "undoing"};
+    int code = EXIT_DONE;
+    int64_t count = 0;
+    for (size_t i = 0; i < sizeof states / sizeof *states && code == EXIT_DONE; i++)
+        code = each_page (self, "runs", json_pack ("{s:s, s:i}", "state", states[i], "limit", 1000),
+                          count_runs, &count);
+    if (count)
+        fprintf (stderr,
+                 "zplan: %" PRId64 " run%s of flows in progress %s left out: an import begins new "
+                 "ones\n",
+                 count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+    return code;
+}
+
+int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count)
+{
+    const char *name;
+    json_t *written;
+    struct exporting self = {.cli = cli, .client = client, .names = json_object ()};
+    self.code = each_page (&self, "list", json_object (), take_names, self.names);
+    json_object_foreach (self.names, name, written)
+    {
+        if (self.code == EXIT_DONE && json_is_false (written))
+            write_flow (&self, name);
+    }
+    json_decref (self.names);
+    *ret_count = self.count;
+    return self.code == EXIT_DONE ? report_runs (&self) : self.code;
+}

@@ -1,0 +1,9 @@
+// The definitions of flows, for `zplan export --everything`.
+#pragma once
+
+#include "call.h"
+
+// Write a record for each version of each flow, those first that others call, and report how many
+// runs are in progress: they are not exported. `ret_count` gets the number of records. Returns an
+// exit code.
+int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count);
