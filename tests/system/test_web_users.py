@@ -206,3 +206,13 @@ def test_a_user_is_written_over_by_nobody(tmp_path):
     assert zplan("web", "user", "ann", "--out", str(tmp_path)).done().startswith("zpw_")
     assert zplan("web", "user", "ann", "--out", str(tmp_path)).code == 1
     assert zplan("web", "user", "bob", "--out", str(tmp_path), "--key", "/nowhere").code == 1
+
+
+def test_the_key_of_who_makes_a_user_is_not_the_users(tmp_path):
+    assert zplan("keygen", "mine", "--role", "manage", "--out", str(tmp_path)).code == 0
+    key = str(tmp_path / "mine.key_secret")
+    env = {"ZPLAN_KEY": key, "ZPLAN_SERVER_KEY": "x" * 40}
+    zplan("web", "user", "ann", "--out", str(tmp_path), env=env).done()
+    assert "key = " not in (tmp_path / "ann.user").read_text()
+    zplan("web", "user", "bob", "--out", str(tmp_path), "--key", key, env=env).done()
+    assert f"key = {key}\n" in (tmp_path / "bob.user").read_text()

@@ -39,8 +39,9 @@ static const struct option rows[] = {
 static const char about[] =
     "Make a user of zplan-web: write the file NAME.user, and print the user's token, which is\n"
     "stored nowhere. The station gives the user the rights of the key, which is made for the\n"
-    "gateway and not a person's own; without one those of zplan-web itself, where the station\n"
-    "has no certificates. To end the user, remove the file: it counts within a second.\n\n"
+    "gateway and not a person's own: $ZPLAN_KEY does not count here. Without --key it gives those\n"
+    "of zplan-web itself, where the station has no certificates. To end the user, remove the file: "
+    "it counts within a second.\n\n"
     "  zplan keygen web-ops --role observe,manage\n"
     "  zplan web user ann --key web-ops.key_secret --out /etc/zplan/users\n"
     "  curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:7924/v1/plans\n\n"
@@ -74,6 +75,8 @@ static int write_user (const struct wish *wish, const char *name, const char *ke
 static int make_user (const struct cli *cli, const struct wish *wish)
 {
     const char *name = cli->argv[2];
+    // $ZPLAN_KEY is the operator's own: the user would get its rights.
+    const char *given = cli->key != getenv ("ZPLAN_KEY") ? cli->key : NULL;
     char token[TOKEN_SIZE], key[PATH_MAX];
     struct curve_cert cert;
     struct reason reason;
@@ -83,12 +86,11 @@ static int make_user (const struct cli *cli, const struct wish *wish)
         return usage_error (cli->argv[0], &reason);
     }
     bool fine = sodium_init () >= 0;
-    if (cli->key &&
-        (curve_cert_load (cli->key, CURVE_SECRET, &cert, &reason) || !realpath (cli->key, key)))
+    if (given && (curve_cert_load (given, CURVE_SECRET, &cert, &reason) || !realpath (given, key)))
         fine = false;
     explicit_bzero (&cert, sizeof cert);
     token_make ("zpw_", token);
-    if (!fine || write_user (wish, name, cli->key ? key : NULL, token, &reason)) {
+    if (!fine || write_user (wish, name, given ? key : NULL, token, &reason)) {
         complain ("web", span_text (reason.text));
         return EXIT_REFUSED;
     }
