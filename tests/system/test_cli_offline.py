@@ -276,6 +276,14 @@ def test_add_prints_the_first_time_that_the_station_says():
         assert json.loads(station.zplan(*order, "--json=wire").done())["first"] == "2100-01-01T05:00:00Z"
 
 
+def test_the_value_of_an_option_is_no_call_for_help():
+    with always(2, (GLOBAL_ID, b"1f")) as station:
+        said = station.zplan("add", "--target", "jobs", "--command", "x", "--arg", "-h", "--now")
+        assert said.done().startswith("plan 1f accepted") and b"-h" in station.request()
+    assert zplan("add", "--arg", "x", "-h").done().startswith("Usage: ")
+    assert zplan("skip", "--count", "x", "--help").done().startswith("Usage: ")
+
+
 def test_add_to_a_pub_target():
     with always(2, (GLOBAL_ID, b"20")) as station:
         ended = station.zplan("add", "--station", "news", "--publish-title", "tick",

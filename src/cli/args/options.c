@@ -221,9 +221,10 @@ static int check_words (const struct usage *usage, int argc, char **argv, struct
     return -1;
 }
 
-static bool wants_help (int argc, char **argv)
+// Among what is no option, and no value of one: `add --arg -h` wants none.
+static bool wants_help (char **argv)
 {
-    for (int i = 1; i < argc && strcmp (argv[i], "--") != 0; i++)
+    for (int i = 1; argv[i] && strcmp (argv[i], "--") != 0; i++)
         if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0)
             return true;
     return false;
@@ -320,14 +321,14 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
         *ret_exit = EXIT_DONE;
         return false;
     }
-    if (wants_help (cli->argc, cli->argv)) {
-        *ret_exit = print_help (usage);
-        return false;
-    }
     struct reason reason;
     int argc = cli->argc;
     for (size_t i = 0; i < usage->group_count && argc > 0; i++)
         argc = options_take (&usage->groups[i], argc, cli->argv, &reason);
+    if (wants_help (cli->argv)) {
+        *ret_exit = print_help (usage);
+        return false;
+    }
     int words = argc > 0 ? check_words (usage, argc, cli->argv, &reason) : -1;
     if (words < 0) {
         *ret_exit = usage_error (cli->argv[0], &reason);
