@@ -20,6 +20,13 @@ bool words_include (const char *words, struct span word)
     return false;
 }
 
+bool text_is_utf8 (const char *text)
+{
+    json_t *string = json_string (text); // jansson takes no other
+    json_decref (string);
+    return string != NULL;
+}
+
 // -- one option
 
 bool option_has_name (const struct option *row, struct span name)
@@ -62,9 +69,20 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
     return -1;
 }
 
-static int add_text (const char *name, struct option_texts *field, const char *text,
-                     struct reason *reason)
+static int check_utf8 (const struct option *row, const char *name, const char *text,
+                       struct reason *reason)
 {
+    if (!row->utf8 || text_is_utf8 (text))
+        return 0;
+    reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
+    return -1;
+}
+
+static int add_text (const struct option *row, const char *name, struct option_texts *field,
+                     const char *text, struct reason *reason)
+{
+    if (check_utf8 (row, name, text, reason))
+        return -1;
     if (field->count < OPTION_TEXTS_MAX) {
         field->texts[field->count++] = text;
         return 0;
@@ -93,12 +111,8 @@ static const char *listed (const char *words, char out[REASON_MAX])
 static int set_text (const struct option *row, const char *name, const char **field,
                      const char *text, struct reason *reason)
 {
-    json_t *string = row->utf8 ? json_string (text) : NULL;
-    if (row->utf8 && !string) {
-        reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
+    if (check_utf8 (row, name, text, reason))
         return -1;
-    }
-    json_decref (string);
     if (!row->values || row->offered != VALUES_ALL ||
         words_include (row->values, span_text (text)) ||
         words_include (row->old_values, span_text (text))) {
@@ -125,7 +139,7 @@ int option_set (const struct option *row, const char *name, void *values, const 
     case OPTION_TEXT:
         return set_text (row, name, field, text, reason);
     case OPTION_TEXTS:
-        return add_text (name, field, text, reason);
+        return add_text (row, name, field, text, reason);
     case OPTION_NUMBER:
         return set_number (row, name, field, text, reason);
     }

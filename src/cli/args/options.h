@@ -36,7 +36,7 @@ struct option {
         unit_ms; // of an OPTION_NUMBER that is a time: 1 or 1000; it may then be a duration as 5m
     const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
     const char *old_values; // the same: words that are taken, but not in the help; or NULL
-    bool utf8;              // of OPTION_TEXT: it goes into JSON
+    bool utf8;              // of OPTION_TEXT and OPTION_TEXTS: it must be UTF-8
     enum {
         VALUES_ALL,      // it is one of `values`, or any text where there are none
         VALUES_SOME,     // `values` are offered, others may be
@@ -88,6 +88,9 @@ int option_set (const struct option *row, const char *name, void *values, const 
 
 // Whether this is the option's name, or one of its aliases.
 bool option_has_name (const struct option *row, struct span name);
+
+// Whether it may go into JSON.
+bool text_is_utf8 (const char *text);
 
 // Whether the list, words with blanks between, has this one; NULL has none.
 bool words_include (const char *words, struct span word);

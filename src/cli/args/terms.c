@@ -16,7 +16,7 @@ static const struct option rows[] = {
 #define NAMES(...)
 #define OPTION(heading, field, option, value, says, text, ...)                                     \
     heading (.name = (option), .metavar = (says), .type = OPTION_TEXT,                             \
-             .offset = offsetof (struct terms, field), .help = text, __VA_ARGS__)
+             .offset = offsetof (struct terms, field), .help = text, .utf8 = true, __VA_ARGS__)
 #include "policy_fields.def"
 #undef POLICY
 #undef NAMES
@@ -27,7 +27,7 @@ static const struct option names[] = {
 #define NAMES(...) {__VA_ARGS__},
 #define OPTION(heading, field, option, value, says, text, ...)                                     \
     heading (.name = (option), .metavar = (says), .type = OPTION_TEXT,                             \
-             .offset = offsetof (struct terms, field), .help = text, __VA_ARGS__)
+             .offset = offsetof (struct terms, field), .help = text, .utf8 = true, __VA_ARGS__)
 #include "policy_fields.def"
 };
 

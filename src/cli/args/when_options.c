@@ -39,6 +39,7 @@ static const struct option rows[] = {
      .metavar = "EXPR",
      .type = OPTION_TEXTS,
      WHEN_FIELD (cron),
+     .utf8 = true,
      .help = "'30 8 * * MON-FRI', '0 0 L * ?', @daily: minute hour day month weekday, seconds "
              "may stand in front; again for more times"},
     {.name = "--start",

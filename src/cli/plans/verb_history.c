@@ -65,6 +65,7 @@ static const struct option rows[] = {
      .metavar = "RUN",
      .type = OPTION_TEXT,
      .offset = offsetof (struct asked, flow_run),
+     .utf8 = true,
      .help = "runs of the steps of this run of a flow, and of its flow plan"},
     {.name = "--state",
      .metavar = "STATE",

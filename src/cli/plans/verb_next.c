@@ -88,8 +88,8 @@ static int read_rule (const struct when_words *words, const struct preview *prev
                       const struct zone *zone, struct when *ret, struct reason *reason)
 {
     if (!when_is_given (words)) {
-        reason_set (reason, "want a kind of time: --in, --at, --every, --weekly, --monthly, "
-                            "--cron or --type");
+        reason_set (reason, "want a kind of time: --in, --at, --every, --daily, --weekly, "
+                            "--monthly, --cron or --type");
         return -1;
     }
     int64_t now_us = clock_wall_us ();

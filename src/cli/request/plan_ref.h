@@ -12,7 +12,7 @@
 
 enum { PLAN_NAME_MAX = 64 + 1 + 256, PLAN_REF_SIZE = 4 + PLAN_NAME_MAX + 1 };
 
-// Read one. 0, or -1 with a reason: it is empty or too long.
+// Read one. 0, or -1 with a reason: it is empty, too long, or not UTF-8.
 int plan_ref_read (const char *text, char out[PLAN_REF_SIZE], struct reason *reason);
 
 // Whether it is a name; else it is an id.
