@@ -124,12 +124,20 @@ static int judge_unfinished (struct zplan_plan *self, const json_t *members)
     return error;
 }
 
+// A type that is given by its name, as its number: the setters look at it.
+static bool number_type (json_t *members)
+{
+    const char *name = json_string_value (json_object_get (members, "plan_type"));
+    int type = name ? schedule_type_parse (name) : -1;
+    return type < 0 || json_object_set_new (members, "plan_type", json_integer (type)) == 0;
+}
+
 // Lay `changes` over the members; takes the reference. NULL: there was no memory to make them.
 static int change (struct zplan_plan *self, json_t *changes)
 {
     json_t *members = changes ? json_copy (self->members) : NULL;
     int error = ZPLAN_OK;
-    if (!members || json_object_update (members, changes))
+    if (!members || json_object_update (members, changes) || !number_type (members))
         error = refuse_memory (self);
     else
         error = judge_unfinished (self, members);
@@ -409,7 +417,8 @@ static int write_text (struct zplan_plan *self)
     if (!members)
         return refuse_memory (self);
     bool filled = fill_in (members, "plan_type", SCHEDULE_NONE) &&
-                  (!repeats (members) || fill_in (members, "plan_repet", SCHEDULE_FOREVER));
+                  (!repeats (members) || has (members, "iteration") ||
+                   fill_in (members, "plan_repet", SCHEDULE_FOREVER));
     int error = filled ? judge (self, members) : refuse_memory (self);
     if (!error) {
         self->text = json_dumps (members, JSON_COMPACT);

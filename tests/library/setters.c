@@ -69,6 +69,28 @@ static void held (void)
     REFUSED ("hold: want true, false or \"pause\"", zplan_plan_set_json, "hold", "1");
 }
 
+static void iterations (void)
+{
+    struct zplan_plan *plan = fresh ();
+    CHECK (zplan_plan_set_every (plan, 10, ZPLAN_MINUTES) == ZPLAN_OK);
+    CHECK (zplan_plan_set_json (plan, "iteration", "4") == ZPLAN_OK);
+    CHECK (zplan_plan_json (plan) && !strstr (zplan_plan_json (plan), "plan_repet"));
+    zplan_plan_destroy (&plan);
+}
+
+// A type that is given by its name is one for the setters, too.
+static void named_type (void)
+{
+    struct zplan_plan *plan = fresh ();
+    CHECK (zplan_plan_set_json (plan, "plan_type", "\"hour\"") == ZPLAN_OK);
+    CHECK (zplan_plan_set_json (plan, "plan_value", "2") == ZPLAN_OK);
+    CHECK (zplan_plan_set_at (plan, 4102444800) == ZPLAN_OK);
+    CHECK (strstr (zplan_plan_json (plan), "\"plan_type\":4"));
+    CHECK (strstr (zplan_plan_json (plan), "\"plan_repet\":-1"));
+    zplan_plan_destroy (&plan);
+    REFUSED ("plan_type: want", zplan_plan_set_json, "plan_type", "\"hurr\"");
+}
+
 static void on_failure (void)
 {
     struct zplan_plan *plan = fresh ();
@@ -291,6 +313,8 @@ int main (void)
     no_descriptors ();
     refusals ();
     held ();
+    iterations ();
+    named_type ();
     on_failure ();
     together ();
     texts ();
