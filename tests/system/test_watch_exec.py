@@ -103,6 +103,21 @@ def test_a_restart_misses_nothing_and_repeats_nothing(rig, told, tmp_path):
     assert place.read_text() != at and os.listdir(tmp_path).count("place.new") == 0
 
 
+def test_the_first_start_has_a_place(rig, told, tmp_path):
+    """What failed before anything was printed is not lost with a restart."""
+    place, results = tmp_path / "place", told.with_name("notify.sh.env")
+    args = ("--failed", "--exec", str(told), "--state", str(place))
+    failed(rig)                 # so that there is an epoch
+    process = watch(rig, *args)
+    wait_until(place.exists, "its place")
+    assert place.read_text() == f"{rig.db.hget('plan:meta', 'epoch').decode()} {since(rig)}\n"
+    process.send_signal(signal.SIGTERM)
+    assert Ended(process).done() == ""
+    meanwhile, _ = failed(rig)
+    Ended(watch(rig, *args, "-n", "1")).done()
+    assert [one.split("|")[0] for one in lines(results)] == [meanwhile]
+
+
 @pytest.mark.parametrize("args, why", [
     (["--exec", "x"], "--exec: goes with --failed only"),
     (["--state", "x", "--since", "1"], "--state and --since: want one or the other"),

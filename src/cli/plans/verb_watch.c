@@ -22,6 +22,7 @@
 #include "watch_events.h"
 
 enum { RESULTS_AT_ONCE = 64 }; // then signals are looked for
+enum { EPOCH_SIZE = 64 };
 
 struct watch {
     const struct cli *cli;
@@ -134,7 +135,7 @@ static bool is_ended (struct watch *self)
 // -- the place
 
 // Epoch and number of the last result; a file that is not there yet is no error.
-static int place_read (struct wanted *wanted, char epoch[64], struct reason *reason)
+static int place_read (struct wanted *wanted, char epoch[EPOCH_SIZE], struct reason *reason)
 {
     char rest;
     FILE *file = fopen (wanted->place, "r");
@@ -153,15 +154,12 @@ static int place_read (struct wanted *wanted, char epoch[64], struct reason *rea
 }
 
 // Another file, that then takes its place: it is whole at any time.
-static void place_write (struct watch *self, const struct zplan_result *result)
+static void place_write (struct watch *self, const char *epoch, int64_t seq)
 {
     char other[PATH_MAX];
-    if (!self->place || !result->seq || !*result->epoch)
-        return;
     int size = snprintf (other, sizeof other, "%s.new", self->place);
     FILE *file = size > 0 && (size_t)size < sizeof other ? fopen (other, "w") : NULL;
-    bool good = file && fprintf (file, "%s %" PRId64 "\n", result->epoch, result->seq) > 0 &&
-                !fflush (file);
+    bool good = file && fprintf (file, "%s %" PRId64 "\n", epoch, seq) > 0 && !fflush (file);
     if (file && fclose (file))
         good = false;
     if (good && rename (other, self->place) == 0)
@@ -188,8 +186,8 @@ static void print (struct watch *self, const struct zplan_result *result)
         self->ended = self->ended || !done;
     }
     json_decref (object);
-    if (done)
-        place_write (self, result);
+    if (done && self->place && result->seq && *result->epoch)
+        place_write (self, result->epoch, result->seq);
     if (wanted)
         printed (self);
 }
@@ -318,13 +316,38 @@ static int begin (struct watch *self, const char *title, const struct wanted *wa
     return usage_error (cli->argv[0], &reason);
 }
 
-static int watch (struct watch *self, const char *title, const struct wanted *wanted)
+// The first time there is no place: keep the one of now, so that nothing is lost that comes before
+// a result was seen. Returns an exit code.
+static int place_make (struct watch *self, struct wanted *wanted, char epoch[EPOCH_SIZE])
 {
     int code;
+    const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
+    struct zplan_client *client = call_open (self->cli, &code);
+    json_t *answer = client ? call_words (self->cli, client, say, NULL, &code) : NULL;
+    const char *text = json_string_value (json_object_get (answer, "epoch"));
+    int64_t last = json_integer_value (json_object_get (answer, "last"));
+    if (text && *text && strlen (text) < EPOCH_SIZE && last >= 0) {
+        snprintf (epoch, EPOCH_SIZE, "%s", text);
+        wanted->epoch = epoch;
+        wanted->since = last;
+        place_write (self, epoch, last);
+        code = self->code;
+    }
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    return code;
+}
+
+static int watch (struct watch *self, const char *title, struct wanted *wanted)
+{
+    int code;
+    char epoch[EPOCH_SIZE];
     self->subscriber = subscribe (self->cli, &code);
     if (!self->subscriber)
         return code;
-    code = begin (self, title, wanted);
+    code = self->place && wanted->since < 0 ? place_make (self, wanted, epoch) : EXIT_DONE;
+    if (code == EXIT_DONE)
+        code = begin (self, title, wanted);
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 
@@ -362,7 +385,7 @@ int verb_watch (const struct cli *cli)
         }
         return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
     }
-    char epoch[64];
+    char epoch[EPOCH_SIZE];
     if (wanted.place && place_read (&wanted, epoch, &reason))
         return usage_error (cli->argv[0], &reason);
 
