@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from clitest import REFUSED, USAGE, WAIT, objects, start, zplan
+from clitest import REFUSED, USAGE, WAIT, Terminal, objects, start, zplan
 from zplanprocs import wait_until
 from zplantest import FT, ST, at_once, every
 
@@ -131,6 +131,30 @@ def test_logs_follow_until_the_plan_has_ended(rig, cli):
         out, _ = following.communicate(timeout=30)
     assert out.index(b"run 1\n") < out.index(b"run 2\n") and out.count(HEADER) == 2
     assert following.returncode == 0
+
+
+def test_logs_follow_until_the_plan_is_closed(rig, cli):
+    ident = rig.client.added(every(1, -1))
+    ends(rig, ident, ST.OK, (FT.CONTENT, b"run 0"))
+    run = rig.jobs.recv()
+    rig.client.done("close", ident)
+    with start("--connect", rig.ipc("q"), "logs", ident, "--follow") as following:
+        for line in (HEADER, b"run 0\n"):
+            assert line in following.stdout.readline()
+        rig.jobs.answer(run, ST.OK, [(FT.CONTENT, b"last"), (FT.LOCAL_ID, run.local_id)])
+        out, _ = following.communicate(timeout=WAIT)
+    assert b"last\n" in out and following.returncode == 0
+
+
+def test_logs_give_a_terminal_no_commands(rig, cli):
+    ident = rig.client.added(every(1, 2))
+    text = "a\tb\u009b31mred\u202e \\ M\u00fcnchen\nnext\n".encode() + b"\xff\x1b["
+    ends(rig, ident, ST.OK, (FT.CONTENT, text))
+    shown = Terminal("--color", "never", "--connect", rig.ipc("q"), "logs", ident).done()
+    assert "\u009b" not in shown and "\u202e" not in shown and "\x1b" not in shown
+    assert r"\xc2\x9b31mred\xe2\x80\xae" in shown and "M\u00fcnchen\nnext\n" in shown
+    rest = start("--connect", rig.ipc("q"), "logs", ident).communicate(timeout=WAIT)[0]
+    assert text in rest         # a file gets its bytes
 
 
 def test_logs_of_what_is_not_there(rig, cli):

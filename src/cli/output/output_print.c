@@ -6,6 +6,7 @@
 
 #include "json.h"
 #include "memory.h"
+#include "print.h"
 
 // The bytes of a frame as JSON has it; free them.
 static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
@@ -17,16 +18,26 @@ static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
     return bytes;
 }
 
+// Lines and tabs as they are, the rest without what a terminal would take as a command.
+static void write_printable (FILE *file, const uint8_t *bytes, size_t size)
+{
+    for (size_t at = 0, end; at < size; at = end + 1) {
+        end = at;
+        while (end < size && bytes[end] != '\n' && bytes[end] != '\t')
+            end++;
+        write_bytes (file, span_of (bytes + at, end - at));
+        if (end < size)
+            fputc (bytes[end], file);
+    }
+}
+
 // Whether the last byte was a newline.
 static bool write_text (FILE *file, const uint8_t *bytes, size_t size, bool terminal)
 {
-    for (size_t i = 0; i < size; i++) {
-        bool control = (bytes[i] < ' ' && bytes[i] != '\n' && bytes[i] != '\t') || bytes[i] == 0x7F;
-        if (terminal && control)
-            fprintf (file, "\\x%02x", bytes[i]);
-        else
-            fputc (bytes[i], file);
-    }
+    if (terminal)
+        write_printable (file, bytes, size);
+    else
+        fwrite (bytes, 1, size, file);
     return size > 0 && bytes[size - 1] == '\n';
 }
 

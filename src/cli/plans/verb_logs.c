@@ -135,12 +135,29 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 
 // -- the verb
 
-// Whether the plan has ended: the station knows it no more.
-static bool has_ended (struct zplan_client *client, const char *plan)
+// Whether the station knows the plan no more.
+static bool is_gone (struct zplan_client *client, const char *plan)
 {
     struct zplan_reply reply;
     return zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply) == ZPLAN_OK &&
            reply.status == ZERO_STATUS_NOT_FIND_ID;
+}
+
+// Whether no run of the plan is to come: it is gone, or closed without a run in progress.
+static bool has_ended (struct zplan_client *client, const char *plan)
+{
+    enum { STATE_CLOSE = 7 };
+    struct zplan_reply reply;
+    struct reason ignored;
+    if (zplan_client_manage (client, "why", (const char *[]){plan}, 1, &reply) != ZPLAN_OK)
+        return false;
+    if (reply.status != ZERO_STATUS_OK_ID)
+        return reply.status == ZERO_STATUS_NOT_FIND_ID;
+    json_t *why = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    bool closed = json_integer_value (json_object_get (why, "plan_state")) == STATE_CLOSE &&
+                  !json_is_true (json_object_get (why, "running"));
+    json_decref (why);
+    return closed;
 }
 
 static int follow (const struct cli *cli, struct zplan_client *client, const char *plan,
@@ -208,11 +225,10 @@ static int print_last (const struct cli *cli, struct zplan_client *client, const
     json_decref (last);
     if (runs)
         return EXIT_DONE;
-    bool ended = has_ended (client, plan);
+    bool gone = is_gone (client, plan);
     fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan),
-             ended ? "no such plan, and no run of it in the history"
-                   : "no run of it has ended yet");
-    return ended ? EXIT_REFUSED : EXIT_DONE;
+             gone ? "no such plan, and no run of it in the history" : "no run of it has ended yet");
+    return gone ? EXIT_REFUSED : EXIT_DONE;
 }
 
 int verb_logs (const struct cli *cli)
