@@ -185,6 +185,26 @@ def test_a_station_that_goes_away_and_comes_back(busy):
     assert terminal.end()[0] == 0
 
 
+@pytest.mark.parametrize("what", ["key", "resize"])
+def test_a_key_during_a_request_is_no_missing_answer(busy, what):
+    terminal = busy.terminal("top", "--timeout", "60000", **leader())
+    terminal.read(r"done [\d.]+/s")
+    busy.answers = False
+    while not busy.seen.empty():
+        busy.seen.get()
+    busy.seen.get(timeout=WAIT)         # it waits for an answer now
+    busy.answers = True
+    if what == "key":
+        terminal.type("x")
+    else:
+        terminal.resize(100)
+        terminal.process.send_signal(signal.SIGWINCH)
+    assert "no answer" not in terminal.read(r"done [\d.]+/s")
+    assert "no answer" not in terminal.read(r"done [\d.]+/s")
+    terminal.type("q")
+    assert terminal.end()[0] == 0
+
+
 def test_off_a_terminal_a_silent_station_ends_it(busy):
     process = start("--connect", busy.endpoint, "--timeout", "2000", "top", "--json=wire")
     json.loads(process.stdout.readline())

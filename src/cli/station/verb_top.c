@@ -368,9 +368,12 @@ static int watch (struct top *self)
         if (!wait_for_next (self, next_us))
             return EXIT_DONE;
         int code = look_once (self);
-        // A key or a signal ends the wait for an answer as well.
-        if (code != EXIT_DONE && screen_wait (&self->screen, 0) == SCREEN_QUIT)
-            return EXIT_DONE;
+        // A key or a signal ends the wait for an answer as well; any but the last asks again.
+        while (code != EXIT_DONE && screen_has_event (&self->screen)) {
+            if (screen_wait (&self->screen, 0) == SCREEN_QUIT)
+                return EXIT_DONE;
+            code = look_once (self);
+        }
         if (code != EXIT_DONE && !self->screen.shown)
             return verdict_print (&self->trouble, NULL);
     }

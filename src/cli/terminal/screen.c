@@ -1,6 +1,7 @@
 #include "screen.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,12 @@ static enum screen_event take_event (struct screen *self)
     }
     ssize_t got = self->keyed ? read (STDIN_FILENO, &key, 1) : -1;
     return got == 0 || (got == 1 && (key == 'q' || key == 'Q')) ? SCREEN_QUIT : SCREEN_TIME;
+}
+
+bool screen_has_event (const struct screen *self)
+{
+    struct pollfd item = {.fd = self->any_fd, .events = POLLIN};
+    return poll (&item, 1, 0) > 0;
 }
 
 enum screen_event screen_wait (struct screen *self, int64_t until_us)

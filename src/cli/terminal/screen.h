@@ -26,5 +26,8 @@ void screen_close (struct screen *self);
 // Wait for something, at most until this moment, monotonic.
 enum screen_event screen_wait (struct screen *self, int64_t until_us);
 
+// Whether there is a signal or a key that was not taken yet.
+bool screen_has_event (const struct screen *self);
+
 // Show these lines from the top, as many as there is room for. Elsewhere they are only printed.
 void screen_draw (const struct screen *self, const char *lines);
