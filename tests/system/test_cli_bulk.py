@@ -1,6 +1,7 @@
 """Many plans at once: add --from, export and import, against a real station; and against one played
 by the test where it has to be busy, silent or slow."""
 import json
+import os
 import re
 import subprocess
 import time
@@ -118,6 +119,33 @@ def test_a_line_that_is_refused_is_named_and_the_next_follows(shared, tmp_path, 
     assert (ended.code, ended.out) == (REFUSED, "2 plans added, 1 refused\n")
     assert ended.err.startswith(f"zplan: {path}:2: ") and told in ended.err, ended.err
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", [("import", "-"), ("add", "--from", "-")])
+def test_an_input_that_cannot_be_read_is_no_end(shared, tmp_path, verb):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    try:
+        ended = subprocess.run([ZPLAN, *Station(shared).where(), *verb], stdin=folder, capture_output=True,
+                               timeout=WAIT, check=False)
+    finally:
+        os.close(folder)
+    assert ended.returncode == REFUSED and b"Is a directory" in ended.stderr, ended
+
+
+def test_many_large_ones_wait_for_each_other(tmp_path):
+    """Of several endpoints the client keeps copies of what is in flight, at most 64 MiB."""
+    path = lines(tmp_path / "plans", *({**LATER, "id": f"{n:x}", "arg": "x" * 1_000_000} for n in range(1, 81)))
+    begun = []
+
+    def answer(request):
+        if not begun:
+            time.sleep(2)       # so that all are sent that can be
+        begun.append(request)
+        return [reply(request, OK_PLAN, (GLOBAL_ID, ident(request)))]
+    with FakeStation(answer) as station:
+        ended = zplan("--connect", f"{station.endpoint},tcp://127.0.0.1:1", "--timeout", str(int(WAIT * 1000)),
+                      "add", "--from", path)
+    assert ended.done() == "80 plans added\n"
 
 
 def test_stop_on_error(one, tmp_path):

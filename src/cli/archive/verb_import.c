@@ -1,7 +1,10 @@
 // zplan import: plans that zplan export wrote, into a station.
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "load.h"
+#include "print.h"
 #include "restore.h"
 
 static const char about[] =
@@ -72,7 +75,10 @@ int verb_import (const struct cli *cli)
     if (!file)
         return EXIT_REFUSED;
     ssize_t size = getline (&first, &room, file);
-    if (size > 0 && restore_begins (first)) {
+    if (ferror (file)) {
+        complain (cli->argv[1], span_text (strerror (errno)));
+        code = EXIT_REFUSED;
+    } else if (size > 0 && restore_begins (first)) {
         const struct restore restore = {.name = cli->argv[1],
                                         .file = file,
                                         .first = first,

@@ -43,6 +43,7 @@ struct loading {
     bool asked_only;      // for the target of plans that name none
     char only[TARGET_NAME_SIZE];
     struct reason why_none; // without such a target
+    bool unread;            // a part of the file could not be
     struct progress progress;
     struct verdict silence;
 };
@@ -354,6 +355,10 @@ static bool take_lines (struct loading *self)
     while (going && self->untaken == 0 && !(load->stop_on_error && self->refused > 0) &&
            (size = getline (&text, &room, self->file)) >= 0)
         going = take_text (self, text, (size_t)size);
+    if (ferror (self->file)) {
+        complain (file_name (self), span_text (strerror (errno)));
+        self->unread = true;
+    }
     free (text);
     return going && pipeline_drain (self->pipeline);
 }
@@ -408,7 +413,7 @@ static int report (struct loading *self)
     }
     if (self->unknown)
         return verdict_print (&self->silence, NULL);
-    return self->refused || self->untaken ? EXIT_REFUSED : EXIT_DONE;
+    return self->refused || self->untaken || self->unread ? EXIT_REFUSED : EXIT_DONE;
 }
 
 FILE *load_open (const char *name)

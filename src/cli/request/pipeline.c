@@ -177,11 +177,21 @@ static bool is_behind (const struct pipeline *self, const struct request *reques
     return false;
 }
 
+static bool is_any_out (const struct pipeline *self)
+{
+    for (size_t i = 0; i < PIPELINE_ROOM; i++)
+        if (self->requests[i].out)
+            return true;
+    return false;
+}
+
 static void put (struct pipeline *self, struct request *request)
 {
     int error = zplan_client_send (self->client, request->command, request->frames, request->count,
                                    on_reply, request);
-    if (error == ZPLAN_ERROR_AGAIN)
+    // Of several endpoints the client keeps copies of what is in flight, up to a limit.
+    bool full = error == ZPLAN_ERROR_MEMORY && is_any_out (self);
+    if (error == ZPLAN_ERROR_AGAIN || full)
         request->due_us = clock_mono_us () + QUEUE_FULL_US;
     else if (error)
         call_back (request, error, NULL);
