@@ -502,6 +502,13 @@ def test_held(one, two, tmp_path):
     assert two.state(idents[0]) == "queue"      # it was let go meanwhile: that stays
 
 
+def test_what_is_paused_anyway_needs_no_hold(one, tmp_path):
+    path = lines(tmp_path / "plans", {**LATER, "id": "1f", "paused": True}, {**LATER, "id": "20"})
+    assert one.zplan("import", path, "--hold").done() == "2 plans added\n"
+    assert one.state("1f") == one.state("20") == "pause"
+    assert [plan["plan_id"] for plan in objects(one.zplan("list", "--held", "--json=wire"))] == [0x20]
+
+
 def test_into_the_station_it_came_from_nothing_happens(one, tmp_path):
     idents = fill(one)
     path = tmp_path / "plans"

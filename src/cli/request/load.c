@@ -259,6 +259,10 @@ static void hold (struct entry *entry)
 {
     struct reason reason;
     json_t *plan = json_read_object (span_text (entry->plan), &reason);
+    if (json_is_true (json_object_get (plan, "paused"))) {
+        json_decref (plan);
+        return; // it stays paused anyway, and takes no hold besides
+    }
     json_object_set_new (plan, "hold",
                          entry->state == ENTRY_PAUSED ? json_string ("pause") : json_true ());
     free (entry->plan);
