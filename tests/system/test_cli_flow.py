@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import yaml
 
-from clitest import REFUSED, REPO, USAGE, WAIT, ZPLAN, zplan
+from clitest import REFUSED, REPO, USAGE, WAIT, ZPLAN, start, zplan
 
 EXAMPLES = sorted(pathlib.Path(REPO, "proto", "flows").glob("*.json"))
 DIAMOND = {"flow": "diamond", "defaults": {"target": "jobs"}, "finally": "clean", "steps": {
@@ -127,6 +127,13 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path):
     good = of(tmp_path, DIAMOND)
     ended = zplan("flow", "check", str(tmp_path / "none"), good)
     assert ended.code == REFUSED and ended.out.startswith(f"{good}: good\n") and "No such file" in ended.err
+
+
+def test_the_name_of_a_file_may_be_bytes(tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff.json"
+    os.rename(of(tmp_path, DIAMOND), path)
+    said = json.loads(start("flow", "check", "--json", path).communicate(timeout=WAIT)[0])
+    assert said["ok"] is True and "b64" in said["file"] and said["check"]
 
 
 def test_warnings_and_bounds(tmp_path):

@@ -66,6 +66,12 @@ def test_for_programs_it_is_an_object_a_line(both):
     assert objects(both.zplan("remove", one, "--json=wire")) == [{"id": one, "done": "remove"}]
 
 
+def test_numbers_are_printed_whole(station):
+    one = station.add(params={"sum": 0.1 + 0.2, "tenth": 0.1, "list": [1.5, 2.0, 1e300], "n": 3})
+    shown = station.zplan("show", one, "--json=wire").done()
+    assert '"params":{"sum":0.30000000000000004,"tenth":0.1,"list":[1.5,2.0,1e300],"n":3}' in shown
+
+
 def test_the_id_that_is_printed_is_the_one_that_is_taken(both):
     """In decimal, as the wire has it, it would be another plan's."""
     idents = [both.add() for _ in range(20)]

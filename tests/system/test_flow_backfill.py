@@ -1,4 +1,6 @@
 """zplan flow backfill: a run for each time of a span, whose batch that is."""
+import json
+
 import pytest
 
 from clitest import DONE, USAGE, zplan
@@ -40,6 +42,9 @@ def test_a_dry_run_starts_nothing():
                  "--dry-run")
     assert told.code == DONE
     assert told.out.split() == [f"2026-03-29T0{hour}:30:00" for hour in (1, 2, 3)]
+    told = zplan("flow", "backfill", "etl", "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run", "--json")
+    assert [json.loads(line) for line in told.done().splitlines()] == [
+        {"would": "start", "flow": "etl", "batch": f"2026-01-0{day}"} for day in (1, 2)]
 
 
 @pytest.mark.parametrize("args, reason", [

@@ -6,6 +6,7 @@
 #include "duration.h"
 #include "flow_command.h"
 #include "flow_sources.h"
+#include "json.h"
 #include "print.h"
 
 enum { LINES_MAX = 10 }; // of each list; --json has them all
@@ -59,7 +60,8 @@ static void print_report (const struct flow_source *file)
 static void print_file (const struct cli *cli, const struct flow_source *file)
 {
     if (cli->json) {
-        json_t *answer = json_pack ("{s:s, s:b}", "file", file->path, "ok", file->flow != NULL);
+        json_t *answer = json_pack ("{s:o, s:b}", "file", json_from_frame (span_text (file->path)),
+                                    "ok", file->flow != NULL);
         if (file->flow)
             json_object_set_new (answer, "check", flow_report_json (file->flow));
         else

@@ -351,6 +351,19 @@ static int start_each (const struct cli *cli, const char *flow, const struct flo
     return code;
 }
 
+// With --dry-run: a run that would be started.
+static void print_time (const struct cli *cli, const char *flow, const char *time)
+{
+    if (!cli->json) {
+        puts (time);
+        return;
+    }
+    json_t *answer = json_pack ("{s:s, s:o, s:s}", "would", "start", "flow",
+                                json_from_frame (span_text (flow)), "batch", time);
+    print_answer (cli, JSON_ANSWER, answer);
+    json_decref (answer);
+}
+
 int flow_backfill (const struct cli *cli, const char *flow, const struct flow_wish *wish)
 {
     struct reason reason;
@@ -365,7 +378,7 @@ int flow_backfill (const struct cli *cli, const char *flow, const struct flow_wi
         code = start_each (cli, flow, wish, times, count);
     for (size_t i = 0; times && i < count; i++) {
         if (wish->dry_run)
-            puts (times[i]);
+            print_time (cli, flow, times[i]);
         free (times[i]);
     }
     free (times);

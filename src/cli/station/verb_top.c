@@ -68,14 +68,22 @@ static double growth (const json_t *now, const json_t *before, const char *name)
     return (double)(value >= last ? value - last : value);
 }
 
+// To the millionth, so that it is short as JSON.
+static double rounded (double number)
+{
+    return (double)(int64_t)(number * 1e6 + 0.5) / 1e6;
+}
+
 static void set_rate (json_t *view, const char *name, double growth, double seconds)
 {
-    json_object_set_new (view, name, seconds > 0 ? json_real (growth / seconds) : json_null ());
+    json_object_set_new (view, name,
+                         seconds > 0 ? json_real (rounded (growth / seconds)) : json_null ());
 }
 
 static void set_late (json_t *view, double late_ms, double runs)
 {
-    json_object_set_new (view, "late_ms", runs > 0 ? json_real (late_ms / runs) : json_null ());
+    json_object_set_new (view, "late_ms",
+                         runs > 0 ? json_real (rounded (late_ms / runs)) : json_null ());
 }
 
 static const json_t *target_of (const json_t *stats, const json_t *name)

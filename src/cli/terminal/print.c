@@ -137,10 +137,73 @@ struct span text_of (const json_t *string)
     return span_of (json_string_value (string), json_string_length (string));
 }
 
+enum { REAL_DIGITS = 15, REAL_DIGITS_MAX = 17, REAL_SIZE = 32 }; // 17 say any number
+
+// The least digits that say this number.
+static int digits_of (double real)
+{
+    char text[REAL_SIZE];
+    int digits = REAL_DIGITS;
+    do
+        snprintf (text, sizeof text, "%.*g", digits, real);
+    while (strtod (text, NULL) != real && digits++ < REAL_DIGITS_MAX);
+    return digits;
+}
+
+// Whether the number, or one in the object or array, needs more than REAL_DIGITS.
+static bool is_long (const json_t *value)
+{
+    const char *name;
+    json_t *part;
+    size_t i;
+    json_object_foreach ((json_t *)(uintptr_t)value, name, part)
+    {
+        if (is_long (part))
+            return true;
+    }
+    json_array_foreach (value, i, part)
+    {
+        if (is_long (part))
+            return true;
+    }
+    return json_is_real (value) && digits_of (json_real_value (value)) > REAL_DIGITS;
+}
+
+static void write_parts (FILE *file, const json_t *value)
+{
+    const char *name, *separator = "";
+    json_t *part;
+    size_t i;
+    fputc (json_is_array (value) ? '[' : '{', file);
+    json_object_foreach ((json_t *)(uintptr_t)value, name, part)
+    {
+        json_t *key = json_string (name);
+        fputs (separator, file);
+        write_json (file, key);
+        fputc (':', file);
+        write_json (file, part);
+        json_decref (key);
+        separator = ",";
+    }
+    json_array_foreach (value, i, part)
+    {
+        fputs (separator, file);
+        write_json (file, part);
+        separator = ",";
+    }
+    fputc (json_is_array (value) ? ']' : '}', file);
+}
+
 void write_json (FILE *file, const json_t *value)
 {
+    bool long_number = is_long (value);
+    if (long_number && !json_is_real (value)) {
+        write_parts (file, value); // jansson has one precision for all of a text
+        return;
+    }
+    int digits = long_number ? digits_of (json_real_value (value)) : REAL_DIGITS;
     char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
-                                        JSON_REAL_PRECISION (13));
+                                        JSON_REAL_PRECISION ((size_t)digits));
     for (const char *at = text; at && *at; at++) {
         if (*at == 0x7F) // the one control character that jansson leaves; it is in a string
             fputs ("\\u007f", file);
