@@ -5,6 +5,7 @@
 // keeps the conversation with the station going.
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,7 +191,8 @@ static int sleep_ms (const struct work *self)
             earlier (&until_us, task_due_us (&self->tasks[i]));
     if (!until_us)
         return -1;
-    return until_us > now_us ? (int)((until_us - now_us + 999) / 1000) : 0;
+    int64_t left_ms = until_us > now_us ? (until_us - now_us + 999) / 1000 : 0;
+    return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
 static void wait_for_events (const struct work *self)
