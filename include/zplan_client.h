@@ -72,11 +72,12 @@ struct zplan_reply {
 // go to the station that was connected last: one that waits has its request socket closed. Requests
 // wait, up to their timeout, while none is connected. When a connection is lost, the requests in
 // flight on it are resent to the station that is connected next, with their first deadlines and at
-// most three times, if handling them twice does no harm: PING, admin commands that read, and
-// submissions with an id (GLOBAL_ID) or a `key`. Others end at once with ZPLAN_ERROR_NO_ANSWER: it
-// is unknown whether they were handled. A list takes a socket and some memory more for each
-// endpoint: messages of up to 64 MiB are kept for resending, beyond that requests are rejected with
-// ZPLAN_ERROR_MEMORY.
+// most three times, if handling them twice does no harm: PING, admin commands that read (list,
+// message, next, history, result, team, why, stats, health, load, whoami, and what reads of
+// station, kind, limit and flow), and submissions with an id (GLOBAL_ID) or a `key`. Others end at
+// once with ZPLAN_ERROR_NO_ANSWER: it is unknown whether they were handled. A list takes a socket
+// and some memory more for each endpoint: messages of up to 64 MiB are kept for resending, beyond
+// that requests are rejected with ZPLAN_ERROR_MEMORY.
 struct zplan_client *zplan_client_new (const char *endpoint);
 
 // The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
@@ -190,8 +191,9 @@ int zplan_client_submit (struct zplan_client *client, const struct zplan_submiss
 // Rejections are statuses: ZERO_STATUS_NOT_FIND_ID no such plan, ZERO_STATUS_MANAGE_ARG_ERROR_ID a
 // wrong argument or a plan in the wrong state, ZERO_STATUS_NET_ERROR_ID the station has lost Redis,
 // ZERO_STATUS_NOT_SUPPORT_ID no such command. After ZPLAN_ERROR_NO_ANSWER it is unknown whether the
-// command was executed. Repeating `run` and `skip` executes them again; repeating the others is
-// harmless, but may be rejected because they were executed before.
+// command was executed. Repeating `run`, `skip`, `restore history`, `callback test` and `flow
+// retry` executes them again; repeating the others is harmless, but may be rejected because they
+// were executed before.
 int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
                          size_t count, struct zplan_reply *ret);
 

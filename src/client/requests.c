@@ -178,10 +178,11 @@ static bool is_read (const struct message *message)
 {
     static const struct {
         const char *command, *argument;
-    } rows[] = {{"list", NULL},   {"message", NULL},   {"next", NULL},   {"history", NULL},
-                {"result", NULL}, {"team", NULL},      {"why", NULL},    {"stats", NULL},
-                {"health", NULL}, {"station", "list"}, {"kind", "list"}, {"kind", "get"},
-                {"limit", "list"}};
+    } rows[] = {{"list", NULL},    {"message", NULL},   {"next", NULL},   {"history", NULL},
+                {"result", NULL},  {"team", NULL},      {"why", NULL},    {"stats", NULL},
+                {"health", NULL},  {"station", "list"}, {"kind", "list"}, {"kind", "get"},
+                {"limit", "list"}, {"load", NULL},      {"whoami", NULL}, {"flow", "list"},
+                {"flow", "get"},   {"flow", "runs"},    {"flow", "show"}, {"flow", "log"}};
     struct span command = message_frame (message, ZERO_FRAME_COMMAND, NULL);
     struct span argument = message_frame (message, ZERO_FRAME_ARG, NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

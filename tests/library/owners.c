@@ -1,7 +1,7 @@
 // owners ENDPOINTS: sends what a line on standard input names, and says how it went and where the
 // client is connected then; the test takes stations away and puts them there meanwhile.
 //
-//     ping, stats, pause    that command
+//     ping, stats, load, whoami, flow_get, pause    that command
 //     plan, plan_id, plan_key    a submission without a name, with an id, with a key
 //     many    a hundred of each of stats and pause at once, from one's own loop
 #include <zplan.h>
@@ -59,6 +59,8 @@ static int ask (struct zplan_client *client, const char *line, struct zplan_repl
         return zplan_client_ping (client, reply);
     if (strncmp (line, "plan", 4) == 0)
         return submit (client, line, reply);
+    if (strcmp (line, "flow_get") == 0)
+        return zplan_client_manage (client, "flow", (const char *[]){"get", "etl"}, 2, reply);
     return zplan_client_manage (client, line, (const char *[]){"2a"}, strcmp (line, "stats") != 0,
                                 reply);
 }

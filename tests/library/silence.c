@@ -43,6 +43,7 @@ static void calls (struct zplan_client *client)
     zplan_client_set_timeout (client, 600000);
     zplan_client_set_interrupt (client, ends[0]);
     CHECK (zplan_client_ping (client, &reply) == ZPLAN_ERROR_NO_ANSWER);
+    CHECK (strstr (zplan_client_error (client), "interrupted"));
     zplan_client_set_interrupt (client, -1);
     close (ends[0]);
     close (ends[1]);

@@ -16,7 +16,7 @@ from test_library import installed, run  # noqa: F401 a fixture
 from zplanprocs import free_port, wait_until
 from zplantest import WAIT
 
-SAFE, UNSAFE = ["ping", "stats", "plan_id", "plan_key"], ["pause", "plan"]
+SAFE, UNSAFE = ["ping", "stats", "load", "whoami", "flow_get", "plan_id", "plan_key"], ["pause", "plan"]
 
 
 class Program:
