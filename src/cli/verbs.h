@@ -1,4 +1,4 @@
-// The verbs of the command line: one function each, found through the table in main.c.
+// The verbs of the command line: one function each, found through the table of args/verb_table.c.
 #pragma once
 
 #include <stdbool.h>

@@ -102,7 +102,7 @@ def test_every_option_of_the_help_is_offered(complete, verb):
     ("zplan station ", ["list", "add", "remove"]),
     ("zplan target ", ["list", "add", "remove"]),
     ("zplan flow ", sorted(("check done graph simulate put use get list remove reset export import start runs show log why signal "
-                           "reject skip retry suspend resume cancel").split())),
+                           "reject skip retry suspend resume cancel backfill").split())),
     ("zplan station list ", []),
     ("zplan completion z", ["zsh"]),
     ("zplan stats ", []),

@@ -35,7 +35,7 @@ def test_all_is_well():
     assert out.startswith("good  the station is healthy\n")
     assert "its version is 7.0.15, appendfsync always, maxmemory-policy noeviction, its clock +3 ms" \
         in out
-    assert "station jobs is connected since 2023-11-14T22:13:20Z\n" in out
+    assert "target jobs is connected since 2023-11-14T22:13:20Z\n" in out
 
 
 @pytest.mark.parametrize("since, words", [(1700000000, "a:17 owns the plans since 2023-11-14T22:13:20Z; 2 standbys"),
@@ -158,7 +158,7 @@ def test_redis_and_the_targets_of_a_real_station(make_rig):
     out = zplan("--connect", rig.ipc("q"), "doctor").done()
     version = rig.redis.client().info()["redis_version"]
     assert f"its version is {version}, appendfsync everysec" in out
-    assert "station jobs is connected since 20" in out
+    assert "target jobs is connected since 20" in out
     assert "appendfsync is everysec" in out and "do: redis-cli CONFIG SET appendfsync always" in out
     admin = rig.redis.client()
     admin.config_set("maxmemory", "1gb")
@@ -170,7 +170,7 @@ def test_redis_and_the_targets_of_a_real_station(make_rig):
     wait_until(lambda: finding(rig, "Redis uses"), "it is nearly full")
     rig.jobs.close()
     wait_until(lambda: finding(rig, "target jobs is not connected"), "the target is away")
-    assert "station jobs is away since 20" in zplan("--connect", rig.ipc("q"), "doctor").out
+    assert "target jobs is away since 20" in zplan("--connect", rig.ipc("q"), "doctor").out
 
 
 def test_a_station_without_targets(tmp_path):

@@ -321,7 +321,7 @@ def test_add_keeps_a_plan_paused(rig, flows):
     flows.put("etl", {"a": call(args=["=x"])}, params={"x": 0})
     ended = zplan("add", "--flow", "etl", "--now", "--paused", "--param", "x=[1, 2]", "--name", "primary/etl",
                   "--if-exists", "refuse", "--connect", rig.ipc("q"))
-    assert ended.code == 0 and "paused until" in ended.out
+    assert ended.code == 0 and "paused: it runs by `zplan run`" in ended.out
     shown = zplan("show", "primary/etl", "--connect", rig.ipc("q"))
     assert '{"x": [1, 2]}' in shown.out or '{"x":[1,2]}' in shown.out, shown
     flows.nothing()

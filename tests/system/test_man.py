@@ -129,9 +129,11 @@ def test_protocol_page_has_the_numbers_of_the_wire():
 # An admin command as the command line calls it; None: it has no verb.
 VERB_OF = {"PLAN": "add", "GLOBAL_ID": None, "message": "show", "health": "doctor", "forget": "archive",
            "restore": "import", "flow check": None}     # that asks no station
-MADE_OF_OTHERS = {"submit": {"import", "cron"}, "observe": {"watch", "top", "metrics", "export", "logs"}}
+MADE_OF_OTHERS = {"submit": {"import", "cron", "flow start", "flow backfill"},
+                  "observe": {"watch", "top", "metrics", "export", "logs", "status", "flow why"},
+                  "manage": {"flow done", "flow reset"}}
 WITHOUT_VERB = {"take", "alive", "report"}      # workers of other programs say them
-WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain", "resume", "status", "whoami", "web"}      # resume is reset
+WITHOUT_ROLE = {"ping", "keygen", "completion", "work", "workers", "drain", "resume", "whoami", "web"}      # resume is reset
 
 
 def test_protocol_page_has_every_code_command_type_and_role():

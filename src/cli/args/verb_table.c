@@ -43,7 +43,8 @@ static const struct verb verbs[] = {
     {"callback", verb_callback, "outcomes that are sent over HTTP: list, send again, try out",
      WORDS_LISTED, "list redeliver test", NULL},
     {"flow", verb_flow, "steps that wait for each other: definitions, and their runs", WORDS_LISTED,
-     "cancel check done export get graph import list log put reject remove reset resume retry runs "
+     "backfill cancel check done export get graph import list log put reject remove reset resume "
+     "retry runs "
      "show "
      "signal simulate skip start suspend use why",
      NULL},

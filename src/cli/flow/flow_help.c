@@ -228,6 +228,7 @@ static char *write_synopsis (enum flow_word word)
                " zplan flow put FILE | get NAME | list | use NAME VERSION | remove NAME\n"
                " zplan flow export | import FILE\n"
                " zplan flow start NAME [--param NAME=VALUE]... [--input FILE] [--wait]\n"
+               " zplan flow backfill NAME --from DATE --to DATE [--cron EXPR] [--dry-run]\n"
                " zplan flow runs | show RUN | log RUN | why RUN/STEP\n"
                " zplan flow signal | reject | skip RUN STEP\n"
                " zplan flow retry | suspend | resume | cancel RUN\n"

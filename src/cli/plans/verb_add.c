@@ -146,6 +146,8 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         putchar ('\n');
     } else if (sent->held) {
         printf (" accepted, paused until `zplan reset`\n");
+    } else if (json_is_true (json_object_get (sent->plan, "paused"))) {
+        printf (" accepted, paused: it runs by `zplan run`\n");
     } else if (when->rule.type == SCHEDULE_NONE) {
         printf (" accepted, runs at once\n");
     } else {
@@ -216,7 +218,7 @@ static int send_order (const struct cli *cli, const struct order *order, const c
                                       .zone = zone,
                                       .plan = plan,
                                       .flow = order->flow,
-                                      .held = order->hold || order->paused});
+                                      .held = order->hold});
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);

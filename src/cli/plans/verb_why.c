@@ -24,7 +24,7 @@ static const struct {
     {"pause, then reset", "pause it, then reset it"},
     {"done, when the failure was handled manually, or reset",
      "deal with it, then say done; or reset it"},
-    {"station add", "add the station"},
+    {"station add", "add the target"},
     {"never", "it will not run again"},
     {"never: it is kept until it is removed", "it is kept until it is removed"},
     {"at once", "at once"},

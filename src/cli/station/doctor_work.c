@@ -81,7 +81,7 @@ static bool has_fault (const json_t *target, struct fault *ret)
     if (!json_is_true (json_object_get (target, "connected")))
         *ret = (struct fault){.is = "is not connected",
                               .advice = "start it, or see whether its endpoint is right (zplan "
-                                        "station list)",
+                                        "target list)",
                               .since = json_object_get (target, "since"),
                               .known = true,
                               .queues = true};

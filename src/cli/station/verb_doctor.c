@@ -113,7 +113,7 @@ static void print_targets (const json_t *stats)
     json_array_foreach (json_object_get (stats, "targets"), i, target)
     {
         char since[WORD_SIZE];
-        printf ("      station ");
+        printf ("      target ");
         print_bytes (text_of (json_object_get (target, "name")));
         printf (" is %s since %s",
                 json_is_true (json_object_get (target, "connected")) ? "connected" : "away",
