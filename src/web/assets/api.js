@@ -34,21 +34,23 @@ export function queryOf(fields) {
   return given.length ? '?' + new URLSearchParams(given).toString() : '';
 }
 
-// The JSON of a good answer, with its ETag as `etag` of the result's second part; else a Problem is thrown.
+// {json, etag, status} of a good answer; whatever else happens is thrown as a Problem.
 export async function ask(method, path, {query, body, headers} = {}) {
   const more = body === undefined ? headers : {'Content-Type': 'application/json', ...headers};
-  let response;
+  let response, text;
   try {
     response = await fetch(path + queryOf(query), {
       method, headers: headersOf(more), body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store'});
+    text = await response.text();
   } catch {
     throw new Problem(0, {title: 'The gateway does not answer.'});
   }
-  const text = await response.text();
   let json = null;
   try {
     json = text ? JSON.parse(text) : null;
-  } catch { /* a proxy's page */ }
+  } catch {        // a proxy's page
+    if (response.ok) throw new Problem(response.status, {title: 'The answer is not of the gateway.'});
+  }
   if (response.status === 401) {
     setSession('');
     onSignedOut();

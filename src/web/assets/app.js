@@ -1,5 +1,5 @@
 // The console: sign-in, the frame around the pages, their addresses, keys.
-import {render, useEffect, useRef, useState} from './htm-preact.js';
+import {render, useEffect, useErrorBoundary, useRef, useState} from './htm-preact.js';
 import {Problem, get, signIn, signOut, stream, whenSignedOut} from './api.js';
 import {Dialogs, Field, Messages, Select, Trouble, currentZone, html, s, setZone, useData, zones} from './ui.js';
 import {setLanguage, t} from './text.js';
@@ -22,10 +22,19 @@ const pages = {
   plan: [Plan, 'Plan'], new: [PlanForm, 'New plan'], edit: [PlanForm, 'Edit plan'], flow: [Flow, 'Flow'], 'flow-run': [FlowRun, 'Flow run'],
 };
 
+// A word of an address, which may have been typed by hand.
+function decoded(word) {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
+}
+
 function readAddress() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const [page, ...words] = path.split('/').map(decodeURIComponent);
-  return {page: page in pages ? page : '', words, query: Object.fromEntries(new URLSearchParams(query || ''))};
+  const [page, ...words] = path.split('/').map(decoded);
+  return {page: Object.hasOwn(pages, page) ? page : '', words, query: Object.fromEntries(new URLSearchParams(query || ''))};
 }
 
 function SignIn({onDone}) {
@@ -109,6 +118,12 @@ function streamWhileSeen() {
   };
 }
 
+// What is thrown while a part is drawn is shown in its place: nothing would be drawn any more.
+function Guarded({children}) {
+  const [error] = useErrorBoundary();
+  return error ? html`<h1 tabindex="-1">zplan</h1><${Trouble} error=${error} /><p>${t('This is a defect of the console. Load it again, or go to another page.')}</p>` : children;
+}
+
 function App() {
   const [address, setAddress] = useState(readAddress());
   const [turn, setTurn] = useState(0);
@@ -142,14 +157,15 @@ function App() {
   if (state === 'asking') return html`<main><h1>zplan</h1></main>`;
   if (state === 'out') return html`<${SignIn} onDone=${ask} /><${Messages} />`;
   const [Page] = pages[address.page];
+  const key = address.page + address.words.join('/') + JSON.stringify(address.query);
   const may = role => !who || !who.roles || (who.roles.includes(role) && !who.readonly);
   return html`<a class="skip" href="#main" onClick=${event => {
     event.preventDefault();
     main.current.querySelector('h1').focus();
   }}>${t('Skip to the page')}</a><${Menu} page=${address.page} who=${who} />
-    <main id="main" ref=${main}><${Page} key=${address.page + address.words.join('/') + JSON.stringify(address.query)} words=${address.words} query=${address.query} may=${may} /></main>
+    <main id="main" ref=${main}><${Guarded} key=${key}><${Page} words=${address.words} query=${address.query} may=${may} /></${Guarded}></main>
     <${Messages} /><${Dialogs} />`;
 }
 
 setLanguage('en');
-render(html`<${App} />`, document.body);
+render(html`<${Guarded}><${App} /></${Guarded}>`, document.body);

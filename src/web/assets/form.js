@@ -1,7 +1,7 @@
 // A new plan, or a change of one: what, when, policies; the next times are computed by the station while one types.
 import {useEffect, useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Copy, Field, Select, Trouble, currentZone, html, instantText, s, scheduleText, notify, useData, zones} from './ui.js';
+import {Copy, Field, Select, Trouble, currentZone, html, instantText, knownZone, s, scheduleText, notify, useData, zones} from './ui.js';
 import {t} from './text.js';
 
 const WHEN = [['none', 'At once'], ['time', 'Once, at a time'], ['day', 'Each day'], ['week', 'Each week'], ['month', 'Each month'], ['hour', 'Every n hours'], ['minute', 'Every n minutes'], ['second', 'Every n seconds'], ['cron', 'Cron']];
@@ -14,6 +14,7 @@ export const fresh = () => ({title: '', target: '', command: '', args: '', name:
 
 // Midnight of today in the zone and the time of day there, as Unix seconds: by asking what the clock shows there.
 function baseTime(zone, clock, day) {
+  if (knownZone(zone) !== zone) throw new Error(t('Time zone: there is no {zone}.', {zone: zone || '""'}));
   const [hour, minute] = clock.split(':').map(Number);
   const date = day || instantText(Date.now(), zone).slice(0, 10);
   let guess = Date.parse(`${date}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`);
@@ -97,7 +98,7 @@ export function PlanForm({words}) {
     const timer = setTimeout(async () => {
       try {
         const document = documentOf(form);
-        setPreview({zone: form.timezone, next: await post('v1/preview?count=5', {...document, target: document.target || 'preview', command: document.command || 'preview'})});
+        setPreview({zone: knownZone(form.timezone), next: await post('v1/preview?count=5', {...document, target: document.target || 'preview', command: document.command || 'preview'})});
       } catch (error) {
         setPreview({error});
       }

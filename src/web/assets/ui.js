@@ -30,10 +30,20 @@ function format(zone, ms) {
   return formats.get(key);
 }
 
+// The zone, or UTC where this browser does not know it, as while it is typed.
+export function knownZone(name) {
+  try {
+    format(name, false);
+    return name;
+  } catch {
+    return 'UTC';
+  }
+}
+
 export function instantText(instant, zoneName = zone, ms = false) {
   const at = new Date(instant);
   if (isNaN(at)) return s(instant);
-  const part = Object.fromEntries(format(zoneName, ms).formatToParts(at).map(({type, value}) => [type, value]));
+  const part = Object.fromEntries(format(knownZone(zoneName), ms).formatToParts(at).map(({type, value}) => [type, value]));
   return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second}${ms ? '.' + part.fractionalSecond : ''}`;
 }
 
