@@ -3,11 +3,12 @@ const SESSION = 'zplan.session';
 
 // What the gateway said is wrong; `errors` name the fields.
 export class Problem extends Error {
-  constructor(status, body) {
+  constructor(status, body, after) {
     super(body.detail || body.title || `HTTP ${status}`);
     this.status = status;
     this.code = body.code || '';
     this.errors = body.errors || [];
+    this.after = Number(after) || 0;    // seconds: Retry-After
     this.body = body;
   }
 }
@@ -55,7 +56,7 @@ export async function ask(method, path, {query, body, headers} = {}) {
     setSession('');
     onSignedOut();
   }
-  if (!response.ok) throw new Problem(response.status, json && typeof json === 'object' ? json : {});
+  if (!response.ok) throw new Problem(response.status, json && typeof json === 'object' ? json : {}, response.headers.get('Retry-After'));
   return {json, etag: response.headers.get('ETag'), status: response.status};
 }
 
@@ -65,6 +66,20 @@ export async function get(path, query) {
 
 export async function post(path, body = {}) {
   return (await ask('POST', path, {body})).json;
+}
+
+export const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
+
+// What `call` gives, which is made again while there are too many requests, when the gateway says.
+export async function patiently(call) {
+  for (let left = 10; ; left--) {
+    try {
+      return await call();
+    } catch (error) {
+      if (error.status !== 429 || !error.after || !left) throw error;
+      await pause(1000 * error.after);
+    }
+  }
 }
 
 export async function signIn(token) {
@@ -130,7 +145,7 @@ export function stream(fields, call, state = () => {}) {
         goesOn = await read();
       } catch { /* cut: again */ }
       state(false);
-      await new Promise(resolve => setTimeout(resolve, waited));
+      await pause(waited);
       waited = Math.min(2 * waited, 15000);
     }
   })();

@@ -1,7 +1,7 @@
 // Flows: which there are, a definition as a graph, a run as the same graph with the states of its steps.
 import {useState} from './htm-preact.js';
 import {post} from './api.js';
-import {Empty, State, Time, Trouble, act, confirmed, html, s, useData} from './ui.js';
+import {Empty, State, Time, Trouble, act, confirmed, html, s, useData, useOnce} from './ui.js';
 import {t} from './text.js';
 
 const BOX = {w: 150, h: 34, dx: 190, dy: 50};
@@ -84,10 +84,11 @@ export function FlowRun({words, may}) {
   const flow = useData(run ? `v1/flows/${encodeURIComponent(s(run.flow))}` : null, run ? {version: run.version} : undefined);
   const steps = run ? run.steps || [] : [], states = Object.fromEntries(steps.map(step => [step.step, step.state]));
   const step = steps.find(one => one.step === chosen);
-  const carry = async (word, body, done) => {
+  const [, once] = useOnce();
+  const carry = (word, body, done) => once(async () => {
     await act(() => post(`${base}/${word}`, body), done);
     found.reload();
-  };
+  });
   const ended = run && ['finished', 'failed', 'cancelled', 'timeout'].includes(run.state);
   const order = {failed: 0, running: 1, new: 2};
   return html`<h1 tabindex="-1">${t('Run')} ${s(id)}</h1><${Trouble} error=${found.error} />

@@ -1,7 +1,7 @@
 // A new plan, or a change of one: what, when, policies; the next times are computed by the station while one types.
-import {useEffect, useState} from './htm-preact.js';
+import {useEffect, useRef, useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Copy, Field, Select, Trouble, currentZone, html, instantText, knownZone, s, scheduleText, notify, useData, zones} from './ui.js';
+import {Copy, Field, PlanName, Select, Trouble, currentZone, html, instantText, knownZone, s, scheduleText, notify, planLink, useData, useOnce, zones} from './ui.js';
 import {t} from './text.js';
 
 const WHEN = [['none', 'At once'], ['time', 'Once, at a time'], ['day', 'Each day'], ['week', 'Each week'], ['month', 'Each month'], ['hour', 'Every n hours'], ['minute', 'Every n minutes'], ['second', 'Every n seconds'], ['cron', 'Cron']];
@@ -81,11 +81,15 @@ export function shellOf(form) {
   return words.map(quote).join(' ');
 }
 
+const newKey = () => crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}-console`;
+
 export function PlanForm({words}) {
   const [form, setForm] = useState(fresh());
   const [preview, setPreview] = useState({});
   const [problem, setProblem] = useState(null);
   const [before, setBefore] = useState(null);
+  const [existing, setExisting] = useState(null);
+  const [busy, once] = useOnce(), sent = useRef({});
   const targets = useData('v1/targets'), kinds = useData('v1/kinds');
   const set = name => event => setForm(old => ({...old, [name]: event.target ? event.target.type === 'checkbox' ? event.target.checked : event.target.value : event}));
   const id = words[0];
@@ -107,20 +111,32 @@ export function PlanForm({words}) {
   }, [JSON.stringify(form), id]);
   if (id) return html`<${Edit} before=${before} problem=${problem} id=${id} />`;
   const errorOf = name => problem && (problem.errors || []).filter(one => s(one.pointer).endsWith('/' + name)).map(one => one.detail).join('; ');
-  const submit = async event => {
-    event.preventDefault();
+  const submit = async () => {
+    setProblem(null);
+    setExisting(null);
     try {
-      const {json} = await ask('POST', 'v1/plans', {body: documentOf(form), headers: {'Idempotency-Key': crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}-console`}});
+      const body = documentOf(form), text = JSON.stringify(body);
+      // One key for a document: sent again, as after a lost answer, it is the same plan.
+      if (sent.current.text !== text) sent.current = {text, key: newKey(), unknown: false};
+      const {json, status} = await ask('POST', 'v1/plans', {body, headers: {'Idempotency-Key': sent.current.key}});
+      if (status === 200 && body.spec.key && !sent.current.unknown) {
+        setExisting(json);
+        return;
+      }
       notify(t('The plan is stored.'));
-      location.hash = `#/plan/${encodeURIComponent(json.id)}`;
+      location.hash = planLink(json.id);
     } catch (error) {
+      if (!error.status || error.status >= 500) sent.current.unknown = true;
       setProblem(error);
     }
   };
   const list = targets.data ? targets.data.items.map(target => s(target.name)) : [];
   const next = preview.next;
   const other = [currentZone(), ...zones(), 'UTC'].find(name => name !== preview.zone);
-  return html`<h1 tabindex="-1">${t('New plan')}</h1><form onSubmit=${submit}><div class="split"><div>
+  return html`<h1 tabindex="-1">${t('New plan')}</h1><form onSubmit=${event => {
+    event.preventDefault();
+    once(submit);
+  }}><div class="split"><div>
     <h2>${t('What')}</h2><div class="form"><${Field} label=${t('Target')} error=${errorOf('target')}><input name="target" list="targets" required value=${form.target} onInput=${set('target')} /><datalist id="targets">${list.map(name => html`<option value=${name} />`)}</datalist></${Field}>
       <${Field} label=${t('Command')} error=${errorOf('command')}><input name="command" value=${form.command} onInput=${set('command')} /></${Field}>
       <${Field} label=${t('Title')} error=${errorOf('title')}><input name="title" value=${form.title} onInput=${set('title')} /></${Field}>
@@ -141,7 +157,8 @@ export function PlanForm({words}) {
       <${Field} label=${t('Tell this web hook')} error=${errorOf('callback')}><input type="url" value=${form.callback} onInput=${set('callback')} /></${Field}>
       <label><input type="checkbox" checked=${form.hold} onChange=${set('hold')} /> ${t('Store it paused')}</label>
       <div class="wide"><${Field} label=${t('More fields, as JSON')} hint=${kinds.data && kinds.data.items.length ? t('kinds: {names}', {names: kinds.data.items.map(kind => s(kind.name)).join(', ')}) : ''}><textarea value=${form.more} onInput=${set('more')} placeholder='{"kind": "nightly"}'></textarea></${Field}></div></div></details>
-    <${Trouble} error=${problem} /><p class="buttons"><button class="primary">${t('Store the plan')}</button><a class="button" href="#/plans">${t('Go back')}</a></p></div>
+    <${Trouble} error=${problem} />${existing && html`<p class="message warn" role="alert">${t('There is a plan of this name already. It was not changed:')} <${PlanName} plan=${existing} /></p>`}
+    <p class="buttons" aria-busy=${busy}><button class="primary">${t('Store the plan')}</button><a class="button" href="#/plans">${t('Go back')}</a></p></div>
     <aside class="card" aria-live="polite"><h2>${t('When it would run')}</h2>${preview.error && html`<p class="bad">${s(preview.error.message)}${(preview.error.errors || []).map(one => html`<br />${s(one.pointer)}: ${s(one.detail)}`)}</p>`}
       ${next && (next.never ? html`<p class="bad">${t('Never.')}</p>` : html`<ol>${(next.next || []).map(at => html`<li><time datetime=${s(at)}>${instantText(at, preview.zone)}</time> ${preview.zone}${other && html`<br /><span class="quiet">${instantText(at, other)} ${other}</span>`}</li>`)}</ol>`)}
       <p class="quiet">${s(scheduleText({spec: {plan_type: cronOf(form) ? 'cron' : form.when, plan_value: Number(form.value), cron: cronOf(form), timezone: form.timezone, plan_repet: Number(form.repeat)}}))}</p>

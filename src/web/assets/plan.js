@@ -1,6 +1,6 @@
 // One plan: why it does not run now, its runs and the coming ones, its fields and frames, and what can be done.
 import {post, ask} from './api.js';
-import {Copy, State, Time, Trouble, act, confirmed, durationText, html, s, scheduleText, useData} from './ui.js';
+import {Copy, State, Time, Trouble, act, confirmed, durationText, html, s, scheduleText, useData, useOnce} from './ui.js';
 import {RunRows} from './runs.js';
 import {t} from './text.js';
 
@@ -12,10 +12,11 @@ export function Plan({words, may}) {
   const runs = useData(`${base}/runs`, {newest: 1, limit: 20, output: 1}, 5000);
   const plan = found.data;
   const reload = () => [found, next, why, runs].forEach(one => one.reload());
-  const run = async (call, done) => {
+  const [busy, once] = useOnce();
+  const run = (call, done) => once(async () => {
     await act(call, done);
     reload();
-  };
+  });
   if (!plan) return html`<h1 tabindex="-1">${t('Plan')} ${s(id)}</h1>${found.error ? html`<${Trouble} error=${found.error} />` : html`<p>${t('Reading…')}</p>`}
     ${runs.data && runs.data.items.length > 0 && html`<h2>${t('Its runs')}</h2><${RunRows} runs=${runs.data.items} />`}`;
   const stopped = ['paused', 'error', 'closed'].includes(plan.state);
@@ -23,7 +24,7 @@ export function Plan({words, may}) {
   return html`<h1 tabindex="-1">${s(plan.title) || s(plan.name) || s(plan.id)}</h1>
     <p><${State} of=${plan.state} /> ${plan.name && html`<span class="quiet">${t('name')} ${s(plan.name)}</span> `}<${Copy} text=${plan.id} label=${s(plan.id)} />
       ${plan.stopped && html`<span class="warn"> ${s(plan.stopped.why)} ${plan.stopped.by ? t('by {who}', {who: s(plan.stopped.by)}) : ''} ${plan.stopped.at && html`<${Time} at=${plan.stopped.at} />`}</span>`}</p>
-    ${may('manage') && html`<p class="buttons"><button class="primary" onClick=${() => run(() => post(`${base}/run`), t('It runs.'))}>${t('Run now')}</button>
+    ${may('manage') && html`<p class="buttons" aria-busy=${busy}><button class="primary" onClick=${() => run(() => post(`${base}/run`), t('It runs.'))}>${t('Run now')}</button>
       ${stopped ? html`<button title=${t('If a time has passed, it runs at once.')} onClick=${() => run(() => post(`${base}/resume`), t('Resumed.'))}>${t('Resume')}</button>`
     : html`<button onClick=${() => run(() => post(`${base}/pause`), t('Paused.'))}>${t('Pause')}</button>`}
       <button onClick=${() => run(() => post(`${base}/skip`, {count: 1}), t('The next run is skipped.'))}>${t('Skip the next')}</button>

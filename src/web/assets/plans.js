@@ -1,7 +1,7 @@
 // Lists of plans: all by filters, those that run, and dead letters.
 import {useState} from './htm-preact.js';
-import {ask, get, post, queryOf} from './api.js';
-import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, planLink, s, scheduleText, notify, useData, usePages} from './ui.js';
+import {ask, get, patiently, pause, post, queryOf} from './api.js';
+import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, notify, planLink, reasonOf, s, scheduleText, useData, useOnce, usePages} from './ui.js';
 import {Connect} from './connect.js';
 import {t} from './text.js';
 
@@ -12,17 +12,18 @@ const ORDERS = [['id', 'newest id last'], ['time', 'next run'], ['stopped', 'sto
 // Actions on many plans: word -> [text, done, asks first]
 const actions = {pause: ['Pause', 'paused'], resume: ['Resume', 'resumed'], run: ['Run now', 'started'], close: ['Close', 'closed', true], remove: ['Remove', 'removed', true]};
 
-export async function actOnPlans(word, ids, reload, body = {}) {
+// `reload` is called with the ids of those that it failed for.
+async function actOnPlans(word, ids, reload, body = {}) {
   const [text, done, asks] = actions[word] || [word, word];
   if ((asks || ids.length > 1) && !await confirmed(t('{action} {count} plans?', {action: t(text), count: ids.length}), ids, t('{action} {count}', {action: t(text), count: ids.length}))) return;
-  let good = 0;
+  const failed = new Map();
   for (const id of ids)
-    if (await act(() => word === 'remove' ? ask('DELETE', base(id)) : post(`${base(id)}/${word}`, body)) !== null) good++;
-  if (good) notify(t('{count} {done}.', {count: good, done: t(done)}));
-  reload();
+    await patiently(() => word === 'remove' ? ask('DELETE', base(id)) : post(`${base(id)}/${word}`, body)).catch(error => failed.set(id, reasonOf(error)));
+  const reasons = [...new Set(failed.values())].slice(0, 3).join('; '), count = ids.length - failed.size;
+  if (!failed.size) notify(t('{count} {done}.', {count, done: t(done)}));
+  else notify(ids.length === 1 ? reasons : t('{count} {done}, {failed} failed: {reasons}', {count, done: t(done), failed: failed.size, reasons}), 'bad');
+  reload(new Set(failed.keys()));
 }
-
-const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
 // The job, when it has left this state.
 async function jobAfter(number, state) {
@@ -76,7 +77,7 @@ function go(page, query) {
 export function Plans({query, may}) {
   const pages = usePages('v1/plans', {limit: 100, ...query});
   const targets = useData('v1/targets');
-  const [chosen, choose] = useState(new Set());
+  const [chosen, choose] = useState(new Set()), [busy, once] = useOnce();
   const set = (name, value) => go('plans', {...query, [name]: value});
   const names = targets.data ? targets.data.items.map(target => s(target.name)) : [];
   const filtered = Object.keys(query).some(name => name !== 'order');
@@ -96,11 +97,11 @@ export function Plans({query, may}) {
     ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next ? (filtered || query.order ? html`<${Empty}>${t('No plan is so.')}</${Empty}>`
     : html`<${Empty}><p>${t('There are no plans yet.')} <a href="#/new">${t('Make the first one')}</a>, ${t('or')}</p><pre>zplan add --target jobs --command report --weekly mon@08:30</pre>${names.length === 0 && html`<${Connect} />`}</${Empty}>`)
     : html`<${Rows} label=${t('Plans')} columns=${columns()} rows=${pages.items} chosen=${chosen} onChoose=${may('manage') ? choose : undefined} /><${More} pages=${pages} />`}
-    ${chosen.size > 0 && html`<p class="buttons" role="toolbar" aria-label=${t('Actions')}><b>${t('{count} selected', {count: chosen.size})}</b>${Object.entries(actions).map(([word, [text]]) =>
-    html`<button class=${word === 'remove' ? 'danger' : ''} onClick=${() => actOnPlans(word, [...chosen], () => {
-      choose(new Set());
+    ${chosen.size > 0 && html`<p class="buttons" role="toolbar" aria-label=${t('Actions')} aria-busy=${busy}><b>${t('{count} selected', {count: chosen.size})}</b>${Object.entries(actions).map(([word, [text]]) =>
+    html`<button class=${word === 'remove' ? 'danger' : ''} onClick=${() => once(() => actOnPlans(word, [...chosen], failed => {
+      choose(failed);
       pages.reload();
-    })}>${t(text)}</button>`)}</p>`}`;
+    }))}>${t(text)}</button>`)}</p>`}`;
 }
 
 export function Running({may}) {
@@ -125,15 +126,17 @@ export function Dead({may}) {
     const name = `${s(plan.target)}: ${s(plan.last && plan.last.reason) || s(plan.last && plan.last.status)}`;
     groups.set(name, [...(groups.get(name) || []), plan]);
   }
-  const resolve = async ids => {
+  const [busy, once] = useOnce();
+  const onAll = (word, plans, body) => once(() => actOnPlans(word, plans.map(plan => plan.id), pages.reload, body));
+  const resolve = plans => {
     const remark = prompt(t('How was it resolved?'), '');
-    if (remark !== null) await actOnPlans('done', ids, pages.reload, {remark});
+    if (remark !== null) onAll('done', plans, {remark});
   };
   return html`<h1 tabindex="-1">${t('Dead letters')}</h1><p>${t('Plans that failed for good, callbacks among them. They stay until somebody decides.')}</p><${Trouble} error=${pages.error} />
     ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next && html`<${Empty}><p class="good">● ${t('There are none.')}</p></${Empty}>`}
     ${[...groups].map(([name, plans]) => html`<section class="card"><h2>${name} <span class="quiet">${plans.length}</span></h2>
-      ${may('manage') && html`<p class="buttons"><button onClick=${() => actOnPlans('resume', plans.map(plan => plan.id), pages.reload)}>${t('Try all again')}</button><button onClick=${() => resolve(plans.map(plan => plan.id))}>${t('Resolve')}</button><button class="danger" onClick=${() => actOnPlans('remove', plans.map(plan => plan.id), pages.reload)}>${t('Remove')}</button></p>`}
+      ${may('manage') && html`<p class="buttons" aria-busy=${busy}><button onClick=${() => onAll('resume', plans)}>${t('Try all again')}</button><button onClick=${() => resolve(plans)}>${t('Resolve')}</button><button class="danger" onClick=${() => onAll('remove', plans)}>${t('Remove')}</button></p>`}
       <div class="scroll"><table><tbody>${plans.slice(0, 50).map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.verdict)}</td>
-      <td>${may('manage') && html`<button onClick=${() => actOnPlans('resume', [plan.id], pages.reload)}>${t('Try again')}</button> <a class="button" href=${'#/edit/' + encodeURIComponent(s(plan.id))}>${t('Edit')}</a>`}</td></tr>`)}</tbody></table></div></section>`)}
+      <td>${may('manage') && html`<button onClick=${() => onAll('resume', [plan])}>${t('Try again')}</button> <a class="button" href=${'#/edit/' + encodeURIComponent(s(plan.id))}>${t('Edit')}</a>`}</td></tr>`)}</tbody></table></div></section>`)}
     ${(pages.next || pages.loading) && html`<${More} pages=${pages} />`}`;
 }

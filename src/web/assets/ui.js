@@ -309,13 +309,29 @@ export function scheduleText(plan) {
 
 // -- actions on plans: pending until the station has acknowledged them
 
+export const reasonOf = error => error.status === 504 ? t('The station did not answer: the outcome is unknown. Look at the plan.') : error.message;
+
+// [whether a call is in progress, a function that makes one unless one is]: a second press does nothing.
+export function useOnce() {
+  const [busy, setBusy] = useState(false), now = useRef(false);
+  return [busy, async call => {
+    if (now.current) return;
+    setBusy(now.current = true);
+    try {
+      await call();
+    } finally {
+      setBusy(now.current = false);
+    }
+  }];
+}
+
 export async function act(call, done) {
   try {
     const answer = await call();
     if (done) notify(done);
     return answer === undefined ? true : answer;
   } catch (error) {
-    notify(error.status === 504 ? t('The station did not answer: the outcome is unknown. Look at the plan.') : error.message, 'bad');
+    notify(reasonOf(error), 'bad');
     return null;
   }
 }
