@@ -1,9 +1,11 @@
 """The console when something goes wrong: answers that fail, are late, are many or partial, and presses that come twice."""
+from contextlib import contextmanager
+
 import pytest
 
-from consolerig import By, chromium, empty, full, needs_console    # noqa: F401
+from consolerig import By, chromium, console, empty, full, needs_console    # noqa: F401
 from selenium.webdriver.support.ui import Select
-from webtest import plan
+from webtest import make_web, plan      # noqa: F401
 
 pytestmark = needs_console
 
@@ -44,7 +46,7 @@ def choose(console, label, text):
 def test_a_time_zone_that_is_half_typed(empty):
     """The times are shown in UTC until there is such a zone; no plan is stored in a zone that there is not."""
     def times():
-        return [one.text for one in empty.driver.find_elements(By.CSS_SELECTOR, "aside ol li")]
+        return empty.driver.execute_script("return [...document.querySelectorAll('aside ol li')].map(one => one.innerText)")
     empty.open("new")
     choose(empty, "Schedule", "Every n hours")
     empty.fill("timezone", "Asia/Tok")
@@ -165,5 +167,138 @@ def test_what_failed_of_many(full):
     full.shows("1 selected")
     states = [full.web.get(f"/v1/plans/{ident}").json["state"] for ident in idents]
     assert states == ["paused", "queued", "paused"]
+    for ident in idents:
+        full.rig.client.done("remove", ident)
+
+
+# -- lists of which the station looks at a part at a time
+
+NO_END = "return json({items: [], next: 'on'})"
+IN_TWO = """const query = new URLSearchParams(path.split('?')[1]);
+    return json(query.get('after') === 'on' ? {items: [%s]} : {items: [%s], next: 'on'})"""
+
+
+def test_failed_tonight_is_whatever_failed(empty):
+    """Also what timed out, from 18:00 on in the zone that is shown, and however many outcomes are between."""
+    empty.open("plans")
+    empty.driver.execute_script("localStorage.setItem('zplan.zone', 'Asia/Tokyo')")
+    try:
+        empty.open("plans")
+        run = "{entry: '1-0', plan: '1', title: 'payroll', status: 'timeout', reason: 'it took too long'}"
+        answers(empty, "if (path.startsWith('v1/runs') && path.includes('timeout')) {" + IN_TWO % (run, "") + "}")
+        go(empty, "")
+        empty.shows("it took too long")
+        assert "T09%3A00%3A00" in asked(empty, "GET", "v1/runs")[0]["path"]
+        empty.click("All of them", "a")
+        empty.until(lambda: empty.heading() == "Runs", "the list")
+        empty.shows("it took too long")
+    finally:
+        empty.driver.execute_script("localStorage.removeItem('zplan.zone')")
+    empty.open("plans")
+    answers(empty, "if (path.startsWith('v1/runs')) " + NO_END)
+    go(empty, "")
+    empty.shows("Nothing that failed was found so far.")
+    assert "Nothing failed." not in empty.text()
+
+
+def test_no_callback_was_found_so_far(empty):
+    empty.open("plans")
+    answers(empty, "if (path.startsWith('v1/callbacks')) " + NO_END)
+    go(empty, "callbacks", "Callbacks")
+    empty.shows("0 found so far")
+    assert "None waits." not in empty.text()
+    answers(empty, "")
+    empty.click("Go on")
+    empty.shows("None waits.")
+
+
+def test_what_few_plans_match_is_searched_for(full):
+    """The list is read on, and has what moved between two pages once."""
+    ident = full.rig.later[2]
+    one = "{id: '%s', title: 'report 3', target: 'jobs', state: 'queued', spec: {}}" % ident
+    full.open("targets")
+    answers(full, "if (/^v1.plans[?]/.test(path)) {" + IN_TWO % (one, "") + "}")
+    full.fill("text", "rare\n")
+    full.until(lambda: full.heading() == "report 3", "its page")
+    answers(full, "if (/^v1.plans[?]/.test(path)) {" + IN_TWO % (f"{one}, {one.replace(ident, '77')}", one) + "}")
+    go(full, "plans?title=rare", "Plans")
+    full.shows("2 shown")
+
+
+def test_lists_do_not_end_silently(full):
+    full.open("targets")
+    answers(full, """
+        const query = new URLSearchParams(path.split('?')[1]), items = (count, make) => Array.from({length: count}, (_, n) => make(n));
+        if (path.startsWith('v1/runs')) return json({items: items(420, n => ({entry: `${n}-0`, plan: '1', status: 'ok'}))});
+        if (query.get('order') === 'running') return json(query.get('after') ? {items: [{id: 'last', title: 'the last'}]} : {items: items(100, n => ({id: `r${n}`})), next: 'on'});
+        if (path.startsWith('v1/flow-runs?') && query.get('flow')) return json(query.get('after') ? {items: [{run: 'abc', flow: 'etl', state: 'failed'}]} : {items: [], next: 'on'});
+        if (path.startsWith('v1/flow-runs/abc/steps')) return json(query.get('after') ? {items: [{step: 'last', state: 'failed', error: 'in the very last'}]} : {items: items(1000, n => ({step: `s${n}`, state: 'finished'})), next: 's999'});
+        if (path === 'v1/flow-runs/abc') return json({run: 'abc', flow: 'etl', version: 1, state: 'failed', steps: items(1000, n => ({step: `s${n}`, state: 'finished'})), next: 's999'})""")
+    go(full, "runs", "Runs")
+    full.shows("400 shown (20 before them are not)")
+    go(full, "running", "Running")
+    full.shows("100 shown")
+    full.click("Show more")
+    full.shows("the last")
+    go(full, "flow/etl", "Flow etl")
+    full.click("abc", "a")
+    full.until(lambda: full.heading() == "Run abc", "its page")
+    full.shows("1000 shown")
+    full.click("Show more")
+    full.shows("in the very last")
+    assert full.driver.execute_script("return document.querySelectorAll('main tr').length") < 400
+
+
+# -- what is shown is read again
+
+def test_a_slow_answer_is_shown(empty):
+    """Runs that end all the time do not begin a second request before the first is answered."""
+    empty.open("plans")
+    answers(empty, """if (path.startsWith('v1/health')) {
+        window.most = Math.max(window.most || 0, window.now = (window.now || 0) + 1);
+        await new Promise(resolve => setTimeout(resolve, 1500));
+        now--;
+    }""")
+    empty.driver.execute_script("window.often = setInterval(() => dispatchEvent(new Event('zplan:run')), 100)")
+    go(empty, "")
+    empty.shows("● Healthy")
+    empty.until(lambda: len(asked(empty, "GET", "v1/health")) >= 2, "it is asked again")
+    assert empty.driver.execute_script("clearInterval(often); return most") == 1
+
+
+def test_a_gateway_that_does_not_answer(empty):
+    empty.open("plans")
+    answers(empty, "if (path.startsWith('v1/limits')) await new Promise((_, no) => options.signal.addEventListener('abort', () => no(options.signal.reason)))")
+    empty.driver.execute_script("const timeout = AbortSignal.timeout; AbortSignal.timeout = ms => timeout.call(AbortSignal, ms / 100)")
+    go(empty, "limits", "Limits")
+    empty.shows("The gateway does not answer.")
+
+
+def test_a_plan_that_has_ended_meanwhile(full):
+    ident = full.web.added(plan("short"))["id"]
+    full.open(f"plan/{ident}")
+    full.shows("Run now")
+    full.rig.client.done("remove", ident)
+    full.shows("It has ended, or was removed.")
+    assert "Run now" not in full.text() and full.heading() == "short"
+
+
+def test_a_list_is_read_again(full):
+    """When runs have ended, while it is one page and nothing is selected; else it is offered."""
+    idents = []
+
+    def another(title):
+        idents.append(full.web.added(plan(title))["id"])
+        full.driver.execute_script("dispatchEvent(new Event('zplan:run'))")
+    full.open("plans?title=new*")
+    full.shows("0 shown" if "0 shown" in full.text() else "No plan is so.")
+    another("new 1")
+    full.shows("new 1")
+    full.driver.find_element(By.CSS_SELECTOR, "tbody input[type=checkbox]").click()
+    full.shows("1 selected")
+    another("new 2")
+    full.click("Read again")
+    full.shows("new 2")
+    full.shows("1 selected")
     for ident in idents:
         full.rig.client.done("remove", ident)

@@ -1,5 +1,7 @@
 // Requests to the gateway: the session, problems, pages, and the live stream.
 const SESSION = 'zplan.session';
+const ANSWER_MS = 15000;     // the gateway itself answers after 8 s at most
+const READ_ON_MS = 2000;
 
 // What the gateway said is wrong; `errors` name the fields.
 export class Problem extends Error {
@@ -14,8 +16,11 @@ export class Problem extends Error {
 }
 
 let session = sessionStorage.getItem(SESSION) || '';
-let onSignedOut = () => {};
+let onSignedOut = () => {}, signedOut = false;
 
+export const isSignedOut = () => signedOut;
+
+// `call` is called with whether the session ended by itself.
 export function whenSignedOut(call) {
   onSignedOut = call;
 }
@@ -35,13 +40,14 @@ export function queryOf(fields) {
   return given.length ? '?' + new URLSearchParams(given).toString() : '';
 }
 
-// {json, etag, status} of a good answer; whatever else happens is thrown as a Problem.
+// {json, source: its text, etag, status} of a good answer; whatever else happens is thrown as a Problem.
 export async function ask(method, path, {query, body, headers} = {}) {
   const more = body === undefined ? headers : {'Content-Type': 'application/json', ...headers};
+  const used = session;
   let response, text;
   try {
     response = await fetch(path + queryOf(query), {
-      method, headers: headersOf(more), body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store'});
+      method, signal: AbortSignal.timeout(ANSWER_MS), headers: headersOf(more), body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store'});
     text = await response.text();
   } catch {
     throw new Problem(0, {title: 'The gateway does not answer.'});
@@ -52,12 +58,13 @@ export async function ask(method, path, {query, body, headers} = {}) {
   } catch {        // a proxy's page
     if (response.ok) throw new Problem(response.status, {title: 'The answer is not of the gateway.'});
   }
-  if (response.status === 401) {
+  if (response.status === 401 && used === session) {      // not one that was replaced meanwhile
     setSession('');
-    onSignedOut();
+    signedOut = true;
+    onSignedOut(true);
   }
   if (!response.ok) throw new Problem(response.status, json && typeof json === 'object' ? json : {}, response.headers.get('Retry-After'));
-  return {json, etag: response.headers.get('ETag'), status: response.status};
+  return {json, source: text, etag: response.headers.get('ETag'), status: response.status};
 }
 
 export async function get(path, query) {
@@ -82,9 +89,31 @@ export async function patiently(call) {
   }
 }
 
+const idOf = item => item.entry || item.id || item.run || item.step || item.name;
+
+// What moved between two pages meanwhile stands in both.
+export function joined(items, more) {
+  const known = new Set(items.map(idOf));
+  return items.concat(more.filter(item => !known.has(idOf(item))));
+}
+
+// A page of `limit` items or more. The station looks at a bounded part of a list for each answer, in which few may match,
+// or none: it is read on for two seconds. `next`: there may be more.
+export async function getPage(path, query) {
+  const end = Date.now() + READ_ON_MS;
+  let page = await get(path, query);
+  while (page.next && page.items.length < query.limit && Date.now() < end) {
+    await pause(20);        // a session has 50 requests a second
+    const more = await patiently(() => get(path, {...query, after: page.next}));
+    page = {...more, items: joined(page.items, more.items)};
+  }
+  return page;
+}
+
 export async function signIn(token) {
   const {json} = await ask('POST', 'v1/session', {body: {token}});
   setSession(json.session);
+  signedOut = false;
 }
 
 export async function signOut() {
@@ -92,7 +121,7 @@ export async function signOut() {
     await ask('DELETE', 'v1/session');
   } finally {
     setSession('');
-    onSignedOut();
+    onSignedOut(false);
   }
 }
 

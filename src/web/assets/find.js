@@ -1,11 +1,11 @@
 // What is typed into the search field: an id, a name, a target, or part of a title.
-import {get} from './api.js';
+import {get, getPage} from './api.js';
 
 // The only plan whose title matches, else the list.
 async function findTitle(title) {
   let found = {items: []};
   try {
-    found = await get('v1/plans', {title, limit: 2});
+    found = await getPage('v1/plans', {title, limit: 2});
   } catch { /* the list's page shows why */ }
   location.hash = found.items.length === 1 && !found.next ? `#/plan/${encodeURIComponent(found.items[0].id)}` : `#/plans?title=${encodeURIComponent(title)}`;
 }

@@ -1,7 +1,7 @@
 // Flows: which there are, a definition as a graph, a run as the same graph with the states of its steps.
 import {useState} from './htm-preact.js';
-import {post} from './api.js';
-import {Empty, State, Time, Trouble, act, confirmed, html, s, useData, useOnce} from './ui.js';
+import {joined, post} from './api.js';
+import {Empty, More, Rows, State, Time, Trouble, act, confirmed, html, isNone, s, useData, useOnce, usePages} from './ui.js';
 import {t} from './text.js';
 
 const BOX = {w: 150, h: 34, dx: 190, dy: 50};
@@ -53,27 +53,29 @@ export function Graph({definition, states = {}, onChoose}) {
   })}</svg></div>`;
 }
 
-function RunList({runs}) {
-  return html`<div class="scroll"><table><thead><tr><th scope="col">${t('Run')}</th><th scope="col">${t('Flow')}</th><th scope="col">${t('State')}</th><th scope="col">${t('Began')}</th><th scope="col">${t('Ended')}</th></tr></thead>
-    <tbody>${runs.map(run => html`<tr key=${s(run.run)}><td><a href=${'#/flow-run/' + encodeURIComponent(s(run.run))}>${s(run.run)}</a></td><td>${s(run.flow)} ${s(run.version)}</td><td><${State} of=${run.state} /></td><td><${Time} at=${run.began_at} /></td><td>${run.ended_at && html`<${Time} at=${run.ended_at} />`}</td></tr>`)}</tbody></table></div>`;
+// A page looks at so many of the newest runs, of whatever flow.
+function RunList({query}) {
+  const runs = usePages('v1/flow-runs', query, {live: true, every: 5000, most: 400});
+  if (isNone(runs)) return html`<p class="quiet">${t('None yet.')}</p>`;
+  return html`<${Trouble} error=${runs.error} /><div class="scroll"><table><thead><tr><th scope="col">${t('Run')}</th><th scope="col">${t('Flow')}</th><th scope="col">${t('State')}</th><th scope="col">${t('Began')}</th><th scope="col">${t('Ended')}</th></tr></thead>
+    <tbody>${runs.items.map(run => html`<tr key=${s(run.run)}><td><a href=${'#/flow-run/' + encodeURIComponent(s(run.run))}>${s(run.run)}</a></td><td>${s(run.flow)} ${s(run.version)}</td><td><${State} of=${run.state} /></td><td><${Time} at=${run.began_at} /></td><td>${run.ended_at && html`<${Time} at=${run.ended_at} />`}</td></tr>`)}</tbody></table></div><${More} pages=${runs} />`;
 }
 
 export function Flows() {
-  const flows = useData('v1/flows'), runs = useData('v1/flow-runs', {limit: 50}, 5000);
-  const items = flows.data ? flows.data.items : [];
+  const flows = usePages('v1/flows', {limit: 100}, {live: true, most: 400});
   return html`<h1 tabindex="-1">${t('Flows')}</h1><${Trouble} error=${flows.error} />
-    ${flows.data && items.length === 0 ? html`<${Empty}><p>${t('There are none yet.')}</p><pre>zplan flow put greeting.yaml\nzplan flow start greeting --wait</pre></${Empty}>`
-    : html`<div class="scroll"><table><thead><tr><th scope="col">${t('Flow')}</th><th scope="col" class="number">${t('Version')}</th><th scope="col" class="number">${t('Steps')}</th><th scope="col">${t('Bounded')}</th></tr></thead><tbody>${items.map(flow => html`<tr key=${s(flow.name)}><td><a href=${'#/flow/' + encodeURIComponent(s(flow.name))}>${s(flow.name)}</a></td><td class="number">${s(flow.use)}</td><td class="number">${s(flow.steps)}</td><td>${flow.bounded ? t('yes') : t('no')}</td></tr>`)}</tbody></table></div>`}
-    <h2>${t('Runs')}</h2><${Trouble} error=${runs.error} />${runs.data && (runs.data.items.length ? html`<${RunList} runs=${runs.data.items} />` : html`<p class="quiet">${t('None yet.')}</p>`)}`;
+    ${isNone(flows) ? html`<${Empty}><p>${t('There are none yet.')}</p><pre>zplan flow put greeting.yaml\nzplan flow start greeting --wait</pre></${Empty}>`
+    : html`<div class="scroll"><table><thead><tr><th scope="col">${t('Flow')}</th><th scope="col" class="number">${t('Version')}</th><th scope="col" class="number">${t('Steps')}</th><th scope="col">${t('Bounded')}</th></tr></thead><tbody>${flows.items.map(flow => html`<tr key=${s(flow.name)}><td><a href=${'#/flow/' + encodeURIComponent(s(flow.name))}>${s(flow.name)}</a></td><td class="number">${s(flow.use)}</td><td class="number">${s(flow.steps)}</td><td>${flow.bounded ? t('yes') : t('no')}</td></tr>`)}</tbody></table></div><${More} pages=${flows} />`}
+    <h2>${t('Runs')}</h2><${RunList} query=${{limit: 50}} />`;
 }
 
 export function Flow({words}) {
   const name = words[0];
-  const found = useData(`v1/flows/${encodeURIComponent(name)}`), runs = useData('v1/flow-runs', {flow: name, limit: 20}, 5000);
+  const found = useData(`v1/flows/${encodeURIComponent(name)}`);
   const flow = found.data;
   return html`<h1 tabindex="-1">${t('Flow')} ${s(name)}</h1><${Trouble} error=${found.error} />
     ${flow && html`<p>${t('version {use} of {last}', {use: s(flow.use), last: s(flow.last)})}</p><${Graph} definition=${flow.definition} /><details><summary>${t('The definition')}</summary><pre>${JSON.stringify(flow.definition, null, 1)}</pre></details>`}
-    <h2>${t('Runs')}</h2>${runs.data && html`<${RunList} runs=${runs.data.items} />`}<p><a href=${'#/plans?target=' + encodeURIComponent(name)}>${t('Plans of this flow')}</a></p>`;
+    <h2>${t('Runs')}</h2><${RunList} query=${{flow: name, limit: 100}} /><p><a href=${'#/plans?target=' + encodeURIComponent(name)}>${t('Plans of this flow')}</a></p>`;
 }
 
 export function FlowRun({words, may}) {
@@ -82,7 +84,9 @@ export function FlowRun({words, may}) {
   const found = useData(base, undefined, 2000), log = useData(`${base}/log`, undefined, 5000);
   const run = found.data;
   const flow = useData(run ? `v1/flows/${encodeURIComponent(s(run.flow))}` : null, run ? {version: run.version} : undefined);
-  const steps = run ? run.steps || [] : [], states = Object.fromEntries(steps.map(step => [step.step, step.state]));
+  // A run says the first thousand of its steps.
+  const further = usePages(run && run.next ? `${base}/steps` : '', {limit: 1000}, {live: true, every: 5000});
+  const steps = run ? joined(run.steps || [], further.items) : [], states = Object.fromEntries(steps.map(step => [step.step, step.state]));
   const step = steps.find(one => one.step === chosen);
   const [, once] = useOnce();
   const carry = (word, body, done) => once(async () => {
@@ -100,6 +104,8 @@ export function FlowRun({words, may}) {
       ${step && html`<section class="card" aria-live="polite"><h2>${s(step.step)} <${State} of=${step.state} /></h2><dl class="facts">${Object.entries(step).filter(([name]) => name !== 'step' && name !== 'state').map(([name, value]) => html`<dt>${s(name)}</dt><dd>${name === 'plan' ? html`<a href=${'#/plan/' + encodeURIComponent(s(value))}>${s(value)}</a>` : s(value)}</dd>`)}</dl>
         <p class="buttons">${may('manage') && html`<button onClick=${() => carry('retry', {steps: [step.step]}, t('It runs again.'))}>${t('Retry from here')}</button><button onClick=${async () => await confirmed(t('Skip this step?'), [step.step], t('Skip')) && carry('skip', {step: step.step}, t('Skipped.'))}>${t('Skip')}</button>`}
         ${/signal/.test(s(step.why)) && html`<button onClick=${() => carry('signal', {step: step.step, value: true}, t('Signalled.'))}>${t('Signal')}</button>`}</p></section>`}
-      <h2>${t('Steps')}</h2><div class="scroll"><table><tbody>${[...steps].sort((a, b) => (order[a.state] ?? 9) - (order[b.state] ?? 9)).map(one => html`<tr key=${one.step}><th scope="row"><button class="plain" onClick=${() => choose(one.step)}>${s(one.step)}</button></th><td><${State} of=${one.state} /></td><td>${s(one.error || one.why)}</td></tr>`)}</tbody></table></div>`}
+      <h2>${t('Steps')}</h2><${Rows} label=${t('Steps')} keyOf=${one => one.step} rows=${[...steps].sort((a, b) => (order[a.state] ?? 9) - (order[b.state] ?? 9))} columns=${[
+    {title: t('Step'), cell: one => html`<button class="plain" onClick=${() => choose(one.step)}>${s(one.step)}</button>`},
+    {title: t('State'), cell: one => html`<${State} of=${one.state} />`}, {title: t('Reason'), cell: one => s(one.error || one.why)}]} />${run.next && html`<${More} pages=${further} />`}`}
     <details><summary>${t('Log')}</summary><table><tbody>${((log.data && log.data.items) || []).map(line => html`<tr><td><${Time} at=${line.at} ms=${true} /></td><th scope="row">${s(line.step)}</th><td><${State} of=${line.state} /></td><td>${s(line.detail)}</td></tr>`)}</tbody></table></details>`;
 }

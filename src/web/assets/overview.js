@@ -1,15 +1,9 @@
 // Overview: healthy or not and what to do, what fails, runs, is late, and comes next.
 import {useEffect, useRef, useState} from './htm-preact.js';
-import {Bars, Empty, PlanName, State, TargetState, Time, Trouble, durationText, findingsOf, html, instantText, s, useData} from './ui.js';
+import {queryOf} from './api.js';
+import {Bars, Empty, FAILED, PlanName, State, TargetState, Time, Trouble, durationText, findingsOf, html, instantText, s, useData, yesterdayEvening} from './ui.js';
 import {Connect} from './connect.js';
 import {t} from './text.js';
-
-const sinceYesterday = () => {
-  const at = new Date();
-  at.setDate(at.getDate() - 1);
-  at.setHours(18, 0, 0, 0);
-  return at.toISOString();
-};
 
 // Runs sent a second between the last two looks.
 function useRate(stats) {
@@ -53,13 +47,16 @@ function Health({health}) {
     ${problems.map(problem => html`<p class="message bad">${s(problem.text)}<br /><b>${s(problem.do)}</b></p>`)}`;
 }
 
+const SHOWN = 8;
+
 export function Overview({may}) {
   const health = useData('v1/health', undefined, 5000);
   const stats = useData('v1/stats', undefined, 5000);
   const load = useData('v1/load', undefined, 10000);
   const targets = useData('v1/targets', undefined, 10000);
-  const [from] = useState(sinceYesterday);
-  const failed = useData('v1/runs', {newest: 1, status: 'failed', from, limit: 8, output: 1}, 10000);
+  const from = yesterdayEvening();
+  const failed = useData('v1/runs', {newest: 1, status: FAILED, from, limit: SHOWN, output: 1}, 10000);
+  const all = '#/runs' + queryOf({status: FAILED, from});
   const series = useData('v1/series', {step: 600}, 60000);
   const rate = useRate(stats.data);
   const now = stats.data || {}, figures = new Map((now.targets || []).map(one => [s(one.name), one]));
@@ -71,10 +68,10 @@ export function Overview({may}) {
         <li><b>${rate === null ? '–' : rate.toFixed(1)}</b> ${t('runs/s')}</li><li>${t('next')} ${now.next_at ? html`<${Time} at=${now.next_at} />` : '–'}</li>${may('submit') && html`<li><a class="button" href="#/new">+ ${t('New plan')}</a></li>`}</ul></section>
     <div class="cards">
     <section class="card wide"><h2>${t('Failed since yesterday 18:00')}</h2><${Trouble} error=${failed.error} />
-      ${failed.data && failed.data.items.length === 0 && html`<p class="good">● ${t('Nothing failed.')}</p>`}
-      ${failed.data && failed.data.items.length > 0 && html`<div class="scroll"><table><tbody>${failed.data.items.map(run => html`<tr key=${s(run.entry)}><td><${Time} at=${run.ended_at} /></td><td><${PlanName} plan=${run} /></td><td><${State} of=${run.status} /></td><td>${s(run.reason)}
+      ${failed.data && failed.data.items.length === 0 && (failed.data.next ? html`<p>${t('Nothing that failed was found so far.')} <a href=${all}>${t('Go on')}</a></p>` : html`<p class="good">● ${t('Nothing failed.')}</p>`)}
+      ${failed.data && failed.data.items.length > 0 && html`<div class="scroll"><table><tbody>${failed.data.items.slice(0, SHOWN).map(run => html`<tr key=${s(run.entry)}><td><${Time} at=${run.ended_at} /></td><td><${PlanName} plan=${run} /></td><td><${State} of=${run.status} /></td><td>${s(run.reason)}
         ${run.output && html`<details><summary>${t('Output')}</summary><pre>${s(run.output.head)}${run.output.tail ? '\n…\n' + s(run.output.tail) : ''}</pre></details>`}</td></tr>`)}</tbody></table></div>
-        <p><a href=${'#/runs?status=failed&from=' + encodeURIComponent(from)}>${t('All of them')}</a></p>`}</section>
+        <p><a href=${all}>${t('All of them')}</a></p>`}</section>
     <section class="card"><h2>${t('The coming hour')}</h2><${Trouble} error=${load.error} />
       ${load.data && html`<${Bars} label=${t('Plans due in each minute of the coming hour')} bars=${load.data.counts.map((value, i) => {
     const at = Date.parse(load.data.from) + i * load.data.step_s * 1000;

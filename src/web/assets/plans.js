@@ -1,7 +1,7 @@
 // Lists of plans: all by filters, those that run, and dead letters.
-import {useState} from './htm-preact.js';
+import {useEffect, useState} from './htm-preact.js';
 import {ask, get, patiently, pause, post, queryOf} from './api.js';
-import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, notify, planLink, reasonOf, s, scheduleText, useData, useOnce, usePages} from './ui.js';
+import {Empty, More, PlanName, Rows, Select, State, Time, Trouble, act, confirmed, durationText, html, isNone, notify, planLink, reasonOf, s, scheduleText, useData, useOnce, usePages} from './ui.js';
 import {Connect} from './connect.js';
 import {t} from './text.js';
 
@@ -75,26 +75,30 @@ function go(page, query) {
 }
 
 export function Plans({query, may}) {
-  const pages = usePages('v1/plans', {limit: 100, ...query});
   const targets = useData('v1/targets');
-  const [chosen, choose] = useState(new Set()), [busy, once] = useOnce();
+  const [chosen, choose] = useState(new Set()), [busy, once] = useOnce(), [title, setTitle] = useState('');
+  const pages = usePages('v1/plans', {limit: 100, ...query}, {live: chosen.size === 0});
   const set = (name, value) => go('plans', {...query, [name]: value});
   const names = targets.data ? targets.data.items.map(target => s(target.name)) : [];
+  useEffect(() => {
+    choose(new Set());
+    setTitle(query.title || '');
+  }, [JSON.stringify(query)]);
   const filtered = Object.keys(query).some(name => name !== 'order');
   return html`<h1 tabindex="-1">${t('Plans')}</h1>
     <form class="filters" onSubmit=${event => {
     event.preventDefault();
-    set('title', new FormData(event.target).get('title'));
+    set('title', title);
   }}>
       <${Select} label=${t('State')} value=${query.state || ''} options=${STATES.map(state => [state, state || t('any state')])} onChange=${value => set('state', value)} />
       <${Select} label=${t('Target')} value=${query.target || ''} options=${[['', t('any target')], ...names]} onChange=${value => set('target', value)} />
       <${Select} label=${t('Order')} value=${query.order || 'id'} options=${ORDERS.map(([key, text]) => [key, t(text)])} onChange=${value => go('plans', {...query, order: value === 'id' ? '' : value, from: '', to: ''})} />
-      <input name="title" type="search" value=${query.title || ''} aria-label=${t('Title, * matches anything')} placeholder=${t('title, as report*')} />
+      <input name="title" type="search" value=${title} onInput=${event => setTitle(event.target.value)} aria-label=${t('Title, * matches anything')} placeholder=${t('title, as report*')} />
       <button>${t('Filter')}</button>${filtered && html`<a class="button" href="#/plans">${t('All plans')}</a>`}
       ${may('submit') && html`<a class="button" href="#/new">+ ${t('New plan')}</a>`}</form>
     ${query.from && html`<p>${t('Due between')} <${Time} at=${query.from * 1000} /> ${t('and')} <${Time} at=${query.to * 1000} /></p>`}
     <${Trouble} error=${pages.error} />
-    ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next ? (filtered || query.order ? html`<${Empty}>${t('No plan is so.')}</${Empty}>`
+    ${isNone(pages) ? (filtered || query.order ? html`<${Empty}>${t('No plan is so.')}</${Empty}>`
     : html`<${Empty}><p>${t('There are no plans yet.')} <a href="#/new">${t('Make the first one')}</a>, ${t('or')}</p><pre>zplan add --target jobs --command report --weekly mon@08:30</pre>${names.length === 0 && html`<${Connect} />`}</${Empty}>`)
     : html`<${Rows} label=${t('Plans')} columns=${columns()} rows=${pages.items} chosen=${chosen} onChoose=${may('manage') ? choose : undefined} /><${More} pages=${pages} />`}
     ${chosen.size > 0 && html`<p class="buttons" role="toolbar" aria-label=${t('Actions')} aria-busy=${busy}><b>${t('{count} selected', {count: chosen.size})}</b>${Object.entries(actions).map(([word, [text]]) =>
@@ -105,22 +109,22 @@ export function Plans({query, may}) {
 }
 
 export function Running({may}) {
-  const found = useData('v1/plans', {order: 'running', limit: 200}, 2000);
+  const pages = usePages('v1/plans', {order: 'running', limit: 100}, {live: true, every: 2000, most: 400});
   const cancel = async plan => {
     if (await confirmed(t('Cancel this run?'), [s(plan.title) || s(plan.id)], t('Cancel the run'))) {
       await act(() => post(`${base(plan.id)}/cancel`, {reason: 'cancelled in the console'}), t('Cancelled.'));
-      found.reload();
+      pages.reload();
     }
   };
-  return html`<h1 tabindex="-1">${t('Running')}</h1><${Trouble} error=${found.error} />
-    ${found.data && found.data.items.length === 0 && html`<${Empty}>${t('Nothing runs now.')}</${Empty}>`}
-    ${found.data && found.data.items.length > 0 && html`<div class="scroll"><table><thead><tr><th scope="col">${t('Plan')}</th><th scope="col">${t('Target')}</th><th scope="col">${t('Since')}</th><th scope="col">${t('Progress')}</th><th scope="col">${t('Actions')}</th></tr></thead>
-      <tbody>${found.data.items.map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${s(plan.target)}</td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.progress)}</td>
-      <td>${may('manage') && html`<button onClick=${() => cancel(plan)}>${t('Cancel')}</button>`}</td></tr>`)}</tbody></table></div>`}`;
+  return html`<h1 tabindex="-1">${t('Running')}</h1><${Trouble} error=${pages.error} />
+    ${isNone(pages) ? html`<${Empty}>${t('Nothing runs now.')}</${Empty}>`
+    : html`<div class="scroll"><table><thead><tr><th scope="col">${t('Plan')}</th><th scope="col">${t('Target')}</th><th scope="col">${t('Since')}</th><th scope="col">${t('Progress')}</th><th scope="col">${t('Actions')}</th></tr></thead>
+      <tbody>${pages.items.map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${s(plan.target)}</td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.progress)}</td>
+      <td>${may('manage') && html`<button onClick=${() => cancel(plan)}>${t('Cancel')}</button>`}</td></tr>`)}</tbody></table></div><${More} pages=${pages} />`}`;
 }
 
 export function Dead({may}) {
-  const pages = usePages('v1/plans', {order: 'dead', limit: 100});
+  const pages = usePages('v1/plans', {order: 'dead', limit: 100}, {live: true});
   const groups = new Map();
   for (const plan of pages.items) {
     const name = `${s(plan.target)}: ${s(plan.last && plan.last.reason) || s(plan.last && plan.last.status)}`;
@@ -133,10 +137,10 @@ export function Dead({may}) {
     if (remark !== null) onAll('done', plans, {remark});
   };
   return html`<h1 tabindex="-1">${t('Dead letters')}</h1><p>${t('Plans that failed for good, callbacks among them. They stay until somebody decides.')}</p><${Trouble} error=${pages.error} />
-    ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next && html`<${Empty}><p class="good">● ${t('There are none.')}</p></${Empty}>`}
+    ${isNone(pages) && html`<${Empty}><p class="good">● ${t('There are none.')}</p></${Empty}>`}
     ${[...groups].map(([name, plans]) => html`<section class="card"><h2>${name} <span class="quiet">${plans.length}</span></h2>
       ${may('manage') && html`<p class="buttons" aria-busy=${busy}><button onClick=${() => onAll('resume', plans)}>${t('Try all again')}</button><button onClick=${() => resolve(plans)}>${t('Resolve')}</button><button class="danger" onClick=${() => onAll('remove', plans)}>${t('Remove')}</button></p>`}
       <div class="scroll"><table><tbody>${plans.slice(0, 50).map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.verdict)}</td>
       <td>${may('manage') && html`<button onClick=${() => onAll('resume', [plan])}>${t('Try again')}</button> <a class="button" href=${'#/edit/' + encodeURIComponent(s(plan.id))}>${t('Edit')}</a>`}</td></tr>`)}</tbody></table></div></section>`)}
-    ${(pages.next || pages.loading) && html`<${More} pages=${pages} />`}`;
+    ${(pages.items.length > 0 || pages.next || pages.loading) && html`<${More} pages=${pages} />`}`;
 }

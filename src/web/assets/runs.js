@@ -1,9 +1,9 @@
 // Runs that have ended: of all, by night, status, target, plan; with what each wrote.
 import {queryOf} from './api.js';
-import {Empty, More, PlanName, Select, State, Time, Trouble, durationText, html, s, usePages} from './ui.js';
+import {Empty, FAILED, More, PlanName, Select, State, Time, Trouble, durationText, html, isNone, s, usePages, yesterdayEvening} from './ui.js';
 import {t} from './text.js';
 
-const STATUSES = ['', 'failed', 'ok', 'timeout', 'not_taken', 'cancelled', 'missed'];
+const STATUSES = ['', FAILED, 'failed', 'ok', 'timeout', 'not_taken', 'cancelled', 'missed'];
 
 export function Output({output, open}) {
   if (!output) return null;
@@ -19,21 +19,18 @@ export function RunRows({runs, open = false}) {
 }
 
 export function Runs({query}) {
-  const pages = usePages('v1/runs', {limit: 50, newest: 1, output: 1, ...query});
+  const pages = usePages('v1/runs', {limit: 50, newest: 1, output: 1, ...query}, {most: 400});
   const set = fields => {
     location.hash = '#/runs' + queryOf({...query, ...fields});
   };
   const night = status => {
-    const from = new Date();
-    from.setDate(from.getDate() - 1);
-    from.setHours(18, 0, 0, 0);
-    set({status, from: from.toISOString(), to: ''});
+    set({status, from: yesterdayEvening(), to: ''});
   };
   return html`<h1 tabindex="-1">${t('Runs')}</h1>
-    <p class="filters"><${Select} label=${t('Status')} value=${query.status || ''} options=${STATUSES.map(status => [status, status.replace('_', ' ') || t('any status')])} onChange=${status => set({status})} />
+    <p class="filters"><${Select} label=${t('Status')} value=${query.status || ''} options=${STATUSES.map(status => [status, status === FAILED ? t('any failure') : status.replace('_', ' ') || t('any status')])} onChange=${status => set({status})} />
       <button onClick=${() => night(query.status)}>${t('Since yesterday 18:00')}</button><button onClick=${() => night('missed')}>${t('Missed since yesterday')}</button>${query.from && html`<span>${t('since')} <${Time} at=${query.from} /></span>`}
       ${query.plan && html`<span>${t('of plan')} <a href=${'#/plan/' + encodeURIComponent(query.plan)}>${s(query.plan)}</a></span>`}
       ${Object.keys(query).length > 0 && html`<a class="button" href="#/runs">${t('All runs')}</a>`}<button onClick=${pages.reload}>${t('Read again')}</button></p>
     <${Trouble} error=${pages.error} />
-    ${!pages.loading && !pages.error && pages.items.length === 0 && !pages.next ? html`<${Empty}>${t('No run is so.')}</${Empty}>` : html`<${RunRows} runs=${pages.items} /><${More} pages=${pages} />`}`;
+    ${isNone(pages) ? html`<${Empty}>${t('No run is so.')}</${Empty}>` : html`<${RunRows} runs=${pages.items} /><${More} pages=${pages} />`}`;
 }

@@ -1,7 +1,7 @@
 // The station: targets, limits, kinds, callbacks, and its health.
 import {useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Empty, Field, More, PlanName, State, TargetState, Time, Trouble, act, confirmed, durationText, findingsOf, html, s, useData, usePages} from './ui.js';
+import {Empty, Field, More, PlanName, State, TargetState, Time, Trouble, act, confirmed, durationText, findingsOf, html, isNone, parseJson, s, useData, usePages} from './ui.js';
 import {Connect} from './connect.js';
 import {pauseTarget} from './plans.js';
 import {t} from './text.js';
@@ -56,7 +56,7 @@ export function Kinds({may}) {
     event.preventDefault();
     const form = new FormData(event.target);
     try {
-      await ask('PUT', `v1/kinds/${encodeURIComponent(form.get('name'))}`, {body: {spec: JSON.parse(form.get('spec'))}});
+      await ask('PUT', `v1/kinds/${encodeURIComponent(form.get('name'))}`, {body: {spec: parseJson(form.get('spec'))}});
       setError(null);
       found.reload();
     } catch (problem) {
@@ -75,7 +75,7 @@ export function Kinds({may}) {
 }
 
 export function Callbacks({may}) {
-  const pages = usePages('v1/callbacks', {limit: 100}), targets = useData('v1/targets');
+  const pages = usePages('v1/callbacks', {limit: 100}, {live: true, most: 400}), targets = useData('v1/targets');
   const [error, setError] = useState(null), [sent, setSent] = useState('');
   const test = async event => {
     event.preventDefault();
@@ -94,7 +94,7 @@ export function Callbacks({may}) {
     pages.reload();
   };
   return html`<h1 tabindex="-1">${t('Callbacks')}</h1><p>${t('Outcomes that are sent over HTTP, and were not delivered yet.')}</p><${Trouble} error=${pages.error} />
-    ${!pages.loading && !pages.error && pages.items.length === 0 ? html`<${Empty}><p class="good">● ${t('None waits.')}</p><pre>zplan add --command backup --daily 2:00 --callback https://hooks.example/alert</pre></${Empty}>`
+    ${isNone(pages) ? html`<${Empty}><p class="good">● ${t('None waits.')}</p><pre>zplan add --command backup --daily 2:00 --callback https://hooks.example/alert</pre></${Empty}>`
     : html`<div class="scroll"><table><thead><tr><th scope="col">${t('Of')}</th><th scope="col">${t('State')}</th><th scope="col" class="number">${t('Tries')}</th><th scope="col">${t('Next try')}</th><th scope="col">${t('Reason')}</th><th scope="col">${t('Actions')}</th></tr></thead>
       <tbody>${pages.items.map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td><${State} of=${plan.state} /></td><td class="number">${s(plan.counts && plan.counts.failures)}</td><td>${plan.state === 'error' ? '–' : html`<${Time} at=${plan.next_at} />`}</td><td>${s(plan.last && plan.last.reason)}</td>
       <td>${may('manage') && html`<button onClick=${() => redeliver(plan)}>${t('Send again')}</button>`}</td></tr>`)}</tbody></table></div><${More} pages=${pages} />`}
@@ -103,7 +103,7 @@ export function Callbacks({may}) {
       ${sent && html`<p role="status"><a href=${'#/runs?target=callbacks&plan=' + encodeURIComponent(sent)}>${t('Placed. What became of it')}</a></p>`}<${Trouble} error=${error} /></section>`}`;
 }
 
-export function Doctor() {
+export function Doctor({who}) {
   const health = useData('v1/health', undefined, 10000), stats = useData('v1/stats', undefined, 10000);
   const found = health.error ? health.error.body.findings && health.error.body : health.data;
   const rows = stats.data ? Object.entries(stats.data).filter(([, value]) => typeof value !== 'object') : [];
@@ -113,7 +113,7 @@ export function Doctor() {
       <dl class="facts">${Object.entries(found).filter(([, value]) => typeof value !== 'object').map(([name, value]) => html`<dt>${s(name)}</dt><dd>${s(value)}</dd>`)}${Object.entries(found.redis || {}).map(([name, value]) => html`<dt>redis ${s(name)}</dt><dd>${s(value)}</dd>`)}</dl></section>`}
     <h2>${t('Numbers')}</h2><${Trouble} error=${stats.error} /><table><tbody>${rows.map(([name, value]) => html`<tr><th scope="row">${s(name)}</th><td>${name.endsWith('_s') ? durationText(value) : s(value)}</td></tr>`)}
       ${Object.entries((stats.data && stats.data.counters) || {}).map(([name, value]) => html`<tr><th scope="row">${s(name)}</th><td>${s(value)}</td></tr>`)}</tbody></table>
-    <p><a href="metrics">${t('Metrics for Prometheus')}</a> · <a href="v1/openapi.json">OpenAPI</a></p>
+    <p>${who && !who.users && html`<a href="metrics">${t('Metrics for Prometheus')}</a> · `}<a href="v1/openapi.json">OpenAPI</a></p>
     <h2>${t('Keys')}</h2><p><kbd>/</kbd> ${t('find')}, <kbd>g</kbd> ${t('and then')} <kbd>o</kbd> <kbd>p</kbd> <kbd>r</kbd> <kbd>d</kbd> <kbd>f</kbd> <kbd>t</kbd> <kbd>c</kbd>, <kbd>j</kbd> <kbd>k</kbd> ${t('in tables')}. <button onClick=${event => {
     const off = localStorage.getItem('zplan.keys') === 'off';
     localStorage.setItem('zplan.keys', off ? 'on' : 'off');

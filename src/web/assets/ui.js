@@ -1,6 +1,6 @@
 // What all pages are made of. Whatever came from the station becomes a child through `s`, so that it is text.
-import {html, useEffect, useRef, useState, useCallback} from './htm-preact.js';
-import {get, Problem} from './api.js';
+import {html, useCallback, useEffect, useMemo, useRef, useState} from './htm-preact.js';
+import {Problem, get, getPage, isSignedOut, joined} from './api.js';
 import {t} from './text.js';
 
 export {html};
@@ -18,7 +18,9 @@ export function setZone(name) {
   localStorage.setItem(ZONE, name);
 }
 
-// -- times: one function formats all of them, in one zone, with its name
+export const FAILED = 'failed,timeout,not_taken';      // the statuses of runs that failed, whatever the reason
+
+// -- times
 
 const formats = new Map();
 function format(zone, ms) {
@@ -47,6 +49,25 @@ export function instantText(instant, zoneName = zone, ms = false) {
   return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second}${ms ? '.' + part.fractionalSecond : ''}`;
 }
 
+// This time of day in the zone, today or on that day, as Unix seconds: by asking what the clock shows there.
+export function baseTime(zone, clock, day) {
+  if (knownZone(zone) !== zone) throw new Error(t('Time zone: there is no {zone}.', {zone: zone || '""'}));
+  const [hour, minute] = clock.split(':').map(Number);
+  const date = day || instantText(Date.now(), zone).slice(0, 10);
+  let guess = Date.parse(`${date}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`);
+  for (let i = 0; i < 3; i++) {
+    const shown = Date.parse(instantText(guess, zone).replace(' ', 'T') + 'Z');
+    guess += Date.parse(`${date}T${clock.padStart(5, '0')}:00Z`) - shown;
+  }
+  return Math.round(guess / 1000);
+}
+
+// 18:00 of yesterday in the zone of all times.
+export function yesterdayEvening() {
+  const today = Date.parse(instantText(Date.now()).slice(0, 10));
+  return new Date(1000 * baseTime(knownZone(zone), '18:00', new Date(today - 86400000).toISOString().slice(0, 10))).toISOString();
+}
+
 export function durationText(seconds) {
   const value = Math.abs(Number(seconds));
   if (!isFinite(value)) return '';
@@ -70,67 +91,107 @@ export function Time({at, ms = false}) {
 
 // -- data
 
-const RUNS_MS = 500;     // ms after the first of many runs
+const RUNS_MS = 500;        // behind the first of many runs
+const RUNS_EACH_MS = 2000;
+const SLOW_MS = 10000;
 
-// What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms while the page is seen, and when a
-// run has ended.
-export function useData(path, query, every = 0) {
-  const [found, setFound] = useState({loading: true});
-  const asked = useRef(0);
-  const key = path && path + JSON.stringify(query || {});
-  const reload = useCallback(async () => {
-    if (!path) return;
-    const number = ++asked.current;
-    try {
-      const data = await get(path, query);
-      if (number === asked.current) setFound({data, at: Date.now(), loading: false});
-    } catch (error) {
-      if (number === asked.current) setFound(before => ({...before, error, loading: false}));
+// A function that makes `read`, or notes to make it again while it is in progress: no answer is overtaken, however slow.
+function oneAtATime(read) {
+  let busy = false, again = false;
+  return async () => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again) {
+      again = false;
+      await read();
     }
-  }, [key]);
+    busy = false;
+  };
+}
+
+const isIdle = () => document.hidden || isSignedOut();
+
+// `read` each `every` ms while the page is seen, and when runs have ended, unless that is for what changes slowly.
+function useReads(read, every, runs = every && every < SLOW_MS) {
   useEffect(() => {
-    setFound({loading: true});
-    reload();
-    if (!every) return undefined;
-    const timer = setInterval(() => document.hidden || reload(), every);
-    let soon = 0;
+    let soon = 0, last = 0;
     const onRun = () => {
-      if (!soon && !document.hidden)
-        soon = setTimeout(() => {
-          soon = 0;
-          reload();
-        }, RUNS_MS);
+      if (soon || isIdle()) return;
+      soon = setTimeout(() => {
+        soon = 0;
+        last = Date.now();
+        read();
+      }, Math.max(RUNS_MS, last + RUNS_EACH_MS - Date.now()));
     };
-    addEventListener('zplan:run', onRun);
+    const timer = every && setInterval(() => isIdle() || read(), every);
+    if (runs) addEventListener('zplan:run', onRun);
     return () => {
       clearInterval(timer);
       clearTimeout(soon);
       removeEventListener('zplan:run', onRun);
     };
-  }, [key, every]);
+  }, [read, every, runs]);
+}
+
+// What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms. What has a limit is a page.
+export function useData(path, query, every = 0) {
+  const [found, setFound] = useState({loading: true});
+  const key = path && path + JSON.stringify(query || {}), now = useRef(key);
+  now.current = key;
+  const reload = useMemo(() => oneAtATime(async () => {
+    if (!path) return;
+    const set = change => now.current === key && setFound(change);
+    try {
+      const data = await (query && query.limit ? getPage : get)(path, query);
+      set({data, loading: false});
+    } catch (error) {
+      set(before => ({...before, error, loading: false}));
+    }
+  }), [key]);
+  useEffect(() => {
+    setFound({loading: true});
+    reload();
+  }, [key]);
+  useReads(reload, every);
   return {...found, reload};
 }
 
-// Pages of a list behind each other: {items, error, loading, more, next, lookedAt}.
-export function usePages(path, query) {
+// Pages of a list behind each other: {items, next, error, loading, more, reload, short: fewer than a page were found, old: it is
+// not read again by itself}. Without a path there are none. While `live`, one page is, if that is quick; `most`: more items are not kept.
+export function usePages(path, query, {live, every = 0, most = Infinity} = {}) {
   const [found, setFound] = useState({items: [], loading: true});
-  const asked = useRef(0);
-  const key = path + JSON.stringify(query);
-  const read = useCallback(async (after, before) => {
-    const number = ++asked.current;
-    setFound(old => ({...(after ? old : {items: before}), loading: true}));
+  const key = path + JSON.stringify(query), now = useRef(key), after = useRef('');
+  now.current = key;
+  const read = useMemo(() => oneAtATime(async () => {
+    const from = after.current;
+    if (!path) return;
     try {
-      const page = await get(path, {...query, after});
-      if (number === asked.current)
-        setFound(old => ({items: after ? old.items.concat(page.items) : page.items, next: page.next, loading: false}));
+      const page = await getPage(path, {...query, after: from});
+      const short = !!page.next && page.items.length < query.limit;
+      if (now.current === key && from === after.current) setFound(old => {
+        const items = from ? joined(old.items, page.items) : page.items;
+        return {items: items.slice(-most), dropped: (from ? old.dropped : 0) + Math.max(0, items.length - most), next: page.next, first: !from, short, loading: false};
+      });
     } catch (error) {
-      if (number === asked.current) setFound(old => ({...old, error, loading: false}));
+      if (now.current === key) setFound(old => ({...old, error, loading: false}));
     }
-  }, [key]);
+  }), [key]);
+  const from = place => {
+    after.current = place;
+    setFound(old => ({...old, loading: true}));
+    read();
+  };
   useEffect(() => {
-    read('', []);
+    setFound({items: [], loading: true});
+    from('');
   }, [key]);
-  return {...found, more: () => read(found.next), reload: () => read('', found.items)};
+  const fresh = live && found.first && !found.short && !found.loading;
+  const again = useRef();
+  again.current = fresh;
+  const quietly = useCallback(() => again.current && read(), [read]);
+  useReads(quietly, every, live !== undefined);
+  return {...found, old: live !== undefined && !found.loading && !fresh, more: () => from(found.next), reload: () => from('')};
 }
 
 // What /health finds of one level, each with what to do: [{text, do}].
@@ -227,6 +288,24 @@ export function Copy({text, label}) {
   }}>${label || t('Copy')}</button>`;
 }
 
+// The number in a JSON text, and the name of its field, of each that a browser would write otherwise: 1.0, or of more than 15 digits.
+export function oddNumbers(text) {
+  const found = [];
+  let name = '';
+  for (const [token, string] of text.matchAll(/"((?:[^"\\]|\\.)*)"|-?\d[\d.eE+-]*/g)) {
+    if (string !== undefined) name = string;
+    else if (String(Number(token)) !== token) found.push({name, token});
+  }
+  return found;
+}
+
+// What a person typed as JSON.
+export function parseJson(text) {
+  const parsed = JSON.parse(text), [odd] = oddNumbers(text);
+  if (odd) throw new Error(t('{name}: a browser cannot send {token} as it is. Write it otherwise, or use zplan.', odd));
+  return parsed;
+}
+
 export function Field({label, error, children, hint}) {
   return html`<label class="field"><span>${label}</span>${children}${hint && html`<small>${hint}</small>`}${error && html`<small class="bad" role="alert">${s(error)}</small>`}</label>`;
 }
@@ -250,7 +329,7 @@ export function Bars({bars, label}) {
       html`<tr><th scope="row">${bar.href ? html`<a href=${bar.href}>${s(bar.label)}</a>` : s(bar.label)}</th><td class="number">${s(bar.text || bar.value)}</td></tr>`)}</tbody></table></details></figure>`;
 }
 
-// A table of which only the rows that are seen are in the document. `columns`: [{title, cell, number}]; rows have `key`.
+// A table of which only the rows that are seen are in the document. `columns`: [{title, cell, number}].
 const ROW = 34, WINDOW = 120;
 export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row.id}) {
   const box = useRef(null);
@@ -266,7 +345,7 @@ export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row
   const move = event => {
     const step = {j: 1, k: -1, ArrowDown: 1, ArrowUp: -1}[event.key];
     const row = event.target.closest('tr[data-row]');
-    if (row && event.target === row && event.key === 'Enter') row.querySelector('a').click();
+    if (row && event.target === row && event.key === 'Enter') row.querySelector('a, button').click();
     if (!step || event.target.matches('input, select, textarea')) return;
     const other = !row ? box.current.querySelector('tr[data-row]') : step > 0 ? row.nextElementSibling : row.previousElementSibling;
     if (other && other.dataset.row) {
@@ -285,8 +364,12 @@ export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row
     ${first + WINDOW < rows.length && html`<tr aria-hidden="true" class="space" ref=${element => element && (element.style.height = (rows.length - first - WINDOW) * ROW + 'px')}></tr>`}</tbody></table></div>`;
 }
 
+// Whether all was read, and there is nothing.
+export const isNone = pages => !pages.loading && !pages.error && !pages.items.length && !pages.next;
+
 export function More({pages}) {
-  return html`<p class="more">${pages.loading ? t('Reading…') : pages.next ? html`<button onClick=${pages.more}>${t('Show more')}</button>` : ''} <span class="quiet">${t('{count} shown', {count: pages.items.length})}</span></p>`;
+  return html`<p class="more"><span class="quiet">${pages.loading ? t('Reading…') : pages.short ? t('{count} found so far', {count: pages.items.length}) : t('{count} shown', {count: pages.items.length})}${pages.dropped > 0 && ' ' + t('({count} before them are not)', {count: pages.dropped})}</span>
+    ${!pages.loading && pages.next && html` <button onClick=${pages.more}>${pages.short ? t('Go on') : t('Show more')}</button>`}${pages.old && html` <button onClick=${pages.reload}>${t('Read again')}</button>`}</p>`;
 }
 
 // -- the schedule in cells of a table, not in sentences
@@ -307,7 +390,7 @@ export function scheduleText(plan) {
   }
 }
 
-// -- actions on plans: pending until the station has acknowledged them
+// -- actions
 
 export const reasonOf = error => error.status === 504 ? t('The station did not answer: the outcome is unknown. Look at the plan.') : error.message;
 
