@@ -302,3 +302,21 @@ def test_a_list_is_read_again(full):
     full.shows("1 selected")
     for ident in idents:
         full.rig.client.done("remove", ident)
+
+
+def test_all_plans_of_a_target_are_paused(console):
+    """Also those that were missed at first, as they changed their state; a lost answer stops nothing."""
+    idents = [console.web.added(plan(f"report {n}"))["id"] for n in range(3)]
+    console.open("targets")
+    answers(console, """
+        if (path === 'v1/bulk' && options.body.includes('queued') && !window.first) {
+            window.first = true;
+            return real(path, {...options, body: JSON.stringify({action: 'pause', filter: {target: 'jobs', state: 'queued', title: 'report 1'}})});
+        }
+        if (/bulk.[0-9]+$/.test(path) && !options.body && (options.method || 'GET') === 'GET' && (window.looks = (window.looks || 0) + 1) % 2) throw new TypeError('cut')""")
+    console.click("Pause its plans", within="tbody tr:first-child")
+    console.shows("Pause 1 plan of jobs?")
+    console.click("Pause 1")
+    console.shows("3 paused.")
+    assert {console.web.get(f"/v1/plans/{ident}").json["state"] for ident in idents} == {"paused"}
+    assert console.web.get("/v1/bulk").json["items"] == []

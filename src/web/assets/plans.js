@@ -7,6 +7,7 @@ import {t} from './text.js';
 
 const base = id => `v1/plans/${encodeURIComponent(s(id))}`;
 const STATES = ['', 'queued', 'running', 'retrying', 'paused', 'error', 'closed'];
+const ROUNDS = 20;
 const ORDERS = [['id', 'newest id last'], ['time', 'next run'], ['stopped', 'stopped last'], ['dead', 'dead letters']];
 
 // Actions on many plans: word -> [text, done, asks first]
@@ -25,37 +26,71 @@ async function actOnPlans(word, ids, reload, body = {}) {
   reload(new Set(failed.keys()));
 }
 
-// The job, when it has left this state.
-async function jobAfter(number, state) {
-  for (;;) {
-    const job = await get(`v1/bulk/${number}`);
+const passes = error => !error.status || error.status === 429 || error.status >= 500;
+
+// The job, when it has left this state. It goes on whether or not an answer about it is lost.
+async function jobAfter(number, state, look = () => {}) {
+  for (let lost = 0; ; await pause(lost ? 1000 : 100)) {
+    let job;
+    try {
+      job = await get(`v1/bulk/${number}`);
+    } catch (error) {
+      if (!passes(error) || ++lost > 60) throw error;
+      continue;
+    }
+    lost = 0;
+    look(job);
     if (job.state === 'failed') throw new Error(job.errors.map(one => s(one.detail)).join('; '));
     if (job.state !== state) return job;
-    await pause(100);
   }
 }
 
-// Pauses all plans of a target, however many: the gateway counts them, the number is confirmed, and those that were
-// counted are paused.
-export async function pauseTarget(target, reload) {
-  const jobs = [];
-  await act(async () => {
-    for (const state of ['queued', 'running', 'retrying']) jobs.push(await post('v1/bulk', {action: 'pause', filter: {target, state}}));
+// Counts the target's plans that are not stopped, and pauses them once `confirm` of their number says so: {count, done,
+// rejected, unknown}, or null.
+async function pauseRound(target, confirm, look) {
+  const idle = new Set();       // jobs to remove: a job that is removed while it runs would stop
+  try {
     const counted = [];
-    for (const job of jobs) counted.push(await jobAfter(job.number, 'counting'));
-    const count = counted.reduce((sum, job) => sum + job.count, 0);
-    const {items} = await get('v1/plans', {target, order: 'time', limit: 20});
-    const title = count === 1 ? t('Pause 1 plan of {target}?', {target}) : t('Pause {count} plans of {target}?', {count, target});
-    if (!await confirmed(title, items.map(plan => s(plan.title) || s(plan.id)), t('Pause {count}', {count}))) return;
-    for (const job of counted) await post(`v1/bulk/${job.number}/start`, {count: job.count});
-    const ended = [];
-    for (const job of counted) ended.push(await jobAfter(job.number, 'running'));
-    const sum = name => ended.reduce((all, job) => all + job[name], 0);
-    if (sum('rejected') || sum('unknown')) notify(t('{count} paused, {rejected} rejected, {unknown} unknown.', {count: sum('done'), rejected: sum('rejected'), unknown: sum('unknown')}), 'bad');
-    else notify(t('{count} paused.', {count: sum('done')}));
+    for (const state of ['queued', 'running', 'retrying']) {
+      const {number} = await patiently(() => post('v1/bulk', {action: 'pause', filter: {target, state}}));
+      idle.add(number);
+      counted.push(await jobAfter(number, 'counting'));
+    }
+    const total = {count: counted.reduce((sum, job) => sum + job.count, 0), done: 0, rejected: 0, unknown: 0};
+    if (total.count && !await confirm(total.count)) return null;
+    for (const {number, count} of counted.filter(job => job.count)) {
+      idle.delete(number);
+      await post(`v1/bulk/${number}/start`, {count});
+      const ended = await jobAfter(number, 'running', job => look(total.done + job.done, total.count));
+      for (const name of ['done', 'rejected', 'unknown']) total[name] += ended[name];
+      idle.add(number);
+    }
+    return total;
+  } finally {
+    for (const number of idle) await ask('DELETE', `v1/bulk/${number}`).catch(() => {});
+  }
+}
+
+async function confirmPause(target, count) {
+  const {items} = await get('v1/plans', {target, order: 'time', limit: 20});
+  const title = count === 1 ? t('Pause 1 plan of {target}?', {target}) : t('Pause {count} plans of {target}?', {count, target});
+  return confirmed(title, items.map(plan => s(plan.title) || s(plan.id)), t('Pause {count}', {count}));
+}
+
+// Pauses all plans of a target, however many: their number is confirmed. A plan may change its state while the three states
+// are counted, so it is done again until none is found. `look` is called with how many of how many are paused.
+export async function pauseTarget(target, look) {
+  await act(async () => {
+    for (let paused = 0, round = 0; ; round++) {
+      const before = paused, total = await pauseRound(target, count => round > 0 || confirmPause(target, count), (done, count) => look(before + done, before + count));
+      if (!total) return;
+      paused += total.done;
+      if (total.done && round < ROUNDS) continue;
+      if (total.count) notify(t('{count} paused, {rejected} rejected, {unknown} unknown.', {count: paused, rejected: total.rejected, unknown: total.unknown}), 'bad');
+      else notify(t('{count} paused.', {count: paused}));
+      return;
+    }
   });
-  for (const job of jobs) await ask('DELETE', `v1/bulk/${job.number}`).catch(() => {});
-  reload();
 }
 
 export const lastCell = plan => plan.last && plan.last.started_at ? html`<${State} of=${plan.last.status} /> ${plan.last.took_s === undefined ? '' : durationText(plan.last.took_s)}` : html`<span class="quiet">–</span>`;

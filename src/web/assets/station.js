@@ -1,7 +1,7 @@
 // The station: targets, limits, kinds, callbacks, and its health.
 import {useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Empty, Field, More, PlanName, State, TargetState, Time, Trouble, act, confirmed, durationText, findingsOf, html, isNone, parseJson, s, useData, usePages} from './ui.js';
+import {Empty, Field, More, PlanName, State, TargetState, Time, Trouble, act, confirmed, durationText, findingsOf, html, isNone, parseJson, s, useData, useOnce, usePages} from './ui.js';
 import {Connect} from './connect.js';
 import {pauseTarget} from './plans.js';
 import {t} from './text.js';
@@ -10,6 +10,12 @@ export function Targets({may}) {
   const targets = useData('v1/targets', undefined, 5000), stats = useData('v1/stats', undefined, 5000);
   const numbers = new Map(((stats.data && stats.data.targets) || []).map(one => [s(one.name), one]));
   const items = targets.data ? targets.data.items : [];
+  const [busy, once] = useOnce(), [progress, setProgress] = useState({});
+  const pauseAll = name => once(async () => {
+    await pauseTarget(name, (done, count) => setProgress({name, done, count}));
+    setProgress({});
+    stats.reload();
+  });
   return html`<h1 tabindex="-1">${t('Targets and workers')}</h1><${Trouble} error=${targets.error} />
     ${targets.data && items.length === 0 && html`<${Empty}><p>${t('No target is known yet.')}</p></${Empty}>`}
     ${items.length > 0 && html`<div class="scroll"><table><thead><tr><th scope="col">${t('Target')}</th><th scope="col">${t('Type')}</th><th scope="col">${t('State')}</th><th scope="col" class="number">${t('Sent')}</th><th scope="col" class="number">${t('Well')}</th><th scope="col" class="number">${t('Failed')}</th><th scope="col" class="number">${t('Due')}</th><th scope="col" class="number">${t('Unanswered')}</th><th scope="col">${t('Actions')}</th></tr></thead>
@@ -18,7 +24,7 @@ export function Targets({may}) {
     return html`<tr key=${s(target.name)}><th scope="row"><a href=${'#/plans?target=' + encodeURIComponent(s(target.name))}>${s(target.name)}</a></th><td>${s(target.type)}</td>
         <td><${TargetState} target=${target} figures=${one} /></td>
         <td class="number">${s(one.sent)}</td><td class="number">${s(one.ended_well)}</td><td class="number">${s(one.failed)}</td><td class="number">${s(one.ready)}</td><td class="number">${s(one.unanswered)}</td>
-        <td>${may('manage') && html`<button onClick=${() => pauseTarget(s(target.name), stats.reload)}>${t('Pause its plans')}</button>`}</td></tr>`;
+        <td aria-busy=${busy}>${may('manage') && html`<button onClick=${() => pauseAll(s(target.name))}>${progress.name === s(target.name) ? t('{done} of {count} paused', progress) : t('Pause its plans')}</button>`}</td></tr>`;
   })}</tbody></table></div>`}<section class="card"><${Connect} /></section>`;
 }
 
