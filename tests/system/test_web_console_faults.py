@@ -320,3 +320,76 @@ def test_all_plans_of_a_target_are_paused(console):
     console.shows("3 paused.")
     assert {console.web.get(f"/v1/plans/{ident}").json["state"] for ident in idents} == {"paused"}
     assert console.web.get("/v1/bulk").json["items"] == []
+
+
+# -- who is signed in
+
+@contextmanager
+def from_the_start(console, rule):
+    """`answers`, also while the console is loaded."""
+    command = console.driver.execute_cdp_cmd
+    script = command("Page.addScriptToEvaluateOnNewDocument", {"source": ANSWERS % rule})
+    try:
+        yield
+    finally:
+        command("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def test_who_is_asked_for_until_it_is_known(empty):
+    with from_the_start(empty, """if (path === 'v1/session') {
+            window.times = (window.times || 0) + 1;
+            return times === 1 ? json({detail: 'the station is away'}, 503) : json({user: 'ann', users: true, roles: ['observe']});
+        }"""):
+        empty.open()
+        empty.shows("● Healthy")
+        assert "+ New plan" not in empty.text()
+        empty.shows("Sign out")
+        assert "+ New plan" not in empty.text()
+        go(empty, "doctor", "Doctor")
+        empty.shows("OpenAPI")
+        assert "Prometheus" not in empty.text()
+
+
+def test_a_session_that_ends_leaves_the_page(empty):
+    """What was filled in is there behind the sign-in, but not for somebody else."""
+    with from_the_start(empty, """
+            if (window.ended && path !== 'v1/session') return json({detail: 'expired'}, 401);
+            if (path === 'v1/session') return json({user: window.next || 'ann', users: true, roles: ['observe', 'submit', 'manage'], session: 'zps_x'})"""):
+        for user, kept in (("ann", "a draft"), ("bob", "")):
+            empty.open("new")
+            empty.fill("target", "jobs")
+            empty.fill("title", "a draft")
+            empty.driver.execute_script("window.ended = true")
+            empty.click("Store the plan")
+            empty.shows("Your session has ended.")
+            assert empty.heading() == "Sign in" and "Store the plan" not in empty.text()
+            empty.driver.execute_script("window.ended = false; window.next = arguments[0]", user)
+            empty.fill("token", "zpw_x\n")
+            empty.until(lambda: empty.heading() == "New plan", "the page")
+            assert empty.driver.find_element(By.NAME, "title").get_attribute("value") == kept
+        empty.driver.execute_script("sessionStorage.clear()")
+
+
+# -- for everybody
+
+def test_a_choice_does_not_move_the_focus(full):
+    full.open("plans")
+    full.shows("report 1")
+
+    def focus():
+        return full.driver.execute_script("return document.activeElement.getAttribute('aria-label')")
+    for label, text, heading in (("State", "paused", "Plans"), ("Time zone of all times", "UTC", "Plans"), ("Status", "failed", "Runs")):
+        if full.heading() != heading:
+            full.click(heading, "a", "nav")
+            full.until(lambda: full.focused() == heading, "the page has the focus")
+            full.shows("cannot connect to database")
+        full.driver.find_element(By.CSS_SELECTOR, f"select[aria-label='{label}']").send_keys(text)
+        full.calm()
+        assert focus() == label
+    assert "status=failed" in full.driver.current_url
+    full.open("new")
+    assert full.driver.execute_script("""return [...document.querySelectorAll('label.field > select')].every(
+        one => one.getAttribute('aria-label') === one.previousElementSibling.textContent)""")
+    full.open("calendar")
+    full.until(lambda: full.driver.find_elements(By.CSS_SELECTOR, ".heat a"), "the days")
+    assert full.driver.execute_script("return Math.min(...[...document.querySelectorAll('.heat a')].map(one => one.getBoundingClientRect().height))") >= 24

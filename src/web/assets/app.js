@@ -1,6 +1,6 @@
 // The console: sign-in, the frame around the pages, their addresses, keys.
 import {render, useEffect, useErrorBoundary, useRef, useState} from './htm-preact.js';
-import {Problem, get, signIn, signOut, stream, whenSignedOut} from './api.js';
+import {get, signIn, signOut, stream, whenSignedOut} from './api.js';
 import {Dialogs, Field, Messages, Select, Trouble, currentZone, html, s, setZone, useData, zones} from './ui.js';
 import {setLanguage, t} from './text.js';
 import {Overview} from './overview.js';
@@ -37,8 +37,9 @@ function readAddress() {
   return {page: Object.hasOwn(pages, page) ? page : '', words, query: Object.fromEntries(new URLSearchParams(query || ''))};
 }
 
-function SignIn({onDone}) {
-  const [error, setError] = useState(null);
+function SignIn({onDone, ended}) {
+  const [error, setError] = useState(null), field = useRef(null);
+  useEffect(() => field.current.focus(), []);
   const submit = async event => {
     event.preventDefault();
     try {
@@ -48,12 +49,12 @@ function SignIn({onDone}) {
       setError(problem);
     }
   };
-  return html`<main id="main"><h1 tabindex="-1">${t('Sign in')}</h1><form onSubmit=${submit} class="form">
-    <${Field} label=${t('Token')} hint=${t('It begins with zpw_. Who runs this station makes one: zplan web user NAME --key FILE')}><input name="token" type="password" autocomplete="current-password" required /></${Field}>
+  return html`<main><h1 tabindex="-1">${t('Sign in')}</h1>${ended && html`<p class="message warn" role="alert">${t('Your session has ended. Sign in again: the page stays as it is.')}</p>`}<form onSubmit=${submit} class="form">
+    <${Field} label=${t('Token')} hint=${t('It begins with zpw_. Who runs this station makes one: zplan web user NAME --key FILE')}><input name="token" ref=${field} type="password" autocomplete="current-password" required /></${Field}>
     <p class="buttons"><button class="primary">${t('Sign in')}</button></p></form><${Trouble} error=${error} /></main>`;
 }
 
-function Menu({page, who}) {
+function Menu({page, who, onZone}) {
   const dead = useData('v1/stats', undefined, 15000);
   const count = dead.data && dead.data.dead;
   useEffect(() => {
@@ -64,7 +65,7 @@ function Menu({page, who}) {
     <form role="search" onSubmit=${findText}><input id="find" name="text" type="search" placeholder="/" aria-label=${t('Find a plan by id, name or title, or a target')} /></form>
     <${Select} label=${t('Time zone of all times')} value=${currentZone()} options=${zones()} onChange=${name => {
     setZone(name);
-    dispatchEvent(new Event('hashchange'));
+    onZone();
   }} />
     ${who && who.users && html`<span>${s(who.user)}</span><button onClick=${signOut}>${t('Sign out')}</button>`}
     </header>${dead.error && html`<div class="banner bad" role="alert">${s(dead.error.message)} ${t('What is shown may be old.')}</div>`}`;
@@ -126,44 +127,49 @@ function Guarded({children}) {
 
 function App() {
   const [address, setAddress] = useState(readAddress());
+  const [, draw] = useState(0);
   const [turn, setTurn] = useState(0);
   const [who, setWho] = useState(null);
-  const [state, setState] = useState('asking');
-  const main = useRef(null);
+  const [state, setState] = useState('asking');     // then in; out; or ended: the page is kept for who signs in again
+  const main = useRef(null), user = useRef();
+  // What one may is known from here: it is asked for until it is.
   const ask = async () => {
     try {
-      setWho(await get('v1/session'));
+      const found = await get('v1/session');
+      if (user.current !== undefined && user.current !== found.user) setTurn(number => number + 1);      // nobody finds another's page
+      user.current = found.user;
+      setWho(found);
       setState('in');
     } catch (error) {
-      setState(error instanceof Problem && error.status === 401 ? 'out' : 'in');
+      if (error.status === 401) return;
+      setState('in');
+      setTimeout(ask, 5000);
     }
   };
   useKeys();
   useEffect(() => {
-    whenSignedOut(() => setState('out'));
+    whenSignedOut(ended => setState(ended && user.current !== undefined ? 'ended' : 'out'));
     ask();
-    const change = () => {
-      setAddress(readAddress());
-      setTurn(number => number + 1);
-    };
+    const change = () => setAddress(readAddress());
     addEventListener('hashchange', change);
     return () => removeEventListener('hashchange', change);
   }, []);
   useEffect(() => state === 'in' ? streamWhileSeen() : undefined, [state]);
+  const place = [address.page, ...address.words].join('/'), before = useRef(place);
   useEffect(() => {
     const heading = main.current && main.current.querySelector('h1');
-    if (heading && turn) heading.focus();
-  }, [turn]);
+    if (heading && before.current !== place) heading.focus();
+    before.current = place;
+  }, [place]);
   if (state === 'asking') return html`<main><h1>zplan</h1></main>`;
   if (state === 'out') return html`<${SignIn} onDone=${ask} /><${Messages} />`;
   const [Page] = pages[address.page];
-  const key = address.page + address.words.join('/') + JSON.stringify(address.query);
-  const may = role => !who || !who.roles || (who.roles.includes(role) && !who.readonly);
-  return html`<a class="skip" href="#main" onClick=${event => {
+  const may = role => !!who && (!who.roles || (who.roles.includes(role) && !who.readonly));
+  return html`${state === 'ended' && html`<${SignIn} onDone=${ask} ended=${true} />`}<div key=${turn} hidden=${state === 'ended'}><a class="skip" href="#main" onClick=${event => {
     event.preventDefault();
     main.current.querySelector('h1').focus();
-  }}>${t('Skip to the page')}</a><${Menu} page=${address.page} who=${who} />
-    <main id="main" ref=${main}><${Guarded} key=${key}><${Page} words=${address.words} query=${address.query} may=${may} /></${Guarded}></main>
+  }}>${t('Skip to the page')}</a><${Menu} page=${address.page} who=${who} onZone=${() => draw(number => number + 1)} />
+    <main id="main" ref=${main}><${Guarded} key=${place}><${Page} words=${address.words} query=${address.query} may=${may} who=${who} /></${Guarded}></main></div>
     <${Messages} /><${Dialogs} />`;
 }
 
