@@ -393,3 +393,32 @@ def test_a_choice_does_not_move_the_focus(full):
     full.open("calendar")
     full.until(lambda: full.driver.find_elements(By.CSS_SELECTOR, ".heat a"), "the days")
     assert full.driver.execute_script("return Math.min(...[...document.querySelectorAll('.heat a')].map(one => one.getBoundingClientRect().height))") >= 24
+
+
+# -- numbers that a browser would change
+
+def test_a_number_is_not_changed(full):
+    full.open("new")
+    full.driver.execute_script("""
+        const more = document.querySelector('textarea[placeholder]');
+        more.value = '{"kind": "12345678901234567890", "priority": 1.0}';
+        more.dispatchEvent(new Event('input', {bubbles: true}))""")
+    full.shows("priority: a browser cannot send 1.0 as it is.")
+    answers(full, """if (path === 'v1/plans/77')
+        return new Response('{"id": "77", "title": "large", "spec": {"input": {"a": 12345678901234567890, "b": 1}, "timeout": 5}}', {headers: {ETag: '"1-1"'}})""")
+    go(full, "edit/77")
+    full.shows("Fields, as JSON")
+
+    def save(*changes):
+        for before, after in changes:
+            full.driver.execute_script("""
+                const text = document.querySelector('textarea');
+                text.value = text.value.replace(arguments[0], arguments[1]);
+                text.dispatchEvent(new Event('input', {bubbles: true}))""", before, after)
+        full.click("Save")
+    save(('"b": 1', '"b": 2'))
+    full.shows("a: a browser cannot send 12345678901234567890 as it is.")
+    assert asked(full, "PATCH", "") == []
+    save(('"b": 2', '"b": 1'), ('"timeout": 5', '"timeout": 6'))
+    full.until(lambda: asked(full, "PATCH", ""), "it was sent")
+    assert asked(full, "PATCH", "")[0]["body"] == '{"spec":{"timeout":6}}'

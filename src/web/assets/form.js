@@ -1,7 +1,7 @@
 // A new plan, or a change of one: what, when, policies; the next times are computed by the station while one types.
 import {useEffect, useRef, useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Copy, Field, PlanName, Select, Trouble, currentZone, html, instantText, knownZone, s, scheduleText, notify, planLink, useData, useOnce, zones} from './ui.js';
+import {Copy, Field, PlanName, Select, Trouble, baseTime, currentZone, html, instantText, knownZone, notify, oddNumbers, parseJson, planLink, s, scheduleText, useData, useOnce, zones} from './ui.js';
 import {t} from './text.js';
 
 const WHEN = [['none', 'At once'], ['time', 'Once, at a time'], ['day', 'Each day'], ['week', 'Each week'], ['month', 'Each month'], ['hour', 'Every n hours'], ['minute', 'Every n minutes'], ['second', 'Every n seconds'], ['cron', 'Cron']];
@@ -11,19 +11,6 @@ const CALENDAR = ['day', 'week', 'month'];
 
 export const fresh = () => ({title: '', target: '', command: '', args: '', name: '', when: 'day', value: '1', time: '02:00', at: '', cron: '0 2 * * *', repeat: '', timezone: zones()[zones().length - 1],
   retry: '', interval: '30', max: '3', timeout: '', callback: '', misfire: '', overlap: '', hold: false, more: ''});
-
-// Midnight of today in the zone and the time of day there, as Unix seconds: by asking what the clock shows there.
-function baseTime(zone, clock, day) {
-  if (knownZone(zone) !== zone) throw new Error(t('Time zone: there is no {zone}.', {zone: zone || '""'}));
-  const [hour, minute] = clock.split(':').map(Number);
-  const date = day || instantText(Date.now(), zone).slice(0, 10);
-  let guess = Date.parse(`${date}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`);
-  for (let i = 0; i < 3; i++) {
-    const shown = Date.parse(instantText(guess, zone).replace(' ', 'T') + 'Z');
-    guess += Date.parse(`${date}T${clock.padStart(5, '0')}:00Z`) - shown;
-  }
-  return Math.round(guess / 1000);
-}
 
 // Days, weeks and months are times of a clock on the wall: cron says them.
 function cronOf(form) {
@@ -51,7 +38,7 @@ export function documentOf(form) {
   if (form.misfire) spec.misfire = form.misfire;
   if (form.overlap) spec.overlap_policy = form.overlap;
   if (form.callback) spec.callback = {success: {url: form.callback}, error: {url: form.callback}, form: 'event'};
-  if (form.more.trim()) Object.assign(spec, JSON.parse(form.more));
+  if (form.more.trim()) Object.assign(spec, parseJson(form.more));
   const document = {target: form.target, title: form.title, command: form.command, spec};
   const args = form.args.split('\n').filter(Boolean);
   if (args.length) document.args = args;
@@ -95,7 +82,7 @@ export function PlanForm({words}) {
   const id = words[0];
   useEffect(() => {
     if (!id) return;
-    ask('GET', `v1/plans/${encodeURIComponent(id)}`).then(({json, etag}) => setBefore({plan: json, etag, text: JSON.stringify(json.spec, null, 1), title: json.title || ''}), setProblem);
+    ask('GET', `v1/plans/${encodeURIComponent(id)}`).then(({json, etag, source}) => setBefore({plan: json, etag, odd: oddNumbers(source), text: JSON.stringify(json.spec, null, 1), title: json.title || ''}), setProblem);
   }, [id]);
   useEffect(() => {
     if (id) return undefined;
@@ -151,7 +138,7 @@ export function PlanForm({words}) {
       ${form.when === 'cron' && html`<${Field} label=${t('Cron expression')} error=${errorOf('cron')}><input name="cron" required value=${form.cron} onInput=${set('cron')} /></${Field}>`}
       ${form.when !== 'none' && html`<${Field} label=${t('Time zone')} error=${errorOf('timezone')}><input name="timezone" list="zones" value=${form.timezone} onInput=${set('timezone')} /><datalist id="zones">${(Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : zones()).map(name => html`<option value=${name} />`)}</datalist></${Field}>`}
       ${!['none', 'time'].includes(form.when) && html`<${Field} label=${t('How often')} hint=${t('empty: without end')} error=${errorOf('plan_repet')}><input name="repeat" type="number" min="1" value=${form.repeat} onInput=${set('repeat')} /></${Field}>`}</div>
-    <details><summary>${t('Policies')}</summary><div class="form"><${Field} label=${t('After a failure, try again')}><${Select} label=${t('Retry')} value=${form.retry} options=${RETRY.map(([key, text]) => [key, t(text)])} onChange=${set('retry')} /></${Field}>
+    <details><summary>${t('Policies')}</summary><div class="form"><${Field} label=${t('After a failure, try again')}><${Select} label=${t('After a failure, try again')} value=${form.retry} options=${RETRY.map(([key, text]) => [key, t(text)])} onChange=${set('retry')} /></${Field}>
       ${['fixed', 'exponential'].includes(form.retry) && html`<${Field} label=${t('Seconds')}><input type="number" min="1" value=${form.interval} onInput=${set('interval')} /></${Field}><${Field} label=${t('At most so often')}><input type="number" min="1" value=${form.max} onInput=${set('max')} /></${Field}>`}
       <${Field} label=${t('A run may take seconds')} error=${errorOf('timeout')}><input type="number" min="1" value=${form.timeout} onInput=${set('timeout')} /></${Field}>
       <${Field} label=${t('Tell this web hook')} error=${errorOf('callback')}><input type="url" value=${form.callback} onInput=${set('callback')} /></${Field}>
@@ -165,7 +152,7 @@ export function PlanForm({words}) {
       <h3>${t('The same in a shell')} <${Copy} text=${shellOf(form)} label=${t('Copy the line')} /></h3><pre>${shellOf(form)}</pre></aside></div></form>`;
 }
 
-// A stored plan: its fields as JSON, with the difference to what is stored, and who changed it meanwhile.
+// A stored plan: its fields as JSON. What was changed is sent, unless somebody changed the plan meanwhile.
 function Edit({before, problem, id}) {
   const [draft, setDraft] = useState(null);
   const [title, setTitle] = useState(null);
@@ -175,9 +162,11 @@ function Edit({before, problem, id}) {
   const save = async event => {
     event.preventDefault();
     try {
-      const spec = JSON.parse(text), patch = {};
+      const spec = parseJson(text), patch = {};
       for (const field of new Set([...Object.keys(spec), ...Object.keys(before.plan.spec)]))
         if (JSON.stringify(spec[field]) !== JSON.stringify(before.plan.spec[field])) patch[field] = field in spec ? spec[field] : null;
+      const lost = before.odd.find(({name}) => name in patch || Object.values(patch).some(value => JSON.stringify(value).includes(`"${name}":`)));
+      if (lost) throw new Error(t('{name}: a browser cannot send {token} as it is. Write it otherwise, or use zplan.', lost));
       const body = {spec: patch};
       if (name !== before.title) body.title = name;
       await ask('PATCH', `v1/plans/${encodeURIComponent(id)}`, {body, headers: {'If-Match': before.etag}});
