@@ -95,16 +95,16 @@ function useKeys() {
   }, []);
 }
 
-// `zplan:run` when a run has ended, while the page is seen: a browser has six connections to a host, and pages that are
+// `zplan:run` when a run has ended, while the page is seen, and `zplan:seen` when it is seen again: a browser has six connections to a host, and pages that are
 // hidden, or kept for the way back, would hold them.
 function streamWhileSeen() {
   let end = null;
-  const run = () => dispatchEvent(new Event('zplan:run'));
+  const say = what => dispatchEvent(new Event('zplan:' + what));
   const change = event => {
     const seen = !document.hidden && event.type !== 'pagehide';
     if (seen && !end) {
-      end = stream({what: 'results'}, found => found.event === 'run' && run());
-      run();
+      end = stream({what: 'results'}, found => found.event === 'run' && say('run'));
+      say(event.type === 'start' ? 'run' : 'seen');
     } else if (!seen && end) {
       end();
       end = null;

@@ -157,10 +157,10 @@ function Edit({before, problem, id}) {
   const [draft, setDraft] = useState(null);
   const [title, setTitle] = useState(null);
   const [error, setError] = useState(null);
+  const [busy, once] = useOnce();
   if (!before) return html`<h1 tabindex="-1">${t('Edit plan')}</h1><${Trouble} error=${problem} />`;
   const text = draft === null ? before.text : draft, name = title === null ? before.title : title;
-  const save = async event => {
-    event.preventDefault();
+  const save = async () => {
     try {
       const spec = parseJson(text), patch = {};
       for (const field of new Set([...Object.keys(spec), ...Object.keys(before.plan.spec)]))
@@ -176,8 +176,11 @@ function Edit({before, problem, id}) {
       setError(found.status === 412 ? {status: 412, message: t('Somebody changed it meanwhile: read it again.')} : found);
     }
   };
-  return html`<h1 tabindex="-1">${t('Edit plan')} ${s(before.title) || s(id)}</h1><form onSubmit=${save}><div class="form"><${Field} label=${t('Title')}><input value=${name} onInput=${event => setTitle(event.target.value)} /></${Field}>
+  return html`<h1 tabindex="-1">${t('Edit plan')} ${s(before.title) || s(id)}</h1><form onSubmit=${event => {
+    event.preventDefault();
+    once(save);
+  }}><div class="form"><${Field} label=${t('Title')}><input value=${name} onInput=${event => setTitle(event.target.value)} /></${Field}>
     <div class="wide"><${Field} label=${t('Fields, as JSON')}><textarea rows="20" value=${text} onInput=${event => setDraft(event.target.value)}></textarea></${Field}></div></div>
     <${Trouble} error=${error} />${(error && error.errors || []).map(one => html`<p class="bad">${s(one.pointer)}: ${s(one.detail)}</p>`)}
-    <p class="buttons"><button class="primary" disabled=${text === before.text && name === before.title}>${t('Save')}</button><a class="button" href=${'#/plan/' + encodeURIComponent(id)}>${t('Go back')}</a></p></form>`;
+    <p class="buttons" aria-busy=${busy}><button class="primary" disabled=${text === before.text && name === before.title}>${t('Save')}</button><a class="button" href=${'#/plan/' + encodeURIComponent(id)}>${t('Go back')}</a></p></form>`;
 }

@@ -82,10 +82,8 @@ export function Kinds({may}) {
 
 export function Callbacks({may}) {
   const pages = usePages('v1/callbacks', {limit: 100}, {live: true, most: 400}), targets = useData('v1/targets');
-  const [error, setError] = useState(null), [sent, setSent] = useState('');
-  const test = async event => {
-    event.preventDefault();
-    const form = new FormData(event.target);
+  const [error, setError] = useState(null), [sent, setSent] = useState(''), [busy, once] = useOnce();
+  const test = async form => {
     try {
       const made = await post('v1/callback-tests', {target: form.get('target'), callback: {success: {url: form.get('url')}}});
       setSent(s(made.id));
@@ -95,16 +93,19 @@ export function Callbacks({may}) {
       setError(problem);
     }
   };
-  const redeliver = async plan => {
+  const redeliver = plan => once(async () => {
     await act(() => post(`v1/callbacks/${encodeURIComponent(s(plan.id))}/redeliver`), t('It is sent again.'));
     pages.reload();
-  };
+  });
   return html`<h1 tabindex="-1">${t('Callbacks')}</h1><p>${t('Outcomes that are sent over HTTP, and were not delivered yet.')}</p><${Trouble} error=${pages.error} />
     ${isNone(pages) ? html`<${Empty}><p class="good">● ${t('None waits.')}</p><pre>zplan add --command backup --daily 2:00 --callback https://hooks.example/alert</pre></${Empty}>`
     : html`<div class="scroll"><table><thead><tr><th scope="col">${t('Of')}</th><th scope="col">${t('State')}</th><th scope="col" class="number">${t('Tries')}</th><th scope="col">${t('Next try')}</th><th scope="col">${t('Reason')}</th><th scope="col">${t('Actions')}</th></tr></thead>
       <tbody>${pages.items.map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td><${State} of=${plan.state} /></td><td class="number">${s(plan.counts && plan.counts.failures)}</td><td>${plan.state === 'error' ? '–' : html`<${Time} at=${plan.next_at} />`}</td><td>${s(plan.last && plan.last.reason)}</td>
       <td>${may('manage') && html`<button onClick=${() => redeliver(plan)}>${t('Send again')}</button>`}</td></tr>`)}</tbody></table></div><${More} pages=${pages} />`}
-    ${may('manage') && html`<section class="card"><h2>${t('Send a test')}</h2><p>${t('It reports no run, and takes the path of all callbacks: you see what your receiver gets.')}</p><form class="filters" onSubmit=${test}>
+    ${may('manage') && html`<section class="card"><h2>${t('Send a test')}</h2><p>${t('It reports no run, and takes the path of all callbacks: you see what your receiver gets.')}</p><form class="filters" aria-busy=${busy} onSubmit=${event => {
+    event.preventDefault();
+    once(() => test(new FormData(event.target)));
+  }}>
       <${Field} label=${t('Target')}><select name="target">${(targets.data ? targets.data.items : []).filter(one => !one.callbacks).map(one => html`<option key=${s(one.name)}>${s(one.name)}</option>`)}</select></${Field}><${Field} label=${t('URL')}><input name="url" type="url" required placeholder="https://hooks.example/alert" /></${Field}><button>${t('Send')}</button></form>
       ${sent && html`<p role="status"><a href=${'#/runs?target=callbacks&plan=' + encodeURIComponent(sent)}>${t('Placed. What became of it')}</a></p>`}<${Trouble} error=${error} /></section>`}`;
 }

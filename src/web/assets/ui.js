@@ -112,7 +112,7 @@ function oneAtATime(read) {
 
 const isIdle = () => document.hidden || isSignedOut();
 
-// `read` each `every` ms while the page is seen, and when runs have ended, unless that is for what changes slowly.
+// `read` each `every` ms while the page is seen, when it is seen again, and when runs have ended, unless it changes slowly.
 function useReads(read, every, runs = every && every < SLOW_MS) {
   useEffect(() => {
     let soon = 0, last = 0;
@@ -124,12 +124,15 @@ function useReads(read, every, runs = every && every < SLOW_MS) {
         read();
       }, Math.max(RUNS_MS, last + RUNS_EACH_MS - Date.now()));
     };
-    const timer = every && setInterval(() => isIdle() || read(), every);
+    const onTime = () => isIdle() || read();
+    const timer = every && setInterval(onTime, every);
+    if (every || runs) addEventListener('zplan:seen', onTime);
     if (runs) addEventListener('zplan:run', onRun);
     return () => {
       clearInterval(timer);
       clearTimeout(soon);
       removeEventListener('zplan:run', onRun);
+      removeEventListener('zplan:seen', onTime);
     };
   }, [read, every, runs]);
 }
