@@ -77,13 +77,13 @@ export async function post(path, body = {}) {
 
 export const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
-// What `call` gives, which is made again while there are too many requests, when the gateway says.
+// What `call` gives, which is made again while there are too many requests, when the gateway says: in some seconds.
 export async function patiently(call) {
   for (let left = 10; ; left--) {
     try {
       return await call();
     } catch (error) {
-      if (error.status !== 429 || !error.after || !left) throw error;
+      if (error.status !== 429 || !error.after || error.after > 5 || !left) throw error;
       await pause(1000 * error.after);
     }
   }
