@@ -26,8 +26,8 @@ static void drop_extra (struct plan *plan)
     plan_set_run_with (plan, (struct span){0});
 }
 
-// Take the plan out of the queue. After a manual run that was sent it returns to `state`, also where
-// its lease is over and it answers late; one that was not sent yet is dropped.
+// Take the plan out of the queue. After a manual run that was sent it returns to `state`, also
+// where its lease is over and it answers late; one that was not sent yet is dropped.
 static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
 {
     bool sent = request->running || plan->state == PLAN_EXECUTE || !is_queued (plan);
