@@ -294,13 +294,16 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
             return;
         }
     }
-    if (event->value &&
-        json_dumpb (event->value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > FLOW_VALUE_MAX) {
+    if (flow_size_of (event->value) > FLOW_VALUE_MAX) {
         reason_set (reason, "value: at most %d bytes", FLOW_VALUE_MAX);
         return;
     }
     if (run->kept_signals >= FLOW_SIGNALS_MAX) {
         reason_set (reason, "%d signals wait for their steps already", FLOW_SIGNALS_MAX);
+        return;
+    }
+    if (run->signals_size > FLOW_DATA_MAX) {
+        reason_set (reason, "signals that wait for their steps have 16 MiB already");
         return;
     }
     signal = json_object ();
@@ -315,6 +318,7 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
         data->signals = json_array ();
     json_array_append_new (data->signals, signal);
     run->kept_signals++;
+    run->signals_size += flow_size_of (signal);
     flow_touch (run, event->step);
     if (node->state == FLOW_RUNNING)
         flow_signal_enough (turn, event->step);

@@ -40,15 +40,15 @@ struct flow_data *flow_data_of (struct flow_run *run, uint32_t step)
     return run->data[step];
 }
 
-static size_t size_of (const json_t *value)
+size_t flow_size_of (const json_t *value)
 {
     return value ? json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
 }
 
 bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max)
 {
-    size_t size = size_of (value);
-    run->data_size -= size_of (*slot);
+    size_t size = flow_size_of (value);
+    run->data_size -= flow_size_of (*slot);
     json_decref (*slot);
     *slot = NULL;
     if (value && size > max) {
@@ -107,10 +107,19 @@ void flow_data_forget (struct flow_run *run, uint32_t step)
     flow_touch_data (run, step, FLOW_TOUCHED_ENTRY);
 }
 
+size_t flow_signals_size (const struct flow_data *data)
+{
+    size_t index, size = 0;
+    const json_t *signal;
+    json_array_foreach (data->signals, index, signal) size += flow_size_of (signal);
+    return size;
+}
+
 void flow_signals_forget (struct flow_run *run, uint32_t step)
 {
     struct flow_data *data = run->data[step];
     run->kept_signals -= (uint32_t)json_array_size (data->signals);
+    run->signals_size -= flow_signals_size (data);
     json_decref (data->signals);
     data->signals = NULL;
     if (data->signals_gone < data->signals_written)

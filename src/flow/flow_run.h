@@ -122,7 +122,7 @@ struct flow_run {
     int64_t batch;                // the same; INT64_MIN: the date of `fire`
     const struct zone *zone;
     uint32_t parallel, in_flight, waiting, resetting, sequence, kept_signals;
-    size_t data_size;
+    size_t data_size, signals_size;
     struct flow_heap *ready;
     struct flow_heap *todo;
     struct flow_undo *undos; // to be undone, the last to end first

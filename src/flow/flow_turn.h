@@ -31,6 +31,10 @@ void flow_items_free (struct flow_run *run, uint32_t step);
 // Keep a value, which is taken over; NULL: none. False: it is too large and was dropped.
 bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max);
 
+// Bytes of a value, as JSON; 0 of NULL. And of the signals that a step has not taken.
+size_t flow_size_of (const json_t *value);
+size_t flow_signals_size (const struct flow_data *data);
+
 static inline bool flow_decided (const struct flow_node *node)
 {
     return node->state >= FLOW_FINISHED || node->flags & FLOW_BLOCKED;

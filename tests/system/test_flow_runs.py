@@ -382,6 +382,19 @@ def test_a_signal_of_many_bytes(rig, flows):
     flows.flow("signal", run, "yes", json.dumps("x" * 60000))
 
 
+def test_signals_of_many_bytes_together(rig, flows):
+    """What waits for a step is bounded in all."""
+    flows.put("crowd", {"ask": call(), "yes": {"after": ["ask"], "signal": {"count": 1000}}})
+    flows.start("crowd")
+    ask = flows.call()
+    run, value = ask.flow["run"], json.dumps("x" * 65000)
+    for _ in range(16 * 1024 * 1024 // 65000 + 1):
+        flows.flow("signal", run, "yes", value)
+    assert "16 MiB already" in flows.refused("signal", run, "yes", value)
+    flows.flow("cancel", run)
+    flows.until(run, "cancelled")
+
+
 def test_a_retry_of_an_ended_run_goes_on_in_its_parked_flow_plan(rig, flows):
     """Its schedule goes on with it, and no second flow plan is placed."""
     flows.put("pair", {"a": call(), "b": call(["a"])})

@@ -5,11 +5,6 @@
 #include "flow_rows_private.h"
 #include "flow_turn.h"
 
-static size_t size_of (const json_t *value)
-{
-    return value ? json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
-}
-
 // Why a node cannot stand so; NULL: it can.
 static const char *fault_of (const struct flow_run *run, const struct flow_step *step,
                              uint32_t index)
@@ -74,14 +69,15 @@ static bool complete_step (const struct flow *flow, struct flow_run *run, uint32
         return true;
     data->signals_written = (uint32_t)json_array_size (data->signals);
     run->kept_signals += data->signals_written;
+    run->signals_size += flow_signals_size (data);
     if (flow_collected (run, index)) {
         json_decref (data->value);
         data->value = flow_collect (step, items);
     } else {
-        run->data_size += size_of (data->value);
+        run->data_size += flow_size_of (data->value);
     }
     for (uint32_t i = 0; items && i < items->count; i++)
-        run->data_size += size_of (items->item[i].value);
+        run->data_size += flow_size_of (items->item[i].value);
     return true;
 }
 
