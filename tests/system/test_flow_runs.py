@@ -360,6 +360,30 @@ def test_a_run_that_goes_on_is_not_swept(make_rig):
     flows.until(run, "finished")
 
 
+def test_a_sub_run_whose_parent_goes_on_is_not_swept(make_rig):
+    """It may be undone yet."""
+    rig = make_rig("--flow-count", "1")
+    flows = Flows(rig)
+    flows.put("inner", {"x": call(undo={"target": "jobs", "command": "free"})})
+    flows.put("outer", {"in": {"target": "inner", "json": {}, "undo": "inner"}, "pay": call(["in"])})
+    flows.put("other", {"c": call()})
+    flows.start("outer")
+    inner = flows.next("x").flow["run"]
+    pay = flows.call()
+    ended = [inner]
+    for _ in range(3):
+        flows.start("other")
+        ended.append(flows.next("c").flow["run"])
+    wait_until(lambda: not any(rig.db.exists(f"plan:flow:run:{run}") for run in ended[1:3]), "the older runs are swept", 60)
+    assert rig.db.exists(f"plan:flow:run:{inner}")
+    flows.fail(pay)
+    undo = flows.call()
+    assert undo.flow["undo"] and undo.flow["run"] == inner
+    flows.done(undo)
+    flows.until(pay.flow["run"], "failed")
+    wait_until(lambda: not rig.db.exists(f"plan:flow:run:{inner}"), "now it is swept", 60)
+
+
 def test_an_item_that_is_skipped_lets_finally_run_again(rig, flows):
     flows.put("each", {"work": call(for_each=2, args=["=index"]), "after": call(["work"]), "clean": call()}, **{"finally": "clean"})
     flows.start("each")

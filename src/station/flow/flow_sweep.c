@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "flow_runs_private.h"
 #include "memory.h"
+#include "plan_step.h"
 
 enum { SWEEP_US = 2000000, PAGE = 100, KEY_SIZE = 96 };
 
@@ -68,10 +69,59 @@ static void on_fields (void *owner, const redisReply *reply)
     free (self);
 }
 
+static void take_out (struct sweeping *self)
+{
+    char key[KEY_SIZE];
+    snprintf (key, sizeof key, "plan:flow:data:%s", self->run);
+    const struct span words[] = {span_text ("HKEYS"), span_text (key)};
+    store_get (self->station->store, words, 2, on_fields, self);
+}
+
+// A field of a run, for this one.
+static void ask (struct sweeping *self, uint64_t run, const char *field,
+                 void (*reply) (void *owner, const redisReply *reply))
+{
+    char key[KEY_SIZE], name[IDENT_SIZE];
+    snprintf (key, sizeof key, "plan:flow:run:%s", ident_text (run, name));
+    const struct span words[] = {span_text ("HGET"), span_text (key), span_text (field)};
+    store_get (self->station->store, words, 3, reply, self);
+}
+
+// The run of a call whose own run goes on may have to be undone: its turn comes again behind all
+// others that have ended.
+static void on_parent_ended (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    bool text = reply && reply->type == REDIS_REPLY_STRING;
+    if (reply && !(text && strcmp (reply->str, "0") == 0)) {
+        take_out (self);
+        return;
+    }
+    char now[24];
+    snprintf (now, sizeof now, "%" PRId64, station_now (self->station));
+    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
+                                 span_text ("XX"), span_text (now), span_text (self->run)};
+    if (reply)
+        store_put (self->station->store, words, 5);
+    free (self);
+}
+
+static void on_parent (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    struct plan_step call;
+    bool text = reply && reply->type == REDIS_REPLY_STRING;
+    if (!reply)
+        free (self);
+    else if (text && plan_step_parse (span_of (reply->str, reply->len), &call))
+        ask (self, call.run, "ended_ms", on_parent_ended);
+    else
+        take_out (self);
+}
+
 static void sweep (struct station *self, const redisReply *run)
 {
     struct sweeping *sweeping = memory_new (sizeof *sweeping);
-    char key[KEY_SIZE];
     sweeping->station = self;
     if (run->type != REDIS_REPLY_STRING ||
         !ident_parse (span_of (run->str, run->len), &sweeping->id)) {
@@ -79,9 +129,7 @@ static void sweep (struct station *self, const redisReply *run)
         return;
     }
     ident_text (sweeping->id, sweeping->run);
-    snprintf (key, sizeof key, "plan:flow:data:%s", sweeping->run);
-    const struct span words[] = {span_text ("HKEYS"), span_text (key)};
-    store_get (self->store, words, 2, on_fields, sweeping);
+    ask (sweeping, sweeping->id, "parent", on_parent);
 }
 
 static void on_runs (void *owner, const redisReply *reply)
