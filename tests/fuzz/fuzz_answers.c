@@ -306,7 +306,7 @@ static void look (uint8_t knob)
         store_load_place (world.store, id, on_loaded, asker);
         break;
     default:
-        store_remove (world.store, id, knob & 64 ? "jobs" : "", on_removed, asker);
+        store_remove (world.store, id, knob & 64 ? "jobs" : "", NULL, on_removed, asker);
     }
 }
 
