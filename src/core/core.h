@@ -298,7 +298,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
 
 // Move the end of the lease of this run, if it is the plan's current one, to a later time.
 void core_extend (struct core *self, struct span target, uint64_t id, uint64_t exec_id,
-                  int64_t due_us);
+                  int64_t due_us, int64_t now_us);
 
 // The epoch of the broadcasts.
 const char *core_epoch (const struct core *self);

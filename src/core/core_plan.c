@@ -331,12 +331,15 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
 }
 
 void core_extend (struct core *self, struct span target, uint64_t id, uint64_t exec_id,
-                  int64_t due_us)
+                  int64_t due_us, int64_t now_us)
 {
     struct open_plan *plan = open_find (self, target, id);
-    if (plan && !plan->gone && open_has_run (plan) && plan->exec_id == exec_id && plan->queued &&
-        plan->score_us < due_us)
-        open_queue (self, plan, due_us);
+    if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != exec_id || !plan->queued ||
+        plan->score_us >= due_us)
+        return;
+    if (plan->flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // it was over
+        open_charge (self, plan, now_us);
+    open_queue (self, plan, due_us);
 }
 
 // -- admin commands

@@ -160,6 +160,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     plan_set_remark (plan, request->remark);
     plan_set_stopped (plan, (struct span){0});
     plan->verdict = VERDICT_MANUAL;
+    drop_extra (plan);
     plan->missed += misses.missed.count;
     if (request->ret_misses)
         *request->ret_misses = misses;

@@ -344,6 +344,6 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
 void store_extend_lease (struct store *self, struct span key_station, uint64_t plan_id,
                          uint64_t exec_id, int64_t lease_s)
 {
-    core_extend (self->core, key_station, plan_id, exec_id,
-                 store_now_us (self) + lease_s * 1000000);
+    int64_t now_us = store_now_us (self);
+    core_extend (self->core, key_station, plan_id, exec_id, now_us + lease_s * 1000000, now_us);
 }

@@ -14,7 +14,7 @@ struct loading {
     bool refused;        // one of them says nothing of the data
     struct core_numbers numbers;
     bool has_seq;
-    int64_t history_seq; // of its newest entry
+    int64_t history_seq; // the highest that it ever had
     char schema[16];
 };
 

@@ -191,6 +191,7 @@ void check_managed (struct sim *self, struct sim_plan *sim_plan, const struct pl
     }
     sim_plan->untried |= word == MANAGE_RESET;
     if (word == MANAGE_DONE) {
+        sim_plan->order = ORDER_NONE;
         sim_plan->stopped = sim_plan->closed = plan->state == PLAN_CLOSE;
         sim_plan->seen += plan->missed - sim_plan->missed;
         sim_plan->missed = plan->missed;

@@ -148,10 +148,14 @@ def test_row_15_what_is_in_flight_is_bounded(make_rig):
     assert stats(rig)["calls_pending"] < 10
 
 
-def test_row_15_heartbeats_renew_a_lease_while_redis_is_away_for_longer(make_rig):
-    """The run goes on: it is neither lost nor sent again when Redis is back."""
+@pytest.mark.parametrize("size", [10, 100000])
+def test_row_15_heartbeats_renew_a_lease_while_redis_is_away_for_longer(make_rig, size):
+    """The run goes on: it is neither lost nor sent again when Redis is back. A large plan is not kept in memory."""
     rig = make_rig("--exec-timeout", "3", redis_args=ALWAYS)
-    ident, run = in_hand(rig)
+    ident = rig.client.added(at_once(), more=[(FT.CONTENT, b"x" * size)])
+    run = of_plan(rig, ident)
+    rig.jobs.answer(run, ST.RUNING)
+    rig.state(ident, ST.RUNING)
     rig.redis.kill()
     over = time.monotonic() + 7
     while time.monotonic() < over:
@@ -1059,6 +1063,22 @@ def test_row_27_key_of_another_type(make_rig, key, kind):
     assert [key in line for line in told(rig, "redis.wrong_key")] == [True], "told once"
     assert stats(rig)["counters"]["wrong_keys"] == 1
     assert not told(rig, "claim.failed") and not told(rig, "commit.failed")
+
+
+def test_row_27_counts_of_another_type_when_a_plan_ends(make_rig):
+    """A count that begins below 0 is no field, and no batch follows from that."""
+    rig = make_rig(redis_args=ALWAYS)
+    ident, run = in_hand(rig)
+    rig.db.delete("plan:count")
+    rig.db.set("plan:count", "x")
+    answer(rig, run)
+    ended_once(rig, ident, run)
+    wait_until(lambda: told(rig, "redis.wrong_key"), "it is told")
+    works_little(rig, 1)
+    kept = rig.client.added(later(1000))
+    rig.client.done("pause", kept)
+    works_little(rig, 1)
+    assert rig.db.hget("plan:count", "s:jobs") == b"1"
 
 
 @pytest.mark.parametrize("key", KEYS)

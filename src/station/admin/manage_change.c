@@ -12,6 +12,7 @@
 #include "manage_flow_undo.h"
 #include "missed.h"
 #include "callback_check.h"
+#include "failure_plan.h"
 #include "callback_state.h"
 #include "memory.h"
 #include "permit.h"
@@ -156,8 +157,10 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
                  ? ZPLAN_EARGUMENT
                  : 0;
     const struct policy *before = (*plan)->policy, *behind = ret->fields.policy;
-    if (!rc && !(is_same (before, behind, "on_failure") && is_same (before, behind, "callback")))
-        rc = callback_check (self->inquiry.station, self->inquiry.peer->user, behind, reason);
+    if (!rc && !is_same (before, behind, "on_failure"))
+        rc = on_failure_check (self->inquiry.station, self->inquiry.peer->user, behind, reason);
+    if (!rc && !is_same (before, behind, "callback"))
+        rc = callback_check_target (self->inquiry.station, behind, reason);
     if (rc || !ret->messages)
         return rc;
     struct plan *changed = copy_plan (*plan, ret->messages, reason);

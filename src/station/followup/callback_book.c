@@ -16,8 +16,8 @@ struct kept_callbacks {
 struct callback_book {
     zhashx_t *sources; // by name
     struct kept_callbacks all;
-    uint64_t resets; // of the store, when it was begun
-    bool read;       // what Redis has is in it
+    uint64_t resets;  // of the store, when it was begun
+    bool asked, read; // what Redis has is in it
 };
 
 static void destroy_tally (void **tally)
@@ -38,6 +38,9 @@ static struct kept_callbacks *tally_for (struct callback_book *self, const char 
 
 static struct callback_book *book_of (struct station *self)
 {
+    // Another owner may have gone on.
+    if (self->callbacks && self->callbacks->resets != store_resets (self->store))
+        callback_book_stop (self);
     if (!self->callbacks) {
         self->callbacks = memory_new (sizeof *self->callbacks);
         self->callbacks->resets = store_resets (self->store);
@@ -84,8 +87,12 @@ static void on_read (void *owner, const redisReply *reply)
 {
     struct station *station = owner;
     struct callback_book *self = station->callbacks;
-    if (!reply || !self || self->read || self->resets != store_resets (station->store))
-        return; // it is read again
+    if (!self || self->read || self->resets != store_resets (station->store))
+        return;
+    self->asked = false;
+    bool error = !reply || reply->type == REDIS_REPLY_ERROR;
+    if (error && !(reply && strncmp (reply->str, "WRONGTYPE", 9) == 0))
+        return; // asked again with the next change
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
         const char *name = reply->element[i]->str, *number = reply->element[i + 1]->str;
         if (!name || !number)
@@ -103,12 +110,9 @@ static void on_read (void *owner, const redisReply *reply)
 void callback_book_load (struct station *self)
 {
     struct callback_book *book = book_of (self);
-    if (book->resets != store_resets (self->store)) { // another owner may have gone on
-        callback_book_stop (self);
-        book = book_of (self);
-    }
-    if (book->read)
+    if (book->read || book->asked)
         return;
+    book->asked = true;
     store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY)}, 2,
                on_read, self);
 }
@@ -134,10 +138,12 @@ static void change (struct station *self, const struct plan *callback, int sign)
     tally->bytes += sign * bytes;
     book->all.count += sign;
     book->all.bytes += sign * bytes;
-    if (book->read)
+    if (book->read) {
         write_tally (self, source, tally);
-    else
-        tally->changed = true;
+        return;
+    }
+    tally->changed = true;
+    callback_book_load (self);
 }
 
 // At the bound of all it is the source that has the most which waits.

@@ -23,14 +23,16 @@ static void log_loss (struct station *self, const struct store_attended *answer)
                      "runs repeated\"");
 }
 
-// A key of ours was edited. Its value is gone: without the queue no plan runs.
+// A key of ours was edited. Its value is gone: without the queue no plan runs, and the history
+// begins anew.
 static void log_wrong (struct station *self, const struct store_attended *answer)
 {
     if (!answer->wrong.size)
         return;
     self->counters.wrong_keys++;
     log_event (LEVEL_ERROR, "redis.wrong_key",
-               "key=%s reason=\"it had another type and was replaced\"", quoted (answer->wrong));
+               "key=%s reason=\"Redis could not write to it, as it was, and it was replaced\"",
+               quoted (answer->wrong));
 }
 
 struct attending {

@@ -398,6 +398,28 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
 
 // -- in
 
+// A plan that is not kept is looked up for each heartbeat: while Redis is away its lease must not
+// end meanwhile.
+static void extend_unread (struct held_run *held, const struct target *target,
+                           const struct message *message)
+{
+    struct station *self = held->station;
+    int64_t lease_us = self->settings->exec_timeout_s * 1000000, now_us = clock_mono_us ();
+    bool named;
+    uint64_t exec_id = exec_of (message, target, &named);
+    bool its = named ? exec_id == held->run.exec_id
+                     : target && held->connection == target_connection (target);
+    uint8_t status = message->desc.code;
+    bool beats = status == ZERO_STATUS_RUNING_ID || status == ZERO_STATUS_WAITING_ID;
+    bool fresh = held->extended_us && now_us - held->extended_us < lease_us / LEASE_PART;
+    if (!its || !beats || fresh || station_store_up (self))
+        return;
+    held->extended_us = now_us;
+    runs_forget_at (held, now_us + lease_us + FORGET_US);
+    store_extend_lease (self->store, span_text (held->key_station), held->plan_id,
+                        held->run.exec_id, self->settings->exec_timeout_s);
+}
+
 void results_take (struct station *self, struct target *target, const char *user,
                    const struct message *message)
 {
@@ -407,6 +429,8 @@ void results_take (struct station *self, struct target *target, const char *user
         return;
     }
     struct held_run *held = runs_find (self, plan_id);
+    if (held && !held->plan)
+        extend_unread (held, target, message);
     if (!held || !held->plan)
         look_up (self, plan_id, target, user, message);
     else if (may_answer (self, span_text (held->key_station), target, user))

@@ -28,7 +28,7 @@
     X (cancelled)         /* runs that somebody ended */                                           \
     X (stale_commits)     /* writes refused because the run was not the current one */             \
     X (lost_data)         /* times that Redis had lost data which were there */                    \
-    X (wrong_keys)        /* keys of ours that were of another type, replaced */                   \
+    X (wrong_keys)        /* keys of ours that could not be written to, replaced */                \
     X (stale_claims)      /* runs not sent because their lease was nearly over */                  \
     X (lost_plans)        /* queue entries without a sound message, removed */                     \
     X (requeued)          /* plans that were missing in the queue, re-queued */                    \

@@ -15,14 +15,14 @@ struct held_run {
     char key_station[STATION_NAME_MAX + 1]; // of the message key
     uint64_t number;                        // of the runs that were sent, from 1 on; 0 = looked up
     bool unanswered;                        // it uses credit: sent, and no status yet
-    bool kept;             // unanswered, and its target answers nothing: max_runs does not count it
-    int64_t extended_us;   // when its lease was extended as it is kept, monotonic; 0 = it was not
-    int64_t leasing_us;    // when the lease that is being written was decided, monotonic; 0 = none is
-    char *progress;        // the worker's last words, UTF-8; NULL = none
-    struct ballot *ballot; // of a vote; NULL = none
-    int64_t end_us;        // when it times out, by its vote or its timeout: monotonic; 0 = none
-    struct target *target; // it was sent to; NULL when it was looked up
-    uint64_t connection;   // of the target, 0 = unknown
+    bool kept;           // unanswered, and its target answers nothing: max_runs does not count it
+    int64_t extended_us; // when its lease was extended last without a status, monotonic; 0 = never
+    int64_t leasing_us;  // when the lease that is being written was decided, monotonic; 0 = none is
+    char *progress;      // the worker's last words, UTF-8; NULL = none
+    struct ballot *ballot;     // of a vote; NULL = none
+    int64_t end_us;            // when it times out, by its vote or its timeout: monotonic; 0 = none
+    struct target *target;     // it was sent to; NULL when it was looked up
+    uint64_t connection;       // of the target, 0 = unknown
     struct heap_node deadline; // unanswered: no status in time; else: to be forgotten
 };
 

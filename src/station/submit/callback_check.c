@@ -6,10 +6,13 @@
 int callback_check (struct station *self, const char *user, const struct policy *policy,
                     struct reason *reason)
 {
-    struct reason why;
     int rc = on_failure_check (self, user, policy, reason);
-    if (rc)
-        return rc;
+    return rc ? rc : callback_check_target (self, policy, reason);
+}
+
+int callback_check_target (struct station *self, const struct policy *policy, struct reason *reason)
+{
+    struct reason why;
     if (!policy || !policy->callback ||
         !targets_need_pull (self, self->settings->callback_target, &why))
         return 0;

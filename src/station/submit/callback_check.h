@@ -8,3 +8,7 @@
 // with a reason.
 int callback_check (struct station *self, const char *user, const struct policy *policy,
                     struct reason *reason);
+
+// The same of callbacks alone.
+int callback_check_target (struct station *self, const struct policy *policy,
+                           struct reason *reason);

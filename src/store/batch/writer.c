@@ -113,7 +113,8 @@ static void read_exec (struct writer *self, const redisReply *reply)
         if (one->type == REDIS_REPLY_ERROR)
             writer_note_failure (self, i, one->str);
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
-                 span_is (words[1], "plan:count")) // one that has come to 0 is no field
+                 span_is (words[0], "HINCRBY") && // a count of plans that has come to 0 is no field
+                 span_is (words[1], "plan:count"))
             core_write (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]}, 3);
     }
     const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock

@@ -25,7 +25,7 @@ struct writer_io {
     void (*news) (void *owner, enum owner_news news);
     // Redis' clock, as the batch that was sent at `asked_us` (monotonic) read it.
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us);
-    // A key of another type was replaced.
+    // A key that could not be written to, mostly as it had another type, was replaced.
     void (*wrong_key) (void *owner, struct span key);
     // The token that is about to be taken: it is kept where a restart finds it.
     void (*taking) (void *owner, const char *token);
