@@ -380,8 +380,7 @@ static void drop_missed (const struct open_plan *plan, struct rows *rows)
     size_t kept = 0;
     for (size_t i = 0; i < rows->outcome_count; i++) {
         const struct outcome_row *outcome = &rows->outcomes[i];
-        if (!outcome->sub || outcome->plan_id != plan->id ||
-            !span_equal (outcome->station, target))
+        if (!outcome->sub || outcome->plan_id != plan->id || !span_equal (outcome->station, target))
             rows->outcomes[kept++] = *outcome;
     }
     rows->outcome_count = kept;
