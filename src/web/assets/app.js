@@ -148,7 +148,10 @@ function App() {
   };
   useKeys();
   useEffect(() => {
-    whenSignedOut(ended => setState(ended && user.current !== undefined ? 'ended' : 'out'));
+    whenSignedOut(ended => {
+      if (!ended) user.current = undefined;     // a wrong token at the next sign-in ends no session
+      setState(ended && user.current !== undefined ? 'ended' : 'out');
+    });
     ask();
     const change = () => setAddress(readAddress());
     addEventListener('hashchange', change);
