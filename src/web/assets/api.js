@@ -89,7 +89,8 @@ export async function patiently(call) {
   }
 }
 
-const idOf = item => item.entry || item.id || item.run || item.step || item.name;
+// A step of a subflow has its run as well.
+const idOf = item => item.entry || item.step || item.id || item.run || item.name;
 
 // What moved between two pages meanwhile stands in both.
 export function joined(items, more) {
