@@ -148,11 +148,11 @@ def test_logs_follow_until_the_plan_is_closed(rig, cli):
 
 def test_logs_give_a_terminal_no_commands(rig, cli):
     ident = rig.client.added(every(1, 2))
-    text = "a\tb\u009b31mred\u202e \\ M\u00fcnchen\nnext\n".encode() + b"\xff\x1b["
+    text = "a\tb\u009b31mred\u202e C:\\tmp M\u00fcnchen\nnext\n".encode() + b"\xff\x1b["
     ends(rig, ident, ST.OK, (FT.CONTENT, text))
     shown = Terminal("--color", "never", "--connect", rig.ipc("q"), "logs", ident).done()
     assert "\u009b" not in shown and "\u202e" not in shown and "\x1b" not in shown
-    assert r"\xc2\x9b31mred\xe2\x80\xae" in shown and "M\u00fcnchen\nnext\n" in shown
+    assert r"\xc2\x9b31mred\xe2\x80\xae" in shown and " C:\\tmp M\u00fcnchen\nnext\n" in shown
     rest = start("--connect", rig.ipc("q"), "logs", ident).communicate(timeout=WAIT)[0]
     assert text in rest         # a file gets its bytes
 

@@ -18,12 +18,13 @@ static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
     return bytes;
 }
 
-// Lines and tabs as they are, the rest without what a terminal would take as a command.
+// Lines, tabs and backslashes as they are, the rest without what a terminal would take as a
+// command.
 static void write_printable (FILE *file, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0, end; at < size; at = end + 1) {
         end = at;
-        while (end < size && bytes[end] != '\n' && bytes[end] != '\t')
+        while (end < size && bytes[end] != '\n' && bytes[end] != '\t' && bytes[end] != '\\')
             end++;
         write_bytes (file, span_of (bytes + at, end - at));
         if (end < size)
