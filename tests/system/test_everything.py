@@ -233,6 +233,37 @@ def test_flows_that_are_there_stay(make, tmp_path):
     assert flows(new)["half"] == flows(old)["half"] and len(flows(new)["other"][0]) == 1
 
 
+def test_versions_keep_the_kinds_that_they_have(make, tmp_path):
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    for timeout in (5, 6, 7):
+        old("kind", "put", "mail", json.dumps({"timeout": timeout})).done()
+        put(old, "letters", args=[str(timeout)], kind="mail")
+    exported(old, path)
+    new("import", str(path)).done()
+    assert flows(new) == flows(old) and [one["kinds"]["mail"]["timeout"] for one in flows(new)["letters"][0]] == [5, 6, 7]
+    assert new("import", str(path)).done().startswith("nothing added\n")
+
+
+def test_a_version_that_cannot_be_read(make, tmp_path):
+    """All else is exported, and it is reported that this is not all."""
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    for name in ("bad", "good"):
+        put(old, name)
+        put(old, name, timeout=2)
+    ident = old.rig.client.added(later())
+    old.rig.db.hset("plan:flow:def:bad", "1", "{")
+    said = old("export", "--everything")
+    records = [json.loads(line) for line in said.out.splitlines()]
+    assert [(one["name"], one["version"]) for one in records if one["type"] == "flow"] == [("bad", 2), ("good", 1), ("good", 2)]
+    assert said.code == REFUSED and records[-1]["type"] == "plan", said.err
+    assert said.err.startswith("zplan: bad: ") and said.err.endswith("not all flows could be read: this is not all, and has no last line\n")
+    path.write_text(said.out)
+    said = new("import", str(path))
+    assert said.code == REFUSED and "the last line is missing" in said.err and new.rig.message(ident)
+
+
 def test_hold(make, tmp_path):
     old, new = make(), make()
     path = tmp_path / "everything"
@@ -297,6 +328,25 @@ def test_an_import_that_is_killed_is_repeated(make, tmp_path):
     assert (new.rig.db.xlen("plan:history"), new.rig.db.zcard("plan:ids")) == (4000, 4000)
     assert bare(new.lines("history")) == bare(old.lines("history"))
     assert bare(new.lines("list")) == bare(old.lines("list"))
+
+
+def test_a_flow_that_redis_does_not_give_ends_the_export():
+    """The flows behind it are not asked for."""
+    definition = {"flow": "a", "steps": {"one": {"target": "b", "command": "do"}, "two": {"target": "c", "command": "do"}}}
+    answers = {"stats": {"now_ms": 0, "version": "1"}, "station": {"stations": []},
+               "flow": {"flows": [{"name": name} for name in "abc"]}}
+    whole = {"name": "a", "version": 1, "use": 1, "versions": [1], "definition": definition}
+    sent = []
+
+    def answer(request):
+        word, args = taken_apart(request)
+        sent.append((word, *args))
+        if args[:2] == ["get", "b"]:
+            return [reply(request, ST.NET_ERROR, (FT.STATUS, b"-net error: Redis"))]
+        return [reply(request, ST.OK, (FT.JSON, json.dumps(whole if args[:1] == ["get"] else answers[word]).encode()))]
+    with FakeStation(answer) as station:
+        said = station.zplan("export", "--everything")
+    assert said.code == REFUSED and '"type":"end"' not in said.out and sent[-1] == ("flow", "get", "b"), (said.out, sent)
 
 
 def test_outcomes_are_never_sent_twice(make, tmp_path):

@@ -15,7 +15,7 @@ static const char about[] =
     "is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
     "does `zplan add --from`.\n\n"
     "With --everything it is all that the station keeps, to move it or to back it up:\n"
-    "targets, kinds, limits, flows with all versions, the history, and plans with their\n"
+    "targets, flows with all versions, kinds, limits, the history, and plans with their\n"
     "state and counts. Runs of flows in progress are not in it: with the import new ones\n"
     "begin. The station may run meanwhile: each plan is as it was at one moment, and the history\n"
     "has every run that the plans have counted. For a copy of one moment pause all\n"
@@ -122,7 +122,7 @@ int verb_export (const struct cli *cli)
     bool everything = false;
     const struct option row = {.name = "--everything",
                                .type = OPTION_FLAG,
-                               .help = "targets, kinds, limits, flows, history and all plans"};
+                               .help = "targets, flows, kinds, limits, history and all plans"};
     const struct usage usage = {
         .synopsis = "zplan export [--everything] [--target NAME] [--state STATE] [--type TYPE] "
                     "[--title PATTERN]",

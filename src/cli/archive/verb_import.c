@@ -10,8 +10,8 @@
 static const char about[] =
     "Take what `zplan export` wrote into a station, many plans at a time. FILE is a\n"
     "name, or - for standard input.\n\n"
-    "Of `zplan export --everything` all is restored as it was: targets, kinds,\n"
-    "limits, flows, the history, and plans with their state, counts and next time.\n"
+    "Of `zplan export --everything` all is restored as it was: targets, flows,\n"
+    "kinds, limits, the history, and plans with their state, counts and next time.\n"
     "What is there already stays as it is, so a broken import may be repeated; another\n"
     "target, kind, limit, flow or plan of the same name or id is rejected. Outcomes\n"
     "get new sequence numbers and are not broadcast. A run that was in progress, also\n"

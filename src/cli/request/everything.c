@@ -23,7 +23,7 @@ struct exporting {
     uint64_t ids[BATCH];
     json_t *plans[BATCH]; // NULL: it is not there any more
     size_t count;
-    int64_t targets, kinds, limits, flows, outcomes, written, callbacks;
+    int64_t targets, kinds, limits, flows, unreadable, outcomes, written, callbacks;
     char last[48]; // entry of the history that was written last; "" = none
     struct verdict trouble;
     struct progress progress;
@@ -107,7 +107,7 @@ static int write_limits (struct exporting *self)
 
 static int write_flows (struct exporting *self)
 {
-    return everything_flows (self->cli, self->client, &self->flows);
+    return everything_flows (self->cli, self->client, &self->flows, &self->unreadable);
 }
 
 // -- history
@@ -255,20 +255,29 @@ static int write_head (struct exporting *self)
     return EXIT_DONE;
 }
 
-static void write_end (const struct exporting *self)
+// Returns an exit code: without all flows there is no such line.
+static int write_end (const struct exporting *self)
 {
+    if (self->unreadable) {
+        complain (NULL, span_text ("not all flows could be read: this is not all, and has no last "
+                                   "line"));
+        return EXIT_REFUSED;
+    }
     write_record ("end",
                   json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I}", "targets", (json_int_t)self->targets,
                              "kinds", (json_int_t)self->kinds, "limits", (json_int_t)self->limits,
                              "flows", (json_int_t)self->flows, "outcomes",
                              (json_int_t)self->outcomes, "plans", (json_int_t)self->written));
+    return EXIT_DONE;
 }
 
 int everything_export (const struct cli *cli)
 {
+    // A definition brings its kinds: of a kind that is known already it would get the fields that
+    // this has now.
     static int (*const parts[]) (struct exporting *
-                                 self) = {write_head,  write_targets, write_kinds, write_limits,
-                                          write_flows, write_history, write_plans, write_history};
+                                 self) = {write_head,   write_targets, write_flows, write_kinds,
+                                          write_limits, write_history, write_plans, write_history};
     int code;
     struct exporting self = {.cli = cli, .trouble = {.code = EXIT_DONE}};
     self.client = call_open (cli, &code);
@@ -281,7 +290,7 @@ int everything_export (const struct cli *cli)
             code = parts[i](&self);
         progress_clear (&self.progress);
         if (code == EXIT_DONE)
-            write_end (&self);
+            code = write_end (&self);
     }
     pipeline_destroy (&self.pipeline);
     zplan_client_destroy (&self.client);

@@ -3,6 +3,7 @@
 //
 //   everything  the first line: the format, the version, when it was written
 //   target      one that was added at run time has its `text`, without its key
+//   flow        a version; those before kinds, which it brings as they were
 //   kind, limit
 //   outcome     of a run, as `history` gives it
 //   plan        as `message` gives it, with its state and its counts

@@ -14,8 +14,8 @@ struct exporting {
     const struct cli *cli;
     struct zplan_client *client;
     json_t *names; // of all flows; true: it was written
-    int64_t count;
-    int code;
+    int64_t count, unreadable;
+    int code; // EXIT_DONE, or the next requests would fail as well
 };
 
 // A version of a flow as the station sent it.
@@ -66,7 +66,7 @@ static void write_flow (struct exporting *self, const char *name);
 static void take_target (void *owner, const char *target)
 {
     struct exporting *self = owner;
-    if (json_is_false (json_object_get (self->names, target)))
+    if (self->code == EXIT_DONE && json_is_false (json_object_get (self->names, target)))
         write_flow (self, target);
 }
 
@@ -79,9 +79,14 @@ static struct stored *get (struct exporting *self, const char *name, const json_
     int outcome = zplan_client_manage (self->client, "flow", say, version ? 3 : 2, &reply);
     if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)
         return NULL;
-    self->code = call_judge (self->cli, outcome, &reply, name);
-    if (self->code != EXIT_DONE)
+    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
+    if (verdict.code != EXIT_DONE) {
+        verdict_print (&verdict, name);
+        self->unreadable++;
+        if (verdict.code == EXIT_NO_ANSWER || verdict_is_common (&verdict))
+            self->code = verdict.code;
         return NULL;
+    }
     struct span json = call_frame (&reply, ZERO_FRAME_JSON);
     struct stored *stored = memory_new (sizeof *stored + json.size);
     stored->size = json.size;
@@ -98,6 +103,11 @@ static json_t *parsed (const struct stored *stored)
 static void write_version (struct exporting *self, const char *name, const struct stored *stored,
                            const json_t *use)
 {
+    if (!flow_stored_text (span_of (stored->json, stored->size)).size) {
+        complain (name, span_text ("the station sent no definition"));
+        self->unreadable++;
+        return;
+    }
     json_t *whole = parsed (stored);
     json_int_t version = json_integer_value (json_object_get (whole, "version"));
     printf ("{\"type\":\"flow\",\"name\":\"");
@@ -105,10 +115,7 @@ static void write_version (struct exporting *self, const char *name, const struc
     printf ("\",\"version\":%" JSON_INTEGER_FORMAT ",\"use\":%" JSON_INTEGER_FORMAT
             ",\"definition\":",
             version, json_integer_value (use));
-    if (!flow_stored_write (stdout, span_of (stored->json, stored->size))) {
-        complain (name, span_text ("the station sent no definition"));
-        self->code = EXIT_REFUSED;
-    }
+    flow_stored_write (stdout, span_of (stored->json, stored->size));
     puts ("}");
     self->count++;
     json_decref (whole);
@@ -167,7 +174,8 @@ static int report_runs (struct exporting *self)
     return code;
 }
 
-int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count)
+int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count,
+                      int64_t *ret_unreadable)
 {
     const char *name;
     json_t *written;
@@ -180,5 +188,6 @@ int everything_flows (const struct cli *cli, struct zplan_client *client, int64_
     }
     json_decref (self.names);
     *ret_count = self.count;
+    *ret_unreadable = self.unreadable;
     return self.code == EXIT_DONE ? report_runs (&self) : self.code;
 }
