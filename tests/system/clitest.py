@@ -49,7 +49,7 @@ def start(*args, **options):
     env = {k: v for k, v in os.environ.items() if not k.startswith("ZPLAN_")}
     env.update(options.pop("env", {}))
     return subprocess.Popen([ZPLAN, *args], env=env, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, **options)
+                            stderr=subprocess.PIPE, stdin=options.pop("stdin", subprocess.DEVNULL), **options)
 
 
 class Ended:

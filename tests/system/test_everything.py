@@ -1,13 +1,14 @@
 """zplan export --everything and its import: all that a station keeps, in another one as it was. Also the
 command `restore`, by which it gets there."""
 import json
+import os
 import signal
 import subprocess
 
 import pytest
 
 from clitest import DONE, REFUSED, USAGE, ZPLAN, FakeStation, reply, start, taken_apart, zplan
-from zplantest import (CLOSE, ERROR, FT, PAUSE, QUEUE, ST, argument, at_once, every, later,
+from zplantest import (CLOSE, ERROR, FT, PAUSE, QUEUE, ST, WAIT, argument, at_once, every, later,
                        wait_until)
 
 BINARY = b"\x00\xff\xfe no text"
@@ -349,8 +350,11 @@ def test_a_flow_that_redis_does_not_give_ends_the_export():
     assert said.code == REFUSED and '"type":"end"' not in said.out and sent[-1] == ("flow", "get", "b"), (said.out, sent)
 
 
-def test_outcomes_are_never_sent_twice(make, tmp_path):
-    """Whether they were added is not known."""
+@pytest.mark.parametrize("status,text,args,known", [
+    (ST.NET_ERROR, b"-net error: Redis", (), False),
+    (ST.ARG_ERROR, b"-argument error: runs", ("--stop-on-error",), True)], ids=["away", "rejected"])
+def test_outcomes_are_never_sent_twice(make, tmp_path, status, text, args, known):
+    """Whether they were added is not known, unless they were rejected."""
     old = make()
     path = tmp_path / "everything"
     old.rig.client.done("restore", "history", {"runs": [GOOD_RUN] * 3})
@@ -363,12 +367,12 @@ def test_outcomes_are_never_sent_twice(make, tmp_path):
         word, args = taken_apart(request)
         if word == "restore":
             sent.append(args)
-            return [reply(request, ST.NET_ERROR, (FT.STATUS, b"-net error: Redis"))]
+            return [reply(request, status, (FT.STATUS, text))]
         return [reply(request, ST.OK, (FT.JSON, json.dumps(answers[word]).encode()))]
     with FakeStation(answer) as station:
-        said = station.zplan("import", str(path))
+        said = station.zplan("import", str(path), *args)
     assert said.code == REFUSED and len(sent) == 1, (said.out, said.err)
-    assert "import again" in said.err and "added: import" in said.err
+    assert ("added: import again" in said.err) is not known
 
 
 def test_export_while_it_runs(make, tmp_path):
@@ -437,6 +441,20 @@ def test_a_file_that_is_damaged(shared, tmp_path, change, words):
     path.write_text("\n".join(change(path.read_text().splitlines())) + "\n")
     said = station("import", str(path))
     assert said.code == REFUSED and words in said.err, (said.out, said.err)
+
+
+def test_a_file_that_cannot_be_read_to_its_end(shared, tmp_path):
+    """A terminal that is gone gives an error behind what it gave."""
+    station = Station(shared)
+    first, *_ = exported(station, tmp_path / "everything")
+    ours, theirs = os.openpty()
+    os.write(theirs, json.dumps(first).encode() + b"\n")
+    os.close(theirs)
+    process = start("--connect", shared.ipc("q"), "import", "-", stdin=ours)
+    os.close(ours)
+    out, err = process.communicate(timeout=WAIT)
+    assert (process.returncode, out) == (REFUSED, b"nothing added\nnothing already there\n")
+    assert b"Input/output error" in err and b"was cut" not in err, err
 
 
 def test_usage(shared, tmp_path):

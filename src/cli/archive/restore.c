@@ -1,7 +1,9 @@
 #include "restore.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json.h"
 #include "print.h"
@@ -19,6 +21,10 @@ static void take_lines (struct restoring *self)
         self->line++;
         if (text[strspn (text, " \t\r\n")])
             restore_take_line (self, text);
+    }
+    if (ferror (self->restore->file)) {
+        complain (self->restore->name, span_text (strerror (errno)));
+        self->unread = true;
     }
     free (text);
     restore_send_outcomes (self);
@@ -99,7 +105,7 @@ static void print_sums (const char *what, const int64_t sums[TYPES])
 static int report (const struct restoring *self)
 {
     int64_t left = report_missing (self);
-    bool cut = !self->ended && !self->stopped;
+    bool cut = !self->ended && !self->stopped && !self->unread;
     if (cut)
         complain (self->restore->name,
                   span_text ("the last line is missing: the export was cut, and this is not all"));
@@ -124,7 +130,7 @@ static int report (const struct restoring *self)
     }
     if (self->code != EXIT_DONE)
         return verdict_print (&self->silence, NULL);
-    return self->refused || left || cut || self->stopped ? EXIT_REFUSED : EXIT_DONE;
+    return self->refused || left || cut || self->unread || self->stopped ? EXIT_REFUSED : EXIT_DONE;
 }
 
 bool restore_begins (const char *line)

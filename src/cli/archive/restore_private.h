@@ -27,6 +27,8 @@ struct restoring {
     int64_t added[TYPES], there[TYPES], refused;
     bool ended;   // the last line was read
     bool stopped; // the next lines would be refused as well
+    bool unknown; // whether a request was done is not known
+    bool unread;  // a part of the file could not be
     int code;
     struct verdict silence; // with a code that is not EXIT_DONE
     struct progress progress;

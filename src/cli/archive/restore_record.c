@@ -212,7 +212,7 @@ void restore_send_outcomes (struct restoring *self)
         answer = restore_say (self, (const char *[]){"restore", "history", text, NULL});
     if (answer || self->restore->dry_run)
         self->added[OUTCOMES] += (int64_t)count;
-    else if (self->stopped)
+    else if (self->unknown)
         complain (self->restore->name,
                   span_text ("some outcomes may have been added: import again, which reads the "
                              "history first, and adds the rest"));
@@ -283,6 +283,8 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
         on_plan (self, sent, &verdict, reply);
     }
     self->stopped = self->stopped || verdict.code == EXIT_NO_ANSWER || verdict_is_common (&verdict);
+    self->unknown = self->unknown || verdict.code == EXIT_NO_ANSWER ||
+                    verdict.status == ZERO_STATUS_NET_ERROR_ID;
     free (sent);
 }
 
