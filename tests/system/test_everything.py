@@ -234,6 +234,24 @@ def test_flows_that_are_there_stay(make, tmp_path):
     assert flows(new)["half"] == flows(old)["half"] and len(flows(new)["other"][0]) == 1
 
 
+def test_the_version_in_use_of_half_an_import(make, tmp_path):
+    """It was stopped between the put and the use. What somebody put, or pinned, later stays in use."""
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    for name in ("half", "own", "pinned"):
+        for n in (1, 2, 3):
+            put(old, name, timeout=n)
+            put(new, name, timeout=n)
+        old.rig.client.done("flow", "use", name, "2")
+    put(new, "own", timeout=4)
+    new.rig.client.done("flow", "use", "pinned", "1")
+    exported(old, path)
+    new("import", str(path), "--dry-run").done()
+    assert flows(new)["half"][1] == 2
+    new("import", str(path)).done()
+    assert {name: use for name, (_, use) in flows(new).items()} == {"half": 1, "own": 3, "pinned": 0}
+
+
 def test_versions_keep_the_kinds_that_they_have(make, tmp_path):
     old, new = make(), make()
     path = tmp_path / "everything"

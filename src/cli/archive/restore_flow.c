@@ -43,15 +43,16 @@ static json_t *get (struct restoring *self, const char *name, json_int_t version
     return NULL;
 }
 
-// The versions that the station had before, how many of them were found in the file, and the number
-// here of each version of the file.
+// The versions that the station had before, the one in use, how many of them were found in the
+// file, and the number here of each version of the file.
 static json_t *flow_of (struct restoring *self, const char *name)
 {
     json_t *flow = json_object_get (self->flows, name);
     if (flow)
         return flow;
     json_t *known = get (self, name, 0), *versions = json_object_get (known, "versions");
-    flow = json_pack ("{s:O?, s:i, s:{}}", "versions", versions, "found", 0, "numbers");
+    flow = json_pack ("{s:O?, s:I, s:i, s:{}}", "versions", versions, "use",
+                      json_integer_value (json_object_get (known, "use")), "found", 0, "numbers");
     json_object_set_new (self->flows, name, flow);
     json_decref (known);
     return flow;
@@ -76,22 +77,30 @@ static json_int_t find (struct restoring *self, const char *name, json_t *flow,
     return 0;
 }
 
-// Put it, and keep the version in use that is in use in the file. Returns its number; 0: it was
-// rejected.
-static json_int_t put (struct restoring *self, const char *name, const json_t *flow,
-                       const json_t *record, struct span text)
+// What was put is in use at once, as it may be still after a broken import: use that of the file,
+// if it came before. One that somebody pinned, or put later, stays.
+static void keep_use (struct restoring *self, const char *name, const json_t *flow,
+                      const json_t *record, json_int_t here)
 {
-    char number[NUMBER_SIZE];
-    char *copy = strndup ((const char *)text.data, text.size);
-    json_t *answer = restore_say (self, (const char *[]){"flow", "put", copy, NULL});
-    json_int_t version = json_integer_value (json_object_get (answer, "version"));
-    char use[NUMBER_SIZE];
+    char number[NUMBER_SIZE], text[NUMBER_SIZE];
+    size_t found = (size_t)json_integer_value (json_object_get (flow, "found"));
+    bool is_last = found == json_array_size (json_object_get (flow, "versions"));
     number_text (json_integer_value (json_object_get (record, "use")), number);
     json_int_t wanted =
         json_integer_value (json_object_get (json_object_get (flow, "numbers"), number));
-    if (version && wanted && json_integer_value (json_object_get (answer, "use")) != wanted)
+    if (is_last && here == json_integer_value (json_object_get (flow, "use")) && wanted &&
+        wanted != here)
         json_decref (restore_say (
-            self, (const char *[]){"flow", "use", name, number_text (wanted, use), NULL}));
+            self, (const char *[]){"flow", "use", name, number_text (wanted, text), NULL}));
+}
+
+// Returns its number; 0: it was rejected.
+static json_int_t put (struct restoring *self, json_t *flow, struct span text)
+{
+    char *copy = strndup ((const char *)text.data, text.size);
+    json_t *answer = restore_say (self, (const char *[]){"flow", "put", copy, NULL});
+    json_int_t version = json_integer_value (json_object_get (answer, "version"));
+    json_object_set (flow, "use", json_object_get (answer, "use"));
     json_decref (answer);
     free (copy);
     return version;
@@ -122,11 +131,13 @@ void restore_take_flow (struct restoring *self, const json_t *record, const char
         return;
     }
     if (!there)
-        here = self->restore->dry_run ? version : put (self, name, flow, record, stored);
+        here = self->restore->dry_run ? version : put (self, flow, stored);
     if (!here)
         return;
     json_object_set_new (json_object_get (flow, "numbers"), number_text (version, number),
                          json_integer (here));
+    if (!self->restore->dry_run)
+        keep_use (self, name, flow, record, here);
     json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
     restore_count (self, FLOWS, there);
 }
