@@ -237,8 +237,8 @@ def test_lists_do_not_end_silently(full):
         if (path.startsWith('v1/runs')) return json({items: items(420, n => ({entry: `${n}-0`, plan: '1', status: 'ok'}))});
         if (query.get('order') === 'running') return json(query.get('after') ? {items: [{id: 'last', title: 'the last'}]} : {items: items(100, n => ({id: `r${n}`})), next: 'on'});
         if (path.startsWith('v1/flow-runs?') && query.get('flow')) return json(query.get('after') ? {items: [{run: 'abc', flow: 'etl', state: 'failed'}]} : {items: [], next: 'on'});
-        if (path.startsWith('v1/flow-runs/abc/steps')) return json(query.get('after') ? {items: [{step: 'last', state: 'failed', error: 'in the very last'}]} : {items: items(1000, n => ({step: `s${n}`, state: 'finished'})), next: 's999'});
-        if (path === 'v1/flow-runs/abc') return json({run: 'abc', flow: 'etl', version: 1, state: 'failed', steps: items(1000, n => ({step: `s${n}`, state: 'finished'})), next: 's999'})""")
+        if (path.startsWith('v1/flow-runs/abc/steps')) return json(query.get('after') ? {items: [{run: 'sub', step: 'last', state: 'failed', error: 'in the very last'}]} : {items: items(1000, n => ({run: 'sub', step: `s${n}`, state: 'finished'})), next: 's999'});
+        if (path === 'v1/flow-runs/abc') return json({run: 'abc', flow: 'etl', version: 1, state: 'failed', steps: items(1000, n => ({run: 'sub', step: `s${n}`, state: 'finished'})), next: 's999'})""")
     go(full, "runs", "Runs")
     full.shows("400 shown (20 before them are not)")
     go(full, "running", "Running")
@@ -309,6 +309,31 @@ def test_a_list_is_read_again(full):
         full.rig.client.done("remove", ident)
 
 
+def test_a_list_that_could_not_be_read_is_read_again(empty):
+    empty.open("plans")
+    answers(empty, "if (/^v1.plans[?].*dead/.test(path) && !window.back) return json({detail: 'not now'}, 503)")
+    go(empty, "dead", "Dead letters")
+    empty.shows("not now")
+    empty.shows("Read again")
+    empty.driver.execute_script("window.back = true; dispatchEvent(new Event('zplan:run'))")
+    empty.shows("There are none.")
+
+
+def test_a_search_is_not_repeated_by_itself(full):
+    """It takes two seconds each time."""
+    ident = full.rig.later[3]
+    full.open("targets")
+    answers(full, f"if (path.includes('{ident}/runs')) " + NO_END)
+    go(full, f"plan/{ident}")
+    full.shows("No run was found so far.")
+    searched, seen = (len(asked(full, "GET", part)) for part in ("/runs", "/why"))
+    full.driver.execute_script("dispatchEvent(new Event('zplan:run'))")
+    full.until(lambda: len(asked(full, "GET", "/why")) > seen, "the page is read again")
+    assert len(asked(full, "GET", "/runs")) == searched
+    full.click("Read again")
+    full.until(lambda: len(asked(full, "GET", "/runs")) > searched, "it is searched again")
+
+
 def test_all_plans_of_a_target_are_paused(console):
     """Also those that were missed at first, as they changed their state; a lost answer stops nothing."""
     idents = [console.web.added(plan(f"report {n}"))["id"] for n in range(3)]
@@ -372,6 +397,18 @@ def test_a_session_that_ends_leaves_the_page(empty):
             empty.until(lambda: empty.heading() == "New plan", "the page")
             assert empty.driver.find_element(By.NAME, "title").get_attribute("value") == kept
         empty.driver.execute_script("sessionStorage.clear()")
+
+
+def test_a_wrong_token_behind_a_sign_out(empty):
+    """No session has ended by itself, and no page is kept."""
+    with from_the_start(empty, """if (path === 'v1/session') return options.method === 'POST' ? json({detail: 'no such token'}, 401)
+            : json({user: 'ann', users: true, roles: ['observe'], session: 'zps_x'})"""):
+        empty.open()
+        empty.click("Sign out")
+        empty.until(lambda: empty.heading() == "Sign in", "the sign-in")
+        empty.fill("token", "zpw_x\n")
+        empty.shows("no such token")
+        assert "Your session has ended." not in empty.text()
 
 
 # -- for everybody

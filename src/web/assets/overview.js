@@ -71,7 +71,7 @@ export function Overview({may}) {
       ${failed.data && failed.data.items.length === 0 && (failed.data.next ? html`<p>${t('Nothing that failed was found so far.')} <a href=${all}>${t('Go on')}</a></p>` : html`<p class="good">● ${t('Nothing failed.')}</p>`)}
       ${failed.data && failed.data.items.length > 0 && html`<div class="scroll"><table><tbody>${failed.data.items.slice(0, SHOWN).map(run => html`<tr key=${s(run.entry)}><td><${Time} at=${run.ended_at} /></td><td><${PlanName} plan=${run} /></td><td><${State} of=${run.status} /></td><td>${s(run.reason)}
         ${run.output && html`<details><summary>${t('Output')}</summary><pre>${s(run.output.head)}${run.output.tail ? '\n…\n' + s(run.output.tail) : ''}</pre></details>`}</td></tr>`)}</tbody></table></div>
-        <p><a href=${all}>${t('All of them')}</a></p>`}</section>
+        <p><a href=${all}>${t('All of them')}</a></p>`}${failed.short && html`<p><button onClick=${failed.reload}>${t('Read again')}</button></p>`}</section>
     <section class="card"><h2>${t('The coming hour')}</h2><${Trouble} error=${load.error} />
       ${load.data && html`<${Bars} label=${t('Plans due in each minute of the coming hour')} bars=${load.data.counts.map((value, i) => {
     const at = Date.parse(load.data.from) + i * load.data.step_s * 1000;

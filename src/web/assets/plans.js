@@ -177,5 +177,5 @@ export function Dead({may}) {
       ${may('manage') && html`<p class="buttons" aria-busy=${busy}><button onClick=${() => onAll('resume', plans)}>${t('Try all again')}</button><button onClick=${() => resolve(plans)}>${t('Resolve')}</button><button class="danger" onClick=${() => onAll('remove', plans)}>${t('Remove')}</button></p>`}
       <div class="scroll"><table><tbody>${plans.slice(0, 50).map(plan => html`<tr key=${s(plan.id)}><td><${PlanName} plan=${plan} /></td><td>${plan.last && html`<${Time} at=${plan.last.started_at} />`}</td><td>${s(plan.verdict)}</td>
       <td>${may('manage') && html`<button onClick=${() => onAll('resume', [plan])}>${t('Try again')}</button> <a class="button" href=${'#/edit/' + encodeURIComponent(s(plan.id))}>${t('Edit')}</a>`}</td></tr>`)}</tbody></table></div></section>`)}
-    ${(pages.items.length > 0 || pages.next || pages.loading) && html`<${More} pages=${pages} />`}`;
+    ${!isNone(pages) && html`<${More} pages=${pages} />`}`;
 }

@@ -137,7 +137,15 @@ function useReads(read, every, runs = every && every < SLOW_MS) {
   }, [read, every, runs]);
 }
 
-// What GET of `path` gives: {data, error, loading, reload}; read again each `every` ms. What has a limit is a page.
+// `read` while it is allowed, always the same function.
+function useQuietly(allowed, read) {
+  const now = useRef();
+  now.current = allowed;
+  return useCallback(() => now.current && read(), [read]);
+}
+
+// What GET of `path` gives: {data, error, loading, reload, short}; read again each `every` ms. What has a limit is a page; if fewer
+// were found so far, it is `short`, and not read again by itself: each time it would read on for two seconds.
 export function useData(path, query, every = 0) {
   const [found, setFound] = useState({loading: true});
   const key = path && path + JSON.stringify(query || {}), now = useRef(key);
@@ -156,12 +164,14 @@ export function useData(path, query, every = 0) {
     setFound({loading: true});
     reload();
   }, [key]);
-  useReads(reload, every);
-  return {...found, reload};
+  const short = !!(query && query.limit && found.data && found.data.next && found.data.items.length < query.limit);
+  const quietly = useQuietly(!short, reload);
+  useReads(quietly, every);
+  return {...found, reload, short};
 }
 
 // Pages of a list behind each other: {items, next, error, loading, more, reload, short: fewer than a page were found, old: it is
-// not read again by itself}. Without a path there are none. While `live`, one page is, if that is quick; `most`: more items are not kept.
+// not read again by itself, or that failed}. Without a path there are none. While `live`, one page is, if that is quick; `most`: more items are not kept.
 export function usePages(path, query, {live, every = 0, most = Infinity} = {}) {
   const [found, setFound] = useState({items: [], loading: true});
   const key = path + JSON.stringify(query), now = useRef(key), after = useRef('');
@@ -189,12 +199,10 @@ export function usePages(path, query, {live, every = 0, most = Infinity} = {}) {
     setFound({items: [], loading: true});
     from('');
   }, [key]);
-  const fresh = live && found.first && !found.short && !found.loading;
-  const again = useRef();
-  again.current = fresh;
-  const quietly = useCallback(() => again.current && read(), [read]);
+  const fresh = live && !found.loading && !found.short && (found.first || !!found.error && !found.items.length);
+  const quietly = useQuietly(fresh, read);
   useReads(quietly, every, live !== undefined);
-  return {...found, old: live !== undefined && !found.loading && !fresh, more: () => from(found.next), reload: () => from('')};
+  return {...found, old: live !== undefined && !found.loading && (!fresh || !!found.error), more: () => from(found.next), reload: () => from('')};
 }
 
 // What /health finds of one level, each with what to do: [{text, do}].
