@@ -442,8 +442,12 @@ def test_a_number_is_not_changed(full):
     full.open("new")
     enter(full, "textarea[placeholder]", '{"kind": "12345678901234567890", "priority": 1.0}')
     full.shows("priority: a browser cannot send 1.0 as it is.")
+    enter(full, "textarea[placeholder]", '{"list": ["x", 9007199254740993]}')
+    full.shows("list: a browser cannot send 9007199254740993 as it is.")
+    enter(full, "textarea[placeholder]", '{"list": [0.10, 0.10000000000000001, 1e21, 12345678901234567000]}')
+    full.until(lambda: "a browser cannot send" not in full.text(), "these are sent")
     answers(full, """if (path === 'v1/plans/77')
-        return new Response('{"id": "77", "title": "large", "spec": {"input": {"a": 12345678901234567890, "b": 1}, "timeout": 5}}', {headers: {ETag: '"1-1"'}})""")
+        return new Response('{"id": "77", "title": "large", "spec": {"input": {"a": 12345678901234567890, "b": 1}, "timeout": 5, "priority": 1.0, "share": 0.10000000000000001}}', {headers: {ETag: '"1-1"'}})""")
     go(full, "edit/77")
     full.shows("Fields, as JSON")
 
@@ -457,6 +461,6 @@ def test_a_number_is_not_changed(full):
     save(('"b": 1', '"b": 2'))
     full.shows("a: a browser cannot send 12345678901234567890 as it is.")
     assert asked(full, "PATCH", "") == []
-    save(('"b": 2', '"b": 1'), ('"timeout": 5', '"timeout": 6'), press=lambda text: press_twice(full, text))
+    save(('"b": 2', '"b": 1'), ('"timeout": 5', '"timeout": 6'), ('"priority": 1', '"priority": 5'), press=lambda text: press_twice(full, text))
     full.shows("no plan 77")
-    assert [one["body"] for one in asked(full, "PATCH", "")] == ['{"spec":{"timeout":6}}']
+    assert [one["body"] for one in asked(full, "PATCH", "")] == ['{"spec":{"timeout":6,"priority":5}}']

@@ -1,7 +1,7 @@
 // A new plan, or a change of one: what, when, policies; the next times are computed by the station while one types.
 import {useEffect, useRef, useState} from './htm-preact.js';
 import {ask, post} from './api.js';
-import {Copy, Field, PlanName, Select, Trouble, baseTime, currentZone, html, instantText, knownZone, notify, oddNumbers, parseJson, planLink, s, scheduleText, useData, useOnce, zones} from './ui.js';
+import {Copy, Field, PlanName, Select, Trouble, baseTime, currentZone, hasNumber, html, instantText, knownZone, notify, oddNumbers, parseJson, planLink, s, scheduleText, useData, useOnce, zones} from './ui.js';
 import {t} from './text.js';
 
 const WHEN = [['none', 'At once'], ['time', 'Once, at a time'], ['day', 'Each day'], ['week', 'Each week'], ['month', 'Each month'], ['hour', 'Every n hours'], ['minute', 'Every n minutes'], ['second', 'Every n seconds'], ['cron', 'Cron']];
@@ -165,7 +165,8 @@ function Edit({before, problem, id}) {
       const spec = parseJson(text), patch = {};
       for (const field of new Set([...Object.keys(spec), ...Object.keys(before.plan.spec)]))
         if (JSON.stringify(spec[field]) !== JSON.stringify(before.plan.spec[field])) patch[field] = field in spec ? spec[field] : null;
-      const lost = before.odd.find(({name}) => name in patch || Object.values(patch).some(value => JSON.stringify(value).includes(`"${name}":`)));
+      // What the station has may be sent only as it is: a changed field that still has the number would change it.
+      const lost = before.odd.find(({path, token}) => path[0] === 'spec' && path[1] in patch && hasNumber(patch[path[1]], Number(token)));
       if (lost) throw new Error(t('{name}: a browser cannot send {token} as it is. Write it otherwise, or use zplan.', lost));
       const body = {spec: patch};
       if (name !== before.title) body.title = name;

@@ -299,16 +299,25 @@ export function Copy({text, label}) {
   }}>${label || t('Copy')}</button>`;
 }
 
-// The number in a JSON text, and the name of its field, of each that a browser would write otherwise: 1.0, or of more than 15 digits.
+// Whether a browser would write another number: 9007199254740993, or 1.0 as the integer 1. 0.10 and 1e21 are only written otherwise.
+const isOdd = token => /[.eE]/.test(token) ? !/[.e]/.test(String(Number(token))) : String(Number(token)) !== token;
+
+// The numbers in a JSON text that are odd: {path: the names of the fields around it, '' of an array; name: its field's; token}.
 export function oddNumbers(text) {
-  const found = [];
+  const found = [], path = [];
   let name = '';
-  for (const [token, string] of text.matchAll(/"((?:[^"\\]|\\.)*)"|-?\d[\d.eE+-]*/g)) {
-    if (string !== undefined) name = string;
-    else if (String(Number(token)) !== token) found.push({name, token});
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\]:]/g)) {
+    if (token[0] === '"') name = JSON.parse(token);
+    else if (token === ':') path[path.length - 1] = name;
+    else if (token === '{' || token === '[') path.push('');
+    else if (token === '}' || token === ']') path.pop();
+    else if (isOdd(token)) found.push({path: [...path], name: path.filter(Boolean).pop() || '', token});
   }
   return found;
 }
+
+// Whether this number is in it, however deep.
+export const hasNumber = (value, number) => value === number || value !== null && typeof value === 'object' && Object.values(value).some(one => hasNumber(one, number));
 
 // What a person typed as JSON.
 export function parseJson(text) {
