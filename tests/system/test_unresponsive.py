@@ -276,7 +276,7 @@ def test_why_doctor_and_lists_tell_of_it(make_rig):
                    if "target jobs is unresponsive since 20" in one["text"])
     assert finding["level"] == "warning" and "no new runs" in finding["do"]
     done = zplan("--connect", rig.ipc("q"), "doctor")
-    assert "station jobs is connected since 20" in done.done()
+    assert "target jobs is connected since 20" in done.done()
     assert ", unresponsive since 20" in done.out
     assert "unresponsive_since" in zplan("--connect", rig.ipc("q"), "stats").out
     rig.jobs.finish(runs[1])
