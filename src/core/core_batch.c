@@ -373,14 +373,14 @@ static void count_back (const struct open_plan *plan, struct rows *rows)
         rows_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
 }
 
-// What it missed before it was submitted.
-static void drop_missed (const struct open_plan *plan, struct rows *rows)
+// What plans missed before they were submitted.
+static void drop_missed (const struct core *self, struct rows *rows)
 {
-    struct span target = span_of (plan->target->name, plan->target->name_size);
     size_t kept = 0;
     for (size_t i = 0; i < rows->outcome_count; i++) {
         const struct outcome_row *outcome = &rows->outcomes[i];
-        if (!outcome->sub || outcome->plan_id != plan->id || !span_equal (outcome->station, target))
+        const struct open_plan *plan = open_find (self, outcome->station, outcome->plan_id);
+        if (!outcome->sub || !plan || !plan->submitted)
             rows->outcomes[kept++] = *outcome;
     }
     rows->outcome_count = kept;
@@ -407,7 +407,6 @@ static void refuse_submission (struct core *self, struct open_plan *plan, struct
     }
     if (later || !plan->gone)
         count_back (plan, rows);
-    drop_missed (plan, rows);
     plan->gone = plan->gone || !later;
     plan->listed_in--;
     open_settle (self, plan, 0);
@@ -419,6 +418,7 @@ const struct rows *core_without_submissions (struct core *self)
     size_t kept = 0;
     for (int i = 0; i < COLUMNS; i++)
         rows->columns[i].count = 0;
+    drop_missed (self, rows);
     self->gathering = rows; // where texts are copied to
     for (size_t i = 0; i < self->flown.count; i++) {
         struct written_plan written = self->flown.at[i];

@@ -31,7 +31,8 @@ static void log_wrong (struct station *self, const struct store_attended *answer
         return;
     self->counters.wrong_keys++;
     log_event (LEVEL_ERROR, "redis.wrong_key",
-               "key=%s reason=\"Redis could not write to it, as it was, and it was replaced\"",
+               "key=%s reason=\"it could not be written to, mostly as it had another type, and was "
+               "replaced\"",
                quoted (answer->wrong));
 }
 

@@ -400,7 +400,7 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
 
 // A plan that is not kept is looked up for each heartbeat: while Redis is away its lease must not
 // end meanwhile.
-static void extend_unread (struct held_run *held, const struct target *target,
+static void extend_unread (struct held_run *held, const struct target *target, const char *user,
                            const struct message *message)
 {
     struct station *self = held->station;
@@ -412,12 +412,15 @@ static void extend_unread (struct held_run *held, const struct target *target,
     uint8_t status = message->desc.code;
     bool beats = status == ZERO_STATUS_RUNING_ID || status == ZERO_STATUS_WAITING_ID;
     bool fresh = held->extended_us && now_us - held->extended_us < lease_us / LEASE_PART;
-    if (!its || !beats || fresh || station_store_up (self))
+    struct span key_station = span_text (held->key_station);
+    bool may = target ? span_equal (key_station, span_text (target_name (target)))
+                      : permits_station (self, user, key_station);
+    if (!its || !may || !beats || fresh || station_store_up (self))
         return;
     held->extended_us = now_us;
     runs_forget_at (held, now_us + lease_us + FORGET_US);
-    store_extend_lease (self->store, span_text (held->key_station), held->plan_id,
-                        held->run.exec_id, self->settings->exec_timeout_s);
+    store_extend_lease (self->store, key_station, held->plan_id, held->run.exec_id,
+                        self->settings->exec_timeout_s);
 }
 
 void results_take (struct station *self, struct target *target, const char *user,
@@ -430,7 +433,7 @@ void results_take (struct station *self, struct target *target, const char *user
     }
     struct held_run *held = runs_find (self, plan_id);
     if (held && !held->plan)
-        extend_unread (held, target, message);
+        extend_unread (held, target, user, message);
     if (!held || !held->plan)
         look_up (self, plan_id, target, user, message);
     else if (may_answer (self, span_text (held->key_station), target, user))
