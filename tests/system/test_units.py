@@ -113,6 +113,15 @@ def test_station_works_in_its_sandbox(in_sandbox, tmp_path):
         client.close()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_its_program_starts_in_the_sandbox(name):
+    """systemd has the filter of calls in place before it starts the program."""
+    with open(os.path.join(UNITS, name)) as unit:
+        program = os.path.basename(re.search(r"^ExecStart=(\S+)", unit.read(), re.M).group(1))
+    assert run(sys.executable, SANDBOXED, os.path.join(UNITS, name), os.path.join(os.path.dirname(ZPLAND), program), "--help",
+               env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+
+
 def test_sandbox_refuses(tmp_path):
     """The test of the test: in it what is not allowed does not work."""
     unit = os.path.join(UNITS, "zpland.service")
