@@ -712,6 +712,26 @@ def test_row_38_handed_over_to_and_fro(make_pair):
     is_whole(rig)
 
 
+def test_row_38_the_password_of_the_environment_opens_redis_again(make_rig):
+    """Who handed the plans over is a standby that can take them back; the environment has the password no more."""
+    rig = make_rig(*LONG, start=False, redis_args=("--requirepass", "secret-of-many"))
+    rig.station.env.update(ZPLAN_REDIS_PASSWORD="secret-of-many")
+    pair = Pair(rig)
+    pair.stations[1].env.update(ZPLAN_REDIS_PASSWORD="secret-of-many")
+    try:
+        rig.redis.start()
+        pair.start()
+        hands_over(pair)
+        pair.takes_over(1)
+        pair.steps_down(0)
+        runs_through(rig)
+        pair.stations[1].kill()
+        pair.takes_over(0)
+        runs_through(rig)
+    finally:
+        pair.close()
+
+
 @pytest.mark.parametrize("embedded", [False, True], ids=["alone", "embedded"])
 def test_row_38_a_handover_without_a_standby_is_refused(make_rig, embedded):
     rig = make_rig(start=False)

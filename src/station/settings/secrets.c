@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "memory.h"
+
 // The first line of the file.
 static int read_file (const char *path, char *out, size_t room, struct reason *reason)
 {
@@ -69,26 +71,34 @@ static int read_password (const struct station_settings *settings, const char *g
 
 // Children do not get it, and /proc/PID/environ, which shows the memory that the process was
 // started with, holds it no more.
-static void forget_environment (const char *name)
+static char *take_from_environment (const char *name)
 {
     char *value = getenv (name);
     if (!value)
-        return;
+        return NULL;
+    char *copy = memory_text (value);
     explicit_bzero (value, strlen (value));
     unsetenv (name);
+    return copy;
 }
 
 int secrets_read (const struct station_settings *settings, struct link_config *ret,
                   struct reason *reason)
 {
-    static const char user_name[] = "ZPLAN_REDIS_USER", password_name[] = "ZPLAN_REDIS_PASSWORD";
-    const char *user = settings->redis_user[0] ? settings->redis_user : getenv (user_name);
-    bool given = ret->address.kind != ADDRESS_EMBEDDED; // that one has neither
-    int rc =
-        given && user ? copy_text (user, "redis_user", ret->user, sizeof ret->user, reason) : 0;
-    if (given && rc == 0)
-        rc = read_password (settings, getenv (password_name), ret, reason);
-    forget_environment (user_name);
-    forget_environment (password_name);
-    return rc;
+    // Kept: a station that another one took over from is made anew, as a standby.
+    static struct {
+        bool taken;
+        char *user, *password;
+    } environment;
+    if (!environment.taken) {
+        environment.taken = true;
+        environment.user = take_from_environment ("ZPLAN_REDIS_USER");
+        environment.password = take_from_environment ("ZPLAN_REDIS_PASSWORD");
+    }
+    if (ret->address.kind == ADDRESS_EMBEDDED) // that one has neither
+        return 0;
+    const char *user = settings->redis_user[0] ? settings->redis_user : environment.user;
+    if (user && copy_text (user, "redis_user", ret->user, sizeof ret->user, reason))
+        return -1;
+    return read_password (settings, environment.password, ret, reason);
 }
