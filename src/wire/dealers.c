@@ -52,7 +52,7 @@ static int open_monitor (struct dealers *self, struct dealer *row)
 static int open_row (struct dealers *self, size_t index)
 {
     struct dealer *row = &self->rows[index];
-    bool single = self->endpoints->count == 1;
+    bool single = self->endpoints->count == 1 && !self->watch_single;
     *row = (struct dealer){.socket = wire_socket_in (self->context, ZMQ_DEALER)};
     if (!row->socket)
         return -1;

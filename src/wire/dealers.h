@@ -3,15 +3,15 @@
 // that is not there; ZMQ_IMMEDIATE would avoid that, but a peer that is killed within a message
 // then aborts this process (libzmq 4.3.4, fq.cpp: `!_more`).
 //
-// A monitor of each socket reports its connection. A single address has none: it always counts, and
-// libzmq queues what is sent until it is connected.
+// A monitor of each socket reports its connection. A single address has none unless it is to be
+// watched: it always counts, and libzmq queues what is sent until it is connected.
 #pragma once
 
 #include "endpoints.h"
 
 struct dealer {
     void *socket;  // NULL: none could be made
-    void *monitor; // PAIR; NULL with a single address
+    void *monitor; // PAIR; NULL with a single address that is not watched
     bool up;       // connected
     bool lost;     // the connection was lost: what was sent there may have arrived, or not
     uint64_t turn; // in which it was connected
@@ -25,12 +25,14 @@ struct dealers {
     const struct endpoints *endpoints; // borrowed
     dealer_prepare_fn *prepare;
     void *owner;
+    bool watch_single; // a single address counts while it is connected
     uint64_t turns;    // connections so far
     uint64_t monitors; // made so far
     struct dealer rows[ENDPOINTS_MAX];
 };
 
-// Connect to all endpoints; `self` is all zero before. 0, or -1 with errno. Close it in any case.
+// Connect to all endpoints; `self` is all zero before, but for `watch_single`. 0, or -1 with errno.
+// Close it in any case.
 int dealers_open (struct dealers *self, void *context, const struct endpoints *endpoints,
                   dealer_prepare_fn *prepare, void *owner);
 void dealers_close (struct dealers *self);

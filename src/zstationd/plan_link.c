@@ -30,8 +30,7 @@ static void prepare (void *owner, void *socket, size_t index)
     struct plan_link *self = owner;
     char server_key[CURVE_KEY_SIZE];
     wire_limit (socket, packet_of_dispatches.bytes);
-    if (self->endpoints.count > 1)
-        wire_heartbeat (socket); // that a host which is gone does not count for long
+    wire_heartbeat (socket); // that a host which is gone does not count for long
     if (!*self->server_keys)
         return;
     server_key_of (self->server_keys, index, server_key);
@@ -44,6 +43,8 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
     self->own = own;
     self->server_keys = server_keys;
     self->end = &self->first;
+    // Heartbeats of an hour would fill the queue of libzmq, and results find no place there.
+    self->dealers.watch_single = true;
     if (endpoints_read (&self->endpoints, endpoints, reason))
         return -1;
     if (*server_keys && !server_keys_valid (server_keys, self->endpoints.count)) {
@@ -74,6 +75,11 @@ static void drop_first (struct plan_link *self)
 
 void plan_link_close (struct plan_link *self, int linger_ms)
 {
+    // A single station may come back within that time; of several it is not known which.
+    void *single = self->endpoints.count == 1 ? self->dealers.rows[0].socket : NULL;
+    for (; single && self->first && packet_send (single, self->first->frames, self->first->count);
+         drop_first (self))
+        ;
     while (self->first)
         drop_first (self);
     for (size_t i = 0; i < self->endpoints.count; i++)
@@ -135,8 +141,6 @@ bool plan_link_send (struct plan_link *self, const struct message *answer)
     void *socket = send_waiting (self);
     if (socket && packet_send (socket, frames, count))
         return true;
-    if (self->endpoints.count == 1)
-        return false;
     // Heartbeats of a few seconds would take the places of results.
     return is_heartbeat (answer->desc.code) || keep (self, frames, count);
 }

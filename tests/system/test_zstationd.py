@@ -547,6 +547,30 @@ def test_a_result_finds_the_plan_station_when_the_connection_is_gone(station):
     assert codes == [WAITING, FAILED]
 
 
+def test_heartbeats_leave_the_place_of_results_while_the_plan_station_is_away(station):
+    """More of them than a queue of libzmq has places."""
+    station.start("--plan", station.endpoint("plan"))
+    worker, plan = station.worker(), station.peer()
+    plan.send(*a_run())
+    job = worker.recv()
+    assert plan.recv().code == RUNING
+    plan.socket.close()
+    for _ in range(11):
+        for _ in range(100):
+            worker.answer(job, WAITING)
+        worker.settle()
+    worker.answer(job, OK)
+    worker.settle()
+    listener = station.context.socket(zmq.ROUTER)
+    listener.linger = 0
+    listener.bind(station.endpoint("plan"))
+    codes = []
+    while OK not in codes:
+        assert listener.poll(WAIT_S * 1000), codes
+        codes.append(Answer(listener.recv_multipart()[1:]).code)
+    assert len(codes) < 1000 and station.count("lost_answers") == 0
+
+
 def test_without_a_plan_station_a_lost_result_is_counted(station):
     station.start()
     worker, plan = station.worker(), station.peer()
