@@ -134,8 +134,8 @@ bool answer_job (struct station *station, struct job *job, uint8_t status, const
 
 void answer_failed (struct station *station, struct job **job, uint8_t status, const char *reason)
 {
-    log_event (LEVEL_INFO, "job_failed", "mailbox=%s reason=\"%s\"", quoted ((*job)->mailbox),
-               reason);
+    log_event (LEVEL_INFO, "job_failed", "mailbox=%s reason=%s", quoted ((*job)->mailbox),
+               quoted (span_text (reason)));
     station->counts[COUNT_ANSWERS]++;
     answer_job (station, *job, status, reason);
     job_destroy (job);

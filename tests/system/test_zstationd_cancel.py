@@ -83,6 +83,17 @@ def test_a_worker_that_has_not_said_that_it_obeys_is_not_told(station):
     assert station.count("cancels") == 1
 
 
+def test_the_words_of_a_cancel_make_no_line_of_the_log(station):
+    station.start()
+    station.worker(credits=0)
+    client = station.peer()
+    client.send(*a_call())      # it waits
+    client.send(*cancel(local_id=None, words=b'x"\nts=2026-11-28T00:00:00Z level=error event=forged'))
+    assert client.recv().code == FAILED
+    assert not [line for line in station.log().splitlines() if not line.startswith("ts=") or "ts=2026-11-28T00:00:00Z" in line[:30]]
+    assert "forged" in station.log()
+
+
 def test_twice_is_once(station):
     station.start()
     worker, plan = station.worker(cancel=True), station.peer()
