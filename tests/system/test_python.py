@@ -260,6 +260,28 @@ def test_a_worker_joins_a_target_that_was_restarted(target):  # noqa: F811
     ends(thread, worker)
 
 
+def test_a_worker_outlives_what_no_client_sends(target):  # noqa: F811
+    """Neither the mailbox nor the numbers of a call are what they should be."""
+    target.start()
+    worker = handlers(zplan.Worker(target.endpoint("workers"), name="py"))
+    thread = serve(worker)
+    peer = target.peer()
+    wait_until(lambda: "py" in str(target_workers(peer)), "it has joined")
+    for mailbox, frames in (([], [(FT.LOCAL_ID, b"\xff")]), ([], [(FT.PLAN_TIME, "²".encode())]), ([b"*\xff"], [(FT.LOCAL_ID, b"5f")])):
+        kinds = bytes(kind for kind, _ in frames)
+        peer.send(*mailbox, bytes([1 + len(frames), 2 if mailbox else 1, FT.COMMAND]) + kinds + b"\0", b"greet", *(data for _, data in frames))
+    peer.send(*call(b"greet", b"you"))
+    while answered(peer).get(CONTENT) != b"hello you":
+        pass
+    ends(thread, worker)
+
+
+def test_a_worker_whose_name_is_rejected(target):  # noqa: F811
+    target.start()
+    with pytest.raises(zplan.Rejected, match="name"):
+        zplan.Worker(target.endpoint("workers"), name="my worker").run()
+
+
 def test_a_worker_that_joins_again_asks_for_its_free_slots_only():
     router = zmq.Context.instance().socket(zmq.ROUTER)
     router.linger = 0

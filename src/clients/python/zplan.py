@@ -69,7 +69,8 @@ _OUTPUTS = b"TJXB"       # frames that hold what a run wrote
 _CODE_MANAGE, _CODE_PLAN, _CODE_PING, _CODE_CANCEL = 0x01, 0x02, 0x2A, 0x2D
 _JOIN, _READY, _PITPAT, _LEFT = b"JRPL"
 _RESULT_MAX = 65536     # bytes of JSON in a report (7.9): the station rejects a larger one, and runs the plan again
-_OK, _BYE, _WAITING, _FAILED, _NOT_FOUND, _NOT_WORKER, _MISSED = 0x01, 0x04, 0x22, 0x82, 0x83, 0x88, 0x91
+_OK, _BYE, _WAITING, _FAILED, _NOT_FOUND, _NOT_WORKER = 0x01, 0x04, 0x22, 0x82, 0x83, 0x88
+_ARGUMENT_ERROR, _MISSED = 0x89, 0x91
 
 _STATUSES = {
     0x01: "ok", 0x02: "plan", 0x03: "running", 0x04: "bye", 0x22: "waiting", 0x81: "error", 0x82: "failed",
@@ -1457,7 +1458,8 @@ class Worker(_Handlers):
 
     def _take(self, parts: list[bytes]) -> None:
         if not _is_description(parts[0], len(parts) - 1):
-            return self._take_job(parts[0], _Message.read(parts[1:]))
+            well_formed = len(parts) > 1 and _is_description(parts[1], len(parts) - 2)
+            return self._take_job(parts[0], _Message.read(parts[1:])) if well_formed else None
         code = parts[0][1]
         if code == _BYE:
             self._leaving.set()
@@ -1465,6 +1467,8 @@ class Worker(_Handlers):
             self._joined = True
             for _ in range(self.jobs - len(self._running)):    # the others follow when their jobs end
                 self._say(_READY, [(_ARG, self.name.encode())])
+        elif code == _ARGUMENT_ERROR and not self._joined:      # no station takes this name
+            raise Rejected(code, _Message.read(parts).text(_STATUS))
         elif code >= 0x80:      # it does not know us: it was restarted
             self._leave_jobs()
         return None
@@ -1476,7 +1480,8 @@ class Worker(_Handlers):
             return job._stop.set() if job else None
         at = message.text(_PLAN_TIME)
         is_run = mailbox.startswith(b"*")
-        job = Job(message, mailbox[1:].decode() if is_run else "", local.decode(), int(at) if at.isdigit() else 0)
+        job = Job(message, mailbox[1:].decode(errors="replace") if is_run else "", local.decode(errors="replace"),
+                  int(at) if at.isascii() and at.isdigit() else 0)
         if self._leaving.is_set():
             return self._say(_NOT_WORKER, [(_LOCAL_ID, local)], mailbox)
         self._running[mailbox, local] = job
