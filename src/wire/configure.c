@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { SETTING_NAME_MAX = 256, SETTING_ITEM_MAX = 1024 };
+
 // What is filled, and by which rules.
 struct filled {
     const struct configured_program *program;
@@ -67,9 +69,13 @@ static int apply_named (const struct filled *to, const char *name, const char *v
     // A list's item: "stations/NAME".
     const char *slash = strchr (name, '/');
     if (!row && slash) {
-        char list[64], item[SETTING_TEXT_MAX];
+        char list[SETTING_NAME_MAX], item[SETTING_ITEM_MAX];
         snprintf (list, sizeof list, "%.*s", (int)(slash - name), name);
-        snprintf (item, sizeof item, "%s=%s", slash + 1, value);
+        if (snprintf (item, sizeof item, "%s=%s", slash + 1, value) >= (int)sizeof item) {
+            reason_set (reason, "%s: at most %d bytes, its name included",
+                        quoted (span_text (name)), SETTING_ITEM_MAX - 2);
+            return -1;
+        }
         row = settings_named (to->program->table, list);
         if (row && row->type == SETTING_LIST)
             return setting_set (row, to->values, item, reason);
@@ -83,7 +89,7 @@ static int apply_named (const struct filled *to, const char *name, const char *v
 static int apply_item (const struct filled *to, zconfig_t *item, const char *section,
                        struct reason *reason)
 {
-    char name[256];
+    char name[SETTING_NAME_MAX];
     snprintf (name, sizeof name, "%s%s%s", section ? section : "", section ? "/" : "",
               zconfig_name (item));
     if (!zconfig_child (item))

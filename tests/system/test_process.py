@@ -129,6 +129,20 @@ def test_settings_file_with_something_unknown(make_rig, line):
     assert code == 2 and out == "" and len(err.strip().splitlines()) == 1, err
 
 
+def test_a_target_of_the_settings_file_may_be_as_long_as_one_of_the_command_line(make_rig):
+    rig = make_rig(start=False)
+    text = f"api@tcp://{'.'.join(3 * ['h' * 60])}.invalid:1,key={'k' * 255},dialect=zeronet,mailbox=identity,concurrency=1234,rate=33.5,burst=9"
+    assert len(text) > 512
+    file = settings_file(rig, f"stations\n    far = \"{text}\"\n")
+    rig.station.args = ["-c", file, *rig.station.args]
+    rig.start()
+    far = next(one for one in rig.client.done("station", "list").json["stations"] if one["name"] == "far")
+    assert far["text"].endswith(",concurrency=1234,rate=33.5,burst=9")
+    settings_file(rig, f"stations\n    far = \"{text}{',burst=9' * 90}\"\n")
+    code, out, err = run_once(rig.station.args)
+    assert code == 2 and out == "" and "stations/far" in err and "at most" in err, err
+
+
 def test_tcp_endpoints(make_rig):
     rig = make_rig(start=False)
     ports = [free_port() for _ in range(4)]
