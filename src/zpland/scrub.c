@@ -21,12 +21,13 @@ void scrub_arguments (int argc, char **argv)
 {
     static const char set[] = "redis_addr=", key[] = ",key=";
     for (int i = 1; i < argc; i++) {
-        char *found = strstr (argv[i], key);
         if (strcmp (argv[i - 1], "--redis") == 0)
             scrub_address (argv[i]);
         else if (strncmp (argv[i], set, sizeof set - 1) == 0)
             scrub_address (argv[i] + sizeof set - 1);
-        if (found)
-            write_over (found + sizeof key - 1, strcspn (found + sizeof key - 1, ","));
+        for (char *at = strstr (argv[i], key); at; at = strstr (at, key)) {
+            at += sizeof key - 1;
+            write_over (at, strcspn (at, ","));
+        }
     }
 }
