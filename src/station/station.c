@@ -102,6 +102,16 @@ void station_hand_over (struct station *self)
 
 // -- the reactor
 
+// While it starts, what it needs is being read: it is reloaded behind that.
+static void reload_if_wanted (struct station *self)
+{
+    bool ready = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
+    if (!self->reload_wanted || !ready)
+        return;
+    self->reload_wanted = false;
+    reload (self);
+}
+
 static void on_signal (void *owner, uint32_t events)
 {
     struct station *self = owner;
@@ -109,15 +119,16 @@ static void on_signal (void *owner, uint32_t events)
     for (int number; (number = process_next_signal (self->signal_fd));) {
         if (number == SIGCHLD) {
             redis_process_ended (self);
-        } else if (number == SIGHUP &&
-                   (self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY)) {
-            reload (self);
+        } else if (number == SIGHUP) {
+            self->reload_wanted = true;
         } else if (number == SIGTERM || number == SIGINT) {
-            if (self->phase == PHASE_STOPPING)
+            if (self->phase == PHASE_STOPPING && !self->yields)
                 reactor_stop (self->reactor); // asked twice: at once
+            self->yields = false;             // not a standby after the handover
             begin_stop (self);
         }
     }
+    reload_if_wanted (self);
     if (self->phase == PHASE_FAILED)
         reactor_stop (self->reactor);
 }
@@ -193,6 +204,7 @@ static void on_tick (void *owner)
         tick_starting (self, now_us);
     else if (self->phase == PHASE_STANDBY && station_store_up (self) && self->targets_read)
         owning_serve (self);
+    reload_if_wanted (self);
     attend_tick (self);
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY) {
         link_flush (store_link (self->store));

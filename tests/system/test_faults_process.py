@@ -231,6 +231,22 @@ def test_row_55_stations_come_move_and_go(filed):
     goes_on(rig)
 
 
+def test_row_55_while_it_starts(make_rig):
+    """As soon as it serves."""
+    rig = make_rig(start=False)
+    write_settings(rig)
+    rig.station.args = ["-c", rig.path("zpl")]
+    rig.station.start(wait_ready=False)
+    wait_until(lambda: "redis.given" in rig.station.log_tail(), "it starts")
+    write_settings(rig, "log_level = debug")
+    rig.station.process.send_signal(signal.SIGHUP)
+    rig.redis.start()
+    assert rig.station.next_word() == "ready"
+    wait_until(lambda: "reload.done" in rig.station.log_tail(), "the settings are read")
+    assert rig.client.ask(0x7e).code == ST.NOT_SUPPORT
+    wait_until(lambda: "request.refused" in rig.station.log_tail(), "a line of level debug")
+
+
 def test_row_55_the_log_level(filed):
     rig = filed
     write_settings(rig, "log_level = debug")
@@ -526,6 +542,7 @@ SECRET = "s3cret" + "x" * 20
 @pytest.mark.parametrize("args", [
     ["--redis", "127.0.0.1:{port}:" + SECRET], ["--set", "redis_addr=127.0.0.1:{port}:" + SECRET],
     ["--station", "far=api@ipc:///tmp/nowhere,key=" + SECRET + ",mailbox=identity"],
+    ["--station", "far=api@ipc:///tmp/nowhere,key=" + SECRET + ",key=" + SECRET],
     ["--center", "tcp://127.0.0.1:1,key=" + SECRET]], ids=lambda args: args[0] + args[1][:9])
 def test_row_57_secrets_leave_the_command_line(make_rig, args):
     """/proc/PID/cmdline, which everybody may read: wiped before `ready`; the options work."""

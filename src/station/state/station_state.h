@@ -59,6 +59,7 @@ struct station {
     enum phase phase;
     struct reason failure;        // why PHASE_FAILED
     enum station_fault fault;     // the same
+    bool reload_wanted;           // at SIGHUP
     struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were
     struct counters counters;
     struct histogram submissions; // from receipt to acknowledgement, of plans that were stored
@@ -176,7 +177,7 @@ struct station {
 struct target *station_target (struct station *self, struct span name);
 
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low
-// ones, so that two stations do not make the same. The store refuses the rest of the chance.
+// ones, so that the next owner does not make the same. The store refuses the rest of the chance.
 uint64_t station_new_id (struct station *self);
 
 // Whether it is the target of callbacks (callback.h).
