@@ -110,8 +110,9 @@ def test_options_of_an_added_station(rig):
     assert (one["text"], one["key"]) == (f"late=api@{rig.ipc('l')},dialect=microzero,mailbox=identity", True)
 
 
-def test_text_of_a_target_is_what_add_takes(rig):
-    text = f"late=vote@{rig.ipc('l')},mailbox=identity,kind=mail,concurrency=4,rate=0.25,burst=9"
+@pytest.mark.parametrize("rate", ["0.25", "33.5", "0.000050000000", "0.000001000000"])
+def test_text_of_a_target_is_what_add_takes(rig, rate):
+    text = f"late=vote@{rig.ipc('l')},mailbox=identity,kind=mail,concurrency=4,rate={rate},burst=9"
     add(rig, text)
     assert listed(rig)["late"]["text"] == text and "key" not in listed(rig)["late"]
     add(rig, "late=pull,kind=mail")

@@ -199,8 +199,8 @@ void target_settings_text (const struct target_settings *self, char out[TARGET_T
         append (out, ",kind=%s", self->kind);
     if (limit.concurrency)
         append (out, ",concurrency=%" PRId64, limit.concurrency);
-    if (limit.rate > 0)
-        append (out, ",rate=%.10g", limit.rate);
+    if (limit.rate > 0) // without an exponent, which is not read
+        append (out, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
     if (limit.burst)
         append (out, ",burst=%" PRId64, limit.burst);
 }
