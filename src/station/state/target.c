@@ -39,8 +39,7 @@ struct target {
     struct response *response;
     char identity[TARGET_IDENTITY_SIZE]; // by identity: of its connections; empty = none yet
     bool used;                           // one was made with it before
-    bool reads;           // as far as is known: it took the last message, or has sent one since
-    uint64_t connections; // the number of the last one, of the present while `up`
+    uint64_t connections;                // the number of the last one, of the present while `up`
     int64_t retry_ms;
     struct timer timer; // of the next try, or of the present one's end
     bool paused;        // its messages are left alone
@@ -149,7 +148,7 @@ static void connect_anew (struct target *self)
 
 static void on_connected (struct target *self)
 {
-    self->up = self->reads = true;
+    self->up = true;
     self->since_us = clock_wall_us ();
     response_connected (self->response, clock_mono_us (), self->identity[0] && self->used);
     self->used = true;
@@ -191,7 +190,6 @@ static bool read_message (struct target *self)
     struct packet packet;
     if (!packet_recv (&packet, self->socket, self->events.limits))
         return false;
-    self->reads = true;
     if (response_message_came (self->response, clock_mono_us ()))
         self->events.responsive (self->events.owner, self);
     self->events.message (self->events.owner, self, &packet);
@@ -253,7 +251,7 @@ struct target *target_new (const struct target_settings *settings, void *context
     self->since_us = clock_wall_us ();
     if (self->settings.type == TARGET_PULL) { // nothing is sent to it
         self->connections = ++made;
-        self->up = self->reads = true;
+        self->up = true;
     } else if (!self->settings.by_identity) {
         connect_anew (self);
     }
@@ -391,15 +389,9 @@ bool target_send (struct target *self, const struct message *message)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");
     bool sent = self->up && watch_send (&self->messages, self->socket, (struct span){0}, message);
-    self->reads = sent;
     // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
     // queue full would stand as connected for ever.
     if (self->up && !sent && clock_mono_us () - self->response->message_us > STUCK_US)
         give_up (self);
     return sent;
-}
-
-bool target_reads (const struct target *self)
-{
-    return self->up && self->reads;
 }

@@ -75,9 +75,6 @@ const struct dispatch_way *target_way (const struct target *self);
 // The number of the present connection, from 1 on; 0 while there is none.
 uint64_t target_connection (const struct target *self);
 
-// Whether it is connected and takes what is sent to it, as far as is known.
-bool target_reads (const struct target *self);
-
 // Leave its messages in the socket for now, and read on: back-pressure while the store is busy.
 void target_pause (struct target *self);
 void target_resume (struct target *self);
