@@ -131,8 +131,10 @@ static void put_run (const struct writer *self)
     snprintf (run->state, sizeof run->state, "%s", state);
     if (fields & FLOW_TOUCHED_PARAMS)
         put_params (self);
+    // Beside the values: a long one in the hash of the run would double the size of all its fields
+    // in Redis.
     if (fields & FLOW_TOUCHED_INPUT)
-        put_json (self, FLOW_KEY_RUN, "run.input", run->input);
+        put_json (self, FLOW_KEY_DATA, "input", run->input);
     if (fields & FLOW_TOUCHED_OUTPUT)
         put_json (self, FLOW_KEY_RUN, "run.output", run->output);
     if (fields & FLOW_TOUCHED_UNCAUGHT)

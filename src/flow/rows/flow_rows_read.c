@@ -192,7 +192,7 @@ static bool read_run (struct reader *self)
             ok = state = read_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
-        } else if (span_is (field, "run.input")) {
+        } else if (span_is (field, "run.input")) { // begun before it stood with the values
             ok = read_once (self, field, text, &run->input);
         } else if (span_is (field, "run.output")) {
             ok = read_once (self, field, text, &run->output);
@@ -243,14 +243,16 @@ static bool read_nodes (struct reader *self)
 
 // -- data
 
-enum kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
+enum kind { KIND_INPUT, KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
 
-// INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
+// input, INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
 static enum kind parse_field (struct span field, uint32_t *step, uint32_t *number)
 {
     const uint8_t *dot = field.size ? memchr (field.data, '.', field.size) : NULL;
     size_t size = dot ? (size_t)(dot - field.data) : field.size;
-    *number = 0;
+    *step = *number = 0;
+    if (span_is (field, "input"))
+        return KIND_INPUT;
     if (!read_u32 (span_of (field.data, size), step))
         return KIND_UNKNOWN;
     if (!dot)
@@ -395,6 +397,8 @@ static bool read_signal (struct reader *self, uint32_t step, uint32_t number, js
 static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint32_t number,
                         struct span field, struct span text)
 {
+    if (kind == KIND_INPUT)
+        return read_once (self, field, text, &self->run->input);
     if (kind == KIND_ERROR) {
         struct flow_data *data = flow_data_of (self->run, step);
         free (data->error);
