@@ -1,8 +1,8 @@
 // What a batch writes: rows as Redis takes them, gathered so that many are one command. Pure.
 //
-// Of a plan there is at most one row of a kind in a batch (core.c writes what its record is at the
-// end), so the columns may be written in any order; `commands` come after them, in their order,
-// then the outcomes.
+// Of a plan there is at most one row of a kind in a batch (core_batch.c writes what its record is
+// at the end), so the columns may be written in any order; `commands` come after them, in their
+// order, then the outcomes.
 #pragma once
 
 #include <stdbool.h>

@@ -5,8 +5,8 @@
 #include "json_text.h"
 #include "plan.h"
 
-// What the store keeps: all fields. Its first ones are the head, at places that the scripts know
-// and write over as they claim a run:
+// What the store keeps: all fields. Its first ones are the head, each at its place, so that the
+// start of a run is written over them (SETRANGE):
 //   {"exec_id":E,"exec_time":T,"plan_state":S,"revision":R,"caller":C,"plan_id":...
 // E has spaces behind it up to PLAN_EXEC_ID_WIDTH bytes, T up to PLAN_EXEC_TIME_WIDTH; S is one
 // digit; there is no other space. A NUL is behind the text; free it.

@@ -141,7 +141,7 @@ void store_report_due (struct store *self);
 bool store_serves (const struct store *self);
 
 // Call back when the store serves; with `serves` false when it will not any more, and for a client
-// when Redis is lost. Never inside itself.
+// when Redis is lost. Never within this call.
 void store_when_serving (struct store *self, enum waiter_kind kind,
                          void (*call) (void *owner, bool serves), void *owner);
 

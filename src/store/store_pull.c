@@ -152,7 +152,7 @@ static void on_turn (struct waiter *waiter, enum written how, const char *error)
     go ((struct pulling *)waiter);
 }
 
-// At the end of the turn: no call is answered inside itself.
+// At the end of the turn: no callback runs within the call that asked for it.
 static void begin (struct pulling *self)
 {
     self->waiter.release = on_turn;

@@ -1,5 +1,5 @@
 // limit: how many runs at a time, and how often, a target or a group has. Kept in Redis, so that it
-// holds at once for all stations on it.
+// holds for the next owner as well.
 #include <stdlib.h>
 
 #include "json.h"

@@ -1,6 +1,6 @@
 // Takes that found nothing wait in a line for each station, the oldest first. An offer for n
 // workers has n of them asked at a time, one after the other as long as some get nothing: a line is
-// walked once an offer. What another station on this Redis offers is found by a look each second.
+// walked once an offer. A look each second finds what was offered while nobody could be asked.
 // Where a limit keeps plans from being taken, the first in the line is asked again when a run ends
 // and when a rate allows the next, then those behind it until one gets nothing.
 #include <stdlib.h>

@@ -13,7 +13,7 @@ typedef void read_fn (void *owner, enum read_how how);
 // Call `go`, now or later. The peer was kept; its reply ends the read.
 void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner);
 
-// A read is over (front.c).
+// A read is over.
 void reads_end (struct station *self, struct load *load, int cost);
 
 // store_load and store_load_place for a peer that was kept. The read is over when it is answered.

@@ -3,8 +3,8 @@
 // 7.9.
 //
 // An offered run has no state here: all of it is in Redis, with a lease that ends when something is
-// due - a worker sent no heartbeat, nobody took it, it timed out. The first station that finds it
-// then claims and offers it again.
+// due - a worker sent no heartbeat, nobody took it, it timed out. The owner then claims and offers
+// it again.
 #pragma once
 
 #include "station_state.h"

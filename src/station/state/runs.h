@@ -1,5 +1,5 @@
-// The runs in flight: sent and not ended, by plan id. Only a cache with timers: the truth
-// is in Redis, and a run that is not found here is looked up there.
+// The runs in flight: sent and not ended, by plan id. A cache with timers: what counts is the run
+// that the core and Redis have, and one that is not found here is looked up there.
 #pragma once
 
 #include "ballot.h"

@@ -144,7 +144,7 @@ static void store (struct submission *submission)
     free (missed);
 }
 
-// Another station has made the same id in the same millisecond.
+// A former owner has made the same id in the same millisecond.
 static bool try_another_id (struct submission *submission)
 {
     enum { TRIES_MAX = 8 };

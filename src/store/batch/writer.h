@@ -77,7 +77,8 @@ bool waiter_needs_replicas (const struct waiter *waiter);
 // decided.
 void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us);
 
-// Wait for nothing: it is released at the next writer_flush. No call is answered inside itself.
+// Wait for nothing: it is released at the next writer_flush, so that no callback runs within the
+// call that asked for it.
 void writer_wait_turn (struct writer *self, struct waiter *waiter);
 
 // -- events; clocks in microseconds: `boot_us` is CLOCK_BOOTTIME, `mono_us` CLOCK_MONOTONIC

@@ -33,7 +33,6 @@ struct writer {
     // what is answered next
     size_t awaited, answered;
     size_t exec_at;      // which answer is that of the batch; SIZE_MAX = none is
-    size_t row_at;       // the command that the first element of it answers
     int64_t answered_us; // when Redis answered anything last (writer_redis_answered)
     enum owner_refusal refused;
     char refusal[REFUSAL_SIZE];
