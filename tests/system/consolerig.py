@@ -62,7 +62,12 @@ class Console:
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get(f"{self.base}#/{page}")
-        self.driver.execute_script("window.clicks = 0; addEventListener('click', event => window.clicks += event.detail > 0, true)")
+        self.driver.execute_script("""
+            window.clicks = 0;
+            addEventListener('click', event => {
+                window.clicks += event.detail > 0;
+                if (window.wanted && wanted.contains(event.target)) window.wanted = null;
+            }, true)""")
         self.until(lambda: self.heading(), "the page is there")
 
     def heading(self):
@@ -86,19 +91,19 @@ class Console:
 
     def click(self, text, tag="button", within="body"):
         """The first that is seen and has this text."""
-        before = self.clicks()
-
         def clicked():
+            found = None
             try:
                 found = self.driver.execute_script("""
                     const found = [...document.querySelectorAll(arguments[0])].find(one => one.checkVisibility() && one.innerText.trim() === arguments[1]);
                     if (found) found.scrollIntoView({block: 'center'});
-                    return found""", f"{within} {tag}", text)
+                    return window.wanted = found""", f"{within} {tag}", text)
                 if found:
                     found.click()
-            except (StaleElementReferenceException, ElementClickInterceptedException):      # it was drawn again, or moved
+            except (StaleElementReferenceException, ElementClickInterceptedException):      # it was drawn again
                 pass
-            return self.clicks() > before
+            # It may have moved below the mouse: then something else was clicked, or nothing.
+            return found and self.driver.execute_script("return !window.wanted")
         self.until(clicked, f"{tag} {text!r}")
 
     def clicks(self):
