@@ -203,6 +203,9 @@ int main (int argc, char **argv)
     case OPTIONS_HELP:
         options_help ();
         return EXIT_STOPPED;
+    case OPTIONS_VERSION:
+        puts ("zstationd " ZPLAN_VERSION);
+        return EXIT_STOPPED;
     case OPTIONS_WRONG:
         fprintf (stderr, "zstationd: %s (see zstationd --help)\n", reason.text);
         return EXIT_USAGE;

@@ -148,6 +148,8 @@ enum options_result options_read (int argc, char **argv, struct options *ret, st
     for (int i = 1; i < argc; i++) {
         if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0)
             return OPTIONS_HELP;
+        if (strcmp (argv[i], "--version") == 0)
+            return OPTIONS_VERSION;
         const struct setting *row = settings_option (&table, argv[i]);
         if (!row) {
             reason_set (reason, "%s: no such option", quoted (span_text (argv[i])));
@@ -201,7 +203,7 @@ static const char help_head[] =
     "name are rejected. Without --curve anybody who reaches a port may use it, so addresses that\n"
     "other machines reach are rejected unless --insecure is given.\n"
     "\n"
-    "options (SECONDS and MS may be durations: 90s, 5m, 500ms):\n";
+    "options (SECONDS and MS may be durations: 90s, 5m, 500ms), besides --help and --version:\n";
 
 static const char help_tail[] =
     "\n"

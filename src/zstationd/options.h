@@ -28,10 +28,10 @@ struct options {
     enum log_format format; // of format_name
 };
 
-enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_WRONG };
+enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
 
-// Read the command line. OPTIONS_HELP: --help was among it. OPTIONS_WRONG: a reason that names the
-// option and the rule.
+// Read the command line. OPTIONS_HELP: --help was among it, OPTIONS_VERSION: --version.
+// OPTIONS_WRONG: a reason that names the option and the rule.
 enum options_result options_read (int argc, char **argv, struct options *ret,
                                   struct reason *reason);
 
