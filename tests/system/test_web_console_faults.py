@@ -167,6 +167,7 @@ def test_what_failed_of_many(full):
     }""" % idents[1])
     full.driver.find_element(By.CSS_SELECTOR, "thead input[type=checkbox]").click()
     full.click("Pause")
+    full.until(lambda: full.driver.execute_script("return document.querySelector('dialog')?.innerText.match(/^batch [0-9]$/gm)?.length") == 3, "which plans")
     full.click("Pause 3")
     full.shows("2 paused, 1 failed: it is locked")
     full.shows("1 selected")

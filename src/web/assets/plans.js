@@ -14,9 +14,10 @@ const ORDERS = [['id', 'newest id last'], ['time', 'next run'], ['stopped', 'sto
 const actions = {pause: ['Pause', 'paused'], resume: ['Resume', 'resumed'], run: ['Run now', 'started'], close: ['Close', 'closed', true], remove: ['Remove', 'removed', true]};
 
 // `reload` is called with the ids of those that it failed for.
-async function actOnPlans(word, ids, reload, body = {}) {
+async function actOnPlans(word, plans, reload, body = {}) {
   const [text, done, asks] = actions[word] || [word, word];
-  if ((asks || ids.length > 1) && !await confirmed(t('{action} {count} plans?', {action: t(text), count: ids.length}), ids, t('{action} {count}', {action: t(text), count: ids.length}))) return;
+  const ids = plans.map(plan => plan.id), names = plans.map(plan => s(plan.title) || s(plan.id));
+  if ((asks || ids.length > 1) && !await confirmed(t('{action} {count} plans?', {action: t(text), count: ids.length}), names, t('{action} {count}', {action: t(text), count: ids.length}))) return;
   const failed = new Map();
   for (const id of ids)
     await patiently(() => word === 'remove' ? ask('DELETE', base(id)) : post(`${base(id)}/${word}`, body)).catch(error => failed.set(id, reasonOf(error)));
@@ -137,7 +138,7 @@ export function Plans({query, may}) {
     : html`<${Empty}><p>${t('There are no plans yet.')} <a href="#/new">${t('Make the first one')}</a>, ${t('or')}</p><pre>zplan add --target jobs --command report --weekly mon@08:30</pre>${names.length === 0 && html`<${Connect} />`}</${Empty}>`)
     : html`<${Rows} label=${t('Plans')} columns=${columns()} rows=${pages.items} chosen=${chosen} onChoose=${may('manage') ? choose : undefined} /><${More} pages=${pages} />`}
     ${chosen.size > 0 && html`<p class="buttons" role="toolbar" aria-label=${t('Actions')} aria-busy=${busy}><b>${t('{count} selected', {count: chosen.size})}</b>${Object.entries(actions).map(([word, [text]]) =>
-    html`<button class=${word === 'remove' ? 'danger' : ''} onClick=${() => once(() => actOnPlans(word, [...chosen], failed => {
+    html`<button class=${word === 'remove' ? 'danger' : ''} onClick=${() => once(() => actOnPlans(word, [...chosen].map(id => pages.items.find(plan => plan.id === id) || {id}), failed => {
       choose(failed);
       pages.reload();
     }))}>${t(text)}</button>`)}</p>`}`;
@@ -166,7 +167,7 @@ export function Dead({may}) {
     groups.set(name, [...(groups.get(name) || []), plan]);
   }
   const [busy, once] = useOnce();
-  const onAll = (word, plans, body) => once(() => actOnPlans(word, plans.map(plan => plan.id), pages.reload, body));
+  const onAll = (word, plans, body) => once(() => actOnPlans(word, plans, pages.reload, body));
   const resolve = plans => {
     const remark = prompt(t('How was it resolved?'), '');
     if (remark !== null) onAll('done', plans, {remark});
