@@ -19,7 +19,7 @@ struct shelf_hash {
 
 struct shelf {
     struct shelf_hash run, data;
-    struct bytes nodes;
+    struct bytes nodes, input;
     struct bytes *maps; // a step
     uint32_t map_count;
     size_t rows, written; // of the last write: how many, and bytes of fields and values
@@ -100,7 +100,9 @@ static inline void shelf_apply (void *owner, const struct flow_row *row)
 {
     struct shelf *self = owner;
     struct shelf_hash *hash = row->key == FLOW_KEY_RUN ? &self->run : &self->data;
-    struct bytes *string = row->key == FLOW_KEY_MAP ? shelf_map (self, row->step) : &self->nodes;
+    struct bytes *string = row->key == FLOW_KEY_MAP     ? shelf_map (self, row->step)
+                           : row->key == FLOW_KEY_INPUT ? &self->input
+                                                        : &self->nodes;
     self->rows++;
     self->written += row->field.size + row->value.size;
     switch (row->kind) {
@@ -143,6 +145,7 @@ static inline struct flow_run *shelf_read (const struct shelf *self, const struc
                                  .run_count = self->run.count,
                                  .data_count = self->data.count,
                                  .nodes = bytes_span (&self->nodes),
+                                 .input = bytes_span (&self->input),
                                  .maps = maps};
     uint32_t step;
     for (size_t i = 0; i < self->data.count; i += 2)
@@ -166,6 +169,7 @@ static inline void shelf_clear (struct shelf *self)
     free (self->data.fields);
     free (self->maps);
     free (self->nodes.data);
+    free (self->input.data);
     *self = (struct shelf){.rows = 0};
 }
 

@@ -263,7 +263,7 @@ static void test_more (void **state)
 
 // -- damaged rows
 
-enum { OF_RUN, OF_DATA, OF_NODES, OF_MAP };
+enum { OF_RUN, OF_DATA, OF_NODES, OF_MAP, OF_INPUT };
 
 // Of a run with a: for_each of three that is in progress, b: a call in flight, c: a signal that
 // waits, d: behind b.
@@ -317,7 +317,7 @@ static const struct {
     {"ready too soon", OF_NODES, "51", "\x01", "step d: ready, and has started"},
     {"ended too late", OF_NODES, "31", "\xff", "step b: ended after the last end"},
     {"a person's skip", OF_NODES, "48", "\x05\0\x02\0", NULL},
-    {"input is no JSON", OF_DATA, "input", "\xff", "'input': JSON"},
+    {"input is no JSON", OF_INPUT, "+", "\xff", "'input': JSON"},
     {"no such step", OF_DATA, "4", "{}", "'4': no such step"},
     {"no step", OF_DATA, "a", "{}", "'a': no such step"},
     {"leading zero in a step", OF_DATA, "01", "{}", "'01': no such step"},
@@ -367,7 +367,9 @@ static void play_to_damage (struct player *self)
 static void damage (struct shelf *shelf, int where, const char *field, const char *value)
 {
     struct shelf_hash *hash = where == OF_RUN ? &shelf->run : &shelf->data;
-    struct bytes *string = where == OF_NODES ? &shelf->nodes : &shelf->maps[0];
+    struct bytes *string = where == OF_NODES   ? &shelf->nodes
+                           : where == OF_INPUT ? &shelf->input
+                                               : &shelf->maps[0];
     if (where == OF_RUN || where == OF_DATA) {
         if (value)
             shelf_set (hash, span_text (field), span_text (value));

@@ -112,8 +112,19 @@ static void put_params (const struct writer *self)
             json_object_set_new (params, self->flow->params[i].name,
                                  json_pack ("{s:O}", "value", value->json));
     }
-    put_json (self, FLOW_KEY_RUN, "run.params", params);
+    if (json_object_size (params) || self->run->written)
+        put_json (self, FLOW_KEY_RUN, "run.params", params);
     json_decref (params);
+}
+
+// In a key of its own: a long value in a hash doubles what Redis needs for all of its fields.
+static void put_input (const struct writer *self)
+{
+    const json_t *input = self->run->input;
+    char *text = input ? json_dumps (input, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    if (input)
+        put_range (self, FLOW_KEY_INPUT, 0, 0, span_text (text ? text : "null"));
+    free (text);
 }
 
 static void put_run (const struct writer *self)
@@ -131,10 +142,8 @@ static void put_run (const struct writer *self)
     snprintf (run->state, sizeof run->state, "%s", state);
     if (fields & FLOW_TOUCHED_PARAMS)
         put_params (self);
-    // Beside the values: a long one in the hash of the run would double the size of all its fields
-    // in Redis.
     if (fields & FLOW_TOUCHED_INPUT)
-        put_json (self, FLOW_KEY_DATA, "input", run->input);
+        put_input (self);
     if (fields & FLOW_TOUCHED_OUTPUT)
         put_json (self, FLOW_KEY_RUN, "run.output", run->output);
     if (fields & FLOW_TOUCHED_UNCAUGHT)

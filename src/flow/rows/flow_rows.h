@@ -6,10 +6,11 @@
 #include "flow_run.h"
 
 enum flow_key {
-    FLOW_KEY_RUN,  // plan:flow:run:RUN, a hash; fields of others are left alone
-    FLOW_KEY_NODE, // plan:flow:node:RUN, a string
-    FLOW_KEY_DATA, // plan:flow:data:RUN, a hash
-    FLOW_KEY_MAP   // plan:flow:map:RUN:INDEX, a string
+    FLOW_KEY_RUN,   // plan:flow:run:RUN, a hash; fields of others are left alone
+    FLOW_KEY_NODE,  // plan:flow:node:RUN, a string
+    FLOW_KEY_DATA,  // plan:flow:data:RUN, a hash
+    FLOW_KEY_INPUT, // plan:flow:input:RUN, a string
+    FLOW_KEY_MAP    // plan:flow:map:RUN:INDEX, a string
 };
 
 enum flow_row_kind {
@@ -44,7 +45,7 @@ struct flow_stored_map {
 struct flow_stored {
     const struct span *run, *data;
     size_t run_count, data_count; // of the spans
-    struct span nodes;
+    struct span nodes, input;     // the second one is empty where there is none
     const struct flow_stored_map *maps;
     size_t map_count;
 };

@@ -192,7 +192,7 @@ static bool read_run (struct reader *self)
             ok = state = read_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
-        } else if (span_is (field, "run.input")) { // begun before it stood with the values
+        } else if (span_is (field, "run.input")) { // begun before it had a key of its own
             ok = read_once (self, field, text, &run->input);
         } else if (span_is (field, "run.output")) {
             ok = read_once (self, field, text, &run->output);
@@ -203,6 +203,8 @@ static bool read_run (struct reader *self)
             run->error = copy_text (text);
         }
     }
+    if (ok && stored->input.size)
+        ok = read_once (self, span_text ("input"), stored->input, &run->input);
     if (ok && !(head && state))
         reason_set (self->reason, "%s: is missing", head ? "run.state" : "run.head");
     else if (ok && run->uncaught && !json_is_array (run->uncaught))
@@ -243,16 +245,14 @@ static bool read_nodes (struct reader *self)
 
 // -- data
 
-enum kind { KIND_INPUT, KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
+enum kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
 
-// input, INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
+// INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
 static enum kind parse_field (struct span field, uint32_t *step, uint32_t *number)
 {
     const uint8_t *dot = field.size ? memchr (field.data, '.', field.size) : NULL;
     size_t size = dot ? (size_t)(dot - field.data) : field.size;
-    *step = *number = 0;
-    if (span_is (field, "input"))
-        return KIND_INPUT;
+    *number = 0;
     if (!read_u32 (span_of (field.data, size), step))
         return KIND_UNKNOWN;
     if (!dot)
@@ -397,8 +397,6 @@ static bool read_signal (struct reader *self, uint32_t step, uint32_t number, js
 static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint32_t number,
                         struct span field, struct span text)
 {
-    if (kind == KIND_INPUT)
-        return read_once (self, field, text, &self->run->input);
     if (kind == KIND_ERROR) {
         struct flow_data *data = flow_data_of (self->run, step);
         free (data->error);

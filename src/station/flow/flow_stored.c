@@ -1,5 +1,5 @@
-// A run of a flow in Redis: keys plan:flow:run:RUN, :node:, :data:, :map:RUN:STEP and :log:
-// (proto/redis.md).
+// A run of a flow in Redis: keys plan:flow:run:RUN, :node:, :data:, :input:, :map:RUN:STEP and
+// :log: (proto/redis.md).
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,6 +16,7 @@ enum { LOG_MAX = 1000 }; // entries of a run
 static const char *const key_words[] = {[FLOW_KEY_RUN] = "run",
                                         [FLOW_KEY_NODE] = "node",
                                         [FLOW_KEY_DATA] = "data",
+                                        [FLOW_KEY_INPUT] = "input",
                                         [FLOW_KEY_MAP] = "map"};
 
 // "plan:flow:run:RUN"
@@ -77,9 +78,10 @@ static void write_begin (struct flow_live *live)
 {
     char plan[IDENT_SIZE];
     char *inherit = json_write (live->inherit);
-    put_row (live, &(struct flow_row){.key = FLOW_KEY_RUN, .kind = FLOW_ROW_DROP});
-    put_row (live, &(struct flow_row){.key = FLOW_KEY_NODE, .kind = FLOW_ROW_DROP});
-    put_row (live, &(struct flow_row){.key = FLOW_KEY_DATA, .kind = FLOW_ROW_DROP});
+    static const enum flow_key keys[] = {FLOW_KEY_RUN, FLOW_KEY_NODE, FLOW_KEY_DATA,
+                                         FLOW_KEY_INPUT};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        put_row (live, &(struct flow_row){.key = keys[i], .kind = FLOW_ROW_DROP});
     for (uint32_t i = 0; i < live->flow->step_count; i++)
         if (live->flow->steps[i].for_each)
             put_row (live,
@@ -96,7 +98,7 @@ static void write_begin (struct flow_live *live)
     put_number (live, "depth", live->depth);
     if (*live->parent)
         put_field (live, "parent", span_text (live->parent));
-    if (live->caller)
+    if (live->caller && *live->caller)
         put_field (live, "caller", span_text (live->caller));
     if (*live->timezone)
         put_field (live, "timezone", span_text (live->timezone));
@@ -156,7 +158,8 @@ void flow_live_write (struct flow_live *live, const struct flow_effects *effects
         live->shown = shown;
         put_field (live, "shown", span_text (shown));
         put_number (live, "updated_ms", live->updated_ms);
-        put_number (live, "timeout_ms", live->timeout_ms);
+        if (!all || live->timeout_ms)
+            put_number (live, "timeout_ms", live->timeout_ms);
         put_number (live, "ended_ms", live->run->phase == FLOW_ENDED ? live->updated_ms : 0);
         put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     }
@@ -186,10 +189,10 @@ struct reading_run {
     uint64_t resets; // of the store, when it began
     char name[IDENT_SIZE];
     flow_read_fn *call;
-    struct flow_live *live;    // as far as it is read
-    struct frames *run, *data; // fields and values
-    struct frames *node;       // one span
-    struct frames **kept;      // of the maps, one span each
+    struct flow_live *live;      // as far as it is read
+    struct frames *run, *data;   // fields and values
+    struct frames *node, *input; // one span each; NULL = there is none
+    struct frames **kept;        // of the maps, one span each
     struct flow_stored_map *maps;
     size_t map_count, maps_left;
 };
@@ -203,6 +206,7 @@ static void reading_destroy (struct reading_run *self)
     free (self->run);
     free (self->data);
     free (self->node);
+    free (self->input);
     free (self);
 }
 
@@ -226,6 +230,15 @@ static void damaged (struct reading_run *self, const char *reason)
     log_event (LEVEL_ERROR, "flow.damaged", "run=%s reason=%s", self->name,
                quoted (span_text (reason)));
     give_up (self, false, reason);
+}
+
+// A text, kept beyond the answer; NULL: it is none.
+static struct frames *keep_text (const redisReply *reply)
+{
+    if (!reply || reply->type != REDIS_REPLY_STRING)
+        return NULL;
+    const struct span text = span_of (reply->str, reply->len);
+    return frames_copy (&text, 1);
 }
 
 // A list of texts, kept beyond the answer; NULL: it is none.
@@ -280,6 +293,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
                                        .data = self->data->at,
                                        .data_count = self->data->count,
                                        .nodes = self->node ? self->node->at[0] : (struct span){0},
+                                       .input = self->input ? self->input->at[0] : (struct span){0},
                                        .maps = self->maps,
                                        .map_count = self->map_count};
     live->run = flow_rows_read (flow, live->name, &stored, &reason);
@@ -301,11 +315,9 @@ static void on_map (void *owner, const redisReply *reply)
 {
     struct reading_run *self = owner;
     size_t at = self->map_count - self->maps_left--;
-    if (reply && reply->type == REDIS_REPLY_STRING) {
-        const struct span text = span_of (reply->str, reply->len);
-        self->kept[at] = frames_copy (&text, 1);
+    self->kept[at] = keep_text (reply);
+    if (self->kept[at])
         self->maps[at].bytes = self->kept[at]->at[0];
-    }
     if (self->maps_left)
         return;
     if (reply)
@@ -404,10 +416,13 @@ static void on_data (void *owner, const redisReply *reply)
 static void on_node (void *owner, const redisReply *reply)
 {
     struct reading_run *self = owner;
-    if (!reply || reply->type != REDIS_REPLY_STRING)
-        return;
-    const struct span text = span_of (reply->str, reply->len);
-    self->node = frames_copy (&text, 1);
+    self->node = keep_text (reply);
+}
+
+static void on_input (void *owner, const redisReply *reply)
+{
+    struct reading_run *self = owner;
+    self->input = keep_text (reply);
 }
 
 static void on_run (void *owner, const redisReply *reply)
@@ -430,6 +445,8 @@ void flow_live_read (struct station *self, uint64_t run, flow_read_fn *call)
     store_get (self->store, fields, 2, on_run, reading);
     const struct span node[] = {span_text ("GET"), key_of (reading->name, FLOW_KEY_NODE, 0, key)};
     store_get (self->store, node, 2, on_node, reading);
+    const struct span input[] = {span_text ("GET"), key_of (reading->name, FLOW_KEY_INPUT, 0, key)};
+    store_get (self->store, input, 2, on_input, reading);
     const struct span data[] = {span_text ("HGETALL"),
                                 key_of (reading->name, FLOW_KEY_DATA, 0, key)};
     store_get (self->store, data, 2, on_data, reading);

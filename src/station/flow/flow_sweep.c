@@ -59,7 +59,7 @@ static void on_fields (void *owner, const redisReply *reply)
         snprintf (key, sizeof key, "%s:%.*s", self->run, (int)(size - tail), field->str);
         drop_key (station, kind, key);
     }
-    static const char *const kinds[] = {"run", "node", "data", "log"};
+    static const char *const kinds[] = {"run", "node", "data", "input", "log"};
     for (size_t i = 0; sound && i < sizeof kinds / sizeof *kinds; i++)
         drop_key (station, kinds[i], self->run);
     if (sound) {
