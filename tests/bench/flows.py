@@ -51,11 +51,16 @@ class Rig(Station):
             answered += 1
 
     def target(self):
-        return self.bench("target", "--bind", self.ipc("jobs"), "--behave", "good")
+        """One that the station is connected to: how long that takes is no part of a figure."""
+        target = self.bench("target", "--bind", self.ipc("jobs"), "--behave", "good")
+        wait_until(lambda: self.stats_of("jobs")["connected"], "it is connected", PATIENCE_S)
+        return target
+
+    def stats_of(self, target):
+        return next(one for one in self.client.done("stats").json["targets"] if one["name"] == target)
 
     def ended_well(self, target="jobs"):
-        targets = self.client.done("stats").json["targets"]
-        return next(one["ended_well"] for one in targets if one["name"] == target)
+        return self.stats_of(target)["ended_well"]
 
     def states(self):
         """state -> how many runs, the first 1,000."""
