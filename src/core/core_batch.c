@@ -436,8 +436,5 @@ const struct rows *core_without_submissions (struct core *self)
 
 void core_write (struct core *self, const struct span *words, size_t count)
 {
-    struct span copies[16];
-    for (size_t i = 0; i < count; i++)
-        copies[i] = rows_copy (self->gathering, words[i]);
-    rows_command (self->gathering, copies, count);
+    rows_write (self->gathering, words, count);
 }

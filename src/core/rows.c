@@ -143,6 +143,34 @@ void rows_command (struct rows *self, const struct span *words, size_t count)
         list_add (self, &self->words, words[i]);
 }
 
+// How many words this command has in common with the last one, which it continues; 0: it does not.
+static size_t words_in_common (const struct rows *self, const struct span *words, size_t count)
+{
+    enum { WORDS_MAX = 256 }; // the script's call takes some thousand
+    static const struct {
+        const char *command;
+        size_t words;
+    } forms[] = {{"HSET", 2}, {"HDEL", 2}, {"RPUSH", 2}, {"DEL", 1}};
+    size_t size = self->command_count ? self->commands[self->command_count - 1] : 0, common = 0;
+    for (size_t i = 0; size && i < sizeof forms / sizeof *forms; i++)
+        if (span_is (words[0], forms[i].command))
+            common = forms[i].words;
+    for (size_t i = 0; i < common; i++)
+        if (!span_equal (self->words.at[self->words.count - size + i], words[i]))
+            return 0;
+    return size + count <= WORDS_MAX ? common : 0;
+}
+
+void rows_write (struct rows *self, const struct span *words, size_t count)
+{
+    size_t common = words_in_common (self, words, count);
+    if (!common)
+        rows_command (self, NULL, 0);
+    self->commands[self->command_count - 1] += count - common;
+    for (size_t i = common; i < count; i++)
+        list_add (self, &self->words, rows_copy (self, words[i]));
+}
+
 void rows_outcome (struct rows *self, const struct outcome_row *outcome)
 {
     if (self->outcome_count == self->outcome_room) {

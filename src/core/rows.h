@@ -88,4 +88,8 @@ void rows_count (struct rows *self, struct span field, struct span change);
 // A command of its own.
 void rows_command (struct rows *self, const struct span *words, size_t count);
 
+// The same of words that are copied. What continues the last command is added to it: more fields of
+// a hash, values of a list, keys to delete.
+void rows_write (struct rows *self, const struct span *words, size_t count);
+
 void rows_outcome (struct rows *self, const struct outcome_row *outcome);

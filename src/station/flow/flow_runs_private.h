@@ -29,6 +29,7 @@ struct flow_live {
     json_t *inherit;                      // fields of it for the plans of calls
     json_t *subs;                         // runs of sub-flows, by their call
     int depth;
+    int64_t log_room; // lines that it takes until it is cut
     int64_t began_ms, ended_ms, updated_ms;
     int64_t timeout_ms;              // when it times out, 0 = never
     int64_t used_us;                 // monotonic

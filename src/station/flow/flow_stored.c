@@ -11,7 +11,10 @@
 #include "log.h"
 #include "memory.h"
 
-enum { LOG_MAX = 1000 }; // entries of a run
+enum {
+    LOG_MAX = 1000, // entries of a run that are kept
+    LOG_MORE = 100  // as many may be there above it: it is not cut at each
+};
 
 static const char *const key_words[] = {[FLOW_KEY_RUN] = "run",
                                         [FLOW_KEY_NODE] = "node",
@@ -86,6 +89,7 @@ static void write_begin (struct flow_live *live)
         if (live->flow->steps[i].for_each)
             put_row (live,
                      &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
+    live->log_room = LOG_MAX;
     put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
     const struct span reopened[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
@@ -141,8 +145,11 @@ static void write_log (struct flow_live *live, const struct flow_effects *effect
     snprintf (first, sizeof first, "-%d", LOG_MAX);
     const struct span trim[] = {span_text ("LTRIM"), span_text (key), span_text (first),
                                 span_text ("-1")};
-    if (lines)
+    live->log_room -= (int64_t)lines;
+    if (lines && live->log_room < 0) {
+        live->log_room = LOG_MORE;
         store_put (store, trim, 4);
+    }
 }
 
 void flow_live_write (struct flow_live *live, const struct flow_effects *effects)

@@ -276,7 +276,7 @@ static void show_log (struct run_command *self, struct flow_live *live)
 {
     char key[FLOW_KEY_SIZE];
     snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
-    const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text ("0"),
+    const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text ("-1000"),
                                  span_text ("-1")};
     store_get (self->station->store, words, 4, on_log, self);
 }
