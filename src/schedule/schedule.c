@@ -129,6 +129,11 @@ static const struct kind *kind_of (const struct schedule *self)
     return types[self->type].kind;
 }
 
+bool schedule_is_calendar (const struct schedule *self)
+{
+    return kind_of (self) == &calendar_kind;
+}
+
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret)
 {
@@ -160,7 +165,7 @@ void schedule_never (const struct schedule *self, struct reason *reason)
 
 int64_t schedule_skip_max (const struct schedule *self)
 {
-    bool walked = kind_of (self) == &calendar_kind && !calendar_one_each (self);
+    bool walked = schedule_is_calendar (self) && !calendar_one_each (self);
     return walked ? SCHEDULE_WALK_MAX : INT64_MAX;
 }
 

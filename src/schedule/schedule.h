@@ -89,6 +89,10 @@ struct value_range {
 };
 struct value_range schedule_value_range (enum schedule_type type);
 
+// Whether its occurrences are those of a calendar, in local time: cron, month, week, and days with
+// wall_clock.
+bool schedule_is_calendar (const struct schedule *self);
+
 // The first occurrence of a plan submitted at `now`, after `skip` occurrences that would have run
 // (they use up repeats). False: the plan never runs, or a calendar kind has to be walked over more
 // than SCHEDULE_WALK_MAX of them; `ret` is untouched.

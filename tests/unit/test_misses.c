@@ -8,7 +8,9 @@
 #define TENS  "\"plan_type\":2,\"plan_value\":10,\"base_time\":1000,\"plan_repet\":"
 #define CRON  "\"plan_type\":8,\"plan_repet\":-1,\"cron\":\"*/10 * * * * *\""
 #define FIRST "\"plan_type\":7,\"plan_value\":1,\"plan_repet\":-1"
-#define DAY   86400
+#define DAYS                                                                                       \
+    "\"plan_type\":5,\"plan_value\":1,\"plan_repet\":-1,\"base_time\":518400,\"no_keep\":true"
+#define DAY 86400
 
 static struct plan *plan_of (const char *name, const char *fields, int64_t plan_time)
 {
@@ -158,6 +160,9 @@ static const struct next_row {
     {"month, all", FIRST ",\"misfire\":\"all\"", 31 * DAY, {121 * DAY, 121 * DAY}, 59 * DAY, 1, {{0}, NULL}},
     {"month, latest", FIRST ",\"misfire\":\"latest\"", 31 * DAY, {121 * DAY, 121 * DAY}, 120 * DAY, 1, {{2, 59 * DAY, 90 * DAY, false}, "misfire"}},
     {"month, no_keep says nothing", FIRST ",\"no_keep\":true", 31 * DAY, {121 * DAY, 121 * DAY}, 151 * DAY, 1, {{3, 59 * DAY, 120 * DAY, false}, "misfire"}},
+    {"days with a timezone, no_keep says nothing", DAYS ",\"timezone\":\"UTC\"", 7 * DAY, {10 * DAY + 9, 10 * DAY + 9}, 11 * DAY, 1, {{3, 8 * DAY, 10 * DAY, false}, "misfire"}},
+    {"days with a timezone, a long run, no_keep says nothing", DAYS ",\"timezone\":\"UTC\"", 7 * DAY, {7 * DAY, 10 * DAY + 9}, 11 * DAY, 1, {{3, 8 * DAY, 10 * DAY, false}, "overlap"}},
+    {"days without one, no_keep", DAYS, 7 * DAY, {10 * DAY + 9, 10 * DAY + 9}, 8 * DAY, 1, {{0}, NULL}},
     {"week, the newest 2", "\"plan_type\":6,\"plan_value\":4,\"plan_repet\":-1,\"misfire\":2", 7 * DAY, {36 * DAY, 36 * DAY}, 28 * DAY, 1, {{2, 14 * DAY, 21 * DAY, false}, "misfire"}},
     {"none", "\"plan_type\":0", 1010, {1105, 1106}, 0, 0, {{0}, NULL}},
     {"time", "\"plan_type\":1,\"base_time\":1010", 1010, {1105, 1106}, 0, 0, {{0}, NULL}},

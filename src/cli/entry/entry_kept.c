@@ -40,9 +40,8 @@ static struct kept kept_of (const json_t *object, const struct policy *policy)
     rule->value = good ? (int32_t)value : 0;
     rule->repeat = SCHEDULE_FOREVER;
     policy_into_schedule (policy, rule);
-    bool days = rule->type == SCHEDULE_DAY && rule->wall_clock && (rule->value > 0 || rule->cycle);
-    kept.calendar = days || rule->type > SCHEDULE_DAY;
-    if (days && !kept.base)
+    kept.calendar = schedule_is_calendar (rule);
+    if (kept.calendar && rule->type == SCHEDULE_DAY && !kept.base)
         kept.base = number (object, "add_time");
     rule->base_time = kept.base;
     return kept;

@@ -132,11 +132,10 @@ bool policy_read_end (struct policy *self, const char *name, const json_t *value
 struct catch_up policy_misfires (const struct policy *self, const struct schedule *schedule,
                                  int64_t now)
 {
-    bool calendar = schedule->type > SCHEDULE_DAY;
     enum misfire misfire = self ? self->misfire : MISFIRE_UNSAID;
     int64_t window_s = self ? self->misfire_window_s : 0;
     int64_t oldest = window_s && window_s < now ? now - window_s : 0;
-    if (misfire == MISFIRE_UNSAID && schedule->keep && !calendar)
+    if (misfire == MISFIRE_UNSAID && schedule->keep && !schedule_is_calendar (schedule))
         misfire = MISFIRE_ALL;
     if (misfire == MISFIRE_ALL)
         return (struct catch_up){INT64_MAX, oldest};
