@@ -70,21 +70,31 @@ static const char *fixed_reason (const json_t *frame, const char *name, const js
     return NULL;
 }
 
-// Lay the fields over the frame.
-static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
+// A new value replaces what says the same in other words; null replaces nothing.
+static void drop_replaced (json_t *frame, const json_t *update)
 {
-    // Other words for the same.
     static const struct {
         const char *by, *field;
     } replaced[] = {{"no_skip", "no_keep"},      {"no_skip", "misfire"},
                     {"no_keep", "misfire"},      {"misfire", "no_keep"},
                     {"plan_repet", "iteration"}, {"iteration", "plan_repet"}};
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
+        const json_t *value = json_object_get (update, replaced[i].by);
+        if (value && !json_is_null (value))
+            json_object_del (frame, replaced[i].field);
+    }
+}
+
+// Lay the fields over the frame. Two of them that say the same are judged as in a submission.
+static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
+{
     const char *name;
     json_t *value;
     if (json_object_get (update, "no_skip") && json_object_get (update, "no_keep")) {
         reason_set (reason, "no_skip: is the same field as no_keep; give only one");
         return ZPLAN_EARGUMENT;
     }
+    drop_replaced (frame, update);
     json_object_foreach (update, name, value)
     {
         if (strcmp (name, "messages") == 0) {
@@ -100,9 +110,6 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
             reason_set (reason, "%s", why);
             return ZPLAN_EARGUMENT;
         }
-        for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
-            if (strcmp (name, replaced[i].by) == 0)
-                json_object_del (frame, replaced[i].field);
         if (json_is_null (value) && policy_field (name))
             json_object_del (frame, name); // taken away
         else

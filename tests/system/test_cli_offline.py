@@ -113,6 +113,8 @@ def test_version():
      "--vote-deadline: want seconds, or a duration as 5m, 1..31536000"),
     (["next", "1", "2"], "want at most one plan"),
     (["next", "key:"], "'key:': want a plan id"),
+    (["update", "1", "--repeat", "5", "--iteration", "3"], "--repeat and --iteration: want one or the other"),
+    (["update", "1", "--keep", "--misfire", "latest"], "--keep and --misfire: want one or the other"),
     (["next", "1", "--every", "5s"], "a plan id and --every: want one or the other"),
     (["next", "1", "--now", "2030-01-01"], "a plan id and --now: want one or the other"),
     (["next", "1", "--title", "t"], "a plan id and --title: want one or the other"),

@@ -67,12 +67,17 @@ static int check_companions (const struct when_words *words, unsigned kind, stru
     return 0;
 }
 
-// Two ways to say the same.
-static int check_doubles (const struct when_words *words, struct reason *reason)
+static bool has_value (const char *text)
 {
-    if (words->keep && words->terms.misfire)
+    return text && strcmp (text, "-") != 0; // - takes away
+}
+
+// Two ways to say the same.
+int when_check_doubles (const struct when_words *words, struct reason *reason)
+{
+    if (words->keep && has_value (words->terms.misfire))
         reason_set (reason, "--keep and --misfire: want one or the other");
-    else if (words->repeat && words->terms.iteration)
+    else if (words->repeat && has_value (words->terms.iteration))
         reason_set (reason, "--repeat and --iteration: want one or the other");
     else if (words->wall_clock && !words->timezone)
         reason_set (reason, "--wall-clock: goes with --timezone only");
@@ -186,7 +191,8 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
 {
     const struct when_kind *kind;
     if (find_kind (words, &kind, reason) ||
-        check_companions (words, kind ? kind->bit : NOW, reason) || check_doubles (words, reason))
+        check_companions (words, kind ? kind->bit : NOW, reason) ||
+        when_check_doubles (words, reason))
         return -1;
 
     struct when when = {

@@ -43,6 +43,10 @@ bool when_is_given (const struct when_words *words);
 int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
                struct when *ret, struct reason *reason);
 
+// Reject two options that set the same; the value - takes one away and sets nothing. 0, or -1 with
+// a reason.
+int when_check_doubles (const struct when_words *words, struct reason *reason);
+
 // A duration as 5s, 1h30m or 2d, to seconds. 0, or -1 with a reason that names the option.
 int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason);
 

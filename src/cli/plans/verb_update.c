@@ -143,6 +143,13 @@ static bool has (const json_t *plan, const char *field)
     return json_object_get (plan, field) != NULL;
 }
 
+// Whether the plan will have this policy.
+static bool stays (const json_t *fields, const json_t *plan, const char *field)
+{
+    const json_t *value = json_object_get (has (fields, field) ? fields : plan, field);
+    return value && !json_is_null (value);
+}
+
 static void take_away (json_t *fields, const json_t *plan, const char *field)
 {
     if (has (plan, field) && !has (fields, field))
@@ -178,8 +185,8 @@ static void set_keep (const struct change *self, const struct when *when, bool n
     // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
     bool lapses = new_kind && repeat_changes (when, plan) && !runs_once (when->rule.type);
     bool said = self->no_keep || words->keep;
-    if (words->terms.misfire || (!said && has (plan, "misfire")))
-        return; // misfire decides
+    if (!said && stays (fields, plan, "misfire"))
+        return; // it decides
     if (said || (new_kind && keep) || lapses)
         json_object_set_new (fields, "no_keep",
                              json_boolean (!self->no_keep && (words->keep || keep)));
@@ -232,7 +239,7 @@ static int set_times_in (const struct change *self, const struct zone *zone, con
     else if (rc == 0 && words.wall_clock)
         json_object_update (fields, when.members);
     bool repeats = words.repeat || (new_kind && repeat_changes (&when, plan));
-    if (repeats && !has (fields, "iteration"))
+    if (repeats && !stays (fields, NULL, "iteration"))
         json_object_set_new (fields, "plan_repet", json_integer (when.rule.repeat));
     if (words.skip)
         json_object_set_new (fields, "skip_set", json_integer (when.skip));
@@ -343,7 +350,8 @@ static int check_change (struct change *self, struct reason *reason)
         reason_set (reason, "--keep and --no-keep: want one or the other");
     else if (words->wall_clock && self->no_wall_clock)
         reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
-    else if (!set_times_in (&trial, self->zone, nothing, fields, reason))
+    else if (!when_check_doubles (&self->order.words, reason) &&
+             !set_times_in (&trial, self->zone, nothing, fields, reason))
         rc = order_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
     json_decref (nothing);
