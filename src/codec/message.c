@@ -5,6 +5,14 @@
 #include "codes.h"
 #include "ident.h"
 
+// What this first frame is, which is no description.
+static enum envelope envelope_of (struct span first)
+{
+    if (first.size == 0)
+        return ENVELOPE_REQ;
+    return first.data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
+}
+
 // The frames a description names, as far as both go.
 static void salvage (const struct span *frames, size_t count, struct message *ret)
 {
@@ -26,14 +34,14 @@ void message_read_cut (const struct span *frames, size_t count, struct message *
             desc.size < (size_t)desc.data[0] + 2)
             continue;
         if (at == 1) {
-            ret->envelope = frames[0].size ? ENVELOPE_CALLER : ENVELOPE_REQ;
+            ret->envelope = envelope_of (frames[0]);
             ret->sender = frames[0];
         }
         salvage (frames + at, count - at, ret);
         return;
     }
-    if (count && frames[0].size == 0)
-        ret->envelope = ENVELOPE_REQ;
+    if (count)
+        ret->envelope = envelope_of (frames[0]);
 }
 
 int message_read (const struct span *frames, size_t count, struct message *ret,
@@ -48,9 +56,7 @@ int message_read (const struct span *frames, size_t count, struct message *ret,
     // if it fits; else empty = REQ, '*' = mailbox, anything else = caller, and the second frame
     // must fit.
     if (!desc_fits (frames[0], count - 1))
-        ret->envelope = frames[0].size == 0        ? ENVELOPE_REQ
-                        : frames[0].data[0] == '*' ? ENVELOPE_MAILBOX
-                                                   : ENVELOPE_CALLER;
+        ret->envelope = envelope_of (frames[0]);
     size_t at = ret->envelope == ENVELOPE_PLAIN ? 0 : 1;
     if (at == 1)
         ret->sender = frames[0];

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from zplantest import CMD, FT, ST, WORD, describe, later, pack, plan_frames
+from zplantest import CMD, FT, ST, WORD, describe, later, pack, plan_frames, wait_until
 
 DROP = object()
 NOW = int(time.time())
@@ -261,6 +261,19 @@ def test_refusals_by_every_envelope(shared):
         assert reply.before == before[:back]
         assert reply.code == ST.PLANERROR and "plan_value" in reply.text
         assert reply.get(FT.REQUESTER) == b"boss"
+
+
+@pytest.mark.parametrize("frames", [[(1 << 20) + 1], [1 << 20] * 4, [1] * 40], ids=["frame", "message", "frames"])
+def test_a_result_above_a_limit_is_not_answered(shared, frames):
+    """Two stations could answer each other for ever."""
+    def dropped():
+        return shared.client.done("stats").json["counters"]["dropped_mailboxes"]
+    before = dropped()
+    client = shared.dealer()
+    client.socket.send_multipart([b"*1f", bytes([len(frames), ST.OK, *[FT.CONTENT] * len(frames), 0]),
+                                  *[b"x" * n for n in frames]])
+    wait_until(lambda: dropped() == before + 1, "it is counted")
+    assert not client.socket.poll(200)
 
 
 @pytest.mark.parametrize("before", [(), (b"caller",)], ids=["plain", "caller"])

@@ -365,6 +365,37 @@ static void message_read_tells_the_envelopes (void **state)
     }
 }
 
+// clang-format off
+static const struct cut_row {
+    const char *name;
+    size_t count; // of the frames that are left
+    struct span frames[2];
+    enum envelope envelope;
+    int code;
+} cut_rows[] = {
+    {"plain", 1, {BYTES ("\3\2TTT\0")}, ENVELOPE_PLAIN, 2},
+    {"REQ", 2, {BYTES (""), BYTES ("\3\2TTT\0")}, ENVELOPE_REQ, 2},
+    {"caller", 2, {BYTES ("bob"), BYTES ("\3\2TTT\0")}, ENVELOPE_CALLER, 2},
+    {"mailbox", 2, {BYTES ("*1f"), BYTES ("\3\1TTT\0")}, ENVELOPE_MAILBOX, 1},
+    {"mailbox alone", 1, {BYTES ("*1f")}, ENVELOPE_MAILBOX, 0},
+    {"mailbox, no description", 2, {BYTES ("*1f"), BYTES ("x")}, ENVELOPE_MAILBOX, 0},
+    {"empty alone", 1, {BYTES ("")}, ENVELOPE_REQ, 0},
+    {"nothing", 0, {BYTES ("")}, ENVELOPE_PLAIN, 0},
+};
+// clang-format on
+
+static void message_read_cut_tells_the_envelopes (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (cut_rows); i++) {
+        const struct cut_row *row = &cut_rows[i];
+        struct message message;
+        message_read_cut (row->frames, row->count, &message);
+        CHECK_INT (row->name, message.envelope, row->envelope);
+        CHECK_INT (row->name, message.desc.code, row->code);
+    }
+}
+
 static void message_read_takes_32_frames_and_no_more (void **state)
 {
     (void)state;
@@ -477,6 +508,7 @@ int main (void)
         cmocka_unit_test (desc_write_always_ends),
         cmocka_unit_test (random_bytes_parse_or_are_refused),
         cmocka_unit_test (message_read_tells_the_envelopes),
+        cmocka_unit_test (message_read_cut_tells_the_envelopes),
         cmocka_unit_test (message_read_takes_32_frames_and_no_more),
         cmocka_unit_test (message_frames_are_found_by_type),
         cmocka_unit_test (message_layout_is_what_message_read_reads),
