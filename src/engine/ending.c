@@ -27,6 +27,16 @@ int64_t ending_delay_ms (const struct plan *plan)
                   : pacing_delay_ms (plan->error_count);
 }
 
+bool ending_is_retry (const struct plan *plan)
+{
+    return plan->error_count > 0 || plan->tries > 0;
+}
+
+int64_t ending_wait_ms (const struct plan *plan)
+{
+    return plan->error_count ? ending_delay_ms (plan) : pacing_delay_ms (plan->tries);
+}
+
 // -- the plan of a flow's step
 
 // It has failed for good: it is over, and its flow goes on from there. A person still has to decide
@@ -54,10 +64,10 @@ struct decision ending_of_extra (struct plan *plan, struct decision decision)
     decision.waiting = WAITING_NOT;
     decision.exhausted = false; // its occurrence is another matter
     decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
-    if (plan->state == PLAN_QUEUE && plan->error_count) {
+    if (plan->state == PLAN_QUEUE && ending_is_retry (plan)) {
         plan->state = PLAN_RETRY; // the retry that it stood before
         decision.commit = COMMIT_RETRY;
-        decision.delay_ms = ending_delay_ms (plan);
+        decision.delay_ms = ending_wait_ms (plan);
     }
     decision.broadcast = BROADCAST_RESULT;
     return decision;
@@ -176,6 +186,6 @@ struct decision ending_put_back (struct plan *plan, int64_t delay_ms)
         plan_set_run_with (plan, (struct span){0});
         return (struct decision){.commit = COMMIT_PARK};
     }
-    plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
+    plan->state = ending_is_retry (plan) ? PLAN_RETRY : PLAN_QUEUE;
     return (struct decision){.commit = COMMIT_RETRY, .delay_ms = delay_ms};
 }

@@ -14,6 +14,11 @@ const struct retry_policy *ending_retry (const struct plan *plan);
 // How long the present failure waits for its retry.
 int64_t ending_delay_ms (const struct plan *plan);
 
+// Whether the present occurrence has failed, or was not taken by its target, and is tried again;
+// and milliseconds from then to that.
+bool ending_is_retry (const struct plan *plan);
+int64_t ending_wait_ms (const struct plan *plan);
+
 // Respect that the plan was paused or closed during its run. `was` is its state before the event.
 // Every path ends with this.
 struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision);

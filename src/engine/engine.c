@@ -4,7 +4,6 @@
 
 #include "codes.h"
 #include "ending.h"
-#include "pacing.h"
 
 enum { PUT_BACK_MS = 1000, HOLD_MS = 30000 };
 
@@ -34,8 +33,7 @@ bool commit_ends_run (enum commit commit)
 
 int64_t engine_retry_time (const struct plan *plan)
 {
-    int64_t delay_ms = plan->error_count ? ending_delay_ms (plan) : pacing_delay_ms (plan->tries);
-    return plan->exec_time + (delay_ms + 999) / 1000;
+    return plan->exec_time + (ending_wait_ms (plan) + 999) / 1000;
 }
 
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now)

@@ -315,6 +315,39 @@ static void what_management_did_stays (void **state)
     }
 }
 
+// A manual run leaves the wait for a retry as it was: after a failure, or when the target did not
+// take the plan, which with a policy is counted apart.
+static void a_manual_run_returns_to_the_wait_for_a_retry (void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *policy;
+        enum event event;
+        uint8_t status;
+        int64_t delay_ms;
+    } rows[] = {
+        {"not sent, with retries", "{\"retry\":{\"strategy\":\"fixed\",\"interval\":60}}", NOT_SENT,
+         0, 8000},
+        {"not sent, without a policy", "{}", NOT_SENT, 0, 8000},
+        {"failed, with retries", "{\"retry\":{\"strategy\":\"fixed\",\"interval\":60}}", RESULT,
+         FAILED, 60000},
+        {"failed, without a policy", "{}", RESULT, FAILED, 8000},
+    };
+    for (size_t i = 0; i < ROWS (rows); i++) {
+        struct plan *plan = plan_in_hand ();
+        set_policy (plan, rows[i].policy);
+        for (int n = 0; n < 4; n++)
+            happen (plan, rows[i].event, rows[i].status);
+        plan->extra = PLAN_QUEUE;
+        plan->state = PLAN_EXECUTE;
+        struct decision decision = happen (plan, RESULT, OK);
+        CHECK_INT (rows[i].name, decision.commit, COMMIT_RETRY);
+        CHECK_INT (rows[i].name, decision.delay_ms, rows[i].delay_ms);
+        CHECK_INT (rows[i].name, plan->state, PLAN_RETRY);
+        plan_destroy (&plan);
+    }
+}
+
 // -- claimed too late
 
 #define LATEST "{\"misfire\":\"latest\"}"
@@ -465,6 +498,7 @@ int main (void)
         cmocka_unit_test (max_is_how_many_retries_there_are),
         cmocka_unit_test (a_failure_for_good_tells_what_was_missed),
         cmocka_unit_test (what_management_did_stays),
+        cmocka_unit_test (a_manual_run_returns_to_the_wait_for_a_retry),
         cmocka_unit_test (what_is_too_late_is_passed_over),
         cmocka_unit_test (a_retry_ends_with_the_window),
         cmocka_unit_test (a_run_ends_with_its_time),
