@@ -785,7 +785,8 @@ def test_next_changes_nothing(shared):
 
 
 def test_next_of_what_never_runs(shared):
-    for plan in (every(1, 5, plan_time=1000), {"description": "x", "plan_type": 1, "plan_time": 9}):
+    ended = every(1, 5, plan_time=1000, no_keep=True, end_time=1010)
+    for plan in (every(1, 5, plan_time=1000), ended, {"description": "x", "plan_type": 1, "plan_time": 9}):
         answer = shared.client.done("next", plan).json
         assert answer == {"next": [], "never": True}
 

@@ -215,6 +215,8 @@ def test_usage_error_names_option_and_rule(args, told):
     (["--cron", "0 9 * * MON#2", "--start", "2027-01-01", "--end", "2027-03-01", "--now",
       "2026-01-01"], ["2027-01-11T09:00:00Z", "2027-02-08T09:00:00Z"]),
     (["--cron", "0 0 1 1 *", "--now", "2026-06-01", "--end", "2026-12-01"], ["never"]),
+    (["--type", "day", "--value", "1", "--time", "2026-01-01", "--repeat", "5", "--keep", "--now", "2026-02-01",
+      "--end", "2026-01-05"], ["never"]),       # no run starts behind the end, also no late one
     (["--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--now", "2026-03-28", "-n", "2"],
      ["2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z"]),
     (["--cron", "30 2 * * *", "--timezone", "Europe/Berlin", "--now", "2026-03-28", "-n", "2",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "instant.h"
+#include "misses.h"
 #include "plan_frame.h"
 #include "settings.h"
 
@@ -214,6 +215,18 @@ void when_clear (struct when *self)
     policy_destroy (&self->policy);
     json_decref (self->members);
     self->members = NULL;
+}
+
+bool when_first (const struct when *self, const struct zone *zone, struct occurrence *ret)
+{
+    struct misses ignored;
+    struct plan *plan = plan_new (0);
+    plan->schedule = self->rule;
+    plan->policy = policy_keep (self->policy);
+    plan->skip_set = self->skip;
+    bool runs = misses_first (plan, zone, self->rule.received, &ignored, ret);
+    plan_destroy (&plan);
+    return runs;
 }
 
 json_t *when_frame (const struct when *self)

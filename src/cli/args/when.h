@@ -52,5 +52,8 @@ int when_duration (const char *option, const char *text, int64_t *ret_s, struct 
 
 void when_clear (struct when *self);
 
+// The first occurrence. False: there is none, a submission would be rejected.
+bool when_first (const struct when *self, const struct zone *zone, struct occurrence *ret);
+
 // The members of the PLAN frame that say it, without title and vote.
 json_t *when_frame (const struct when *self);

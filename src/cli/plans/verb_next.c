@@ -52,9 +52,7 @@ static json_t *occurrences (const struct when *when, const struct zone *zone, in
 {
     json_t *list = json_array ();
     struct occurrence at;
-    struct catch_up misfires = policy_misfires (when->policy, &when->rule, when->rule.received);
-    bool more =
-        schedule_begin (&when->rule, zone, when->rule.received, when->skip, &misfires, NULL, &at);
+    bool more = when_first (when, zone, &at);
     for (int64_t i = 0; more && i < count; i++) {
         json_array_append_new (list, json_integer (at.time));
         struct occurrence current = at;

@@ -4,6 +4,7 @@
 #include "access.h"
 #include "manage_private.h"
 #include "memory.h"
+#include "misses.h"
 #include "permit.h"
 #include "plan_json.h"
 #include "reads.h"
@@ -92,10 +93,9 @@ static void preview_frame (struct station *self, struct request *request, struct
     plan->schedule = fields.schedule;
     plan->policy = fields.policy;
     plan->schedule.received = station_now (self);
-    struct catch_up misfires =
-        policy_misfires (plan->policy, &plan->schedule, plan->schedule.received);
-    bool runs = schedule_begin (&plan->schedule, zone, plan->schedule.received, fields.skip_set,
-                                &misfires, NULL, &first);
+    plan->skip_set = fields.skip_set;
+    struct misses ignored;
+    bool runs = misses_first (plan, zone, plan->schedule.received, &ignored, &first);
     reply_times (self, &request->peer, 0, runs ? times (plan, zone, first, count) : json_array ());
     plan_destroy (&plan);
 }
