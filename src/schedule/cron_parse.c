@@ -7,7 +7,7 @@
 
 enum { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
 
-enum { NUMBER_DIGITS = 9, NAME_SIZE = 3, WEEKDAY_NAMES = 7, MONTH_NAMES = 12 };
+enum { NUMBER_DIGITS = 9, NUMBER_LARGE = 1000, NAME_SIZE = 3, WEEKDAY_NAMES = 7, MONTH_NAMES = 12 };
 
 struct parser {
     const uint8_t *start, *at, *end;
@@ -98,7 +98,7 @@ static bool take_number (struct parser *self, int *ret)
     const uint8_t *start = self->at;
     int number = 0;
     while (self->at < self->end && is_digit (*self->at)) {
-        if (self->at - start < NUMBER_DIGITS)
+        if (number < NUMBER_LARGE)
             number = number * 10 + (*self->at - '0');
         self->at++;
     }
@@ -113,10 +113,13 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
         return refuse (self, start, wanted);
     if (*ret >= min && *ret <= max)
         return true;
-    int digits = (int)(self->at - start);
+    const uint8_t *digits = start; // the first ones that are not left out
+    while (self->at - digits > NUMBER_DIGITS && *digits == '0')
+        digits++;
+    int count = (int)(self->at - digits);
     reason_set (self->reason, "%s: column %d: want %s, got %.*s", self->name,
                 (int)(start - self->start) + 1, wanted,
-                digits < NUMBER_DIGITS ? digits : NUMBER_DIGITS, (const char *)start);
+                count < NUMBER_DIGITS ? count : NUMBER_DIGITS, (const char *)digits);
     return false;
 }
 
