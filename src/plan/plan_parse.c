@@ -51,6 +51,7 @@ static bool scan_messages (struct stored *self)
 static bool scan_value (struct stored *self, const struct field *field)
 {
     struct span span;
+    struct plan_step step;
     int64_t value;
     switch (field->kind) {
     case INTEGER:
@@ -63,7 +64,7 @@ static bool scan_value (struct stored *self, const struct field *field)
         if (!scan_frame (self, &span))
             return false;
         memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
-        return true;
+        return field->kind != STEP || plan_step_parse (span, &step);
     case PLAN_ID: // the key's counts
         return json_scan_integer (&self->scan, &value);
     case NO_KEEP:
