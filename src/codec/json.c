@@ -150,6 +150,16 @@ bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size)
                           ret_size);
 }
 
+size_t json_frame_size (const json_t *value)
+{
+    const json_t *encoded = json_object_get (value, "b64");
+    size_t size = json_string_length (encoded);
+    if (size < 4)
+        return json_string_length (value);
+    const char *end = json_string_value (encoded) + size;
+    return size / 4 * 3 - (size_t)(end[-1] == '=') - (size_t)(end[-2] == '=');
+}
+
 bool json_to_desc (const json_t *frame, size_t following, struct desc *ret)
 {
     const json_t *encoded = json_object_get (frame, "b64");

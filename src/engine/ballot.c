@@ -66,6 +66,12 @@ void ballot_open (struct ballot *self, struct span names)
     json_decref (list);
 }
 
+static void count_bytes (struct ballot *self, struct voter *voter, size_t bytes)
+{
+    self->bytes += bytes - voter->bytes;
+    voter->bytes = bytes;
+}
+
 bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t bytes)
 {
     struct voter *voter = voter_named (self, name);
@@ -73,8 +79,7 @@ bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t 
         return false;
     voter->voted = true;
     voter->in_favour = in_favour;
-    self->bytes += bytes - voter->bytes;
-    voter->bytes = bytes;
+    count_bytes (self, voter, bytes);
     return true;
 }
 
@@ -83,7 +88,7 @@ void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
 {
     struct voter *voter = voter_named (self, name);
     uint8_t desc[64];
-    size_t size = 0;
+    size_t size = 0, bytes = 0;
     const json_t *first = json_array_get (frames, 0);
     self->opened = self->stored = true;
     if (!voter || !first)
@@ -93,6 +98,9 @@ void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
     voter->voted =
         json_string_length (text) <= sizeof desc && json_to_frame (first, desc, &size) && size >= 2;
     voter->in_favour = voter->voted && ballot_in_favour (dialect_status_in (dialect, desc[1]));
+    for (size_t i = 1; i < json_array_size (frames); i++)
+        bytes += json_frame_size (json_array_get (frames, i));
+    count_bytes (self, voter, bytes);
 }
 
 struct tally ballot_tally (const struct ballot *self, enum poll event)

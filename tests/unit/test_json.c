@@ -276,6 +276,7 @@ static void frames_become_strings_or_base64 (void **state)
         uint8_t out[64];
         size_t size = 77;
         CHECK (row->name, json_to_frame (value, out, &size));
+        CHECK_INT (row->name, json_frame_size (value), size);
         CHECK (row->name, span_equal (span_of (out, size), row->frame));
         json_decref (value);
         free (text);

@@ -2,6 +2,7 @@
 // Source: proto/, votes; contract chapter 5.
 #include <jansson.h>
 
+#include "ballot.h"
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"
@@ -463,9 +464,30 @@ static void a_vote_is_over_when_its_deadline_is_past (void **state)
     }
 }
 
+// A station that starts anew reads the votes of a run from Redis: they count for the bound of their
+// bytes as those that it took itself.
+static void votes_from_redis_count_with_their_bytes (void **state)
+{
+    (void)state;
+    struct ballot *ballot = ballot_new ();
+    json_t *text = json_loads ("[{\"b64\":\"AgFUQgA=\"},\"hello\",{\"b64\":\"/w==\"}]", 0, NULL);
+    json_t *none = json_array ();
+    ballot_recall (ballot, span_text ("ann"), text, DIALECT_ZERONET);
+    ballot_recall (ballot, span_text ("bob"), none, DIALECT_ZERONET);
+    assert_true (ballot->at[0].voted && ballot->at[0].in_favour && !ballot->at[1].voted);
+    assert_int_equal (ballot->bytes, 6);
+    assert_int_equal (ballot->at[0].bytes, 6);
+    assert_true (ballot_cast (ballot, span_text ("ann"), true, 10));
+    assert_int_equal (ballot->bytes, 10);
+    json_decref (text);
+    json_decref (none);
+    ballot_destroy (&ballot);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test (votes_from_redis_count_with_their_bytes),
         cmocka_unit_test (a_rule_is_read_and_written),
         cmocka_unit_test (a_plan_without_a_vote_has_no_rule),
         cmocka_unit_test (a_bad_rule_is_refused_with_the_field),
