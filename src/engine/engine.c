@@ -70,7 +70,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
         plan->missed = ret_misses->missed.count;
         return 0;
     }
-    schedule_never (&plan->schedule, reason);
+    schedule_never (&plan->schedule, zone, now, plan->skip_set, reason);
     return ZPLAN_EPLAN;
 }
 

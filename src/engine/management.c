@@ -207,8 +207,12 @@ static int start_anew (struct plan *plan, const struct manage_request *request,
     struct schedule from_now = schedule;
     from_now.keep = false;
     if (!schedule_first (&from_now, request->zone, request->now, fields->skip_set, &first)) {
-        reason_set (reason, "%s: with this schedule the plan would never run again",
-                    schedule.type == SCHEDULE_CRON ? "cron" : "plan_time");
+        bool ends =
+            schedule_never_by_end (&from_now, request->zone, request->now, fields->skip_set);
+        const char *field = ends                             ? "end_time"
+                            : schedule.type == SCHEDULE_CRON ? "cron"
+                                                             : "plan_time";
+        reason_set (reason, "%s: with this schedule the plan would never run again", field);
         return ZPLAN_EARGUMENT;
     }
     plan->schedule = schedule;

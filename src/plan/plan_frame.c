@@ -217,7 +217,7 @@ static const char *const read_only[] = {
     "plan_id",  "request_id", "station",    "caller",   "real_repet", "last_state",  "exec_time",
     "messages", "base_time",  "plan_state", "add_time", "skip_num",   "error_count", "exec_id",
     "revision", "skip_wait",  "extra",      "poll",     "missed",     "verdict",     "error_info",
-    "tries",    "stopped",    "held",       "flow_run", "run_with",   "source",
+    "tries",    "stopped",    "held",       "flow_run", "run_with",   "source",      "step",
 };
 
 void plan_fields_clear (struct plan_fields *self)

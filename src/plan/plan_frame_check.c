@@ -118,8 +118,8 @@ static bool check_policy (struct reading *reading)
         reason_set (reading->reason,
                     "cycle: durations are for second, minute, hour and day; want a number");
     else if (policy && policy_cycle (policy) && !repeats (schedule->type))
-        reason_set (reading->reason, "iteration: plan_type %s runs once",
-                    schedule_type_name (schedule->type));
+        reason_set (reading->reason, "%s: plan_type %s runs once",
+                    policy->iteration ? "iteration" : "cycle", schedule_type_name (schedule->type));
     else if (policy && !policy->key[0] && policy->if_exists)
         reason_set (reading->reason, "if_exists: is for a plan with a key");
     else if (policy && policy->has_batch && repeats (schedule->type))

@@ -152,13 +152,34 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
                                   ret);
 }
 
-void schedule_never (const struct schedule *self, struct reason *reason)
+static bool end_is_past (const struct schedule *self, int64_t now)
 {
-    if (self->type == SCHEDULE_TIME)
+    return self->end_time && now > self->end_time;
+}
+
+bool schedule_never_by_end (const struct schedule *self, const struct zone *zone, int64_t now,
+                            int64_t skip)
+{
+    struct schedule open = *self;
+    struct occurrence ignored;
+    open.end_time = 0;
+    return end_is_past (self, now) ||
+           (self->end_time && schedule_first (&open, zone, now, skip, &ignored));
+}
+
+void schedule_never (const struct schedule *self, const struct zone *zone, int64_t now,
+                     int64_t skip, struct reason *reason)
+{
+    if (end_is_past (self, now))
+        reason_set (reason, "end_time: is past");
+    else if (schedule_never_by_end (self, zone, now, skip))
+        reason_set (reason, "end_time: the first occurrence would be later");
+    else if (self->type == SCHEDULE_TIME && self->base_time >= now)
+        reason_set (reason, "start_time: is later than plan_time");
+    else if (self->type == SCHEDULE_TIME)
         reason_set (reason, "plan_time: is past");
     else if (self->type == SCHEDULE_CRON)
-        reason_set (reason,
-                    "cron: matches no local time of the zone, after skip_set and up to end_time");
+        reason_set (reason, "cron: matches no local time of the zone, after skip_set");
     else
         reason_set (reason, "plan_repet: the last occurrence is past or after the year 9999");
 }

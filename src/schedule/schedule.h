@@ -107,7 +107,12 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
                      struct occurrence *ret);
 
 // The reason why schedule_first and schedule_begin find none; it names the field of the plan.
-void schedule_never (const struct schedule *self, struct reason *reason);
+void schedule_never (const struct schedule *self, const struct zone *zone, int64_t now,
+                     int64_t skip, struct reason *reason);
+
+// Whether that is end_time, without which it would run.
+bool schedule_never_by_end (const struct schedule *self, const struct zone *zone, int64_t now,
+                            int64_t skip);
 
 // How many occurrences can be skipped at once: those of some calendar kinds are walked over.
 int64_t schedule_skip_max (const struct schedule *self);

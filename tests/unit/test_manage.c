@@ -382,6 +382,7 @@ static const struct update_row {
     enum anew anew;   // the counts begin anew
     int64_t want_time, want_num;
     enum plan_state want_state;
+    const char *field; // that the reason names; NULL: any
 } update_rows[] = {
     {"the same", {SCHEDULE_SECOND, 10, 50, false, 1000, 0}, 0, PLAN_QUEUE, 0, REQUEUE_KEEP, KEPT, 1030, 1, PLAN_QUEUE},
     {"the same, waiting for a retry", {SCHEDULE_SECOND, 10, 50, false, 1000, 0}, 0, PLAN_RETRY, 0, REQUEUE_KEEP, KEPT, 1030, 1, PLAN_RETRY},
@@ -398,6 +399,9 @@ static const struct update_row {
     {"another interval, as few repeats as are used up", {SCHEDULE_SECOND, 20, 2, false, 1000, 0}, 0, PLAN_QUEUE, 0, REQUEUE_TIME, ANEW, 1040, 1, PLAN_QUEUE},
     {"another interval, all of it past", {SCHEDULE_SECOND, 20, 1, false, 1000, 0}, 0, PLAN_QUEUE, 0, REFUSED, KEPT, 1030, 1, PLAN_QUEUE},
     {"all of it past, even if kept", {SCHEDULE_SECOND, 20, 1, true, 1000, 0}, 0, PLAN_QUEUE, 0, REFUSED, KEPT, 1030, 1, PLAN_QUEUE},
+    {"all of it past, by its field", {SCHEDULE_SECOND, 20, 1, false, 1000, 0}, 0, PLAN_QUEUE, 0, REFUSED, KEPT, 1030, 1, PLAN_QUEUE, "plan_time: "},
+    {"the end is past", {SCHEDULE_SECOND, 20, -1, false, 1000, 0, .end_time = 1031}, 0, PLAN_QUEUE, 0, REFUSED, KEPT, 1030, 1, PLAN_QUEUE, "end_time: "},
+    {"the first would be later than the end", {SCHEDULE_SECOND, 20, -1, false, 1000, 0, .end_time = 1039}, 0, PLAN_QUEUE, 0, REFUSED, KEPT, 1030, 1, PLAN_QUEUE, "end_time: "},
     {"another base", {SCHEDULE_SECOND, 10, 50, false, 2000, 0}, 0, PLAN_QUEUE, 0, REQUEUE_TIME, ANEW, 2010, 0, PLAN_QUEUE},
     {"no base: from now on", {SCHEDULE_SECOND, 10, 50, false, 0, 0}, 0, PLAN_QUEUE, 0, REQUEUE_TIME, ANEW, 1042, 0, PLAN_QUEUE},
     {"value 0", {SCHEDULE_SECOND, 0, 50, false, 1000, 0}, 0, PLAN_QUEUE, 0, REQUEUE_TIME, ANEW, 1032, 32, PLAN_QUEUE},
@@ -429,6 +433,7 @@ static void check_update (const struct update_row *row)
     int requeue = manage (row->name, plan, &request, &reason);
     bool anew = row->anew == ANEW;
     CHECK_INT (row->name, requeue, row->want_requeue);
+    CHECK (row->name, !row->field || strncmp (reason.text, row->field, strlen (row->field)) == 0);
     CHECK_INT (row->name, plan->plan_time, row->want_time);
     CHECK_INT (row->name, plan->skip_num, row->want_num);
     CHECK_INT (row->name, plan->state, row->want_state);
