@@ -13,7 +13,7 @@ struct reason {
 void reason_set (struct reason *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
-// A span as printable text inside quotes: control bytes, quotes and what is not UTF-8 become \xHH.
-// The text lives in one of eight rotating buffers of the thread: use it at once. At most 64 bytes
-// of the span are shown, the rest is "...".
+// A span as printable ASCII inside quotes: control bytes, quotes, backslashes and all bytes above
+// 7E become \xHH. The text lives in one of eight rotating buffers of the thread: use it at once. At
+// most 64 bytes of the span are shown, the rest is "...".
 const char *quoted (struct span bytes);

@@ -20,5 +20,6 @@ uint8_t dialect_status_in (enum dialect dialect, uint8_t status);
 // Whether the dialect has a status of this number.
 bool dialect_status_known (enum dialect dialect, uint8_t status);
 
-// The dialect's number for a status of ours; its FAILED for one that it does not know.
+// The dialect's number for a status of ours. One that it does not know is its FAILED if it is an
+// error, and else stays as it is.
 uint8_t dialect_status_out (enum dialect dialect, uint8_t status);
