@@ -90,10 +90,3 @@ bool cron_next (const struct cron *self, const struct zone *zone, enum zone_gap 
     struct wall wall = {zone, gap, overlap, cron_wall_rule (self), {0, 0, 0}};
     return wall_next (&wall, from, ret);
 }
-
-bool cron_previous (const struct cron *self, const struct zone *zone, enum zone_gap gap,
-                    enum zone_overlap overlap, int64_t before, int64_t *ret)
-{
-    struct wall wall = {zone, gap, overlap, cron_wall_rule (self), {0, 0, 0}};
-    return wall_previous (&wall, before, ret);
-}

@@ -49,9 +49,5 @@ void cron_destroy (struct cron **self);
 bool cron_next (const struct cron *self, const struct zone *zone, enum zone_gap gap,
                 enum zone_overlap overlap, int64_t from, int64_t *ret);
 
-// The last instant before `before`. False: there is none since 1970; `ret` is untouched.
-bool cron_previous (const struct cron *self, const struct zone *zone, enum zone_gap gap,
-                    enum zone_overlap overlap, int64_t before, int64_t *ret);
-
 // The local times of it, for a search of one's own. It borrows from `self`.
 struct wall_rule cron_wall_rule (const struct cron *self);

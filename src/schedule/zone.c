@@ -291,19 +291,9 @@ static int index_named (const char *const *names, int count, const char *name)
     return -1;
 }
 
-const char *zone_gap_name (enum zone_gap gap)
-{
-    return (unsigned)gap < GAPS ? gap_names[gap] : NULL;
-}
-
 int zone_gap_parse (const char *name)
 {
     return index_named (gap_names, GAPS, name);
-}
-
-const char *zone_overlap_name (enum zone_overlap overlap)
-{
-    return (unsigned)overlap < OVERLAPS ? overlap_names[overlap] : NULL;
 }
 
 int zone_overlap_parse (const char *name)

@@ -21,16 +21,10 @@ enum zone_gap {
 // What becomes of a local time that a clock change makes come twice.
 enum zone_overlap { ZONE_OVERLAP_FIRST, ZONE_OVERLAP_LAST, ZONE_OVERLAP_BOTH };
 
-// "shift", "skip"; NULL for a number that is none of them.
-const char *zone_gap_name (enum zone_gap gap);
-
-// The one with this name, or -1.
+// The one with this name, "shift" or "skip"; or -1.
 int zone_gap_parse (const char *name);
 
-// "first", "last", "both"; NULL for a number that is none of them.
-const char *zone_overlap_name (enum zone_overlap overlap);
-
-// The one with this name, or -1.
+// The one with this name, "first", "last" or "both"; or -1.
 int zone_overlap_parse (const char *name);
 
 // Make a zone from the bytes of a TZif file, version 1 to 4, footer included. The bytes are copied.

@@ -2,6 +2,7 @@
 // instants in order, the same forwards and backwards.
 #include "cron.h"
 #include "schedule.h"
+#include "wall.h"
 #include "zones.h"
 
 enum { ROUNDS = 6 };
@@ -20,7 +21,9 @@ static bool next (const struct rule *rule, int64_t from, int64_t *ret)
 
 static bool previous (const struct rule *rule, int64_t before, int64_t *ret)
 {
-    return cron_previous (rule->cron, rule->zone, rule->gap, rule->overlap, before, ret);
+    struct wall wall = {
+        rule->zone, rule->gap, rule->overlap, cron_wall_rule (rule->cron), {0, 0, 0}};
+    return wall_previous (&wall, before, ret);
 }
 
 static void check_from (const struct rule *rule, int64_t from)

@@ -96,16 +96,10 @@ static void rules_have_names (void **state)
     (void)state;
     static const char *const gaps[] = {"shift", "skip"};
     static const char *const overlaps[] = {"first", "last", "both"};
-    for (int i = 0; i < (int)ROWS (gaps); i++) {
-        assert_string_equal (zone_gap_name ((enum zone_gap)i), gaps[i]);
+    for (int i = 0; i < (int)ROWS (gaps); i++)
         assert_int_equal (zone_gap_parse (gaps[i]), i);
-    }
-    for (int i = 0; i < (int)ROWS (overlaps); i++) {
-        assert_string_equal (zone_overlap_name ((enum zone_overlap)i), overlaps[i]);
+    for (int i = 0; i < (int)ROWS (overlaps); i++)
         assert_int_equal (zone_overlap_parse (overlaps[i]), i);
-    }
-    assert_null (zone_gap_name ((enum zone_gap)2));
-    assert_null (zone_overlap_name ((enum zone_overlap)3));
     assert_int_equal (zone_gap_parse ("first"), -1);
     assert_int_equal (zone_gap_parse (""), -1);
     assert_int_equal (zone_overlap_parse ("Both"), -1);
