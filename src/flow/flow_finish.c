@@ -148,11 +148,8 @@ static bool make_output (struct flow_turn *turn, struct reason *reason)
     if (flow->output) {
         struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
         struct expr_env env = flow_scope_env (&scope);
-        struct reason why;
-        run->output = flow_template_evaluate (flow->output, &env, FLOW_VALUE_MAX, &why);
+        run->output = flow_template_evaluate (flow->output, "output", &env, FLOW_VALUE_MAX, reason);
         flow_scope_clear (&scope, turn);
-        if (!run->output)
-            reason_set (reason, "output: %s", why.text);
         return run->output;
     }
     run->output = json_object ();

@@ -9,21 +9,33 @@ static size_t value_max (const struct flow_step *step)
     return step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX;
 }
 
-// The value of a call that ended well; NULL with a reason: its output failed.
-static json_t *value_of (struct flow_turn *turn, const struct flow_event *event,
+// The value of what ended well with this result, NULL: none; NULL with a reason: its output failed.
+static json_t *value_of (struct flow_turn *turn, uint32_t index, int64_t item, json_t *result,
                          struct reason *reason)
 {
-    const struct flow_step *step = &turn->flow->steps[event->step];
+    const struct flow_step *step = &turn->flow->steps[index];
     if (!step->output)
-        return event->value ? json_incref (event->value) : json_null ();
-    struct flow_scope scope = flow_scope_of (turn, event->step, event->item);
+        return result ? json_incref (result) : json_null ();
+    struct flow_scope scope = flow_scope_of (turn, index, item);
     struct expr_env env = flow_scope_env (&scope);
     json_t *value = NULL;
-    scope.result = event->value;
+    scope.result = result;
     if (flow_scope_lets (&scope, reason))
-        value = flow_template_evaluate (step->output, &env, value_max (step), reason);
+        value = flow_template_evaluate (step->output, "output", &env, value_max (step), reason);
     flow_scope_clear (&scope, turn);
     return value;
+}
+
+// Its value is kept, and it has finished; NULL: its value failed.
+static void finish_with (struct flow_turn *turn, uint32_t index, json_t *value,
+                         const struct reason *reason)
+{
+    struct flow_data *data = flow_data_of (turn->run, index);
+    if (value)
+        data->not_kept =
+            !flow_keep (turn->run, &data->value, value, value_max (&turn->flow->steps[index]));
+    flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
+    flow_settle (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason->text);
 }
 
 bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items)
@@ -93,7 +105,9 @@ static void end_item (struct flow_turn *turn, const struct flow_event *event)
     struct flow_items *items = run->data[event->step]->items;
     struct flow_item *item = &items->item[event->item];
     struct reason reason = {""};
-    json_t *value = event->status == FLOW_OK ? value_of (turn, event, &reason) : NULL;
+    json_t *value = event->status == FLOW_OK
+                        ? value_of (turn, event->step, event->item, event->value, &reason)
+                        : NULL;
     items->in_flight--;
     run->in_flight--;
     item->ended = ++run->sequence;
@@ -118,7 +132,6 @@ static void end_item (struct flow_turn *turn, const struct flow_event *event)
 static void end_call (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
-    const struct flow_step *step = &turn->flow->steps[event->step];
     struct flow_node *node = &run->nodes[event->step];
     struct reason reason = {""};
     run->in_flight--;
@@ -127,12 +140,10 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
         flow_reset (turn, event->step);
         return;
     }
-    json_t *value = event->status == FLOW_OK ? value_of (turn, event, &reason) : NULL;
+    json_t *value =
+        event->status == FLOW_OK ? value_of (turn, event->step, -1, event->value, &reason) : NULL;
     if (value) {
-        struct flow_data *data = flow_data_of (run, event->step);
-        data->not_kept = !flow_keep (run, &data->value, value, value_max (step));
-        flow_touch_data (run, event->step, FLOW_TOUCHED_ENTRY);
-        flow_settle (turn, event->step, FLOW_FINISHED, NULL);
+        finish_with (turn, event->step, value, NULL);
         return;
     }
     bool cancelled = event->status == FLOW_CALL_CANCELLED;
@@ -168,25 +179,24 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
 
 void flow_end_wait (struct flow_turn *turn, uint32_t index)
 {
-    flow_keep (turn->run, &turn->run->data[index]->value, json_null (), FLOW_VALUE_MAX);
-    flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
-    flow_settle (turn, index, FLOW_FINISHED, NULL);
+    struct reason reason;
+    json_t *value = value_of (turn, index, -1, NULL, &reason);
+    finish_with (turn, index, value, &reason);
 }
 
-// No signal came in time, and the definition says which value stands for it.
+// No signal came in time, and the definition says which value the step has then.
 static void end_late (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
-    struct flow_data *data = turn->run->data[index];
     struct flow_scope scope = flow_scope_of (turn, index, -1);
     struct expr_env env = flow_scope_env (&scope);
     struct reason reason;
-    json_t *value = flow_template_evaluate (step->late_value, &env, value_max (step), &reason);
+    json_t *value = NULL;
+    if (flow_scope_lets (&scope, &reason))
+        value = flow_template_evaluate (step->late_value, "signal.on_timeout.value", &env,
+                                        value_max (step), &reason);
     flow_scope_clear (&scope, turn);
-    if (value)
-        data->not_kept = !flow_keep (turn->run, &data->value, value, value_max (step));
-    flow_touch_data (turn->run, index, FLOW_TOUCHED_ENTRY);
-    flow_settle (turn, index, value ? FLOW_FINISHED : FLOW_FAILED, value ? NULL : reason.text);
+    finish_with (turn, index, value, &reason);
 }
 
 void flow_timer_due (struct flow_turn *turn, uint32_t index)
@@ -257,13 +267,12 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
         json_decref (list);
         return false;
     }
+    struct reason reason;
+    json_t *sent = step->signal_count > 1 ? list : json_array_get (list, 0);
+    json_t *value = value_of (turn, index, -1, sent, &reason);
+    json_decref (list);
     run->waiting--;
-    json_t *value = step->signal_count > 1 ? list : json_incref (json_array_get (list, 0));
-    if (value != list)
-        json_decref (list);
-    data->not_kept = !flow_keep (run, &data->value, value, value_max (step));
-    flow_touch_data (run, index, FLOW_TOUCHED_ENTRY);
-    flow_settle (turn, index, FLOW_FINISHED, NULL);
+    finish_with (turn, index, value, &reason);
     return true;
 }
 

@@ -179,8 +179,8 @@ static bool from_template (struct flow_scope *scope, const struct flow_template 
                            struct flow_value *value, struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    int rc =
-        template ? flow_template_time (template, &env, &value->local, &value->json, reason) : -1;
+    int rc = template ? flow_template_time (template, "", &env, &value->local, &value->json, reason)
+                      : -1;
     value->is_time = rc == 1;
     return rc >= 0;
 }
@@ -278,7 +278,7 @@ static bool check_literal (const struct flow_param *param, const struct flow_tem
     struct expr_env env = {0};
     struct reason why;
     struct flow_value value = {
-        .json = flow_template_evaluate (template, &env, FLOW_VALUE_LIST_MAX, &why)};
+        .json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why)};
     bool ok = value.json && fits (param, &value, reason);
     if (!value.json && !value.is_time)
         reason_set (reason, "param %s: %s", param->name, why.text);

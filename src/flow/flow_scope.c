@@ -169,8 +169,11 @@ bool flow_scope_value (struct flow_scope *self, const struct expr *expr, struct 
 int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct reason *reason)
 {
     struct flow_value value;
-    if (!flow_scope_value (self, expr, &value, reason))
+    struct reason why;
+    if (!flow_scope_value (self, expr, &value, &why)) {
+        reason_set (reason, "if: %s", why.text);
         return -1;
+    }
     int ret = json_is_boolean (value.json) ? json_is_true (value.json) : -1;
     if (ret < 0)
         reason_set (reason, "if must be a boolean");

@@ -94,7 +94,7 @@ static json_t *make_frames (struct flow_scope *scope, const struct flow_call *ca
                             struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    json_t *made = flow_template_evaluate (call->frames, &env, FLOW_VALUE_LIST_MAX, reason);
+    json_t *made = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
     if (!made)
         return NULL;
     // Parts without expressions are shared with the definition.
@@ -102,7 +102,13 @@ static json_t *make_frames (struct flow_scope *scope, const struct flow_call *ca
     json_decref (made);
     if (args)
         json_object_set_new (frames, "args", json_copy (args));
-    if (!make_texts (frames, reason)) {
+    const json_t *input = json_object_get (frames, "json");
+    bool fits = make_texts (frames, reason);
+    if (fits && call->is_flow && input && !json_is_object (input)) {
+        reason_set (reason, "json: must be an object, the input of the flow");
+        fits = false;
+    }
+    if (!fits) {
         json_decref (frames);
         return NULL;
     }
@@ -162,7 +168,8 @@ static void make_list (struct flow_turn *turn, uint32_t index)
     struct flow_scope scope = flow_scope_of (turn, index, -1);
     struct expr_env env = flow_scope_env (&scope);
     struct reason reason = {""};
-    json_t *list = flow_template_evaluate (step->for_each, &env, FLOW_VALUE_LIST_MAX, &reason);
+    json_t *list =
+        flow_template_evaluate (step->for_each, "for_each", &env, FLOW_VALUE_LIST_MAX, &reason);
     flow_scope_clear (&scope, turn);
     int64_t count = json_is_array (list)     ? (int64_t)json_array_size (list)
                     : json_is_integer (list) ? json_integer_value (list)
@@ -201,7 +208,8 @@ static void compute (struct flow_turn *turn, uint32_t index)
     if (flow_scope_lets (&scope, &reason)) {
         struct expr_env env = flow_scope_env (&scope);
         if (step->output) {
-            value = flow_template_evaluate (step->output, &env, FLOW_VALUE_LIST_MAX, &reason);
+            value =
+                flow_template_evaluate (step->output, "output", &env, FLOW_VALUE_LIST_MAX, &reason);
         } else {
             value = json_object ();
             for (size_t i = 0; i < step->let_count; i++) {
@@ -236,7 +244,7 @@ static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason
     json_t *json = NULL;
     int rc = -1;
     if (flow_scope_lets (&scope, reason))
-        rc = flow_template_time (step->wait, &env, &local, &json, reason);
+        rc = flow_template_time (step->wait, "wait", &env, &local, &json, reason);
     flow_scope_clear (&scope, turn);
     if (rc == 1) {
         instant = turn->run->zone ? zone_instant (turn->run->zone, local) : local;
@@ -371,7 +379,7 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
         scope.self = data->items->item[undo->item].value;
         generation = data->items->item[undo->item].generation;
     }
-    if (!frames)
+    if (!frames && flow_scope_lets (&scope, &reason))
         frames = make_frames (&scope, &step->undo, &reason);
     flow_scope_clear (&scope, turn);
     run->undo_parked = !frames;

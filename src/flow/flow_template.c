@@ -4,6 +4,8 @@
 
 #include "memory.h"
 
+enum { PLAIN_MAX = 80 }; // bytes of a path that is shown as it is
+
 struct flow_template {
     json_t *literal;   // a value without expressions in it
     struct expr *expr; // or an expression
@@ -47,6 +49,8 @@ static size_t write_path (const struct place *place, char *out, size_t size)
     int more;
     if (!place->above)
         more = snprintf (out, size, "%s", place->name);
+    else if (place->name && !used)
+        more = snprintf (out, size, "%.64s", place->name);
     else if (place->name)
         more = snprintf (out + used, size - used, ".%.64s", place->name);
     else
@@ -144,6 +148,19 @@ bool flow_template_computes (const struct flow_template *self)
     return computes;
 }
 
+// Which part failed: its reason gets the path of it in front. Names that are data are quoted.
+static void name_part (const struct place *place, struct reason *reason)
+{
+    char path[FLOW_PATH_SIZE];
+    struct reason why = *reason;
+    write_path (place, path, sizeof path);
+    bool plain = strlen (path) <= PLAIN_MAX;
+    for (const char *at = path; plain && *at; at++)
+        plain = *at > ' ' && *at < 0x7F && *at != '\'' && *at != '"' && *at != '\\';
+    if (*path)
+        reason_set (reason, "%s: %s", plain ? path : quoted (span_text (path)), why.text);
+}
+
 static json_t *evaluate (const struct expr *expr, const struct expr_env *env, size_t max,
                          struct reason *reason)
 {
@@ -159,48 +176,58 @@ static json_t *evaluate (const struct expr *expr, const struct expr_env *env, si
     return ret;
 }
 
-static json_t *build (const struct flow_template *self, const struct expr_env *env, size_t max,
-                      struct reason *reason)
+static json_t *build (const struct flow_template *self, const struct place *place,
+                      const struct expr_env *env, size_t max, struct reason *reason)
 {
+    struct place part = {.above = place};
     if (self->literal)
         return json_incref (self->literal);
-    if (self->expr)
-        return evaluate (self->expr, env, max, reason);
+    if (self->expr) {
+        json_t *value = evaluate (self->expr, env, max, reason);
+        if (!value)
+            name_part (place, reason);
+        return value;
+    }
     json_t *ret = self->names ? json_object () : json_array ();
-    for (size_t i = 0; ret && i < self->count; i++) {
-        json_t *item = build (self->items[i], env, max, reason);
+    for (part.index = 0; ret && part.index < self->count; part.index++) {
+        part.name = self->names ? self->names[part.index] : NULL;
+        json_t *item = build (self->items[part.index], &part, env, max, reason);
         if (!item) {
             json_decref (ret);
             return NULL;
         }
         if (self->names)
-            json_object_set_new_nocheck (ret, self->names[i], item);
+            json_object_set_new_nocheck (ret, part.name, item);
         else
             json_array_append_new (ret, item);
     }
     return ret;
 }
 
-json_t *flow_template_evaluate (const struct flow_template *self, const struct expr_env *env,
-                                size_t max, struct reason *reason)
+json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
+                                const struct expr_env *env, size_t max, struct reason *reason)
 {
-    json_t *ret = build (self, env, max, reason);
+    const struct place place = {.name = path};
+    json_t *ret = build (self, &place, env, max, reason);
     if (ret && !self->literal && !self->expr &&
         json_dumpb (ret, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > max) {
         reason_set (reason, "larger than %zu bytes", max);
+        name_part (&place, reason);
         json_decref (ret);
         ret = NULL;
     }
     return ret;
 }
 
-int flow_template_time (const struct flow_template *self, const struct expr_env *env,
-                        int64_t *ret_local, json_t **ret, struct reason *reason)
+int flow_template_time (const struct flow_template *self, const char *path,
+                        const struct expr_env *env, int64_t *ret_local, json_t **ret,
+                        struct reason *reason)
 {
+    const struct place place = {.name = path};
     struct expr_error error = {.code = 0};
     struct expr_value value;
     if (!self->expr) {
-        *ret = build (self, env, 0, reason);
+        *ret = build (self, &place, env, 0, reason);
         return *ret ? 0 : -1;
     }
     struct expr_memory *memory = expr_memory_new ();
@@ -214,8 +241,10 @@ int flow_template_time (const struct flow_template *self, const struct expr_env 
         if (!rc && !*ret)
             rc = -1;
     }
-    if (rc < 0)
+    if (rc < 0) {
         reason_set (reason, "%s", error.reason.text);
+        name_part (&place, reason);
+    }
     expr_memory_destroy (&memory);
     return rc;
 }

@@ -30,11 +30,13 @@ void flow_template_visit (const struct flow_template *self, const char *path,
 // Whether an expression is in it.
 bool flow_template_computes (const struct flow_template *self);
 
-// The value: a new reference of at most `max` bytes as text, or NULL with a reason.
-json_t *flow_template_evaluate (const struct flow_template *self, const struct expr_env *env,
-                                size_t max, struct reason *reason);
+// The value: a new reference of at most `max` bytes as text, or NULL with a reason that begins with
+// `path` and that of the part which failed.
+json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
+                                const struct expr_env *env, size_t max, struct reason *reason);
 
 // The same of a lone expression that makes a time: seconds on the wall clock. 1: it is a time, 0:
 // `ret` is JSON, -1: a reason.
-int flow_template_time (const struct flow_template *self, const struct expr_env *env,
-                        int64_t *ret_local, json_t **ret, struct reason *reason);
+int flow_template_time (const struct flow_template *self, const char *path,
+                        const struct expr_env *env, int64_t *ret_local, json_t **ret,
+                        struct reason *reason);

@@ -140,3 +140,39 @@ def test_the_input_is_an_object(files):
 def test_a_definition_with_errors_does_not_run(files):
     flow, = files(flow={"flow": "f", "steps": {"a": {"after": ["b"]}}})
     assert "steps.a.after[0]: no such step" in zplan("flow", "simulate", flow).failed(REFUSED)
+
+
+JOB = {"target": "t", "command": "c"}
+CALLER = {"target": "inner", "json": {}}
+
+
+@pytest.mark.parametrize("step, error", [
+    ({**JOB, "args": ["a", "=1 / 0"]}, "args[1]: column 3: division by zero"),
+    ({**JOB, "command": "=1 / 0"}, "command: column 3: division by zero"),
+    ({**JOB, "json": {"a": [0, {"b": "=1 / 0"}]}}, "json.a[1].b: column 3: division by zero"),
+    ({**JOB, "json": {"\u00fc": "=1 / 0"}}, "'json.\\xc3\\xbc': column 3: division by zero"),
+    ({**JOB, "for_each": "=1 / 0"}, "for_each: column 3: division by zero"),
+    ({**JOB, "if": "1 / 0 == 1"}, "if: column 3: division by zero"),
+    ({**JOB, "output": ["=1 / 0"]}, "output[0]: column 3: division by zero"),
+    ({"wait": "=1 / 0"}, "wait: column 3: division by zero"),
+    ({"output": {"x": "=1 / 0"}}, "output.x: column 3: division by zero"),
+    ({**CALLER, "json": "=[1]"}, "json: must be an object, the input of the flow"),
+    ({**CALLER, "json": "='x'"}, "json: must be an object, the input of the flow"),
+    ({**CALLER, "json": "=null"}, "json: must be an object, the input of the flow")])
+def test_a_step_that_fails_names_the_field(files, step, error):
+    flow, inner = files(flow={"flow": "f", "steps": {"a": step}}, inner={"flow": "inner", "steps": {"i": {}}})
+    end = json.loads(simulate(flow, inner, *AT, "--json"))
+    assert [row["why"] for row in end["events"] if row["what"] == "failed"] == [error]
+
+
+def test_an_undo_that_fails_names_the_field(files):
+    flow, = files(flow={"flow": "f", "steps": {
+        "a": {**JOB, "undo": {**JOB, "args": ["=1 / 0"]}}, "b": {**JOB, "after": ["a"]}}})
+    end = json.loads(simulate(flow, *AT, "--fail", "b", "--json"))
+    assert end["events"][-1]["why"] == "for an operator: its undo failed: args[0]: column 3: division by zero"
+
+
+def test_the_output_of_a_signal_is_its_value(files):
+    flow, value = files(flow={"flow": "f", "steps": {
+        "a": {"signal": {"count": 2}, "output": "result.map(x, x.n)"}}}, value={"n": 7})
+    assert json.loads(simulate(flow, *AT, "--value", f"a={value}", "--json"))["output"] == {"a": [7, 7]}

@@ -1,6 +1,9 @@
 // Flows: rows of a definition, what happens, and how the steps and the run stand then.
 #include "flow_player.h"
 
+#define LET_Q(value) ", \"let\": {\"q\": \"" value "\"}"
+#define UNDO_Q       ", \"undo\": {\"target\": \"u\", \"args\": [\"=q\"]}"
+
 static const struct row rows[] = {
     {"a chain", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a+ b+", "FF", FLOW_WELL, "a b"},
     {"a failure blocks", "\"a\": " CALL () ", \"b\": " CALL (AFTER ("a")), "a-", "XB", FLOW_BADLY,
@@ -181,6 +184,33 @@ static const struct row rows[] = {
                                                                                     "\"b\":"
                                                                                     " " CALL (),
      "a.0+ a.1+ b- ~a.1+ ~a.0+", "FX", FLOW_BADLY, "a.0 b a.1 ~a.1 ~a.0"},
+    {"an undo sees the let of its step", "\"a\": " CALL (LET_Q ("1") UNDO_Q) ", \"b\": " CALL (),
+     "a+ b- ~a+", "FX", FLOW_BADLY, "a b ~a"},
+    {"and of its item",
+     "\"a\": " CALL (LET_Q ("item + 1") UNDO_Q ", \"for_each\": 2") ", \"b\": " CALL (),
+     "a.0+ a.1+ b- ~a.1+ ~a.0+", "FX", FLOW_BADLY, "a.0 b a.1 ~a.1 ~a.0"},
+    {"so does the value of a timeout",
+     "\"a\": {\"signal\": {\"timeout\": 5, \"on_timeout\": {\"value\": \"=q\"}}" LET_Q (
+         "2") "}, \"b\": " CALL (AFTER ("a") ", \"if\": \"steps.a.value == 2\""),
+     "a* b+", "FF", FLOW_WELL, "b"},
+    {"the output of a wait is its value",
+     "\"a\": {\"wait\": 5, \"output\": \"[result, q]\"" LET_Q ("2") "}, \"b\": " CALL (
+         AFTER ("a") ", \"if\": \"steps.a.value == [null, 2]\""),
+     "a* b+", "FF", FLOW_WELL, "b"},
+    {"and may fail it", "\"a\": {\"wait\": 5, \"output\": \"result.no\"}", "a*", "X", FLOW_BADLY,
+     ""},
+    {"the output of a signal has what was sent",
+     "\"a\": {\"signal\": {}, \"output\": \"[result]\"}, \"b\": " CALL (
+         AFTER ("a") ", \"if\": \"steps.a.value == [null]\""),
+     "a! b+", "FF", FLOW_WELL, "b"},
+    {"that of several a list of it",
+     "\"a\": {\"signal\": {\"count\": 2}, \"output\": \"result.size()\"}, \"b\": " CALL (
+         AFTER ("a") ", \"if\": \"steps.a.value == 2\""),
+     "a! a! b+", "FF", FLOW_WELL, "b"},
+    {"the value of a timeout is no result",
+     "\"a\": {\"signal\": {\"timeout\": 5, \"on_timeout\": {\"value\": 1}}, \"output\": "
+     "\"[result]\"}, \"b\": " CALL (AFTER ("a") ", \"if\": \"steps.a.value == 1\""),
+     "a* b+", "FF", FLOW_WELL, "b"},
 };
 
 static const struct row flow_rows[] = {
