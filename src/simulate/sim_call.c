@@ -182,7 +182,7 @@ static uint32_t count_try (const struct sim_call *call)
 static struct sim_result on_sent (struct sim_plan *plan)
 {
     struct sim_call *call = plan->owner;
-    struct sim_result result = {SIM_NEVER, true};
+    struct sim_result result = {SIM_NEVER, true, false};
     if (call->run)
         note_wait_over (call);
     else
@@ -194,8 +194,10 @@ static struct sim_result on_sent (struct sim_plan *plan)
     const struct flow_guess *guess = sim_guess_of (call->run, call->step);
     result.after_ms =
         guess && guess->last_ms >= 0 ? guess->last_ms : call->run->simulation->guesses->last_ms;
+    result.same = true;
     if (guess && !call->undo) {
         result.ok = guess->failures >= 0 && count_try (call) > guess->failures;
+        result.same = result.ok || guess->failures < 0;
         if (guess->never)
             result.after_ms = SIM_NEVER;
     }

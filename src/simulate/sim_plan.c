@@ -6,7 +6,7 @@
 #include "plan_json.h"
 #include "sim_station.h"
 
-enum { ATTEMPTS_MAX = 1000 }; // a plan with more failures is taken to fail for ever
+enum { ATTEMPTS_MAX = 1000 }; // of a plan that fails for ever: the others are as these
 
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
 {
@@ -181,12 +181,19 @@ static void commit (struct sim_plan *self, const struct decision *decision)
         enqueue (self, row.due_us);
 }
 
+static bool fails_for_ever (const struct sim_plan *self)
+{
+    const struct policy *policy = self->plan->policy;
+    return self->plan->error_count >= ATTEMPTS_MAX && self->result.same && policy &&
+           policy->retry.max == RETRY_FOREVER;
+}
+
 static void end_run (struct sim_plan *self, const struct decision *decision)
 {
     commit (self, decision);
     if (decision->commit != COMMIT_RETRY)
         self->events->over (self, decision);
-    else if (self->plan->error_count >= ATTEMPTS_MAX)
+    else if (fails_for_ever (self))
         leave_core (self);
     else
         self->events->retries (self, decision->delay_ms);

@@ -165,21 +165,25 @@ json_t *sim_run_report (const struct sim_run *self)
     static const char *const outcomes[] = {"waiting", "finished", "failed", "cancelled", "timeout"};
     const struct flow_run *run = self->run;
     const struct simulation *simulation = self->simulation;
-    bool ended = run->phase == FLOW_ENDED;
-    json_t *ret =
-        json_pack ("{s:s, s:I, s:I, s:s, s:o}", "flow", self->flow->name, "nominal",
-                   (json_int_t)simulation->fire, "began", (json_int_t)self->began, "outcome",
-                   outcomes[ended ? run->outcome : 0], "critical", critical_path (self));
+    bool ended = run->phase == FLOW_ENDED, stopped = !ended && simulation->stopped;
+    char text[64];
+    json_t *ret = json_pack ("{s:s, s:I, s:I, s:s, s:o}", "flow", self->flow->name, "nominal",
+                             (json_int_t)simulation->fire, "began", (json_int_t)self->began,
+                             "outcome", stopped ? "stopped" : outcomes[ended ? run->outcome : 0],
+                             "critical", critical_path (self));
     json_object_set_new (ret, ended ? "ended" : "until", json_integer (simulation->last_ms));
     json_object_set_new (ret, "failures", json_integer (count_failures (self)));
     if (run->output)
         json_object_set (ret, "output", run->output);
     if (run->error)
         json_object_set_new (ret, "error", json_string (run->error));
+    snprintf (text, sizeof text, "a simulated run has at most %d events", FLOW_SIMULATED_MAX);
+    if (stopped)
+        json_object_set_new (ret, "error", json_string (text));
     if (run->uncaught)
         json_object_set (ret, "uncaught", run->uncaught);
     json_t *waits = json_array ();
-    if (!ended)
+    if (!ended && !stopped)
         add_waits (self, waits);
     json_object_set_new (ret, "waits", waits);
     json_object_set (ret, "events", simulation->events);

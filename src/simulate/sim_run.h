@@ -77,6 +77,7 @@ struct simulation {
     void (*report) (void *owner, json_t *row);
     void *owner;
     bool over;
+    bool stopped; // at its bound of events
 };
 
 // -- runs: sim_run.c

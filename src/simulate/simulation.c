@@ -93,8 +93,9 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
            json_array_size (self->events) < FLOW_SIMULATED_MAX)
         if (!sim_station_step (&self->station))
             break;
+    self->stopped = json_array_size (self->events) >= FLOW_SIMULATED_MAX;
     if (self->rows < guesses->runs)
-        end_occurrence (self); // it waits for ever
+        end_occurrence (self); // it waits for ever, or is too long
     sim_run_destroy (&self->root.inner);
     sim_call_destroy (&self->root);
     sim_station_end (&self->station);

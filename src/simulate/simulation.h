@@ -50,10 +50,10 @@ struct flow_guesses {
     int64_t runs;            // at most this many occurrences
 };
 
-enum { FLOW_SIMULATED_MAX = 100000 }; // events of one run
+enum { FLOW_SIMULATED_MAX = 100000 }; // events of one run: there the simulation stops
 
 // Run it from `at_ms` on. Of each occurrence `report` gets a row, which it gives back with
-// json_decref: {"flow", "nominal", "began", "ended" (or "until", where it waits for ever),
+// json_decref: {"flow", "nominal", "began", "ended" (or "until", where it waits for ever or stops),
 // "outcome", "failures", "output", "error", "uncaught": [...], "events": [{"at", "step", "item",
 // "what", "why"}, ...], "critical": [{"step", "from", "to", "slot_ms", "target_ms", "limit_ms",
 // "worker_ms"}, ...], "waits": [texts], "parked": true if the plan waits for an operator}; of one

@@ -107,6 +107,22 @@ def test_what_fails_for_ever_waits_for_ever(files):
     assert "wait      a: for an operator (need_manual)\n" in text and "waiting for ever for a\n" in text
 
 
+def test_what_retries_often_does_not_wait_for_ever(files):
+    retry = {"strategy": "fixed", "interval": 1}
+    flow, last = files(flow={"flow": "f", "steps": {"a": {"target": "t", "retry": retry}}},
+                       last={"flow": "f", "steps": {"a": {"target": "t", "retry": {**retry, "max": 1000}}}})
+    assert "  finished after " in simulate(flow, *AT, "--fail", "a:2000")
+    assert "  failed after " in simulate(last, *AT, "--fail", "a")
+
+
+def test_what_has_too_many_events_stops(files):
+    each = {"target": "t", "for_each": 10000, "args": ["=index"]}
+    flow, = files(flow={"flow": "f", "steps": {f"s{i}": each for i in range(10)}})
+    row = json.loads(simulate(flow, *AT, "--json"))
+    assert (row["outcome"], row["error"], row["waits"]) == ("stopped", "a simulated run has at most 100000 events", [])
+    assert len(row["events"]) == 100_000 and "ended" not in row and row["until"] > row["began"]
+
+
 def test_a_sub_flow_has_the_nominal_time_of_the_outermost_run(files):
     flow, inner = files(flow={"flow": "night", "steps": {
         "first": {"target": "t"}, "sub": {"after": ["first"], "target": "inner"}}},
