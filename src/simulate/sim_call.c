@@ -54,11 +54,7 @@ static void end_call (struct sim_call *call)
                                      .status = call->status,
                                      .text = call->text,
                                      .value = value};
-    for (struct sim_call **at = &run->calls; *at; at = &(*at)->next)
-        if (*at == call) {
-            *at = call->next;
-            break;
-        }
+    table_remove (&run->calls, &call->node);
     sim_call_destroy (call);
     sim_run_carry (run, &event);
     json_decref (value);
@@ -109,9 +105,16 @@ static void on_total (struct sim_timer *timer)
         end_soon (call, FLOW_NOT_OK, "its total_timeout is over");
 }
 
+static uint64_t hash_of (uint32_t step, int64_t item)
+{
+    return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
+}
+
 void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
 {
-    for (struct sim_call *call = run->calls; call; call = call->next) {
+    struct table_node *node = table_find (&run->calls, hash_of (effect->step, effect->item));
+    for (; node; node = table_next (node)) {
+        struct sim_call *call = (struct sim_call *)node;
         if (call->step != effect->step || call->item != effect->item || call->undo)
             continue;
         sim_timer_stop (call->station, &call->start);
@@ -320,9 +323,8 @@ void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
                               .generation = effect->generation,
                               .undo = effect->undo,
                               .value = guess ? json_incref (guess->value) : NULL,
-                              .input = json_incref (json_object_get (effect->frames, "json")),
-                              .next = run->calls};
-    run->calls = call;
+                              .input = json_incref (json_object_get (effect->frames, "json"))};
+    table_add (&run->calls, &call->node, hash_of (call->step, call->item));
     note_start (call);
     find_inner (call, effect);
     if (call->undo && call->inner) {

@@ -195,6 +195,13 @@ static struct sim_run *run_new (struct sim_call *call)
     return self;
 }
 
+static void drop_call (struct table_node *node, void *owner)
+{
+    struct sim_run *self = owner;
+    table_remove (&self->calls, node);
+    sim_call_destroy ((struct sim_call *)node);
+}
+
 void sim_run_destroy (struct sim_run **run)
 {
     struct sim_run *self = *run;
@@ -202,10 +209,8 @@ void sim_run_destroy (struct sim_run **run)
         return;
     while (self->waits)
         wait_destroy (self, &self->waits);
-    for (struct sim_call *call; (call = self->calls);) {
-        self->calls = call->next;
-        sim_call_destroy (call);
-    }
+    table_each (&self->calls, drop_call, self);
+    table_free (&self->calls);
     for (struct sim_run *sub; (sub = self->subs);) {
         self->subs = sub->next;
         sim_run_destroy (&sub);

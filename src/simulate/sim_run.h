@@ -7,6 +7,7 @@ struct sim_run;
 
 // A call of a step; or the flow plan of the outermost run, which has no `run`.
 struct sim_call {
+    struct table_node node; // first; among those in flight, by step and item
     struct sim_run *run;
     struct simulation *simulation; // of the flow plan
     struct sim_station *station;
@@ -23,7 +24,6 @@ struct sim_call {
     json_t *value, *input;
     int64_t held[SIM_HOLDS]; // ms for which its plan was due and did not run
     struct sim_timer start, end, total;
-    struct sim_call *next;
 };
 
 // A timer of a step, or a signal that arrives.
@@ -57,7 +57,7 @@ struct sim_run {
     int64_t began;
     struct sim_span *spans;
     struct sim_tries *tries;
-    struct sim_call *calls; // in flight
+    struct table calls; // in flight
     struct sim_wait *waits;
     struct sim_timer limit, done;
     struct sim_run *subs, *next; // runs of its sub-flows, which are kept

@@ -123,6 +123,14 @@ def test_what_has_too_many_events_stops(files):
     assert len(row["events"]) == 100_000 and "ended" not in row and row["until"] > row["began"]
 
 
+def test_many_calls_in_flight_are_cancelled_soon(files):
+    each = {"target": "t", "for_each": 10000}
+    flow, = files(flow={"flow": "f", "max_parallel": 0, "timeout": 5, "steps": {f"s{i}": each for i in range(6)}})
+    began = time.monotonic()
+    assert json.loads(simulate(flow, *AT, "--each", "10s", "--json"))["outcome"] == "timeout"
+    assert time.monotonic() - began < 30
+
+
 def test_a_sub_flow_has_the_nominal_time_of_the_outermost_run(files):
     flow, inner = files(flow={"flow": "night", "steps": {
         "first": {"target": "t"}, "sub": {"after": ["first"], "target": "inner"}}},
