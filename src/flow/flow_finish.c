@@ -234,9 +234,9 @@ void flow_finish (struct flow_turn *turn)
         } else {
             const struct flow_node *node = &run->nodes[turn->flow->final];
             assert (flow_decided (node));
-            if (run->outcome == FLOW_WELL && failing (node) &&
-                !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
-                run->outcome = FLOW_BADLY;
+            if (failing (node) && !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
+                if (run->outcome == FLOW_WELL)
+                    run->outcome = FLOW_BADLY;
                 run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
                 json_array_append_new (run->uncaught,
                                        json_string (turn->flow->steps[turn->flow->final].name));

@@ -121,14 +121,16 @@ static size_t *order_new (const struct givens *self)
     return order;
 }
 
-static bool fits (const struct flow_param *param, struct flow_value *value, struct reason *reason)
+// A time with an offset becomes one of the zone; NULL: UTC.
+static bool fits (const struct flow_param *param, struct flow_value *value, const struct zone *zone,
+                  struct reason *reason)
 {
     const char *type = param->type;
     const json_t *json = value->json;
     bool ok = strcmp (type, "any") == 0;
     if (strcmp (type, "time") == 0) {
         if (json_is_string (json) &&
-            expr_time_parse (span_text (json_string_value (json)), NULL, &value->local)) {
+            expr_time_parse (span_text (json_string_value (json)), zone, &value->local)) {
             json_decref (value->json);
             value->json = NULL;
             value->is_time = true;
@@ -204,7 +206,7 @@ static bool set_param (struct flow_scope *scope, size_t index, const struct give
     }
     if (!ok)
         reason_set (reason, "param %s: %s", param->name, why.text);
-    return ok && fits (param, value, reason);
+    return ok && fits (param, value, scope->run->zone, reason);
 }
 
 bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
@@ -225,7 +227,7 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
             continue;
         if (input) {
             values[at].json = json_incref (input);
-            ok = fits (param, &values[at], reason);
+            ok = fits (param, &values[at], scope.run->zone, reason);
         } else if (given || param->value) {
             ok = set_param (&scope, at, given, reason);
         } else if (param->required) {
@@ -279,7 +281,7 @@ static bool check_literal (const struct flow_param *param, const struct flow_tem
     struct reason why;
     struct flow_value value = {
         .json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why)};
-    bool ok = value.json && fits (param, &value, reason);
+    bool ok = value.json && fits (param, &value, NULL, reason);
     if (!value.json && !value.is_time)
         reason_set (reason, "param %s: %s", param->name, why.text);
     json_decref (value.json);
@@ -311,7 +313,7 @@ static bool check_given (struct checking *self, const struct given *given)
 static bool check_input (const struct flow_param *param, json_t *input, struct reason *reason)
 {
     struct flow_value value = {.json = json_incref (input)};
-    bool ok = fits (param, &value, reason);
+    bool ok = fits (param, &value, NULL, reason);
     json_decref (value.json);
     return ok;
 }

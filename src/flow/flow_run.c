@@ -353,7 +353,7 @@ static void handle (struct flow_turn *turn, const struct flow_event *event)
         cancel (turn, event);
         break;
     case FLOW_TIMEOUT:
-        stop (turn, FLOW_LATE, "the flow's timeout is over");
+        stop (turn, FLOW_LATE, "the timeout of the run expired");
         break;
     case FLOW_UNDO_DONE:
     case FLOW_UNDO_RESET:

@@ -5,6 +5,8 @@
 #include "memory.h"
 #include "rfc3339.h"
 
+#define WAIT_MAX INT64_C (10000000000) // seconds that an expression gives
+
 // A for_each needs a free slot once its list is known, and an item of it is left.
 static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
@@ -250,13 +252,13 @@ static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason
         instant = turn->run->zone ? zone_instant (turn->run->zone, local) : local;
         at = instant < 0 ? 0 : instant * 1000;
     } else if (rc == 0 && json_is_number (json) && json_number_value (json) >= 0 &&
-               json_number_value (json) <= 1e10) {
+               json_number_value (json) <= WAIT_MAX) {
         at = turn->now + (int64_t)(json_number_value (json) * 1000);
     } else if (rc == 0 && json_is_string (json)) {
         if (rfc3339_parse (span_text (json_string_value (json)), &instant, reason) == 0)
             at = instant * 1000;
     } else if (rc == 0) {
-        reason_set (reason, "wait: must be seconds or a time");
+        reason_set (reason, "wait: must be seconds from 0 to %lld, or a time", (long long)WAIT_MAX);
     }
     json_decref (json);
     return at;

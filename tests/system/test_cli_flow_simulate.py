@@ -179,6 +179,7 @@ CALLER = {"target": "inner", "json": {}}
     ({**JOB, "if": "1 / 0 == 1"}, "if: column 3: division by zero"),
     ({**JOB, "output": ["=1 / 0"]}, "output[0]: column 3: division by zero"),
     ({"wait": "=1 / 0"}, "wait: column 3: division by zero"),
+    ({"wait": "=-5"}, "wait: must be seconds from 0 to 10000000000, or a time"),
     ({"output": {"x": "=1 / 0"}}, "output.x: column 3: division by zero"),
     ({**CALLER, "json": "=[1]"}, "json: must be an object, the input of the flow"),
     ({**CALLER, "json": "='x'"}, "json: must be an object, the input of the flow"),
@@ -200,3 +201,25 @@ def test_the_output_of_a_signal_is_its_value(files):
     flow, value = files(flow={"flow": "f", "steps": {
         "a": {"signal": {"count": 2}, "output": "result.map(x, x.n)"}}}, value={"n": 7})
     assert json.loads(simulate(flow, *AT, "--value", f"a={value}", "--json"))["output"] == {"a": [7, 7]}
+
+
+@pytest.mark.parametrize("fails, uncaught", [(["x", "f"], ["x", "f"]), (["f"], ["f"]), (["x"], ["x"]), ([], [])])
+def test_a_finally_that_failed_is_uncaught(files, fails, uncaught):
+    flow, = files(flow={"flow": "f", "finally": "f", "steps": {"x": JOB, "f": JOB}})
+    end = json.loads(simulate(flow, *AT, *(word for name in fails for word in ("--fail", name)), "--json"))
+    assert end["uncaught"] == uncaught and end["outcome"] == ("failed" if fails else "finished")
+
+
+@pytest.mark.parametrize("text, hour", [
+    ("2024-01-01T10:00:00", 10), ("2024-01-01T10:00:00Z", 11), ("2024-07-01T10:00:00+05:00", 7), ("2024-01-01", 0)])
+def test_a_param_of_type_time_is_local_in_the_zone(files, text, hour):
+    flow, given = files(flow={"flow": "f", "params": {"p": {"type": "time", "default": text}, "q": {"type": "time"}},
+                              "steps": {"a": {}}, "output": ["=p.hour()", "=q.hour()"]}, given={"q": text})
+    end = json.loads(simulate(flow, *AT, "--timezone", "Europe/Berlin", "--input", given, "--json"))
+    assert end["output"] == [hour, hour]
+
+
+def test_the_timeout_of_a_plan_ends_its_run(files):
+    flow, = files(flow={"flow": "f", "steps": {"a": JOB}})
+    end = json.loads(simulate(flow, *AT, "--run-timeout", "5s", "--each", "10s", "--json"))
+    assert (end["outcome"], end["error"]) == ("timeout", "the timeout of the run expired")

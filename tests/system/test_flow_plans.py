@@ -185,7 +185,7 @@ def test_the_time_of_a_flow_is_over(rig, flows):
     assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
     assert time.time() - start > 0.9
     shown = flows.until(first.flow["run"], "timeout")
-    assert shown["error"] == "the flow's timeout is over"
+    assert shown["error"] == "the timeout of the run expired"
     outcome = news.recv()
     while outcome.before[0] != b"slow":
         outcome = news.recv()
