@@ -292,8 +292,8 @@ class Run:
         outcome, uncaught = self.model.outcome(), set(self.model.uncaught())
         if self.last:
             self.end_last()
-        if self.last_state == "failed" and outcome == "finished":
-            outcome, uncaught = "failed", {self.last}
+        if self.last_state == "failed":
+            outcome, uncaught = "failed" if outcome == "finished" else outcome, uncaught | {self.last}
         self.check(self.run.get("state") == outcome, f"{self.run}, want {outcome}")
         failed = len(self.model.failed()) + (self.last_state == "failed")
         self.check(self.run.get("failures", 0) == failed, f"{self.run}: want {failed} failures")
