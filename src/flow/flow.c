@@ -119,9 +119,7 @@ static void read_param (struct flow_reader *self, const char *name, const json_t
     struct flow_param *param = &self->flow->params[self->flow->param_count];
     snprintf (path, sizeof path, "params.%.64s", name);
     if (!expr_name_valid (span_text (name))) {
-        flow_wrong (self, path,
-                    "a param's name is a letter or _, then letters, digits and _, and "
-                    "not reserved");
+        flow_wrong (self, path, "%s", FLOW_VARIABLE_RULE);
         return;
     }
     self->flow->param_count++;

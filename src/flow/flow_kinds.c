@@ -3,6 +3,36 @@
 #include "flow_private.h"
 #include "policy.h"
 
+// Of a kind that is wrong each field alone, so that all errors are reported.
+static void report_fields (struct flow_reader *self, json_t *fields, const char *path)
+{
+    const char *name;
+    json_t *value;
+    struct reason reason;
+    json_object_foreach (fields, name, value)
+    {
+        json_t *alone = json_object ();
+        json_object_set (alone, name, value);
+        struct policy *policy = policy_read_kind (alone, &reason);
+        if (!policy)
+            flow_wrong (self, path, "%s", reason.text);
+        policy_destroy (&policy);
+        json_decref (alone);
+    }
+}
+
+static void check_fields (struct flow_reader *self, json_t *fields, const char *path)
+{
+    struct reason reason;
+    size_t before = json_array_size (self->errors);
+    struct policy *policy = policy_read_kind (fields, &reason);
+    if (!policy)
+        report_fields (self, fields, path);
+    if (!policy && json_array_size (self->errors) == before) // they do not fit each other
+        flow_wrong (self, path, "%s", reason.text);
+    policy_destroy (&policy);
+}
+
 void flow_read_kinds (struct flow_reader *self, json_t *kinds)
 {
     const char *name;
@@ -14,14 +44,13 @@ void flow_read_kinds (struct flow_reader *self, json_t *kinds)
     json_object_foreach (kinds, name, fields)
     {
         char path[FLOW_PATH_SIZE];
-        struct reason reason = {"must be an object"};
-        struct policy *policy = json_is_object (fields) ? policy_read_kind (fields, &reason) : NULL;
         snprintf (path, sizeof path, "kinds.%.64s", name);
         if (!flow_name_valid (name))
             flow_wrong (self, path, "a kind's name is 1 to 64 of A-Z a-z 0-9 _ . -");
-        else if (!policy)
-            flow_wrong (self, path, "%s", reason.text);
-        policy_destroy (&policy);
+        else if (!json_is_object (fields))
+            flow_wrong (self, path, "must be an object");
+        else
+            check_fields (self, fields, path);
     }
     self->kinds = kinds;
 }

@@ -40,9 +40,9 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
                       const char *path)
 {
     char key[2 * FLOW_NAME_MAX + 2];
-    int64_t from = source ? flow_find (self->flow, source) : -1;
+    int64_t from = flow_find (self->flow, source);
     if (from < 0) {
-        flow_wrong (self, path, "no such step: %s", quoted (span_text (source ? source : "")));
+        flow_wrong (self, path, "no such step: %s", quoted (span_text (source)));
         return;
     }
     if (from == target) {
@@ -70,8 +70,25 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
     self->ins[self->in_count++] = (struct flow_in){(uint32_t)from, target, on};
 }
 
+// Report the fields of an edge that it does not have.
+static void check_names (struct flow_reader *self, const json_t *edge, const char *path,
+                         const char *const *names)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)edge, name, value)
+    {
+        size_t i = 0;
+        while (names[i] && strcmp (names[i], name) != 0)
+            i++;
+        if (!names[i])
+            flow_wrong (self, path, "no such field: %s", quoted (span_text (name)));
+    }
+}
+
 void flow_read_after (struct flow_reader *self, uint32_t target)
 {
+    static const char *const after_names[] = {"step", "on", NULL};
     const struct flow_step *step = &self->flow->steps[target];
     const json_t *after = json_object_get (step->json, "after");
     char path[FLOW_PATH_SIZE];
@@ -89,15 +106,18 @@ void flow_read_after (struct flow_reader *self, uint32_t target)
         if (json_is_object (value)) {
             source = json_string_value (json_object_get (value, "step"));
             on = read_on (self, json_object_get (value, "on"), path);
-            if (json_object_size (value) > 1 + (size_t) !!json_object_get (value, "on"))
-                flow_wrong (self, path, "only step and on");
+            check_names (self, value, path, after_names);
         }
-        add_edge (self, source, target, on, path);
+        if (source)
+            add_edge (self, source, target, on, path);
+        else
+            flow_wrong (self, path, "must be the name of a step, or an object with it as step");
     }
 }
 
 void flow_read_edges (struct flow_reader *self)
 {
+    static const char *const edge_names[] = {"source", "target", "on", NULL};
     const json_t *edges = json_object_get (self->flow->json, "edges");
     char path[FLOW_PATH_SIZE];
     size_t index;
@@ -107,15 +127,17 @@ void flow_read_edges (struct flow_reader *self)
     json_array_foreach (edges, index, value)
     {
         snprintf (path, sizeof path, "edges[%zu]", index);
-        const char *name = json_string_value (json_object_get (value, "target"));
+        const char *source = json_string_value (json_object_get (value, "source")),
+                   *name = json_string_value (json_object_get (value, "target"));
         int64_t target = name ? flow_find (self->flow, name) : -1;
-        if (json_object_size (value) > 2 + (size_t) !!json_object_get (value, "on"))
-            flow_wrong (self, path, "only source, target and on");
-        if (target < 0)
-            flow_wrong (self, path, "no such step: %s", quoted (span_text (name ? name : "")));
+        check_names (self, value, path, edge_names);
+        uint8_t on = read_on (self, json_object_get (value, "on"), path);
+        if (!source || !name)
+            flow_wrong (self, path, "must be an object with names of steps as source and target");
+        else if (target < 0)
+            flow_wrong (self, path, "no such step: %s", quoted (span_text (name)));
         else
-            add_edge (self, json_string_value (json_object_get (value, "source")), (uint32_t)target,
-                      read_on (self, json_object_get (value, "on"), path), path);
+            add_edge (self, source, (uint32_t)target, on, path);
     }
 }
 
@@ -148,10 +170,13 @@ static void make_arrays (struct flow_reader *self)
     }
 }
 
+// A default is not for a step without edges.
 static void read_join (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_PATH_SIZE];
-    const json_t *join = json_object_get (step->json, "join");
+    const json_t *own = json_object_get (json_object_get (self->flow->json, "steps"), step->name);
+    const json_t *join =
+        json_object_get (step->in_count || !self->defaults ? step->json : own, "join");
     const char *how = json_string_value (join);
     snprintf (path, sizeof path, "steps.%.64s.join", step->name);
     step->join_all = !join || (how && strcmp (how, "all") == 0);
@@ -171,10 +196,11 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
                     step->need == 1 ? "" : "s", step->in_count);
 }
 
-// The names of a cycle among the steps whose `left` is not 0.
-static void report_cycle (struct flow_reader *self, const uint32_t *left)
+// The names of a cycle among the steps whose `left` is not 0. It is taken out of them, so that the
+// next one is found.
+static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *end)
 {
-    const struct flow *flow = self->flow;
+    struct flow *flow = self->flow;
     uint32_t at = 0, length = 0;
     char text[REASON_MAX];
     size_t used = 0;
@@ -208,7 +234,25 @@ static void report_cycle (struct flow_reader *self, const uint32_t *left)
     } while (at != begin && used < sizeof text - 80);
     flow_wrong (self, "steps", "a cycle of %u steps: %s%s", count, text,
                 at == begin ? flow->steps[begin].name : "...");
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        if (seen[i] >= seen[begin]) {
+            left[i] = 0;
+            flow->order[(*end)++] = i;
+        }
     free (seen);
+}
+
+// Steps whose sources are all in the order come behind them.
+static void sort_steps (struct flow *flow, uint32_t *left, uint32_t *begin, uint32_t *end)
+{
+    while (*begin < *end) {
+        const struct flow_step *step = &flow->steps[flow->order[(*begin)++]];
+        for (uint32_t i = 0; i < step->out_count; i++) {
+            uint32_t target = flow->out[step->out_first + i].step;
+            if (left[target] && --left[target] == 0)
+                flow->order[(*end)++] = target;
+        }
+    }
 }
 
 void flow_link (struct flow_reader *self)
@@ -223,20 +267,12 @@ void flow_link (struct flow_reader *self)
         if (!left[i])
             flow->order[end++] = i;
     }
-    while (begin < end) {
-        const struct flow_step *step = &flow->steps[flow->order[begin++]];
-        for (uint32_t i = 0; i < step->out_count; i++) {
-            uint32_t target = flow->out[step->out_first + i].step;
-            if (--left[target] == 0)
-                flow->order[end++] = target;
-        }
-    }
+    sort_steps (flow, left, &begin, &end);
     self->cyclic = end < flow->step_count;
-    if (self->cyclic)
-        report_cycle (self, left);
-    for (uint32_t i = 0; i < flow->step_count; i++)
-        if (left[i])
-            flow->order[end++] = i;
+    while (end < flow->step_count) {
+        report_cycle (self, left, &end);
+        sort_steps (flow, left, &begin, &end);
+    }
     flow_check_references (self);
     free (left);
 }

@@ -54,7 +54,28 @@ static void judge_retry (struct flow *flow, const struct flow_step *step)
         note (because, step->name, "need_manual waits for an operator");
     if (retries (step) && step->has_undo && !step->undo_started)
         note (flow->report.warnings, step->name,
-              "a failed retry may work twice: vote, timeout and undo on started");
+              "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
+}
+
+static void judge_list (struct flow *flow, const struct flow_step *step)
+{
+    const json_t *list = json_object_get (step->json, "for_each");
+    size_t count =
+        json_is_integer (list) ? (size_t)json_integer_value (list) : json_array_size (list);
+    char text[REASON_MAX];
+    snprintf (text, sizeof text, "always fails: for_each has %zu items, max_items is %u", count,
+              step->max_items);
+    if (step->for_each && count > step->max_items)
+        note (flow->report.warnings, step->name, text);
+}
+
+// A default that fails every run which does not replace it.
+static void judge_params (struct flow *flow)
+{
+    struct reason reason;
+    for (size_t i = 0; i < flow->param_count; i++)
+        if (!flow_default_fits (&flow->params[i], &reason))
+            note (flow->report.warnings, "params", reason.text);
 }
 
 // Each key counts once, and only one that ends in * stands for many.
@@ -149,6 +170,7 @@ void flow_measure (struct flow_reader *self)
     uint64_t *seconds = memory_new (flow->step_count * sizeof *seconds);
     report->depth = 1;
     report->has_tail = flow->final >= 0;
+    judge_params (flow);
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t calls = step->kind == FLOW_CALL, items = flow_items_max (step);
@@ -163,6 +185,7 @@ void flow_measure (struct flow_reader *self)
         report->steps_max = add (report->steps_max, multiply (items, calls));
         seconds[i] = seconds_of (self, step);
         report->has_tail = report->has_tail || step->has_undo;
+        judge_list (flow, step);
         if (step->parallel > flow->parallel && flow->parallel) {
             char text[REASON_MAX];
             snprintf (text, sizeof text, "max_parallel %u is above the flow's %u", step->parallel,

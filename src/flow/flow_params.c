@@ -3,6 +3,7 @@
 // plan gives in its order: a param sees those before it.
 #include <stdlib.h>
 
+#include "flow_private.h"
 #include "flow_turn.h"
 #include "memory.h"
 
@@ -286,6 +287,12 @@ static bool check_literal (const struct flow_param *param, const struct flow_tem
         reason_set (reason, "param %s: %s", param->name, why.text);
     json_decref (value.json);
     return ok;
+}
+
+bool flow_default_fits (const struct flow_param *param, struct reason *reason)
+{
+    return !param->value || flow_template_computes (param->value) ||
+           check_literal (param, param->value, reason);
 }
 
 static bool check_given (struct checking *self, const struct given *given)

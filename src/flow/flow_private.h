@@ -25,6 +25,8 @@ void flow_wrong (struct flow_reader *self, const char *path, const char *format,
     __attribute__ ((format (printf, 3, 4)));
 
 enum { FLOW_STEP_PATH_SIZE = 80 };
+#define FLOW_VARIABLE_RULE                                                                         \
+    "the name of a variable is a letter or _, then letters, digits and _, and not reserved"
 
 // Whether every field of `defaults` may be one.
 void flow_check_defaults (struct flow_reader *self);
@@ -57,6 +59,9 @@ void flow_check_references (struct flow_reader *self);
 
 // steps_max, bounds and warnings.
 void flow_measure (struct flow_reader *self);
+
+// Whether a default that is not computed has the type of its param.
+bool flow_default_fits (const struct flow_param *param, struct reason *reason);
 
 // What is known of a call's target.
 struct flow_target flow_target_of (const struct flow_reader *self, const struct flow_call *call);

@@ -215,27 +215,44 @@ static void warn_elses (struct flow_reader *self)
 // A step that cannot fail: nothing of it is called or computed.
 static bool never_fails (const struct flow_step *step)
 {
-    return step->kind == FLOW_COMPUTE && !step->let_count && !step->condition && !step->output;
+    bool constant = step->kind == FLOW_COMPUTE ||
+                    (step->kind == FLOW_WAIT && step->wait && !flow_template_computes (step->wait));
+    return constant && !step->let_count && !step->condition && !step->output;
 }
 
+// Whether a step has so many edges that are never live that it never starts.
+static bool never_starts (const struct flow_step *step, uint32_t dead)
+{
+    bool lacks =
+        !step->join_all && step->need <= step->in_count && step->in_count - dead < step->need;
+    return dead && (dead == step->in_count || lacks);
+}
+
+// An error is what was one when the first definitions were stored; all else is a warning.
 static void check_dead_edges (struct flow_reader *self)
 {
-    const struct flow *flow = self->flow;
+    struct flow *flow = self->flow;
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
-        uint32_t dead = 0;
+        uint32_t wrong = 0, dead = 0;
         for (uint32_t j = 0; j < step->in_count; j++) {
             const struct flow_edge *edge = &flow->in[step->in_first + j];
-            dead += !(edge->on & ~(FLOW_ON_FAILED | FLOW_ON_CAUGHT)) &&
-                    never_fails (&flow->steps[edge->step]);
+            const struct flow_step *source = &flow->steps[edge->step];
+            int never = (never_fails (source) ? FLOW_ON_FAILED | FLOW_ON_CAUGHT : 0) |
+                        (source->may_be_skipped ? 0 : FLOW_ON_SKIPPED);
+            dead += !(edge->on & ~never);
+            wrong += !(edge->on & ~(never & ~FLOW_ON_SKIPPED)) && source->kind == FLOW_COMPUTE;
         }
-        char path[FLOW_PATH_SIZE];
+        char path[FLOW_PATH_SIZE], warning[REASON_MAX];
         snprintf (path, sizeof path, "steps.%.64s", step->name);
-        bool lacks =
-            !step->join_all && step->need <= step->in_count && step->in_count - dead < step->need;
-        if (dead && (dead == step->in_count || lacks))
+        snprintf (warning, sizeof warning,
+                  "%s never starts: it waits for what its sources never become", step->name);
+        if (never_starts (step, wrong))
             flow_wrong (self, path,
                         "never starts: it waits for the failure of a step that cannot fail");
+        else if (never_starts (step, dead) &&
+                 json_array_size (flow->report.warnings) < FLOW_ERRORS_MAX)
+            json_array_append_new (flow->report.warnings, json_string (warning));
     }
 }
 

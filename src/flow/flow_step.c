@@ -73,6 +73,8 @@ static void check_names (struct flow_reader *self, const json_t *json, const cha
             flow_wrong (self, where, "no such field");
         else if (on == ON_DEFAULT)
             flow_wrong (self, where, "has no default");
+        else if (on == ON_UNDO)
+            flow_wrong (self, where, "an undo has no such field");
         else if (allowed & ON_CALL)
             flow_wrong (self, where, "goes with target only");
         else
@@ -148,8 +150,10 @@ static void check_plan_fields (struct flow_reader *self, const json_t *json, con
         json_object_set (alone, name, value);
         struct policy *policy = policy_read (alone, &reason);
         snprintf (where, sizeof where, "%s.%s", path, name);
+        size_t size = strlen (name); // its path has the name already
+        bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
-            flow_wrong (self, where, "%s", reason.text);
+            flow_wrong (self, where, "%s", reason.text + (named ? size + 2 : 0));
         policy_destroy (&policy);
         json_decref (alone);
     }
@@ -222,20 +226,23 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
 
 static void read_undo (struct flow_reader *self, struct flow_step *step, const char *path)
 {
-    char where[FLOW_STEP_PATH_SIZE + 8];
+    char where[FLOW_STEP_PATH_SIZE + 8], on_path[FLOW_STEP_PATH_SIZE + 16];
     json_t *undo = json_object_get (step->json, "undo");
     if (!undo)
         return;
     snprintf (where, sizeof where, "%s.undo", path);
+    snprintf (on_path, sizeof on_path, "%s.on", where);
     step->has_undo = true;
     if (json_is_string (undo) && strcmp (json_string_value (undo), "inner") == 0) {
         step->undo_inner = true;
         if (!step->call.is_flow)
-            flow_wrong (self, where, "inner is for a flow as target");
+            flow_wrong (self, where,
+                        "inner is for a flow as target, and %s is none that is known here",
+                        quoted (span_text (step->call.target ? step->call.target : "")));
         return;
     }
     if (!json_is_object (undo)) {
-        flow_wrong (self, where, "must be an object%s", step->call.is_flow ? " or inner" : "");
+        flow_wrong (self, where, "must be an object, or inner if the target is a flow");
         return;
     }
     undo = json_copy (undo); // its definition stays as it was put
@@ -245,7 +252,7 @@ static void read_undo (struct flow_reader *self, struct flow_step *step, const c
     const char *on = json_string_value (json_object_get (undo, "on"));
     if (json_object_get (undo, "on") &&
         (!on || (strcmp (on, "finished") != 0 && strcmp (on, "started") != 0)))
-        flow_wrong (self, where, "on must be finished or started");
+        flow_wrong (self, on_path, "must be finished or started");
     step->undo_started = on && strcmp (on, "started") == 0;
     read_call (self, &step->undo, undo, where);
     if (step->undo.is_flow)
@@ -335,16 +342,18 @@ static void read_signal (struct flow_reader *self, struct flow_step *step, const
     bool who_ok = !step->signal_who || json_array_size (step->signal_who) > 0;
     json_array_foreach (step->signal_who, index, value) who_ok =
         who_ok && json_string_length (value) > 0;
+    snprintf (where, sizeof where, "%s.signal.who", path);
     if (!who_ok)
-        flow_wrong (self, where, "who must be a list of names of keys");
+        flow_wrong (self, where, "must be a list of names of keys");
     late = json_object_get (signal, "on_timeout");
+    snprintf (where, sizeof where, "%s.signal.on_timeout", path);
     const char *how = json_string_value (late);
     if (how && strcmp (how, "skip") == 0)
         step->on_timeout = FLOW_LATE_SKIP;
     else if (json_object_size (late) == 1 && json_object_get (late, "value"))
         step->on_timeout = FLOW_LATE_VALUE;
     else if (late && (!how || strcmp (how, "fail") != 0))
-        flow_wrong (self, where, "on_timeout must be fail, skip or {\"value\": ...}");
+        flow_wrong (self, where, "must be fail, skip or {\"value\": ...}");
     snprintf (where, sizeof where, "%s.signal.on_timeout.value", path);
     if (step->on_timeout == FLOW_LATE_VALUE)
         step->late_value =
@@ -404,7 +413,7 @@ static void read_lets (struct flow_reader *self, struct flow_step *step, const c
         for (size_t i = 0; i < self->flow->param_count; i++)
             hides = hides || strcmp (self->flow->params[i].name, name) == 0;
         if (!expr_name_valid (span_text (name)) || hides)
-            flow_wrong (self, where, "%s", hides ? "hides a param" : "no name for a variable");
+            flow_wrong (self, where, "%s", hides ? "hides a param" : FLOW_VARIABLE_RULE);
         struct expr *expr = read_expression (self, value, where);
         if (expr)
             step->lets[step->let_count++] = (struct flow_let){name, expr};

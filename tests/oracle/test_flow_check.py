@@ -167,6 +167,49 @@ def test_flows_in_flows(engine):
     assert "a run may make 100010000 calls, more than 1000000" in found[0]
 
 
+# -- what an error says
+
+def steps_of(**step):
+    return {"flow": "f", "steps": {"a": step, "z": {}}}
+
+
+def undo_of(undo):
+    return steps_of(target="jobs", undo=undo)
+
+
+EDGE = "must be an object with names of steps as source and target"
+VARIABLE = "the name of a variable is a letter or _, then letters, digits and _, and not reserved"
+
+
+@pytest.mark.parametrize("flow, wanted", [
+    (undo_of({"target": "u", "on": "ended"}), ["steps.a.undo.on: must be finished or started"]),
+    (undo_of({"target": "u", "for_each": 3}), ["steps.a.undo.for_each: an undo has no such field"]),
+    (undo_of("outer"), ["steps.a.undo: must be an object, or inner if the target is a flow"]),
+    (undo_of("inner"), ["steps.a.undo: inner is for a flow as target, and 'jobs' is none that is known here"]),
+    (steps_of(signal={"who": []}), ["steps.a.signal.who: must be a list of names of keys"]),
+    (steps_of(signal={"on_timeout": "ask"}), ['steps.a.signal.on_timeout: must be fail, skip or {"value": ...}']),
+    (steps_of(after=[1]), ["steps.a.after[0]: must be the name of a step, or an object with it as step"]),
+    (steps_of(after=[{"step": "z", "onn": 1, "x": 1}]), [
+        "steps.a.after[0]: no such field: 'onn'", "steps.a.after[0]: no such field: 'x'"]),
+    ({**steps_of(), "edges": [{"source": "z", "target": "a", "to": 1}]}, ["edges[0]: no such field: 'to'"]),
+    ({**steps_of(), "edges": [1, {"source": "a"}]}, [f"edges[0]: {EDGE}", f"edges[1]: {EDGE}"]),
+    (steps_of(let={"item": "1"}), ["steps.a.let.item: " + VARIABLE]),
+    ({**steps_of(), "params": {"item": 1}}, ["params.item: " + VARIABLE]),
+    (steps_of(target="jobs", timeout=0), ["steps.a.timeout: want seconds, 1..31536000"]),
+    ({"flow": "f", "kinds": {"k": {"x": 1, "y": 2}}, "steps": {"a": {}}}, ["kinds.k: 'x': unknown field", "kinds.k: 'y': unknown field"]),
+    ({"flow": "f", "steps": {**cycle(2), "a": {"after": ["b"]}, "b": {"after": ["a", "s0"]}, "c": {"after": ["a"]}}}, [
+        "steps: a cycle of 2 steps: s0 waits for s1 waits for s0", "steps: a cycle of 2 steps: a waits for b waits for a"])])
+def test_errors_name_what_is_wrong(engine, flow, wanted):
+    found = errors(engine, flow)
+    assert len(found) == len(wanted) and all(map(str.startswith, found, wanted)), found
+
+
+def test_a_default_join_is_not_for_roots(engine):
+    flow = {"flow": "f", "defaults": {"join": "any"}, "steps": {"a": {}, "b": {"after": ["a"]}}}
+    assert not errors(engine, flow)
+    assert errors(engine, {**flow, "steps": {"a": {"join": "any"}}})[0].startswith("steps.a.join: never starts")
+
+
 # -- what it reports
 
 CALL = {"target": "jobs", "total_timeout": 60}
@@ -221,9 +264,24 @@ def test_a_flow_within_is_as_bounded_as_its_runs(engine):
     ({"a": {"signal": {"timeout": 1, "count": 3, "who": ["lead", "audit"]}}}, "a: wants 3 signals, and who names 2 keys"),
     ({"a": {**CALL, "for_each": 9, "max_parallel": 32}}, "a: max_parallel 32 is above the flow's 5"),
     ({"a": {**CALL, "retry": {"strategy": "fixed", "interval": 1, "max": 1}, "undo": {"target": "jobs"}}},
-     "a: a failed retry may work twice: vote, timeout and undo on started")])
+     'a: an attempt that failed may have worked, and is not undone: use "on": "started"')])
 def test_warnings(engine, steps, warning):
     assert report(engine, steps)["warnings"] == [warning]
+
+
+NEVER = "c never starts: it waits for what its sources never become"
+
+
+@pytest.mark.parametrize("steps, more, warning", [
+    ({"a": {"wait": 5}, "c": {"after": [{"step": "a", "on": "failed"}]}}, {}, NEVER),
+    ({"a": CALL, "c": {"after": [{"step": "a", "on": "skipped"}]}}, {}, NEVER),
+    ({"a": CALL, "b": CALL, "c": {"after": [{"step": "a", "on": "skipped"}, "b"], "join": 2}}, {}, NEVER),
+    ({"a": {**CALL, "for_each": [1, 2, 3], "max_items": 2}}, {}, "a: always fails: for_each has 3 items, max_items is 2"),
+    ({"a": {**CALL, "for_each": 3, "max_items": 2}}, {}, "a: always fails: for_each has 3 items, max_items is 2"),
+    ({"a": CALL}, {"params": {"p": {"type": "integer", "default": "x"}}}, "params: param p: must be of type integer"),
+    ({"a": CALL}, {"params": {"p": {"type": "time", "default": "noon"}}}, "params: param p: must be of type time")])
+def test_warnings_of_what_never_works(engine, steps, more, warning):
+    assert report(engine, steps, **more)["warnings"] == [warning]
 
 
 MAYBE = {**CALL, "if": "input.x"}
@@ -242,6 +300,9 @@ MAYBE = {**CALL, "if": "input.x"}
         **CALL, "after": [{"step": "a", "on": "skipped"}, {"step": "b", "on": "skipped"}], "join": 2}}),
     ("a prefix stands for many keys", {"a": {"signal": {"timeout": 1, "count": 3, "who": ["lead", "head-*"]}}}),
     ("a key for each signal", {"a": {"signal": {"timeout": 1, "count": 2, "who": ["lead", "audit"]}}}),
+    ("an else of a timeout that skips", {"a": {"signal": {"timeout": 1, "on_timeout": "skip"}}, "b": {
+        "after": [{"step": "a", "on": "skipped"}]}}),
+    ("failed, or finished", {"a": {"wait": 5}, "b": {"after": [{"step": "a", "on": ["failed", "finished"]}]}}),
     ("all failed", {"a": CALL, "b": CALL, "c": {
         **CALL, "after": [{"step": "a", "on": "failed"}, {"step": "b", "on": "failed"}], "join": 2}})])
 def test_no_warning_without_need(engine, name, steps):
