@@ -70,7 +70,10 @@ json_t *expr_read_json (struct span text, struct reason *reason)
     if (!copy_text (text, copy, &size))
         reason_set (reason, "JSON: nested deeper than %d", EXPR_DEPTH_MAX);
     else if (!(json = json_loadb (copy, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error)))
-        reason_set (reason, "JSON: line %d: %s", error.line, json_error_words (&error));
+        reason_set (reason, "JSON: line %d: %s", error.line,
+                    json_error_code (&error) == json_error_null_character
+                        ? "a string with NUL"
+                        : json_error_words (&error));
     free (copy);
     return json;
 }

@@ -116,6 +116,38 @@ def test_flows_that_are_given_together_know_each_other(tmp_path):
         assert found[outer]["steps_max"] == 3
 
 
+def test_a_name_means_one_file(tmp_path):
+    files = [of(tmp_path, {"flow": "f", "steps": {"a": {}}}, name) for name in ("one.json", "other.json")]
+    ended = zplan("flow", "check", *files)
+    assert ended.code == REFUSED and ended.err == f"zplan: {files[1]}: flow 'f' is in this file, too: {files[0]}\n"
+    assert ended.out.startswith(f"{files[0]}: good\n")
+
+
+def test_names_in_errors_are_quoted_once(tmp_path):
+    path = of(tmp_path, {"flow": "f", "steps": {"a": {"after": ["schritt-\u00fc"]}}})
+    assert zplan("flow", "check", path).failed(REFUSED) == (
+        f"zplan: {path}: steps.a.after[0]: no such step: 'schritt-\\xc3\\xbc'\n")
+    path = of(tmp_path, '{"flow": "f", "title": "\\u0000"}')
+    assert zplan("flow", "check", path).failed(REFUSED) == f"zplan: {path}: JSON: line 1: a string with NUL\n"
+
+
+def test_long_lists_are_cut(tmp_path):
+    path = of(tmp_path, {"flow": "f", "steps": {f"s{i}": {"target": "jobs"} for i in range(200)}})
+    assert "  not bounded: and at least 90 more\n" in zplan("flow", "check", path).done()
+
+
+@pytest.mark.parametrize("text", ["flow: f\nsteps: {a: {}}\n", '{"flow": "f", "steps": {"a": {}}}'])
+def test_a_byte_order_mark_is_skipped(tmp_path, text):
+    assert "good" in zplan("flow", "check", of(tmp_path, "\ufeff" + text)).done()
+
+
+def test_a_long_name_in_a_graph_is_cut_between_characters(tmp_path):
+    who = ["\u00fc" * 40, "x"]
+    path = of(tmp_path, {"flow": "f", "steps": {"a": {"signal": {"who": who}}, "b": {"signal": {"who": ["x" + who[0]]}}}})
+    for form in "--dot", "--mermaid":
+        assert "\u00fc" * 29 in zplan("flow", "graph", path, form).done()
+
+
 def test_flows_that_reach_each_other_are_rejected(tmp_path):
     files = [of(tmp_path, {"flow": name, "steps": {"x": {"target": other}}}, name + ".json")
              for name, other in ("ab", "ba")]

@@ -223,3 +223,10 @@ def test_the_timeout_of_a_plan_ends_its_run(files):
     flow, = files(flow={"flow": "f", "steps": {"a": JOB}})
     end = json.loads(simulate(flow, *AT, "--run-timeout", "5s", "--each", "10s", "--json"))
     assert (end["outcome"], end["error"]) == ("timeout", "the timeout of the run expired")
+
+
+@pytest.mark.parametrize("option, value", [("--limit", "2"), ("--rate", "2"), ("--workers", "2"), ("--outage", "01:00..01:30")])
+def test_an_option_for_a_target_that_no_step_has(files, option, value):
+    flow, = files(flow={"flow": "f", "steps": {"a": {**JOB, "undo": {"target": "u"}}}})
+    ended = zplan("flow", "simulate", flow, *AT, option, f"t={value}", option, f"u={value}", option, f"x={value}")
+    assert ended.code == 0 and ended.err == f"zplan: {option}: no step has the target 'x'\n"

@@ -50,7 +50,8 @@ def told(row, *kinds):
     ("workers of another target", ["--workers", "other=1"], 10, {}),
     ("an outage, then two workers", ["--outage", "jobs=02:00..02:10", "--workers", "jobs=2"], 630, {"target_ms": 600_000, "worker_ms": 20_000})])
 def test_limits_and_workers_count_as_at_the_station(files, name, words, lasts, held):
-    row, = rows(*files(flow=FAN), *AT, "--each", "10s", *words)
+    other = {"flow": "spare", "steps": {"a": {"target": "other"}}}
+    row, = rows(*files(flow=FAN, other=other), *AT, "--each", "10s", *words)
     assert seconds(row) == lasts, name
     path, = row["critical"]
     assert {key: value for key, value in path.items() if key in ("target_ms", "limit_ms", "worker_ms")} == held, name

@@ -18,11 +18,13 @@ static void print_list (const char *before, const json_t *list)
     json_array_foreach (list, i, text)
     {
         if (i == LINES_MAX) {
-            printf ("  %s: and %zu more\n", before, json_array_size (list) - i);
+            printf ("  %s: and %s%zu more\n", before,
+                    json_array_size (list) < FLOW_ERRORS_MAX ? "" : "at least ",
+                    json_array_size (list) - i);
             break;
         }
         printf ("  %s: ", before);
-        print_bytes (text_of (text));
+        print_error (text_of (text));
         putchar ('\n');
     }
 }

@@ -45,6 +45,17 @@ static char *json_of_yaml (char *yaml, size_t *size, struct reason *reason)
     return text;
 }
 
+// A byte order mark says nothing of UTF-8, and is no text.
+static void drop_mark (char *text, size_t *size)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t length = sizeof mark - 1;
+    if (strncmp (text, mark, length) != 0)
+        return;
+    *size -= length;
+    memmove (text, text + length, *size + 1);
+}
+
 char *flow_file_read (const char *name, size_t *ret_size, struct reason *reason)
 {
     FILE *file = strcmp (name, "-") == 0 ? stdin : fopen (name, "re");
@@ -55,6 +66,8 @@ char *flow_file_read (const char *name, size_t *ret_size, struct reason *reason)
     char *text = read_all (file, ret_size, reason);
     if (file != stdin)
         fclose (file);
+    if (text)
+        drop_mark (text, ret_size);
     if (!text || text[strspn (text, " \t\r\n")] == '{')
         return text;
     return json_of_yaml (text, ret_size, reason);

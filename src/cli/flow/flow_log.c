@@ -31,7 +31,7 @@ static void print_line (const struct cli *cli, const json_t *line)
     colour_off (stdout, flow_state_colour (state));
     if (detail) {
         putchar (' ');
-        print_bytes (text_of (detail));
+        print_error (text_of (detail));
     }
     putchar ('\n');
 }

@@ -100,6 +100,40 @@ static bool check_steps (const struct rehearsal *self, struct reason *reason)
     return true;
 }
 
+static bool calls (const struct flow *flow, const char *target)
+{
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[i];
+        if ((step->call.target && strcmp (step->call.target, target) == 0) ||
+            (step->undo.target && strcmp (step->undo.target, target) == 0))
+            return true;
+    }
+    return false;
+}
+
+// An option for a target that no step calls changes nothing: a mistake, most likely.
+static void warn_of_target (const struct rehearsal *self, const char *option, const char *target)
+{
+    struct reason reason;
+    for (int i = 0; i < self->sources.count; i++)
+        if (calls (self->sources.rows[i].flow, target))
+            return;
+    reason_set (&reason, "no step has the target %s", quoted (span_text (target)));
+    complain (option, span_text (reason.text));
+}
+
+static void warn_of_targets (const struct rehearsal *self)
+{
+    for (size_t i = 0; i < self->wish->outage.count; i++)
+        warn_of_target (self, "--outage", self->outages[i].target);
+    for (size_t i = 0; i < self->limit_count; i++)
+        if (self->limits[i].name[0] == 's')
+            warn_of_target (self, self->limits[i].limit.rate > 0 ? "--rate" : "--limit",
+                            self->limits[i].name + 2);
+    for (size_t i = 0; i < self->wish->workers.count; i++)
+        warn_of_target (self, "--workers", self->workers[i].target);
+}
+
 static bool read_steps (struct rehearsal *self, struct reason *reason)
 {
     const struct flow_wish *wish = self->wish;
@@ -316,6 +350,7 @@ static bool run_all (struct rehearsal *self, int64_t at, struct reason *reason)
                                          .zone = self->zone,
                                          .plan = self->plan,
                                          .runs = self->wish->runs};
+    warn_of_targets (self);
     return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report,
                           self, reason);
 }

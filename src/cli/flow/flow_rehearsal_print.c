@@ -35,7 +35,7 @@ static void print_events (const struct zone *zone, const json_t *events)
             printf (".%" PRId64, number (row, "item"));
         if (json_object_get (row, "why")) {
             printf (": ");
-            print_bytes (text_of (json_object_get (row, "why")));
+            print_error (text_of (json_object_get (row, "why")));
         }
         putchar ('\n');
     }
@@ -101,7 +101,7 @@ static void print_end (const struct zone *zone, const json_t *result)
         printf (", and the plan is parked");
     if (json_object_get (result, "error")) {
         printf (": ");
-        print_bytes (text_of (json_object_get (result, "error")));
+        print_error (text_of (json_object_get (result, "error")));
     }
     putchar ('\n');
     print_path (json_object_get (result, "critical"));

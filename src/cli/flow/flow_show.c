@@ -53,7 +53,7 @@ static void print_head (const json_t *run)
         putchar ('\n');
     if (error) {
         terms_label ("error");
-        print_bytes (text_of (error));
+        print_error (text_of (error));
         putchar ('\n');
     }
 }
@@ -125,11 +125,11 @@ static void write_detail (FILE *out, const json_t *row)
     }
     if (why) {
         write_part (out, &first, "");
-        write_bytes (out, text_of (why));
+        write_error (out, text_of (why));
     }
     if (error) {
         write_part (out, &first, "");
-        write_bytes (out, text_of (error));
+        write_error (out, text_of (error));
     }
     if (json_object_get (row, "not_kept"))
         write_part (out, &first, "its value was too large to keep");

@@ -46,14 +46,27 @@ static void judge (struct flow_sources *files, struct flow_source *file)
 
 // -- files
 
-static bool source_read (struct flow_source *file)
+// A name means one definition.
+static bool is_alone (const struct flow_sources *files, const struct flow_source *file,
+                      struct reason *reason)
+{
+    const char *name = json_string_value (json_object_get (file->json, "flow"));
+    const struct flow_source *other = name ? flow_source_named (files, name) : NULL;
+    if (other)
+        reason_set (reason, "flow %s is in this file, too: %s", quoted (span_text (name)),
+                    other->path);
+    return !other;
+}
+
+static bool source_read (const struct flow_sources *files, struct flow_source *file)
 {
     struct reason reason;
     file->text = flow_file_read (file->path, &file->size, &reason);
     file->json = file->text ? expr_read_json (span_of (file->text, file->size), &reason) : NULL;
-    if (file->json)
+    if (file->json && is_alone (files, file, &reason))
         return true;
     complain (file->path, span_text (reason.text));
+    json_decref (file->json);
     free (file->text);
     return false;
 }
@@ -91,7 +104,7 @@ bool flow_sources_read (struct flow_sources *self, char **paths, int count)
     *self = (struct flow_sources){memory_new ((size_t)count * sizeof *self->rows), 0};
     for (int i = 0; i < count; i++) {
         self->rows[self->count] = (struct flow_source){.path = paths[i]};
-        if (source_read (&self->rows[self->count]))
+        if (source_read (self, &self->rows[self->count]))
             self->count++;
         else
             all = false;

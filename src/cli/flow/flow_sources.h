@@ -19,8 +19,8 @@ struct flow_sources {
     int count;
 };
 
-// Read these files; unreadable ones are reported and skipped. False: there was such a one. Either
-// way flow_sources_clear gives it back.
+// Read these files; unreadable ones, and others of a flow, are reported and skipped. False: there
+// was such a one. Either way flow_sources_clear gives it back.
 bool flow_sources_read (struct flow_sources *self, char **paths, int count);
 void flow_sources_clear (struct flow_sources *self);
 

@@ -69,6 +69,22 @@ void write_bytes (FILE *file, struct span bytes)
     }
 }
 
+void write_error (FILE *file, struct span text)
+{
+    for (size_t at = 0, end; at < text.size; at = end + 1) {
+        const uint8_t *backslash = memchr (text.data + at, '\\', text.size - at);
+        end = backslash ? (size_t)(backslash - text.data) : text.size;
+        write_bytes (file, span_of (text.data + at, end - at));
+        if (backslash)
+            fputc ('\\', file);
+    }
+}
+
+void print_error (struct span text)
+{
+    write_error (stdout, text);
+}
+
 void print_bytes (struct span bytes)
 {
     write_bytes (stdout, bytes);
@@ -101,7 +117,7 @@ void write_argument (FILE *file, struct span bytes)
 void complain (const char *subject, struct span bytes)
 {
     fprintf (stderr, "zplan: %s%s", subject ? subject : "", subject ? ": " : "");
-    write_bytes (stderr, bytes);
+    write_error (stderr, bytes);
     fputc ('\n', stderr);
 }
 

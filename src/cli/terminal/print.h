@@ -15,10 +15,14 @@ void print_bytes (struct span bytes);
 // The same to a file.
 void write_bytes (FILE *file, struct span bytes);
 
-// The same as a shell takes it: in quotes, if need be.
+// An error or reason: names in it are quoted already, so backslashes are as they are.
+void print_error (struct span text);
+void write_error (FILE *file, struct span text);
+
+// Bytes as a shell takes them: in quotes, if need be.
 void write_argument (FILE *file, struct span bytes);
 
-// The same to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
+// An error to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
 void complain (const char *subject, struct span bytes);
 
 // A frame that the station wrote as JSON: a string, or {"b64": "..."}.
