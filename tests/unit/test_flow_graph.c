@@ -24,6 +24,9 @@ static const struct graph diamond = {.name = "diamond",
 static const struct graph_node lone_nodes[] = {{.name = "one", .kind = GRAPH_SIGNAL}};
 static const struct graph lone = {.name = "lone", .nodes = lone_nodes, .node_count = 1};
 
+static const struct graph_node html_nodes[] = {{.name = "one", .what = "<i> & \"b\""}};
+static const struct graph html = {.name = "html", .nodes = html_nodes, .node_count = 1};
+
 static const struct text_row {
     const char *name;
     const struct graph *graph;
@@ -57,6 +60,8 @@ static const struct text_row {
      "    s4[/\"alarm<br>flow alarm\"/]\n    s5[\"clean<br>a 'b'<br>finally\"]\n"
      "    s0 -. failed,ended .-> s4\n    s0 --> s1\n    s0 --> s2\n    s1 --> s3\n"
      "    s2 --> s3\n    s3 --> s4\n"},
+    {"mermaid's labels are HTML", &html, graph_mermaid,
+     "flowchart TB\n    s0[\"one<br>&lt;i&gt; &amp; 'b'\"]\n"},
 };
 
 static void graphs_are_texts (void **state)

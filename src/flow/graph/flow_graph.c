@@ -77,13 +77,15 @@ static void write_wait (const json_t *wait, char out[WORD_MAX])
 static void write_signal (const json_t *signal, char out[WORD_MAX])
 {
     const json_t *who = json_object_get (signal, "who"), *name;
+    char text[2 * WORD_MAX] = "";
     size_t i, size = 0;
     json_array_foreach (who, i, name)
     {
         if (json_is_string (name) && size < WORD_MAX)
-            size += (size_t)snprintf (out + size, WORD_MAX - size, "%s%s", i ? ", " : "of ",
+            size += (size_t)snprintf (text + size, sizeof text - size, "%s%s", i ? ", " : "of ",
                                       json_string_value (name));
     }
+    copy_text (text, out);
 }
 
 static void describe_call (const struct flow_graph *self, const json_t *step, const char *target,

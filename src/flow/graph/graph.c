@@ -265,6 +265,24 @@ static const char *label (const char *text, char out[LINE_PART_MAX])
     return out;
 }
 
+// Mermaid's labels are HTML.
+static const char *html_label (const char *text, char out[LINE_PART_MAX])
+{
+    static const char *const marks[] = {['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;"};
+    char safe[LINE_PART_MAX];
+    size_t size = 0;
+    for (const char *at = label (text, safe); *at && size < LINE_PART_MAX - 8; at++) {
+        unsigned char byte = (unsigned char)*at;
+        const char *mark = byte < sizeof marks / sizeof *marks ? marks[byte] : NULL;
+        if (mark)
+            size += (size_t)snprintf (out + size, LINE_PART_MAX - size, "%s", mark);
+        else
+            out[size++] = *at;
+    }
+    out[size] = '\0';
+    return out;
+}
+
 char *graph_dot (const struct graph *graph, size_t *ret_size)
 {
     static const char *const shapes[] = {
@@ -318,13 +336,13 @@ char *graph_mermaid (const struct graph *graph, size_t *ret_size)
         describe (node, text);
         write_text (&out, "    s%u%s\"%s", i, forms[node->kind][0], node->name);
         if (*text)
-            write_text (&out, "<br>%s", label (text, safe));
+            write_text (&out, "<br>%s", html_label (text, safe));
         if (node->join)
             write_text (&out, "<br>%s of its sources", node->join);
         if (node->is_finally)
             write_text (&out, "<br>finally");
         if (node->state)
-            write_text (&out, "<br>%s", label (node->state, safe));
+            write_text (&out, "<br>%s", html_label (node->state, safe));
         write_text (&out, "\"%s\n", forms[node->kind][1]);
         if (state_at (node->state) < STATES)
             write_text (&out, "    style s%u fill:%s\n", i, states[state_at (node->state)].fill);
