@@ -80,6 +80,13 @@ static void pass_digits (struct expr_lexer *self)
         pass (self);
 }
 
+static int too_large (const struct expr_lexer *self, const struct expr_token *token,
+                      const char *what)
+{
+    return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column, "overflow: %s",
+                          what);
+}
+
 static int read_number (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->at;
@@ -105,14 +112,14 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
     copy[self->at - begin] = '\0';
     if (token->kind == TOKEN_DECIMAL) {
         token->decimal = strtod (copy, NULL);
-        return isfinite (token->decimal) ? 0 : fail (self, "overflow: too large for a decimal");
+        return isfinite (token->decimal) ? 0 : too_large (self, token, "too large for a decimal");
     }
     const uint64_t max = UINT64_C (1) << 63;
     token->integer = 0;
     for (; *copy; copy++) {
         uint64_t digit = (uint64_t)(*copy - '0');
         if (token->integer > (max - digit) / 10)
-            return fail (self, "overflow: an integer has 64 bits");
+            return too_large (self, token, "an integer has 64 bits");
         token->integer = token->integer * 10 + digit;
     }
     return 0;

@@ -139,6 +139,28 @@ int expr_add (struct expr_run *run, const struct expr_value *left, const struct 
 
 // -- comparison
 
+// Exact, also of integers that no decimal has.
+static int order_mixed (int64_t integer, double decimal)
+{
+    const double end = 9223372036854775808.0;
+    if (decimal >= end || decimal < -end)
+        return decimal < 0 ? 1 : -1;
+    int64_t whole = (int64_t)decimal;
+    double rest = decimal - (double)whole;
+    return integer != whole ? (integer < whole ? -1 : 1) : (rest < 0) - (rest > 0);
+}
+
+// Both are numbers.
+static int order_numbers (const struct expr_value *left, const struct expr_value *right)
+{
+    if (left->type != right->type)
+        return left->type == EXPR_INTEGER ? order_mixed (left->integer, right->decimal)
+                                          : -order_mixed (right->integer, left->decimal);
+    if (left->type == EXPR_INTEGER)
+        return (left->integer > right->integer) - (left->integer < right->integer);
+    return (left->decimal > right->decimal) - (left->decimal < right->decimal);
+}
+
 static int equal (struct expr_run *run, const struct expr_value *left,
                   const struct expr_value *right, int depth, bool *ret);
 
@@ -183,10 +205,8 @@ static int equal (struct expr_run *run, const struct expr_value *left,
     if (rc)
         return rc;
     bool same = left->type == right->type;
-    if (left->type == EXPR_INTEGER && right->type == EXPR_INTEGER) {
-        same = left->integer == right->integer;
-    } else if (is_number (left) && is_number (right)) {
-        same = decimal_of (left) == decimal_of (right);
+    if (is_number (left) && is_number (right)) {
+        same = order_numbers (left, right) == 0;
     } else if (!same) {
         ;
     } else if (left->type == EXPR_BOOLEAN) {
@@ -230,13 +250,10 @@ int expr_order (struct expr_run *run, const struct expr_value *left, const struc
 {
     if (left->type == EXPR_STRING && right->type == EXPR_STRING)
         return order_strings (run, left, right, ret);
-    if (left->type == EXPR_INTEGER && right->type == EXPR_INTEGER) {
-        *ret = (left->integer > right->integer) - (left->integer < right->integer);
-    } else if (left->type == EXPR_TIME && right->type == EXPR_TIME) {
+    if (left->type == EXPR_TIME && right->type == EXPR_TIME) {
         *ret = (left->time > right->time) - (left->time < right->time);
     } else if (is_number (left) && is_number (right)) {
-        double a = decimal_of (left), b = decimal_of (right);
-        *ret = (a > b) - (a < b);
+        *ret = order_numbers (left, right);
     } else {
         return expr_fail (run, EXPR_TYPE, "no order of %s, %s", type_of (left), type_of (right));
     }

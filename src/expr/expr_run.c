@@ -53,7 +53,8 @@ int expr_charge (struct expr_run *run, size_t steps)
         return 0;
     }
     run->steps = 0;
-    return expr_fail (run, EXPR_LIMIT, "takes more steps than are allowed (%d)", EXPR_STEPS_MAX);
+    return expr_fail (run, EXPR_LIMIT, "takes more steps than are allowed (%u)",
+                      (unsigned)run->allowed);
 }
 
 int expr_charge_bytes (struct expr_run *run, size_t bytes)
@@ -472,9 +473,14 @@ int expr_evaluate (const struct expr *self, const struct expr_env *env, struct e
                    struct expr_value *ret, struct expr_error *error)
 {
     uint32_t given = env->steps && *env->steps < EXPR_STEPS_MAX ? *env->steps : EXPR_STEPS_MAX;
-    struct machine machine = {
-        .run = {.expr = self, .env = env, .memory = memory, .error = error, .steps = given},
-        .stack = memory_resize (NULL, self->stack_size * sizeof *machine.stack)};
+    struct machine machine = {.run = {.expr = self,
+                                      .env = env,
+                                      .memory = memory,
+                                      .error = error,
+                                      .steps = given,
+                                      .allowed = given},
+                              .stack =
+                                  memory_resize (NULL, self->stack_size * sizeof *machine.stack)};
     int rc = run_all (&machine);
     if (!rc)
         *ret = machine.stack[0];

@@ -9,7 +9,7 @@ struct expr_run {
     struct expr_memory *memory;
     struct expr_error *error;
     const struct expr_op *op; // the one that is carried out: errors name its place
-    uint32_t steps;           // that are left
+    uint32_t steps, allowed;  // that are left, and were at its begin
 };
 
 // An error at the present operation. Returns the code.

@@ -70,7 +70,7 @@ def arithmetic(sign, a, b):
 
 def equal(a, b):
     if number(a) and number(b):
-        return a == b if type(a) is type(b) else float(a) == float(b)
+        return a == b
     if type(a) is not type(b):
         return False
     if isinstance(a, list):
@@ -91,8 +91,6 @@ def compare(sign, a, b):
         return any(equal(a, item) for item in b)
     if not (number(a) and number(b)) and not (isinstance(a, str) and isinstance(b, str)):
         raise Failed
-    if type(a) is not type(b):
-        a, b = float(a), float(b)
     return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[sign]
 
 

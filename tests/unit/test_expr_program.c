@@ -109,6 +109,14 @@ static void test_large (void **state)
     got = run_program (span_of (text, EXPR_TEXT_MAX + 4));
     assert_non_null (strstr (got, "! column 4: longer than 4096 bytes"));
     free (got);
+    memcpy (text, "a = 1 \x01", 7);
+    got = run_program (span_of (text, EXPR_TEXT_MAX + 100));
+    assert_string_equal (got, "! column 7: this character begins nothing");
+    free (got);
+    memcpy (text, "a = 'open", 9);
+    got = run_program (span_of (text, EXPR_TEXT_MAX + 100));
+    assert_non_null (strstr (got, "! column 5: the string is not closed"));
+    free (got);
     char *at = text;
     for (int i = 0; i < EXPR_LINES_MAX; i++)
         at += sprintf (at, "a%d = %d\n", i, i);
