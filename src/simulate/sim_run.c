@@ -45,20 +45,21 @@ static void signal_all (struct sim_run *self, uint32_t step)
          i++) {
         const char *name =
             json_string_value (json_array_get (of->signal_who, i % (names + !names)));
-        char key[FLOW_NAME_MAX + 32];
-        size_t size = name ? strlen (name) : 0;
+        size_t size = name ? strlen (name) : 0, room = size + 16;
+        char *key = memory_new (room); // names of keys have no bound here
         bool prefix = size && name[size - 1] == '*';
         if (prefix || i >= names)
-            snprintf (key, sizeof key, "%.*s%u", (int)(prefix ? size - 1 : size), name ? name : "",
+            snprintf (key, room, "%.*s%u", (int)(prefix ? size - 1 : size), name ? name : "",
                       i + 1);
         else
-            snprintf (key, sizeof key, "%s", name);
+            snprintf (key, room, "%s", name);
         const struct flow_event event = {.kind = FLOW_SIGNALLED,
                                          .step = step,
                                          .item = -1,
                                          .key = name ? key : NULL,
                                          .value = guess ? guess->value : NULL};
         sim_run_carry (self, &event);
+        free (key);
     }
 }
 

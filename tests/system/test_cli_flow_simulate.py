@@ -230,3 +230,9 @@ def test_an_option_for_a_target_that_no_step_has(files, option, value):
     flow, = files(flow={"flow": "f", "steps": {"a": {**JOB, "undo": {"target": "u"}}}})
     ended = zplan("flow", "simulate", flow, *AT, option, f"t={value}", option, f"u={value}", option, f"x={value}")
     assert ended.code == 0 and ended.err == f"zplan: {option}: no step has the target 'x'\n"
+
+
+@pytest.mark.parametrize("who", [["k" * 200], ["k" * 200 + "*"]])
+def test_a_key_with_a_long_name_signals(files, who):
+    flow, = files(flow={"flow": "f", "steps": {"a": {"signal": {"who": who}}}})
+    assert json.loads(simulate(flow, *AT, "--json"))["outcome"] == "finished"
