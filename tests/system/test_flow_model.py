@@ -72,8 +72,8 @@ class Run:
         same = self.undone == want if ordered else set(self.undone) == set(want)
         self.check(same, f"undone {self.undone}, want {want}")
         self.check((self.last is not None) == ("finally" in self.definition), "finally runs once, at the end")
-        if outcome == "finished" and self.last == "failed":
-            outcome, uncaught = "failed", {"last"}
+        if self.last == "failed":
+            outcome, uncaught = "failed" if outcome == "finished" else outcome, uncaught | {"last"}
         self.check(shown["state"] == outcome, f"{shown['state']}, want {outcome}")
         self.check(set(shown.get("failed", [])) == uncaught, f"failed {shown.get('failed')}, want {uncaught}")
         seen = {step["step"]: step for step in shown["steps"]}
