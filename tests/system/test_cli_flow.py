@@ -148,6 +148,12 @@ def test_a_long_name_in_a_graph_is_cut_between_characters(tmp_path):
         assert "\u00fc" * 29 in zplan("flow", "graph", path, form).done()
 
 
+def test_a_default_join_is_drawn_where_there_are_edges(tmp_path):
+    path = of(tmp_path, {"flow": "f", "defaults": {"join": "any"}, "steps": {"a": {}, "b": {"after": ["a"]}}})
+    assert "good" in zplan("flow", "check", path).done()
+    assert zplan("flow", "graph", path, "--dot").done().count("any of its sources") == 1
+
+
 def test_flows_that_reach_each_other_are_rejected(tmp_path):
     files = [of(tmp_path, {"flow": name, "steps": {"x": {"target": other}}}, name + ".json")
              for name, other in ("ab", "ba")]

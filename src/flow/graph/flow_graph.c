@@ -214,6 +214,18 @@ static bool is_name (const char *text)
                size;
 }
 
+// A default join is for steps with edges.
+static void drop_joins (struct flow_graph *self)
+{
+    bool *joined = memory_new (self->graph.node_count + 1);
+    for (uint32_t i = 0; i < self->graph.edge_count; i++)
+        joined[self->edges[i].target] = true;
+    for (uint32_t i = 0; i < self->graph.node_count; i++)
+        if (!joined[i])
+            self->nodes[i].join = NULL;
+    free (joined);
+}
+
 static bool graph_read (struct flow_graph *self, json_t *places)
 {
     const char *name;
@@ -236,6 +248,7 @@ static bool graph_read (struct flow_graph *self, json_t *places)
     }
     if (!edges_of_steps (self, places) || !edges_beside (self, places))
         return false;
+    drop_joins (self);
     self->graph.nodes = self->nodes;
     self->graph.edges = self->edges;
     return !graph_has_cycle (&self->graph) || refuse (self, "its edges are a cycle", "steps");
