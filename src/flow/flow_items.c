@@ -143,7 +143,7 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
     json_t *value =
         event->status == FLOW_OK ? value_of (turn, event->step, -1, event->value, &reason) : NULL;
     if (value) {
-        finish_with (turn, event->step, value, NULL);
+        finish_with (turn, event->step, value, &reason);
         return;
     }
     bool cancelled = event->status == FLOW_CALL_CANCELLED;
