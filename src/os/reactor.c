@@ -120,7 +120,8 @@ static void turn (struct reactor *self)
     if (wait_ms && (timer = first_timer (self))) {
         int64_t left_us = timer->node.at - clock_mono_us ();
         if (left_us < WAIT_MAX_MS * INT64_C (1000))
-            wait_ms = left_us > 0 ? (int)((left_us + 999) / 1000) : 0;
+            // A timer of 0 ms, which was set a moment ago, waits for no millisecond.
+            wait_ms = left_us > 1 ? (int)((left_us + 999) / 1000) : 0;
     }
     int count = epoll_wait (self->epoll_fd, self->ready, READY_MAX, wait_ms);
     self->ready_count = count > 0 ? count : 0; // -1: a signal

@@ -285,10 +285,10 @@ void plan_mask_stored (json_t *stored)
     struct reason ignored;
     json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
     json_t *callback = json_object_get (stored, "callback"), *object;
-    struct span text = span_of (json_string_value (callback), json_string_length (callback));
-    size_t at = stored_frame (stored, ZERO_FRAME_PLAN), size = 0;
     if (!callback)
         return;
+    struct span text = span_of (json_string_value (callback), json_string_length (callback));
+    size_t at = stored_frame (stored, ZERO_FRAME_PLAN), size = 0;
     object = json_is_string (callback) ? json_read_object (text, &ignored) : json_incref (callback);
     json_t *masked = object ? callback_rule_masked (object) : json_object ();
     json_decref (object);
