@@ -39,6 +39,7 @@ struct watch {
 struct wanted {
     int64_t count, since; // since -1 = not given
     const char *epoch, *program, *place, *events;
+    char read_epoch[EPOCH_SIZE]; // of the file or the station
     bool failed;
 };
 
@@ -135,17 +136,18 @@ static bool is_ended (struct watch *self)
 // -- the place
 
 // Epoch and number of the last result; a file that is not there yet is no error.
-static int place_read (struct wanted *wanted, char epoch[EPOCH_SIZE], struct reason *reason)
+static int place_read (struct wanted *wanted, struct reason *reason)
 {
     char rest;
     FILE *file = fopen (wanted->place, "r");
     if (!file && errno == ENOENT)
         return 0;
-    int count = file ? fscanf (file, "%63s %" SCNd64 " %c", epoch, &wanted->since, &rest) : 0;
+    int count =
+        file ? fscanf (file, "%63s %" SCNd64 " %c", wanted->read_epoch, &wanted->since, &rest) : 0;
     if (file)
         fclose (file);
     if (count == 2 && wanted->since >= 0) {
-        wanted->epoch = epoch;
+        wanted->epoch = wanted->read_epoch;
         return 0;
     }
     reason_set (reason, "--state: %.150s: want EPOCH and NUMBER as zplan watch has written them",
@@ -318,7 +320,7 @@ static int begin (struct watch *self, const char *title, const struct wanted *wa
 
 // The first time there is no place: keep the one of now, so that nothing is lost that comes before
 // a result was seen. Returns an exit code.
-static int place_make (struct watch *self, struct wanted *wanted, char epoch[EPOCH_SIZE])
+static int place_make (struct watch *self, struct wanted *wanted)
 {
     int code;
     const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
@@ -327,10 +329,10 @@ static int place_make (struct watch *self, struct wanted *wanted, char epoch[EPO
     const char *text = json_string_value (json_object_get (answer, "epoch"));
     int64_t last = json_integer_value (json_object_get (answer, "last"));
     if (text && *text && strlen (text) < EPOCH_SIZE && last >= 0) {
-        snprintf (epoch, EPOCH_SIZE, "%s", text);
-        wanted->epoch = epoch;
+        snprintf (wanted->read_epoch, EPOCH_SIZE, "%s", text);
+        wanted->epoch = wanted->read_epoch;
         wanted->since = last;
-        place_write (self, epoch, last);
+        place_write (self, wanted->epoch, last);
         code = self->code;
     }
     json_decref (answer);
@@ -341,11 +343,10 @@ static int place_make (struct watch *self, struct wanted *wanted, char epoch[EPO
 static int watch (struct watch *self, const char *title, struct wanted *wanted)
 {
     int code;
-    char epoch[EPOCH_SIZE];
     self->subscriber = subscribe (self->cli, &code);
     if (!self->subscriber)
         return code;
-    code = self->place && wanted->since < 0 ? place_make (self, wanted, epoch) : EXIT_DONE;
+    code = self->place && wanted->since < 0 ? place_make (self, wanted) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = begin (self, title, wanted);
     return code == EXIT_DONE ? wait_and_print (self) : code;
@@ -385,8 +386,7 @@ int verb_watch (const struct cli *cli)
         }
         return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
     }
-    char epoch[EPOCH_SIZE];
-    if (wanted.place && place_read (&wanted, epoch, &reason))
+    if (wanted.place && place_read (&wanted, &reason))
         return usage_error (cli->argv[0], &reason);
 
     mode_t before = umask (077);
