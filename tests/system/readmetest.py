@@ -34,6 +34,7 @@ ELSEWHERE = {
     "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
     "tests/bench/callbacks.py": "half a minute, with nothing beside it; test_callback_station.py delivers callbacks",
     "meson setup rel": "a build of its own, for tests/bench/flows.py",
+    "tests/bench/web.py": "minutes long, with nothing beside it; test_web_console.py opens the pages",
     "tests/bench/flows.py": "minutes long, with nothing beside it; test_flow_runs.py runs flows",
     "ZPLAN_CALLBACK_KILLS=200": "minutes long; tests/run kills less often",
     "ZPLAN_CHAOS_FLOWS=40": "the same",

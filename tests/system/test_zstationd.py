@@ -525,16 +525,22 @@ def test_a_broken_answer_fails_the_job(station):
     assert worker.recv().code == INVALID
 
 
-def test_a_result_finds_the_plan_station_when_the_connection_is_gone(station):
-    listener = station.context.socket(zmq.ROUTER)
-    listener.linger = 0
-    listener.bind(station.endpoint("plan"))
-    station.start("--plan", station.endpoint("plan"))
+def orphaned(station, *options):
+    """A worker, and its run, whose requester has gone."""
+    station.start(*options)
     worker, plan = station.worker(), station.peer()
     plan.send(*a_run())
     job = worker.recv()
     assert plan.recv().code == RUNING
     plan.socket.close()
+    return worker, job
+
+
+def test_a_result_finds_the_plan_station_when_the_connection_is_gone(station):
+    listener = station.context.socket(zmq.ROUTER)
+    listener.linger = 0
+    listener.bind(station.endpoint("plan"))
+    worker, job = orphaned(station, "--plan", station.endpoint("plan"))
     codes = []
     while FAILED not in codes:
         # Signs of life until the station has seen that the connection is gone.
@@ -549,12 +555,7 @@ def test_a_result_finds_the_plan_station_when_the_connection_is_gone(station):
 
 def test_heartbeats_leave_the_place_of_results_while_the_plan_station_is_away(station):
     """More of them than a queue of libzmq has places."""
-    station.start("--plan", station.endpoint("plan"))
-    worker, plan = station.worker(), station.peer()
-    plan.send(*a_run())
-    job = worker.recv()
-    assert plan.recv().code == RUNING
-    plan.socket.close()
+    worker, job = orphaned(station, "--plan", station.endpoint("plan"))
     for _ in range(11):
         for _ in range(100):
             worker.answer(job, WAITING)
@@ -572,12 +573,7 @@ def test_heartbeats_leave_the_place_of_results_while_the_plan_station_is_away(st
 
 
 def test_without_a_plan_station_a_lost_result_is_counted(station):
-    station.start()
-    worker, plan = station.worker(), station.peer()
-    plan.send(*a_run())
-    job = worker.recv()
-    assert plan.recv().code == RUNING
-    plan.socket.close()
+    worker, job = orphaned(station)
     while "answer_lost" not in station.log():
         worker.answer(job, WAITING)
         worker.settle()
