@@ -28,8 +28,8 @@ DOCUMENTS = {
 # Commands that are run elsewhere, by what they begin with, and where or why.
 ELSEWHERE = {
     "tests/run": "runs this test",
-    "tests/analyze": "tests/run runs it",
-    "tests/fuzz/run": "tests/run runs it",
+    "tests/analyze": "tests/run long runs it",
+    "tests/fuzz/run": "tests/run long runs it",
     "tests/chaos/run": "minutes long; test_chaos.py runs it short",
     "tests/bench/run.py": "minutes long, with peers to be installed; test_bench.py runs it small",
     "tests/bench/callbacks.py": "half a minute, with nothing beside it; test_callback_station.py delivers callbacks",
