@@ -118,7 +118,9 @@ static enum MHD_Result on_request (void *cls, struct MHD_Connection *connection,
                                    const char *method, const char *version, const char *data,
                                    size_t *size, void **context)
 {
-    (void)cls, (void)connection, (void)url;
+    struct server *self = cls;
+    (void)connection, (void)url;
+    self->idle_turns = 0;
     return exchange_handle (*context, method, version, data, size) ? MHD_NO : MHD_YES;
 }
 
@@ -126,7 +128,9 @@ static void on_completed (void *cls, struct MHD_Connection *connection, void **c
                           enum MHD_RequestTerminationCode code)
 {
     struct exchange *exchange = *context;
-    (void)cls, (void)connection, (void)code;
+    struct server *self = cls;
+    (void)connection, (void)code;
+    self->idle_turns = 0;
     if (!exchange)
         return;
     peer_deadline (exchange->peer, IDLE_MS);
@@ -149,23 +153,40 @@ void server_count (struct server *self, const struct exchange *exchange)
 
 // -- the loop
 
+// The library asks for a turn at once when it has work left, and also, again and again, while a
+// peer lets a TLS handshake wait: it gets some, then one after 1, 2, 4 ... 64 ms, until something
+// happens.
 static void turn (struct server *self)
 {
+    enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
     MHD_UNSIGNED_LONG_LONG ms;
     MHD_run (self->daemon);
-    if (MHD_get_timeout (self->daemon, &ms) == MHD_YES)
-        timer_set (&self->timer, self->reactor, (int64_t)ms);
-}
-
-static void on_epoll (void *owner, uint32_t events)
-{
-    (void)events;
-    turn (owner);
+    if (MHD_get_timeout (self->daemon, &ms) != MHD_YES)
+        return;
+    if (ms == 0 && self->idle_turns >= AT_ONCE)
+        ms = 1U << (self->idle_turns - AT_ONCE);
+    if (self->idle_turns < AT_ONCE + DOUBLED_MAX)
+        self->idle_turns++;
+    timer_set (&self->timer, self->reactor, (int64_t)ms);
 }
 
 static void on_timer (void *owner)
 {
     turn (owner);
+}
+
+// A connection has something, or an answer is there.
+static void on_news (void *owner)
+{
+    struct server *self = owner;
+    self->idle_turns = 0;
+    turn (self);
+}
+
+static void on_epoll (void *owner, uint32_t events)
+{
+    (void)events;
+    on_news (owner);
 }
 
 // Whether an address has its connections already. A proxy's are those of all its users.
@@ -276,7 +297,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     self->gateway = gateway;
     self->source = (struct source){.call = on_epoll, .owner = self};
     self->timer = (struct timer){.call = on_timer, .owner = self};
-    self->task = (struct task){.call = on_timer, .owner = self};
+    self->task = (struct task){.call = on_news, .owner = self};
     self->accepts = (struct source){.call = on_accept, .owner = self};
     self->pause = (struct timer){.call = on_pause, .owner = self};
     self->listener.fd = -1;

@@ -11,7 +11,7 @@ import pytest
 
 from microzero import (FLAVOURS, IDENTITY, KEY, EVENT, STATE_EVENT, FalseCenter,
                        pick_ports)
-from zplanprocs import BIN_DIR, DIES_WITH_PARENT, RSS_MIB, WAIT, wait_until
+from zplanprocs import BIN_DIR, DIES_WITH_PARENT, RSS_MIB, WAIT, cpu_seconds, wait_until
 
 PLACES = [os.path.join(BIN_DIR, place, "center_dump") for place in ("", "tests", "../tests")]
 DUMP = next((path for path in PLACES if os.path.exists(path)), None)
@@ -75,9 +75,7 @@ class Dump:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
     def cpu_seconds(self):
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.process.pid)
 
     def end(self):
         """It must still be there, and end well."""

@@ -12,7 +12,7 @@ import pytest
 
 from clitest import zplan
 from webtest import LATE, PROGRAM, make_web, needs_web, plan  # noqa: F401 fixture
-from zplanprocs import WAIT, wait_until
+from zplanprocs import WAIT, cpu_seconds, wait_until
 
 pytestmark = [needs_web, pytest.mark.skipif(not shutil.which("openssl"), reason="there is no openssl")]
 
@@ -118,10 +118,15 @@ def test_no_answer_without_tls(rig, make_web, pair):
     assert pair.ask(web.port)[0] == 204
 
 
-def test_a_handshake_that_never_comes_is_cut(rig, make_web, pair):
+@pytest.mark.parametrize("begun", [b"", b"\x16\x03\x01"], ids=["nothing", "its first bytes"])
+def test_a_handshake_that_never_comes_is_cut(rig, make_web, pair, begun):
+    """After some seconds, which cost nothing."""
     web = make_web(rig, *pair.options)
     with socket.create_connection(("127.0.0.1", web.port), timeout=LATE) as peer:
+        peer.sendall(begun)
+        before = cpu_seconds(web.process.pid)
         assert peer.recv(1) == b""
+        assert cpu_seconds(web.process.pid) - before < 1
     assert "connection_cut" in web.said()
 
 

@@ -116,6 +116,13 @@ class Redis:
         self.process = None
 
 
+def cpu_seconds(pid):
+    """That the process has taken since its start."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Zpland:
     """The station under test."""
 
@@ -201,9 +208,7 @@ class Zpland:
         Zpland.running.remove(self)
 
     def cpu_seconds(self):
-        with open(f"/proc/{self.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.pid)
 
     def rss_mib(self):
         with open(f"/proc/{self.pid}/statm") as statm:

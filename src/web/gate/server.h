@@ -46,6 +46,7 @@ struct server {
     struct timer timer, pause;     // pause: until accepts are tried again
     struct peer *buckets[PEER_BUCKETS];
     struct task task;
+    unsigned idle_turns;   // of the library, since something happened
     bool ending;           // the station is asked nothing any more
     bool importing;        // one body of that size at a time
     struct import *import; // what is read of it; NULL: nothing
