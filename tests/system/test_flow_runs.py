@@ -121,6 +121,22 @@ def test_a_retry_of_a_flow_plan_that_fails_at_once_is_retried_too(rig, flows):
     assert [(line["step"], line["state"]) for line in log] == [("a", "failed")] * 3
 
 
+def test_the_log_of_a_run_is_bounded(rig, flows):
+    """The last 1000 lines are there; in Redis up to 100 more."""
+    names = [f"s{at}" for at in range(1300)]
+    steps = {name: {"let": {"x": "1"}, "after": before} for name, before in zip(names, [[], *([name] for name in names)])}
+    flows.put("long", {**steps, "last": call([names[-1]])})
+    flows.start("long")
+    last = flows.call()
+    for _ in range(2):      # the second time it is read from Redis
+        log = flows.flow("log", last.flow["run"])["log"]
+        assert len(log) == 1000 and (log[-1]["step"], log[-1]["state"]) == ("last", "new")
+        assert 1000 <= rig.db.llen("plan:flow:log:" + last.flow["run"]) <= 1100
+        rig.restart()
+    computed = [line["step"] for line in log if line["step"] != "last"]
+    assert len(computed) > 990 and computed == names[-len(computed):]
+
+
 def test_an_undo_of_a_sub_flow_that_has_nothing_to_undo(rig, flows):
     undo = {"target": "jobs", "command": "free"}
     flows.put("inner", {"x": call(), "y": call(["x"], undo=undo, **{"if": "1 > 2"})})

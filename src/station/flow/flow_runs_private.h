@@ -9,7 +9,8 @@
 enum {
     FLOW_CHECK_S = 3600,
     FLOW_KEY_SIZE = 80,
-    CANCEL_US = 2000000 // after which it is looked whether a call that is to end has
+    FLOW_LOG_MAX = 1000, // lines of a run's log that are kept
+    CANCEL_US = 2000000  // after which it is looked whether a call that is to end has
 };
 
 // A run in memory.

@@ -11,10 +11,7 @@
 #include "log.h"
 #include "memory.h"
 
-enum {
-    LOG_MAX = 1000, // entries of a run that are kept
-    LOG_MORE = 100  // as many may be there above it: it is not cut at each
-};
+enum { LOG_MORE = 100 }; // lines above FLOW_LOG_MAX: the log is not cut at each
 
 static const char *const key_words[] = {[FLOW_KEY_RUN] = "run",
                                         [FLOW_KEY_NODE] = "node",
@@ -89,13 +86,14 @@ static void write_begin (struct flow_live *live)
         if (live->flow->steps[i].for_each)
             put_row (live,
                      &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
-    live->log_room = LOG_MAX;
     put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
     const struct span reopened[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
                                     span_text (live->name)};
     if (strcmp (plan, live->name) != 0) // its flow plan is retried, from the beginning
         store_put (live->station->store, reopened, 3);
+    else // of a retried one the log goes on
+        live->log_room = FLOW_LOG_MAX;
     put_field (live, "flow", span_text (live->flow_name));
     put_number (live, "version", live->version);
     put_number (live, "began_ms", live->began_ms);
@@ -142,7 +140,7 @@ static void write_log (struct flow_live *live, const struct flow_effects *effect
         lines++;
     }
     char first[24];
-    snprintf (first, sizeof first, "-%d", LOG_MAX);
+    snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
     const struct span trim[] = {span_text ("LTRIM"), span_text (key), span_text (first),
                                 span_text ("-1")};
     live->log_room -= (int64_t)lines;

@@ -274,9 +274,10 @@ static void on_log (void *owner, const redisReply *reply)
 
 static void show_log (struct run_command *self, struct flow_live *live)
 {
-    char key[FLOW_KEY_SIZE];
+    char key[FLOW_KEY_SIZE], first[24];
     snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
-    const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text ("-1000"),
+    snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
+    const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text (first),
                                  span_text ("-1")};
     store_get (self->station->store, words, 4, on_log, self);
 }
