@@ -16,7 +16,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
 from list_pages import fill                                                    # noqa: E402
-from consolerig import CHROMIUM, DRIVER, Options, Service, webdriver            # noqa: E402
+from consolerig import start_chromium                                           # noqa: E402
 from webtest import Web                                                         # noqa: E402
 from zplantest import Rig, wait_until                                           # noqa: E402
 
@@ -68,11 +68,7 @@ def idle(persistence):
 
 
 def browser():
-    options = Options()
-    for argument in ("--headless=new", "--no-sandbox", "--window-size=1300,900", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.binary_location = CHROMIUM
-    driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+    driver = start_chromium()
     driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     driver.set_script_timeout(60)
     return driver

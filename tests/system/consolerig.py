@@ -28,14 +28,18 @@ needs_console = [needs_web, pytest.mark.timeout(400),
                  pytest.mark.skipif(not os.path.exists(DRIVER), reason="chromium-driver is not installed")]
 
 
-@pytest.fixture(scope="module")
-def chromium():
+def start_chromium():
     options = Options()
     for argument in ("--headless=new", "--no-sandbox", "--window-size=1300,900", "--disable-dev-shm-usage"):
         options.add_argument(argument)
     options.binary_location = CHROMIUM
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+    return webdriver.Chrome(service=Service(DRIVER), options=options)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    driver = start_chromium()
     yield driver
     driver.quit()
 

@@ -203,12 +203,17 @@ def answered(peer):
     return answer
 
 
-def test_a_worker_of_a_target(target):  # noqa: F811
+def joined(target, **options):
+    """A worker of this target, its thread, and a client of the target."""
     target.start()
-    worker = handlers(zplan.Worker(target.endpoint("workers"), name="py", jobs=2))
-    thread = serve(worker)
-    peer = target.peer()
+    worker = handlers(zplan.Worker(target.endpoint("workers"), name="py", **options))
+    thread, peer = serve(worker), target.peer()
     wait_until(lambda: "py" in str(target_workers(peer)), "it has joined")
+    return worker, thread, peer
+
+
+def test_a_worker_of_a_target(target):  # noqa: F811
+    worker, thread, peer = joined(target, jobs=2)
     for command, argument, code, text in ((b"greet", b"you", OK, b"hello you"), (b"break", b"", 0x82, None),
                                           (b"unsendable", b"", 0x82, None), (b"exit", b"", 0x82, None),
                                           (b"nothing", b"", 0x82, None)):
@@ -231,11 +236,7 @@ def target_workers(peer):
 
 
 def test_a_worker_obeys_a_cancel_and_a_drain(target):  # noqa: F811
-    target.start()
-    worker = handlers(zplan.Worker(target.endpoint("workers"), name="py"))
-    thread = serve(worker)
-    peer = target.peer()
-    wait_until(lambda: "py" in str(target_workers(peer)), "it has joined")
+    worker, thread, peer = joined(target)
     peer.send(*a_run(b"a1", command=b"wait"))
     while peer.recv().get(FT.STATUS) != b"40 waiting":
         pass
@@ -262,11 +263,7 @@ def test_a_worker_joins_a_target_that_was_restarted(target):  # noqa: F811
 
 def test_a_worker_outlives_what_no_client_sends(target):  # noqa: F811
     """Neither the mailbox nor the numbers of a call are what they should be."""
-    target.start()
-    worker = handlers(zplan.Worker(target.endpoint("workers"), name="py"))
-    thread = serve(worker)
-    peer = target.peer()
-    wait_until(lambda: "py" in str(target_workers(peer)), "it has joined")
+    worker, thread, peer = joined(target)
     for mailbox, frames in (([], [(FT.LOCAL_ID, b"\xff")]), ([], [(FT.PLAN_TIME, "²".encode())]), ([b"*\xff"], [(FT.LOCAL_ID, b"5f")])):
         kinds = bytes(kind for kind, _ in frames)
         peer.send(*mailbox, bytes([1 + len(frames), 2 if mailbox else 1, FT.COMMAND]) + kinds + b"\0", b"greet", *(data for _, data in frames))
