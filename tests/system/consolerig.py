@@ -116,7 +116,8 @@ class Console:
 
     def fill(self, name, value):
         field = self.driver.find_element(By.NAME, name)
-        field.clear()
+        # What is cleared first comes back when the page is drawn before the first key: the page is not told of it.
+        field.send_keys(Keys.CONTROL + "a")
         field.send_keys(value)
 
     def press(self, *keys):
