@@ -7,24 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "zplan_codes.h"
 #include "zplan_error.h"
 #include "zplan_frame.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-enum zplan_event_code {
-    ZPLAN_EVENT_ADD = 1,
-    ZPLAN_EVENT_UPDATE = 2,
-    ZPLAN_EVENT_QUEUE = 3,
-    ZPLAN_EVENT_EXEC = 4,
-    ZPLAN_EVENT_RESULT = 5,
-    ZPLAN_EVENT_PAUSE = 6,
-    ZPLAN_EVENT_END = 7,
-    ZPLAN_EVENT_REMOVE = 8,
-    ZPLAN_EVENT_FLOW = 9 // of a run of a flow, or of a step
-};
 
 enum { ZPLAN_EVENTS_UNKNOWN = -1 };
 

@@ -18,6 +18,11 @@ static const char *const frame_names[256] = {
 #include "zplan_codes.def"
 };
 
+static const char *const event_words[] = {
+#define ZPLAN_EVENT(name, value, word) [value] = word,
+#include "zplan_codes.def"
+};
+
 static const uint8_t error_statuses[] = {
     [-ZPLAN_EFRAME] = ZERO_STATUS_FRAME_INVALID_ID,
     [-ZPLAN_EPLAN] = ZERO_STATUS_FRAME_PLANERROR_ID,
@@ -45,6 +50,12 @@ const char *status_name (uint8_t status)
 const char *frame_name (uint8_t type)
 {
     return frame_names[type];
+}
+
+const char *event_word (int event)
+{
+    bool known = event > 0 && event < (int)(sizeof event_words / sizeof *event_words);
+    return known ? event_words[event] : "?";
 }
 
 bool frame_is_output (uint8_t type)

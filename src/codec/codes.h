@@ -17,6 +17,9 @@ const char *status_name (uint8_t status);
 // The frame type's name ("COMMAND"), or NULL.
 const char *frame_name (uint8_t type);
 
+// The word of an enum zplan_event_code ("add"); "?" for another number.
+const char *event_word (int event);
+
 // Whether such a frame of an answer is what the run wrote: CONTENT, JSON, XML or BIN.
 bool frame_is_output (uint8_t type);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "call.h"
+#include "codes.h"
 #include "json.h"
 #include "keyfile.h"
 #include "options.h"
@@ -17,18 +18,6 @@
 #include "rfc3339.h"
 
 enum { EVENTS_AT_ONCE = 64 }; // then signals are looked for
-
-static const char *const names[] = {
-    [ZPLAN_EVENT_ADD] = "add",   [ZPLAN_EVENT_UPDATE] = "update", [ZPLAN_EVENT_QUEUE] = "queue",
-    [ZPLAN_EVENT_EXEC] = "exec", [ZPLAN_EVENT_RESULT] = "result", [ZPLAN_EVENT_PAUSE] = "pause",
-    [ZPLAN_EVENT_END] = "end",   [ZPLAN_EVENT_REMOVE] = "remove", [ZPLAN_EVENT_FLOW] = "flow",
-};
-
-static const char *event_name (const struct zplan_event *event)
-{
-    bool known = event->code > 0 && event->code < (int)(sizeof names / sizeof *names);
-    return known ? names[event->code] : "?";
-}
 
 // " load", " load.3".
 static void print_step (const json_t *state, const char *name)
@@ -86,7 +75,7 @@ static void print_line (const struct zplan_event *event, const json_t *state)
     char now[RFC3339_SIZE];
     look_again ();
     rfc3339_format (look_now ()->now, now);
-    printf ("%s %s ", now, event_name (event));
+    printf ("%s %s ", now, event_word (event->code));
     print_bytes (span_of (event->station, event->station_size));
     if (event->code == ZPLAN_EVENT_FLOW)
         print_flow (state);
@@ -98,7 +87,7 @@ static void print_line (const struct zplan_event *event, const json_t *state)
 static void print_object (const struct zplan_event *event, json_t *state)
 {
     json_t *object = json_object ();
-    json_object_set_new (object, "event", json_string (event_name (event)));
+    json_object_set_new (object, "event", json_string (event_word (event->code)));
     json_object_set_new (object, "target",
                          json_from_frame (span_of (event->station, event->station_size)));
     json_object_set_new (object, "id", json_from_frame (span_of (event->id, event->id_size)));

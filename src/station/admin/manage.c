@@ -35,7 +35,7 @@ static void on_removed (void *owner, const struct store_removed *answer)
         char json[64];
         snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", inquiry->plan.id);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, NULL);
-        publish_event (inquiry->station, &(struct notice){.event = EVENT_REMOVE,
+        publish_event (inquiry->station, &(struct notice){.event = ZPLAN_EVENT_REMOVE,
                                                           .plan_id = inquiry->plan.id,
                                                           .station = answer->station,
                                                           .json = json});

@@ -44,10 +44,11 @@ struct change {
     enum requeue queue;
 };
 
-static const enum plan_event events[MANAGE_WORDS] = {
-    [MANAGE_PAUSE] = EVENT_PAUSE,   [MANAGE_RESET] = EVENT_QUEUE, [MANAGE_AT_ONCE] = EVENT_QUEUE,
-    [MANAGE_CLOSE] = EVENT_END,     [MANAGE_SKIP] = EVENT_UPDATE, [MANAGE_RUN] = EVENT_QUEUE,
-    [MANAGE_UPDATE] = EVENT_UPDATE, [MANAGE_DONE] = EVENT_UPDATE,
+static const enum zplan_event_code events[MANAGE_WORDS] = {
+    [MANAGE_PAUSE] = ZPLAN_EVENT_PAUSE,   [MANAGE_RESET] = ZPLAN_EVENT_QUEUE,
+    [MANAGE_AT_ONCE] = ZPLAN_EVENT_QUEUE, [MANAGE_CLOSE] = ZPLAN_EVENT_END,
+    [MANAGE_SKIP] = ZPLAN_EVENT_UPDATE,   [MANAGE_RUN] = ZPLAN_EVENT_QUEUE,
+    [MANAGE_UPDATE] = ZPLAN_EVENT_UPDATE, [MANAGE_DONE] = ZPLAN_EVENT_UPDATE,
 };
 
 static void change_end (struct change *self)

@@ -13,7 +13,7 @@
 struct news {
     struct news *next;
     struct plan *placed; // kept; NULL = an event of its own:
-    enum plan_event event;
+    enum zplan_event_code event;
     uint64_t plan_id;
     char station[STATION_NAME_MAX + 1];
     char *json; // NULL = no subscriber
@@ -84,7 +84,7 @@ void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t
 {
     struct news *news = news_add (live);
     char json[64];
-    news->event = EVENT_REMOVE;
+    news->event = ZPLAN_EVENT_REMOVE;
     news->plan_id = plan_id;
     snprintf (news->station, sizeof news->station, "%.*s", (int)station.size,
               (const char *)station.data);
@@ -98,7 +98,7 @@ void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t
 static void report_flow (struct flow_live *live, const char *event, const char *step, json_t *more)
 {
     struct news *news = news_add (live);
-    news->event = EVENT_FLOW;
+    news->event = ZPLAN_EVENT_FLOW;
     news->plan_id = live->plan_id;
     snprintf (news->station, sizeof news->station, "%s", live->flow_name);
     if (publish_has_event_subscribers (live->station)) {

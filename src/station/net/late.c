@@ -28,7 +28,7 @@ void late_report (struct station *self, const struct late_answer *answer)
     snprintf (json, sizeof json,
               "{\"plan_id\":%" PRIu64 ",\"late\":true,\"status\":%u,\"exec_id\":%" PRIu64 "}",
               answer->plan_id, answer->status, answer->exec_id);
-    publish_event (self, &(struct notice){.event = EVENT_RESULT,
+    publish_event (self, &(struct notice){.event = ZPLAN_EVENT_RESULT,
                                           .plan_id = answer->plan_id,
                                           .station = answer->station,
                                           .json = json});

@@ -74,19 +74,13 @@ void publish_result (struct station *self, const struct publication *publication
 
 // -- events
 
-static const char *const event_names[EVENTS] = {
-    [EVENT_ADD] = "add",   [EVENT_UPDATE] = "update", [EVENT_QUEUE] = "queue",
-    [EVENT_EXEC] = "exec", [EVENT_RESULT] = "result", [EVENT_PAUSE] = "pause",
-    [EVENT_END] = "end",   [EVENT_REMOVE] = "remove", [EVENT_FLOW] = "flow",
-};
-
 // The plan's JSON with seq, epoch and, in a result, the number of its broadcast put in.
 static char *event_json (struct station *self, const struct notice *notice)
 {
     size_t size = strlen (notice->json);
     char *text = memory_new (size + 128);
     char result[32] = "";
-    if (notice->event == EVENT_RESULT)
+    if (notice->event == ZPLAN_EVENT_RESULT)
         snprintf (result, sizeof result, "\"result\":%" PRId64 ",", notice->result_seq);
     snprintf (text, size + 128, "%.*s,%s\"seq\":%" PRIu64 ",\"epoch\":\"%s\"}", (int)size - 1,
               notice->json, result, self->event_seq, self->event_epoch);
@@ -143,9 +137,9 @@ static json_t *microzero_event (struct station *self, const struct notice *notic
 {
     json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
     // MicroZero sends EXEC when the run is in progress.
-    uint8_t status = notice->event == EVENT_EXEC ? ZERO_STATUS_RUNING_ID : status_in (plan);
+    uint8_t status = notice->event == ZPLAN_EVENT_EXEC ? ZERO_STATUS_RUNING_ID : status_in (plan);
     json_t *state = microzero_state (plan, status);
-    if (notice->event == EVENT_ADD || notice->event == EVENT_UPDATE)
+    if (notice->event == ZPLAN_EVENT_ADD || notice->event == ZPLAN_EVENT_UPDATE)
         microzero_plan (self, notice->station, notice->command, plan, state);
     json_decref (plan);
     return state;
@@ -178,7 +172,7 @@ static void publish_microzero (struct station *self, const struct notice *notice
     message.sender = notice->title;
     message_add (&message, ZERO_FRAME_SUBTITLE, span_text (ident_text (notice->plan_id, id)));
     message_add (&message, ZERO_FRAME_CONTEXT, span_text (json));
-    if (notice->event == EVENT_RESULT) {
+    if (notice->event == ZPLAN_EVENT_RESULT) {
         struct desc answer = notice->frames ? *notice->desc : plain;
         answer.code = plain.code;
         message_add (&message, ZERO_FRAME_STATUS,
@@ -195,7 +189,7 @@ static void send_event (struct station *self, const struct notice *notice)
     char id[IDENT_SIZE], title[16 + STATION_NAME_MAX];
     struct message message;
     char *json = event_json (self, notice);
-    snprintf (title, sizeof title, "plan.%s.%.*s", event_names[notice->event],
+    snprintf (title, sizeof title, "plan.%s.%.*s", event_word (notice->event),
               (int)notice->station.size, (const char *)notice->station.data);
     message_start (&message, (uint8_t)notice->event);
     message.envelope = ENVELOPE_CALLER;
@@ -212,7 +206,7 @@ void publish_event (struct station *self, const struct notice *notice)
     if (notice->json && has_subscribers (&self->events))
         send_event (self, notice);
     // Its monitors know eight events.
-    if (self->dialect == DIALECT_MICROZERO && notice->event != EVENT_FLOW) {
+    if (self->dialect == DIALECT_MICROZERO && notice->event != ZPLAN_EVENT_FLOW) {
         self->counters.broadcasts++;
         if (notice->json && has_subscribers (&self->results))
             publish_microzero (self, notice);
@@ -222,16 +216,16 @@ void publish_event (struct station *self, const struct notice *notice)
 void publish_added (struct station *self, const struct plan *plan)
 {
     char *json = publish_has_event_subscribers (self) ? plan_public_text (plan) : NULL;
-    struct notice notice = {.event = EVENT_ADD,
+    struct notice notice = {.event = ZPLAN_EVENT_ADD,
                             .plan_id = plan->id,
                             .station = plan->station,
                             .title = plan->description,
                             .json = json,
                             .command = json ? plan_command (plan) : (struct span){0}};
     publish_event (self, &notice);
-    notice.event = plan_is_queued (plan)       ? EVENT_QUEUE
-                   : plan->state == PLAN_CLOSE ? EVENT_END
-                                               : EVENT_PAUSE;
+    notice.event = plan_is_queued (plan)       ? ZPLAN_EVENT_QUEUE
+                   : plan->state == PLAN_CLOSE ? ZPLAN_EVENT_END
+                                               : ZPLAN_EVENT_PAUSE;
     publish_event (self, &notice);
     free (json);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "station_state.h"
+#include "zplan_codes.h"
 
 // Track the subscriptions of a socket: nothing is built without a subscriber. Call it as soon as
 // the socket is bound.
@@ -29,29 +30,15 @@ struct publication {
 // in the dialect microzero: there the event of the result carries it.
 void publish_result (struct station *self, const struct publication *publication);
 
-// The numbers are the wire's.
-enum plan_event {
-    EVENT_ADD = 1,
-    EVENT_UPDATE,
-    EVENT_QUEUE,
-    EVENT_EXEC,
-    EVENT_RESULT,
-    EVENT_PAUSE,
-    EVENT_END,
-    EVENT_REMOVE,
-    EVENT_FLOW, // of a run or a step: what no event of a plan says
-    EVENTS
-};
-
 struct notice {
-    enum plan_event event;
-    uint64_t plan_id;    // EVENT_FLOW: of the flow plan
-    struct span station; // EVENT_FLOW: the flow
+    enum zplan_event_code event;
+    uint64_t plan_id;    // ZPLAN_EVENT_FLOW: of the flow plan
+    struct span station; // ZPLAN_EVENT_FLOW: the flow
     struct span title;
     const char *json;    // the plan's public JSON, an object with at least one field; NULL
                          // without subscribers (publish_has_event_subscribers)
-    struct span command; // EVENT_ADD: of what is to be sent, empty = none
-    // Of EVENT_RESULT:
+    struct span command; // ZPLAN_EVENT_ADD: of what is to be sent, empty = none
+    // Of ZPLAN_EVENT_RESULT:
     int64_t result_seq;        // of the broadcast, 0 = there was none
     uint8_t status;            // of the run
     const struct desc *desc;   // of the answer

@@ -16,11 +16,11 @@ static struct span title_of (const struct applying *self)
 
 void applying_publish_events (struct applying *self, int64_t seq)
 {
-    enum plan_event moved = EVENT_QUEUE;
+    enum zplan_event_code moved = ZPLAN_EVENT_QUEUE;
     if (self->decision.commit == COMMIT_END || self->state == PLAN_CLOSE)
-        moved = EVENT_END;
+        moved = ZPLAN_EVENT_END;
     else if (self->decision.commit == COMMIT_PARK || self->decision.unqueued)
-        moved = EVENT_PAUSE;
+        moved = ZPLAN_EVENT_PAUSE;
     struct notice notice = {
         .event = moved,
         .plan_id = self->plan_id,
@@ -35,7 +35,7 @@ void applying_publish_events (struct applying *self, int64_t seq)
     publish_event (self->station, &notice);
     if (!applying_is_outcome (&self->decision))
         return;
-    notice.event = EVENT_RESULT;
+    notice.event = ZPLAN_EVENT_RESULT;
     publish_event (self->station, &notice);
 }
 

@@ -37,7 +37,7 @@ static bool dispatch (struct station *self, struct target *target, const struct 
     bool sent = target_send (target, &message);
     if (sent)
         publish_event (self,
-                       &(struct notice){.event = EVENT_EXEC,
+                       &(struct notice){.event = ZPLAN_EVENT_EXEC,
                                         .plan_id = plan->id,
                                         .station = span_text (target_name (target)),
                                         .title = plan->description,

@@ -234,7 +234,7 @@ static void begin (struct firing *self)
 static void publish_begun (struct station *self, const struct plan *plan)
 {
     char *json = publish_has_event_subscribers (self) ? plan_public_text (plan) : NULL;
-    publish_event (self, &(struct notice){.event = EVENT_EXEC,
+    publish_event (self, &(struct notice){.event = ZPLAN_EVENT_EXEC,
                                           .plan_id = plan->id,
                                           .station = plan->station,
                                           .title = plan->description,

@@ -123,7 +123,7 @@ static void publish_offered (const struct offering *self)
 {
     char *json = publish_has_event_subscribers (self->station) ? run_text (self) : NULL;
     self->station->counters.runs_sent++;
-    publish_event (self->station, &(struct notice){.event = EVENT_EXEC,
+    publish_event (self->station, &(struct notice){.event = ZPLAN_EVENT_EXEC,
                                                    .plan_id = self->plan->id,
                                                    .station = span_text (self->key_station),
                                                    .title = self->plan->description,

@@ -53,7 +53,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
         char *json = plan_public_text (plan);
         submission->next = submission_next (plan);
         submission_accept (submission, submission->words);
-        publish_event (self, &(struct notice){.event = EVENT_UPDATE,
+        publish_event (self, &(struct notice){.event = ZPLAN_EVENT_UPDATE,
                                               .plan_id = plan->id,
                                               .station = plan->station,
                                               .title = plan->description,

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "clock.h"
+#include "codes.h"
 #include "daemon.h"
 #include "ident.h"
 #include "json.h"
@@ -214,24 +215,19 @@ static void ring_bell (struct stream *self)
 
 // -- the events socket
 
-static const char *const names[] = {
-    [ZPLAN_EVENT_ADD] = "add",      [ZPLAN_EVENT_UPDATE] = "update", [ZPLAN_EVENT_QUEUE] = "queue",
-    [ZPLAN_EVENT_EXEC] = "exec",    [ZPLAN_EVENT_PAUSE] = "pause",   [ZPLAN_EVENT_END] = "end",
-    [ZPLAN_EVENT_REMOVE] = "remove"};
-
 static void take_event (struct stream *self, const struct zplan_event *event)
 {
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
     if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
-        !names[event->code])
+        event->code == ZPLAN_EVENT_RESULT)
         return;
     json_t *plan = json_read_object (span_of (event->state, event->state_size), &ignored);
     if (!plan)
         return;
     json_t *data = json_names (JSON_PLAN, plan);
-    json_object_set_new (data, "event", json_string (names[event->code]));
+    json_object_set_new (data, "event", json_string (event_word (event->code)));
     put (self, RING_PLAN, "plan", data, plan);
     json_decref (plan);
 }

@@ -40,7 +40,7 @@ static void publish_taken_back (const struct flow_command *self)
     char json[64];
     snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", self->plan->id);
     publish_event (self->inquiry->station,
-                   &(struct notice){.event = EVENT_REMOVE,
+                   &(struct notice){.event = ZPLAN_EVENT_REMOVE,
                                     .plan_id = self->plan->id,
                                     .station = span_text (self->key_station),
                                     .json = json});
