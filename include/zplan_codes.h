@@ -22,6 +22,7 @@ enum {
 enum zplan_event_code {
 #define ZPLAN_EVENT(name, value, word) ZPLAN_EVENT_##name = value,
 #include "zplan_codes.def"
+    ZPLAN_EVENT_LAST = ZPLAN_EVENT_FLOW
 };
 
 #ifdef __cplusplus

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-enum { ZPLAN_EVENTS_UNKNOWN = -1 };
+enum { ZPLAN_EVENTS_UNKNOWN = -1, ZPLAN_EVENTS_ALL = -1 };
 
 // An event. Its bytes belong to the listener and are valid until its next zplan_events_recv or its
 // end.
@@ -30,7 +30,7 @@ struct zplan_event {
     int64_t seq;       // its number since the station started; 0 = it has none
     const char *epoch; // what `seq` belongs to; "" = it has none
     // Events missed between the previous one and this one. ZPLAN_EVENTS_UNKNOWN: the station was
-    // restarted in between.
+    // restarted in between. 0 while not all are selected, and for the first event after that.
     int64_t missed;
 };
 
@@ -51,6 +51,12 @@ void zplan_events_destroy (struct zplan_events **events);
 // Wait for the next event; timeout and return as zplan_subscriber_recv. Messages that are not
 // events are ignored.
 int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct zplan_event *ret);
+
+// Which events are received from now on: a set of 1 << enum zplan_event_code, ZPLAN_EVENTS_ALL as
+// from the beginning, or 0. The station sends no others. Some that it had sent before may still
+// come. A change costs up to 20 small messages, and a station closes a connection that has sent
+// 1,000: then a few events are missed. ZPLAN_OK or ZPLAN_ERROR_ARGUMENT.
+int zplan_events_select (struct zplan_events *events, int codes);
 
 // A descriptor for your own event loop, as zplan_subscriber_fd.
 int zplan_events_fd (const struct zplan_events *events);

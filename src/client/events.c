@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "codes.h"
 #include "gap.h"
 #include "json.h"
 #include "listener.h"
@@ -14,8 +15,11 @@
 
 enum { MESSAGES_A_TURN = 64, TITLE_MAX = 128 };
 
+static const char title_start[] = "plan.";
+
 struct zplan_events {
     struct listener listener; // its packet is the last event
+    int codes;                // that are selected
     int64_t last;             // its seq; 0 = none came
     char epoch[EPOCH_SIZE];   // of it
 };
@@ -31,6 +35,8 @@ static struct zplan_events *events_new (const char *endpoint, const struct keys 
         return NULL;
     if (listener_open (&self->listener, endpoint, "", keys))
         zplan_events_destroy (&self);
+    else
+        self->codes = ZPLAN_EVENTS_ALL;
     return self;
 }
 
@@ -60,9 +66,8 @@ void zplan_events_destroy (struct zplan_events **events)
 // The target's name in the title, which is behind the second dot; NULL: it is no event's.
 static const uint8_t *station_in (struct span title)
 {
-    static const char start[] = "plan.";
-    size_t skip = sizeof start - 1;
-    if (title.size <= skip || title.size > TITLE_MAX || memcmp (title.data, start, skip) != 0)
+    size_t skip = sizeof title_start - 1;
+    if (title.size <= skip || title.size > TITLE_MAX || memcmp (title.data, title_start, skip) != 0)
         return NULL;
     const uint8_t *dot = memchr (title.data + skip, '.', title.size - skip);
     return dot ? dot + 1 : NULL;
@@ -101,7 +106,7 @@ static void number (struct zplan_events *self, struct zplan_event *event)
     snprintf (epoch, sizeof epoch, "%s", text ? text : "");
     json_get_integer (state, "seq", 1, INT64_MAX, &event->seq);
     json_decref (state);
-    if (event->seq && self->last) {
+    if (event->seq && self->last && self->codes == ZPLAN_EVENTS_ALL) {
         bool anew = strcmp (epoch, self->epoch) != 0 || event->seq <= self->last;
         event->missed = anew ? ZPLAN_EVENTS_UNKNOWN : event->seq - self->last - 1;
     }
@@ -142,6 +147,31 @@ int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct z
         if (!listener_wait (&events->listener, start_us, timeout_ms))
             return ZPLAN_ERROR_NO_ANSWER;
     }
+}
+
+static void subscribe (struct zplan_events *self, int option, int codes)
+{
+    char title[TITLE_MAX];
+    if (codes == ZPLAN_EVENTS_ALL)
+        zmq_setsockopt (self->listener.socket, option, "", 0);
+    for (int code = 1; codes != ZPLAN_EVENTS_ALL && code <= ZPLAN_EVENT_LAST; code++) {
+        int size = snprintf (title, sizeof title, "%s%s.", title_start, event_word (code));
+        if (codes >> code & 1)
+            zmq_setsockopt (self->listener.socket, option, title, (size_t)size);
+    }
+}
+
+int zplan_events_select (struct zplan_events *events, int codes)
+{
+    if (!events)
+        return ZPLAN_ERROR_ARGUMENT;
+    if (codes == events->codes)
+        return ZPLAN_OK;
+    subscribe (events, ZMQ_SUBSCRIBE, codes); // first: what both have is not missed
+    subscribe (events, ZMQ_UNSUBSCRIBE, events->codes);
+    events->codes = codes;
+    events->last = 0;
+    return ZPLAN_OK;
 }
 
 int zplan_events_fd (const struct zplan_events *events)

@@ -1,4 +1,4 @@
-// events ENDPOINT COUNT: so many events, a line each, from one's own loop.
+// events ENDPOINT COUNT [CODES]: so many events, a line each, from one's own loop.
 #include <zplan.h>
 
 #include <inttypes.h>
@@ -8,12 +8,15 @@
 
 int main (int argc, char **argv)
 {
-    CHECK (argc == 3);
+    CHECK (argc == 3 || argc == 4);
     errno = 0;
     CHECK (!zplan_events_new ("x") && errno == EINVAL);
     CHECK (zplan_events_recv (NULL, 0, NULL) == ZPLAN_ERROR_ARGUMENT);
     struct zplan_events *events = zplan_events_new (argv[1]);
     CHECK (events);
+    CHECK (zplan_events_select (NULL, 0) == ZPLAN_ERROR_ARGUMENT);
+    if (argc == 4)
+        CHECK (zplan_events_select (events, atoi (argv[3])) == ZPLAN_OK);
     long left = atol (argv[2]), idle = 0;
     while (left > 0) {
         struct pollfd item = {.fd = zplan_events_fd (events), .events = POLLIN};

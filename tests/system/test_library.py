@@ -339,6 +339,27 @@ def test_events_and_those_that_did_not_come(installed):
             program.kill()
 
 
+def test_only_the_events_that_are_selected(installed):
+    """The station is not asked for others, and what was missed between is not known."""
+    with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
+        publisher.linger, publisher.rcvtimeo = 0, int(WAIT * 1000)
+        port = publisher.bind_to_random_port("tcp://127.0.0.1")
+        program = subprocess.Popen([installed.program("events"), f"tcp://127.0.0.1:{port}", "2", str(1 << 5 | 1 << 8)],
+                                   stdout=subprocess.PIPE, text=True)
+        try:
+            topics = set()
+            while topics != {b"plan.result.", b"plan.remove."}:
+                said = publisher.recv()
+                (topics.add if said[0] else topics.discard)(said[1:])
+            for code, name in ((1, "add"), (5, "result"), (4, "exec"), (8, "remove")):
+                publisher.send_multipart([f"plan.{name}.jobs".encode(), describe(code, b"@#"), b"2a",
+                                          json.dumps({"seq": 7 + code, "epoch": "e"}).encode()])
+            assert program.stdout.read().splitlines() == ["5 jobs 2a 12 0 e", "8 jobs 2a 15 0 e"]
+            assert program.wait(WAIT) == 0
+        finally:
+            program.kill()
+
+
 def test_events_of_a_station(installed, rig):
     program = subprocess.Popen([installed.program("events"), rig.ipc("e"), "2"],
                                stdout=subprocess.PIPE, text=True)

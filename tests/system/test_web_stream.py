@@ -8,11 +8,12 @@ import shutil
 import socket
 
 import pytest
+import zmq
 
 from test_web_users import Gateway, bearer
 from webtest import LATE, make_web, needs_web, plan, web  # noqa: F401 fixtures
 from zplanprocs import wait_until
-from zplantest import ST, at_once
+from zplantest import ST, at_once, describe
 
 pytestmark = needs_web
 ONCE = {"retry": {"strategy": "none"}}
@@ -77,6 +78,32 @@ def test_runs_come_as_they_end(web, rig, follow):
     assert [run["plan"] for run in found] == idents and [run["status"] for run in found] == ["ok", "failed", "ok"]
     assert stream.last == f"{hello['epoch']}-4"
     assert found == web.get("/v1/runs").json["items"][1:]        # the same as they are read
+
+
+def test_only_what_somebody_follows_is_asked_of_the_station(rig, make_web, follow):
+    with zmq.Context() as context, context.socket(zmq.XPUB) as publisher:
+        publisher.linger, publisher.rcvtimeo = 0, int(LATE * 1000)
+        web = make_web(rig, events=f"tcp://127.0.0.1:{publisher.bind_to_random_port('tcp://127.0.0.1')}")
+
+        def publish(code, name, **state):
+            publisher.send_multipart([f"plan.{name}.jobs".encode(), describe(code, b"@#"), b"2a", json.dumps(state).encode()])
+
+        def asked_for(*topics):
+            while said != {topic.encode() for topic in topics}:
+                message = publisher.recv()
+                (said.add if message[0] else said.discard)(message[1:])
+        said = set()
+        first = follow(web)
+        assert first.next()[0] == "hello"
+        asked_for("plan.result.")
+        second = follow(web, "?what=events")
+        assert second.next()[0] == "hello"
+        asked_for("")
+        publish(1, "add", plan_id=42, station="jobs", seq=1, epoch="e")
+        name, data = second.next("reload")
+        assert (name, data["event"], data["id"]) == ("plan", "add", "2a")
+        publish(4, "exec", plan_id=42, station="jobs", seq=3, epoch="e")       # one was missed
+        assert [second.next()[0], second.next()[0]] == ["reload", "plan"]
 
 
 @pytest.mark.parametrize("by", ["header", "query"])

@@ -116,8 +116,9 @@ def make_web(tmp_path):
     made = []
 
     def make(rig, *options, **more):
-        made.append(Web(str(tmp_path), rig if isinstance(rig, str) else rig.ipc("q"), *options,
-                        **({"events": rig.ipc("e")} if not isinstance(rig, str) else {}), **more))
+        if not isinstance(rig, str):
+            more = {"events": rig.ipc("e"), **more}
+        made.append(Web(str(tmp_path), rig if isinstance(rig, str) else rig.ipc("q"), *options, **more))
         return made[-1]
     yield make
     for web in made:

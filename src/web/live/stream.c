@@ -20,6 +20,7 @@
 enum {
     BELL_MS = 20,
     QUIET_US = 2000000,
+    LISTEN_US = 60000000, // to more than is wanted: the station counts what changes
     TICK_MS = 1000,
     EVENTS_A_TURN = 64,
     PAGE = 500,
@@ -28,7 +29,7 @@ enum {
 
 struct stream {
     struct server *server;
-    struct zplan_events *events;
+    struct zplan_events *events; // NULL: there was no follower yet
     struct source source;
     struct timer bell, tick;
     struct ring ring;
@@ -40,6 +41,8 @@ struct stream {
     char filter[STREAM_PAGE_SIZE]; // of that question
     struct follower *first;
     size_t wanted[KINDS];
+    size_t heard;     // what is selected of the events, of the choices in select_events
+    int64_t heard_us; // when so much was wanted last
 };
 
 // -- events as they are sent
@@ -215,11 +218,58 @@ static void ring_bell (struct stream *self)
 
 // -- the events socket
 
+static struct zplan_events *open_events (const struct web_settings *settings, struct reason *reason)
+{
+    struct curve_cert cert;
+    struct zplan_curve room;
+    const struct zplan_curve *curve;
+    const struct daemon_station station = {settings->events, settings->server_key, settings->key};
+    if (daemon_curve (&station, &cert, &room, &curve, reason))
+        return NULL;
+    struct zplan_events *events = curve ? zplan_events_new_curve (station.endpoints, curve)
+                                        : zplan_events_new (station.endpoints);
+    explicit_bzero (&cert, sizeof cert);
+    if (!events)
+        reason_set (reason, "events: %s: want endpoints as tcp://HOST:7922",
+                    quoted (span_text (station.endpoints)));
+    return events;
+}
+
+static bool start_events (struct stream *self)
+{
+    struct reason reason;
+    self->events = open_events (self->server->settings, &reason);
+    if (self->events)
+        source_set (&self->source, self->server->reactor, zplan_events_fd (self->events), EPOLLIN);
+    else
+        log_event (LEVEL_WARN, "events_unusable", "reason=%s", quoted (span_text (reason.text)));
+    return self->events;
+}
+
+// Only what the followers want: submissions are many, and without a follower all of them for
+// nothing.
+static void select_events (struct stream *self)
+{
+    static const int choices[] = {0, 1 << ZPLAN_EVENT_RESULT, ZPLAN_EVENTS_ALL};
+    size_t wanted = !self->first ? 0 : self->wanted[RING_PLAN] ? 2 : 1;
+    int64_t now_us = clock_mono_us ();
+    if (wanted >= self->heard)
+        self->heard_us = now_us;
+    if ((wanted && !self->events && !start_events (self)) || wanted == self->heard)
+        return;
+    if (wanted > self->heard || now_us - self->heard_us >= LISTEN_US) {
+        zplan_events_select (self->events, choices[wanted]);
+        self->heard = wanted;
+    }
+}
+
 static void take_event (struct stream *self, const struct zplan_event *event)
 {
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
+    if (event->missed)
+        put (self, RING_STATION, "reload", json_object (), NULL);
     if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
         event->code == ZPLAN_EVENT_RESULT)
         return;
@@ -260,6 +310,7 @@ static void on_tick (void *owner)
     static const struct question question = {.word = "stats", .deadline_ms = TICK_MS};
     struct stream *self = owner;
     timer_set (&self->tick, self->server->reactor, TICK_MS);
+    select_events (self);
     if (clock_mono_us () - self->read_us >= QUIET_US)
         read_history (self);
     if (self->wanted[RING_STATS] && !self->asking_stats) {
@@ -274,23 +325,6 @@ static void on_tick (void *owner)
 
 // -- its life
 
-static struct zplan_events *open_events (const struct web_settings *settings, struct reason *reason)
-{
-    struct curve_cert cert;
-    struct zplan_curve room;
-    const struct zplan_curve *curve;
-    const struct daemon_station station = {settings->events, settings->server_key, settings->key};
-    if (daemon_curve (&station, &cert, &room, &curve, reason))
-        return NULL;
-    struct zplan_events *events = curve ? zplan_events_new_curve (station.endpoints, curve)
-                                        : zplan_events_new (station.endpoints);
-    explicit_bzero (&cert, sizeof cert);
-    if (!events)
-        reason_set (reason, "events: %s: want endpoints as tcp://HOST:7922",
-                    quoted (span_text (station.endpoints)));
-    return events;
-}
-
 struct stream *stream_new (struct server *server, struct reason *reason)
 {
     struct stream *self = memory_new (sizeof *self);
@@ -298,12 +332,13 @@ struct stream *stream_new (struct server *server, struct reason *reason)
     self->source = (struct source){.call = on_events, .owner = self};
     self->bell = (struct timer){.call = on_bell, .owner = self};
     self->tick = (struct timer){.call = on_tick, .owner = self};
-    self->events = open_events (server->settings, reason);
-    if (!self->events) {
+    struct zplan_events *tried =
+        open_events (server->settings, reason); // say at once what is wrong
+    if (!tried) {
         stream_destroy (&self);
         return NULL;
     }
-    source_set (&self->source, server->reactor, zplan_events_fd (self->events), EPOLLIN);
+    zplan_events_destroy (&tried);
     timer_set (&self->tick, server->reactor, TICK_MS);
     return self;
 }
@@ -362,6 +397,7 @@ void stream_join (struct stream *self, struct follower *follower, unsigned wants
     self->first = follower;
     for (size_t i = 0; i < KINDS; i++)
         self->wanted[i] += wants >> i & 1;
+    select_events (self);
     read_history (self);
 }
 
