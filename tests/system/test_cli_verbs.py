@@ -100,6 +100,13 @@ def options(rig):
     return ["--connect", rig.ipc("q"), "--publish", rig.ipc("p"), "--timeout", str(int(WAIT * 1000))]
 
 
+def run_of(rig, ident):
+    """The next run of this plan; those of other tests are left."""
+    while (run := rig.jobs.recv()).before[1] != f"*{ident}".encode():
+        pass
+    return run
+
+
 def filled(rig, args, folder):
     ident = rig.client.added(every(3600, 100))
     paused = rig.client.added(later())
@@ -112,9 +119,7 @@ def filled(rig, args, folder):
     for name in ("running", "failed"):
         if f"{{{name}}}" in args:
             fired[name] = rig.client.added(at_once(retry={"strategy": "none", "need_manual": True}))
-            run = rig.jobs.recv()
-            while run.before[1] != f"*{fired[name]}".encode():  # of other tests
-                run = rig.jobs.recv()
+            run = run_of(rig, fired[name])
             rig.jobs.answer(run, ST.RUNING)
             if name == "failed":
                 rig.jobs.answer(run, ST.FAILED, [(FT.LOCAL_ID, run.local_id)])
@@ -123,7 +128,7 @@ def filled(rig, args, folder):
                                           .done())["state"] == wanted, wanted)
     if "{finished}" in args:
         fired["finished"] = rig.client.added(at_once())
-        rig.jobs.finish(rig.jobs.recv(), pairs=[(FT.CONTENT, b"12 files")])
+        rig.jobs.finish(run_of(rig, fired["finished"]), pairs=[(FT.CONTENT, b"12 files")])
         wait_until(lambda: rig.client.done("history", fired["finished"]).json["runs"], "it has ended")
     return [arg.format(id=ident, paused=paused, dir=folder, **fired) for arg in args]
 
