@@ -92,7 +92,8 @@ static struct ready_plan group_first (const struct ready_group *self)
 static struct ready_plan group_take (struct ready_group *self)
 {
     struct ready_plan first = group_first (self);
-    if (self->first < self->end && self->line[self->first].id == first.id)
+    if (self->first < self->end && self->line[self->first].id == first.id &&
+        self->line[self->first].due_us == first.due_us)
         self->first++;
     else
         heap_remove_at (self, 0);

@@ -37,6 +37,7 @@ struct store_bounds {
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
 };
 
+enum { STORE_TARGETS_MAX = 256 };
 enum { STORE_SCHEMA = 2, STORE_SCHEMA_FORMER = 1 }; // of the keys, in plan:meta
 
 // How far it is. Only a station that serves may read or write plans.
@@ -180,7 +181,7 @@ struct claim_wish {
     int64_t first_lease_s;              // of a run without a heartbeat
     int64_t ahead_us;                   // those that are due within so long are taken too
     const struct claim_target *targets; // the others take all
-    size_t target_count;
+    size_t target_count;                // at most STORE_TARGETS_MAX
 };
 
 // Take due plans with a lease. One claim at a time.

@@ -9,7 +9,7 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256, TARGETS = 256 };
+enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256 };
 
 struct claiming {
     struct waiter waiter;
@@ -17,8 +17,8 @@ struct claiming {
     store_claim_fn *reply;
     void *owner;
     struct core_wish wish;
-    struct core_room rooms[TARGETS];
-    char names[TARGETS][STATION_NAME_MAX + 1];
+    struct core_room rooms[STORE_TARGETS_MAX];
+    char names[STORE_TARGETS_MAX][STATION_NAME_MAX + 1];
     struct core_choice choices[CLAIM_MAX];
     size_t count;
     size_t reads, answered; // questions without an answer, and with one
@@ -279,7 +279,7 @@ static void copy_wish (struct claiming *self, const struct claim_wish *wish)
                                     .lease_us = wish->first_lease_s * 1000000,
                                     .rooms = self->rooms,
                                     .room_count = wish->target_count};
-    for (size_t i = 0; i < wish->target_count && i < TARGETS; i++) {
+    for (size_t i = 0; i < wish->target_count; i++) {
         const struct claim_target *target = &wish->targets[i];
         char name[LIMIT_NAME_MAX + 1];
         memcpy (self->names[i], target->name, strlen (target->name) + 1);

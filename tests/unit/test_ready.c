@@ -59,6 +59,26 @@ static void plans_are_taken_in_their_order (void **state)
     }
 }
 
+// A plan that was moved to an earlier time stands twice, and both are given out in their order.
+static void a_plan_that_was_moved (void **state)
+{
+    (void)state;
+    struct ready ready = {0};
+    struct limit_table limits = {0};
+    const struct ready_group *group;
+    struct ready_plan taken;
+    int64_t wake_us = INT64_MAX;
+    bool waits = false;
+    ready_add (&ready, (struct ready_plan){50, 1}, 0, span_text (""), &limits);
+    ready_add (&ready, (struct ready_plan){10, 1}, 0, span_text (""), &limits);
+    CHECK ("moved", ready_take (&ready, 20, 20, &taken, &group, &wake_us, &waits));
+    CHECK_INT ("moved", taken.due_us, 10);
+    CHECK ("moved", !ready_take (&ready, 20, 20, &taken, &group, &wake_us, &waits));
+    CHECK ("moved", ready_take (&ready, 60, 60, &taken, &group, &wake_us, &waits));
+    CHECK_INT ("moved", taken.due_us, 50);
+    ready_free (&ready);
+}
+
 static void what_is_not_due_is_left (void **state)
 {
     (void)state;
@@ -118,6 +138,7 @@ int main (void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (plans_are_taken_in_their_order),
+        cmocka_unit_test (a_plan_that_was_moved),
         cmocka_unit_test (what_is_not_due_is_left),
         cmocka_unit_test (limits_hold_runs_back),
     };

@@ -106,6 +106,8 @@ static bool has_many_slots (struct station *self, const struct target *target, i
     return target_response (target)->unresponsive ? slots > 0 : slots * SLOTS_PART >= most;
 }
 
+_Static_assert((int)TARGETS_MAX <= (int)STORE_TARGETS_MAX, "a claim asks for all targets");
+
 // The free slots of each target, which a claim asks for: so a target with few or none delays no
 // other one, however many plans of it are due. Returns whether a claim could take any; without
 // targets: of unknown ones.

@@ -288,6 +288,8 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
     plan->exec_id = answer->exec_id;
     if (held && held->run.exec_id == answer->exec_id) {
         held->plan = plan;
+        held->end_us = 0; // the plan may have been changed by hand
+        runs_set_end (held);
         return held;
     }
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
