@@ -185,8 +185,8 @@ struct zplan_job {
     uint64_t plan_id;    // of the plan; 0 = an ordinary call
     uint64_t exec_id;    // of this run, new each time the plan is sent; 0 = not given
     int64_t plan_time_s; // nominal time of the run, Unix seconds; -1 = not given
-    int64_t deadline_s;  // Unix seconds at which the run would be sent again, as known when it was
-                         // sent; heartbeats extend it. 0 = not given
+    int64_t deadline_s;  // Unix seconds at which the run would be sent again if it reported RUNING
+                         // and nothing more; heartbeats extend it. 0 = not given
     const char *title;   // the plan's description, UTF-8; "" = none
     const struct zplan_frame *command;  // COMMAND
     const struct zplan_frame *argument; // the first ARG; without one the first CONTENT
