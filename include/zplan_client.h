@@ -131,6 +131,15 @@ const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, si
 // bytes including the NUL; unprintable characters become '?'. Returns `out`.
 const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_t size);
 
+// What became of a plan that was acknowledged, from the reply (proto/plans.md 5.3).
+enum zplan_stored {
+    ZPLAN_STORED_NEW,
+    ZPLAN_STORED_BEFORE, // it already existed; nothing was changed
+    ZPLAN_STORED_UPDATED,
+    ZPLAN_STORED_REPLACED
+};
+enum zplan_stored zplan_reply_stored (const struct zplan_reply *reply);
+
 // The first run of a submitted plan, from the reply: the nominal time as Unix seconds; for a plan
 // that already existed its next time. 0: the reply has none, because the plan was rejected or is
 // closed, or the station is an older one.

@@ -17,6 +17,23 @@ const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, si
     return NULL;
 }
 
+enum zplan_stored zplan_reply_stored (const struct zplan_reply *reply)
+{
+    static const struct {
+        const char *words;
+        enum zplan_stored stored;
+    } rows[] = {{"+plan: already exists", ZPLAN_STORED_BEFORE},
+                {"+plan: updated", ZPLAN_STORED_UPDATED},
+                {"+plan: replaced", ZPLAN_STORED_REPLACED}};
+    size_t size = 0;
+    const void *status = zplan_reply_frame (reply, ZERO_FRAME_STATUS, &size);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (size >= strlen (rows[i].words) &&
+            memcmp (status, rows[i].words, strlen (rows[i].words)) == 0)
+            return rows[i].stored;
+    return size ? ZPLAN_STORED_BEFORE : ZPLAN_STORED_NEW;
+}
+
 int64_t zplan_reply_first_time (const struct zplan_reply *reply)
 {
     char text[DECIMAL_SIZE];

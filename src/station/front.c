@@ -71,14 +71,6 @@ static void run_command (struct station *self, struct request *request)
     reply_refuse (self, &request->peer, ZPLAN_ENOTKNOWN, reason.text);
 }
 
-static void take_result (struct station *self, const struct request *request)
-{
-    if (permits_roles (self, request->peer.user, CURVE_ROLE_RESULT))
-        results_take (self, NULL, request->peer.user, &request->message);
-    else
-        self->counters.denied_results++;
-}
-
 static void take_request (struct station *self, const struct packet *packet)
 {
     struct request request = {.peer = {.identity = packet->frames[0]}};
@@ -94,8 +86,10 @@ static void take_request (struct station *self, const struct packet *packet)
         request.message.desc.code = dialect_status_in (self->dialect, request.message.desc.code);
         if (rc || packet->fault)
             self->counters.dropped_mailboxes++;
+        else if (permits_roles (self, peer->user, CURVE_ROLE_RESULT))
+            results_take (self, NULL, peer->user, &request.message);
         else
-            take_result (self, &request);
+            self->counters.denied_results++;
         return;
     }
     if (request.message.desc.code >= ZERO_STATUS_ERROR_FLAG) {
@@ -127,6 +121,20 @@ static void take_request (struct station *self, const struct packet *packet)
     run_command (self, &request);
 }
 
+// False: there is no message.
+static bool receive (struct station *self)
+{
+    struct packet packet;
+    if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
+        return false;
+    self->counters.requests++;
+    // A ROUTER puts the identity first; without more than that only a fault is reported.
+    if (packet.count > 1 || (packet.count == 1 && packet.fault))
+        take_request (self, &packet);
+    packet_clear (&packet);
+    return true;
+}
+
 // Leave the socket alone until station_resume.
 static void front_close (struct station *self)
 {
@@ -135,18 +143,12 @@ static void front_close (struct station *self)
 
 void front_shut (struct station *self)
 {
-    struct packet packet;
     front_close (self);
     if (!self->request_socket)
         return;
     // Messages that came before it was known are answered.
-    for (int i = 0;
-         i < TURN_MESSAGES && packet_recv_of_user (&packet, self->request_socket, &self->limits);
-         i++) {
-        if (packet.count > 1)
-            take_request (self, &packet);
-        packet_clear (&packet);
-    }
+    for (int i = 0; i < TURN_MESSAGES && receive (self); i++)
+        ;
     front_drain (self);
     zmq_close (self->request_socket);
     self->request_socket = NULL;
@@ -155,7 +157,6 @@ void front_shut (struct station *self)
 static bool on_request (void *owner)
 {
     struct station *self = owner;
-    struct packet packet;
     int64_t until_us = clock_mono_us () + TURN_US;
     bool more = true;
     int count = 0;
@@ -165,14 +166,9 @@ static bool on_request (void *owner)
             more = false;
             break;
         }
-        more = packet_recv_of_user (&packet, self->request_socket, &self->limits);
+        more = receive (self);
         if (!more)
             break;
-        self->counters.requests++;
-        // A ROUTER puts the identity first; without more than that only a fault is reported.
-        if (packet.count > 1 || (packet.count == 1 && packet.fault))
-            take_request (self, &packet);
-        packet_clear (&packet);
     }
     if (count)
         link_flush (store_link (self->store));

@@ -166,6 +166,14 @@ def test_put(web):
     web.ask("PUT", "/v1/plans/0", plan()).problem(400)
 
 
+@pytest.mark.parametrize("if_exists", ["update", "replace"])
+def test_a_plan_that_replaces_another_was_not_created(web, if_exists):
+    made = web.post("/v1/plans", plan(key="k"))
+    again = web.post("/v1/plans", plan("other", key="k", if_exists=if_exists))
+    assert (made.status, again.status) == (201, 200)
+    assert again.json["id"] == made.json["id"] and again.json["title"] == "other"
+
+
 def test_a_plan_that_is_wrong_points_to_its_field(web):
     answer = web.post("/v1/plans", plan(plan_value=40000))
     answer.problem(422, "plan_error")

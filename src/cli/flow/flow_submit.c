@@ -161,16 +161,17 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
 
 // -- the request
 
-static void print_started (const struct cli *cli, const char *flow, const char *id, enum kept kept)
+static void print_started (const struct cli *cli, const char *flow, const char *id,
+                           enum zplan_stored stored)
 {
     if (cli->json) {
         json_t *answer = json_pack ("{s:s, s:s, s:s}", "id", id, "flow", flow, "result",
-                                    kept == KEPT_ADDED ? "added" : "exists");
+                                    stored == ZPLAN_STORED_NEW ? "added" : "exists");
         print_json (answer);
         json_decref (answer);
     } else {
         printf ("plan %s of flow %s %s\n", id, flow,
-                kept == KEPT_ADDED ? "accepted, runs at once" : "already exists");
+                stored == ZPLAN_STORED_NEW ? "accepted, runs at once" : "already exists");
     }
     fflush (stdout);
 }
@@ -179,7 +180,6 @@ static int submit (const struct cli *cli, struct zplan_client *client, const cha
                    const json_t *plan, const char *input, bool waits)
 {
     struct zplan_reply reply;
-    struct span more;
     char *text = json_write (plan), id[IDENT_SIZE];
     uint64_t number = 0;
     struct zplan_frame frame = {ZERO_FRAME_JSON, input, input ? strlen (input) : 0};
@@ -194,7 +194,7 @@ static int submit (const struct cli *cli, struct zplan_client *client, const cha
         complain (cli->connect, span_text ("answers, but keeps no plan: is it a plan station?"));
         return EXIT_REFUSED;
     }
-    print_started (cli, flow, ident_text (number, id), call_kept (&reply, &more));
+    print_started (cli, flow, ident_text (number, id), zplan_reply_stored (&reply));
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 

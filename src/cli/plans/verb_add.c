@@ -111,26 +111,25 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         return EXIT_REFUSED;
     }
     // As people and programs read them.
-    static const char *const words[] = {[KEPT_ADDED] = "added",
-                                        [KEPT_EXISTS] = "exists",
-                                        [KEPT_UPDATED] = "updated",
-                                        [KEPT_REPLACED] = "replaced"};
-    struct span more;
-    enum kept kept = call_kept (reply, &more);
+    static const char *const words[] = {[ZPLAN_STORED_NEW] = "added",
+                                        [ZPLAN_STORED_BEFORE] = "exists",
+                                        [ZPLAN_STORED_UPDATED] = "updated",
+                                        [ZPLAN_STORED_REPLACED] = "replaced"};
+    enum zplan_stored stored = zplan_reply_stored (reply);
     struct occurrence first = {.time = zplan_reply_first_time (reply)};
     char text[RFC3339_SIZE] = "";
     // An older station does not say it: then it is what the same rules give here.
-    bool known = first.time ||
-                 (kept == KEPT_ADDED && schedule_first (&when->rule, sent->zone,
-                                                        when->rule.received, when->skip, &first));
+    bool known = first.time || (stored == ZPLAN_STORED_NEW &&
+                                schedule_first (&when->rule, sent->zone, when->rule.received,
+                                                when->skip, &first));
     if (known)
         rfc3339_format (first.time, text);
     if (cli->json) {
         json_t *answer = json_object ();
         json_object_set_new (answer, "id", json_from_frame (id));
         json_object_set_new (answer, "first", *text ? json_string (text) : json_null ());
-        json_object_set_new (answer, "result", json_string (words[kept]));
-        if (kept != KEPT_ADDED)
+        json_object_set_new (answer, "result", json_string (words[stored]));
+        if (stored != ZPLAN_STORED_NEW)
             json_object_set_new (answer, "there", json_true ());
         print_answer (cli, JSON_ANSWER, answer);
         json_decref (answer);
@@ -138,10 +137,14 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     }
     printf ("plan ");
     print_bytes (id);
-    if (kept != KEPT_ADDED) {
-        printf (" %s", kept == KEPT_EXISTS ? "already exists" : words[kept]);
-        print_bytes (more);
-        if (*text && more.size == 0)
+    if (stored != ZPLAN_STORED_NEW) {
+        printf (" %s", stored == ZPLAN_STORED_BEFORE ? "already exists" : words[stored]);
+        // "+plan: already exists, and is running", "+plan: updated; its state is pause".
+        char status[REASON_MAX];
+        const char *more = strpbrk (zplan_reply_words (reply, status, sizeof status), ",;");
+        if (more)
+            printf ("%s", more);
+        else if (*text)
             printf (", next run at %s", text);
         putchar ('\n');
     } else if (sent->held) {
@@ -153,7 +156,7 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     } else {
         printf (" accepted%s%s\n", *text ? ", first run at " : "", text);
     }
-    if (kept == KEPT_ADDED && !sent->flow) {
+    if (stored == ZPLAN_STORED_NEW && !sent->flow) {
         printf ("retry: ");
         retry_summary (stdout, sent->plan);
         putchar ('\n');

@@ -63,28 +63,6 @@ struct span call_frame (const struct zplan_reply *reply, uint8_t type)
     return data ? span_of (data, size) : (struct span){0};
 }
 
-enum kept call_kept (const struct zplan_reply *reply, struct span *ret_more)
-{
-    static const struct {
-        const char *words;
-        enum kept kept;
-    } rows[] = {{"+plan: updated", KEPT_UPDATED},
-                {"+plan: replaced", KEPT_REPLACED},
-                {"+plan: already exists", KEPT_EXISTS}};
-    struct span status = call_frame (reply, ZERO_FRAME_STATUS);
-    *ret_more = (struct span){0};
-    if (status.size == 0)
-        return KEPT_ADDED;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t size = strlen (rows[i].words);
-        if (status.size < size || memcmp (status.data, rows[i].words, size) != 0)
-            continue;
-        *ret_more = span_of (status.data + size, status.size - size);
-        return rows[i].kept;
-    }
-    return KEPT_EXISTS;
-}
-
 static struct verdict verdict_of (int code, struct span words)
 {
     struct verdict self = {.code = code, .size = words.size};

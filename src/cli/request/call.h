@@ -52,11 +52,6 @@ int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *re
 // The first frame of this type, or an empty span.
 struct span call_frame (const struct zplan_reply *reply, uint8_t type);
 
-// What an acknowledged submission did, by the table of plan document 5.3. KEPT_EXISTS: nothing, the
-// plan already exists. `ret_more`: what the STATUS says behind that, for people; it may be empty.
-enum kept { KEPT_ADDED, KEPT_EXISTS, KEPT_UPDATED, KEPT_REPLACED };
-enum kept call_kept (const struct zplan_reply *reply, struct span *ret_more);
-
 // The JSON object of a reply; NULL: there is none, reported on stderr.
 json_t *call_json (const struct zplan_reply *reply);
 

@@ -197,12 +197,12 @@ static void on_looked (struct loading *self, struct item *item, const struct ver
 
 static void count_kept (struct loading *self, struct item *item, const struct zplan_reply *reply)
 {
-    struct span ignored;
-    enum kept kept = call_kept (reply, &ignored);
-    if (kept == KEPT_EXISTS)
+    enum zplan_stored stored = zplan_reply_stored (reply);
+    if (stored == ZPLAN_STORED_BEFORE)
         count_item (self, &item, &self->there, "nothing");
-    else if (kept == KEPT_UPDATED || kept == KEPT_REPLACED)
-        count_item (self, &item, &self->updated, kept == KEPT_UPDATED ? "update" : "replace");
+    else if (stored == ZPLAN_STORED_UPDATED || stored == ZPLAN_STORED_REPLACED)
+        count_item (self, &item, &self->updated,
+                    stored == ZPLAN_STORED_UPDATED ? "update" : "replace");
     else
         count_item (self, &item, &self->added, "add");
 }

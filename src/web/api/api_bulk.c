@@ -123,7 +123,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     if (answer->error != ZPLAN_OK || answer->status >= ZERO_STATUS_ERROR_FLAG) {
         self->state = BULK_FAILED;
         add_error (self, "",
-                   answer->error != ZPLAN_OK ? "the station did not answer" : answer->words);
+                   answer->error != ZPLAN_OK ? "the station did not answer" : answer->reason);
         return;
     }
     const json_t *plans = json_object_get (answer->json, "plans");
@@ -161,7 +161,6 @@ static void on_command (void *owner, const struct station_answer *answer)
 {
     struct sent *sent = owner;
     struct bulk *self = sent->job;
-    const char *colon = strstr (answer->words, ": ");
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
     bool rejected = !unknown && answer->status >= ZERO_STATUS_ERROR_FLAG;
     audit_bulk (self->server->audit, self->user, self->action->name, sent->id,
@@ -174,9 +173,7 @@ static void on_command (void *owner, const struct station_answer *answer)
         self->done += !unknown && !rejected;
         if (unknown || rejected)
             add_error (self, sent->id,
-                       unknown ? "no answer: it is unknown whether it was done"
-                       : colon ? colon + 2
-                               : answer->words);
+                       unknown ? "no answer: it is unknown whether it was done" : answer->reason);
     }
     free (sent);
     if (landed (self) && self->at == self->count && !self->flying)

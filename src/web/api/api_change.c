@@ -20,8 +20,7 @@ static bool is_rejection (const struct station_answer *answer, uint8_t status)
 // words of the reason, which are kept.
 static void look_why (struct exchange *self, const struct station_answer *answer, exchange_fn *fn)
 {
-    const char *colon = strstr (answer->words, ": ");
-    self->own = memory_text (colon ? colon + 2 : answer->words);
+    self->own = memory_text (answer->reason);
     exchange_keep (self, self->own);
     const struct question question = {
         .word = "message", .args = {self->routed.args[0]}, .count = 1, .repeat = true};

@@ -58,13 +58,12 @@ static void on_submitted (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
     struct import *self = slot->import;
-    const char *colon = strstr (answer->words, ": ");
     if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID) {
         self->unknown = true;
         add_error (self, slot->line, "the station did not answer: it may be sent again");
     } else if (answer->status >= ZERO_STATUS_ERROR_FLAG) {
-        add_error (self, slot->line, colon ? colon + 2 : answer->words);
-    } else if (strstr (answer->words, "already exists")) {
+        add_error (self, slot->line, answer->reason);
+    } else if (answer->stored == ZPLAN_STORED_BEFORE) {
         self->existing++;
     } else {
         self->accepted++;

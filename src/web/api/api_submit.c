@@ -147,8 +147,7 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     struct submitting *own = self->own;
     const char *prefer = exchange_value (self, "Prefer");
     if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_FRAME_PLANERROR_ID) {
-        const char *colon = strstr (answer->words, ": ");
-        snprintf (own->words, sizeof own->words, "%s", colon ? colon + 2 : answer->words);
+        memcpy (own->words, answer->reason, sizeof own->words);
         ask_plan (self, on_other);
         return;
     }
@@ -156,15 +155,14 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     if (unknown && self->id[0])
         set_location (self);
     if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // of what the plan names
-        const char *colon = strstr (answer->words, ": ");
-        exchange_problem (self, 422, "not_find", "%s", colon ? colon + 2 : answer->words);
+        exchange_problem (self, 422, "not_find", "%s", answer->reason);
         return;
     }
     if (exchange_failed (self, answer))
         return;
     if (answer->id[0])
         snprintf (self->id, sizeof self->id, "%s", answer->id);
-    own->status = strstr (answer->words, "already exists") ? 200 : 201;
+    own->status = answer->stored == ZPLAN_STORED_NEW ? 201 : 200;
     note_key (self);
     if (prefer && strcmp (prefer, "return=minimal") == 0) {
         const struct station_answer none = {.error = ZPLAN_ERROR_NO_ANSWER};

@@ -106,7 +106,8 @@ export function PlanForm({words}) {
       // One key for a document: sent again, as after a lost answer, it is the same plan.
       if (sent.current.text !== text) sent.current = {text, key: newKey(), unknown: false};
       const {json, status} = await ask('POST', 'v1/plans', {body, headers: {'Idempotency-Key': sent.current.key}});
-      if (status === 200 && body.spec.key && !sent.current.unknown) {
+      const keeps = !['update', 'replace'].includes(body.spec.if_exists);
+      if (status === 200 && body.spec.key && keeps && !sent.current.unknown) {
         setExisting(json);
         return;
       }

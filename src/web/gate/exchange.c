@@ -134,18 +134,17 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
         exchange_problem (self, 503, "no_answer", "the station did not answer");
         return true;
     }
-    // "-no find: ..." is the station's word and then its reason.
-    const char *colon = strstr (answer->words, ": ");
-    const char *words = colon ? colon + 2 : answer->words;
     int after_s = 1;
     bool removes = strcmp (self->routed.route->method, "DELETE") == 0;
-    int status = answer->status == ZERO_STATUS_BUSY_ID ? problem_busy (words, removes, &after_s)
-                                                       : problem_status (answer->status, unsafe);
+    int status = answer->status == ZERO_STATUS_BUSY_ID
+                     ? problem_busy (answer->reason, removes, &after_s)
+                     : problem_status (answer->status, unsafe);
     self->errors = problem_errors (json_object_get (answer->json, "errors"));
     snprintf (after, sizeof after, "%d", after_s);
     if (status == 503)
         exchange_header (self, "Retry-After", after);
-    exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s", words);
+    exchange_problem (self, (unsigned)status, json_status_code (answer->status, code), "%s",
+                      answer->reason);
     return true;
 }
 

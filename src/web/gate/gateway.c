@@ -199,7 +199,10 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     const void *bytes = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
     json_t *json = bytes ? json_read_object (span_of (bytes, size), &ignored) : NULL;
     answer.json = json;
-    zplan_reply_words (reply, answer.words, sizeof answer.words);
+    char words[REASON_MAX];
+    const char *colon = strstr (zplan_reply_words (reply, words, sizeof words), ": ");
+    memcpy (answer.reason, colon ? colon + 2 : words, strlen (colon ? colon + 2 : words) + 1);
+    answer.stored = zplan_reply_stored (reply);
     bytes = zplan_reply_frame (reply, ZERO_FRAME_GLOBAL_ID, &size);
     if (bytes && size < sizeof answer.id)
         memcpy (answer.id, bytes, size);

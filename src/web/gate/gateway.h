@@ -18,8 +18,9 @@ struct station_answer {
     int error;      // enum zplan_error; if it is not ZPLAN_OK the rest is empty
     uint8_t status; // ZERO_STATUS_...
     const json_t *json;
-    char words[REASON_MAX]; // the reason of a rejection
-    char id[17];            // GLOBAL_ID
+    char reason[REASON_MAX];  // of a rejection: what stands behind the status word
+    char id[17];              // GLOBAL_ID
+    enum zplan_stored stored; // of a submission
 };
 
 // The answer is valid within the call only.
