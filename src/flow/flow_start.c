@@ -51,14 +51,14 @@ void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
 
 static const char *text_of (json_t **slot)
 {
+    if (json_is_string (*slot))
+        return NULL;
     struct expr_error error;
     struct expr_value value = expr_of_json (*slot);
     struct expr_memory *memory = expr_memory_new ();
     struct span text;
     const char *wrong = NULL;
-    if (json_is_string (*slot)) {
-        wrong = NULL;
-    } else if (expr_text (&value, memory, &text, &error) == 0) {
+    if (expr_text (&value, memory, &text, &error) == 0) {
         json_decref (*slot);
         *slot = json_stringn ((const char *)text.data, text.size);
     } else {
@@ -68,11 +68,27 @@ static const char *text_of (json_t **slot)
     return wrong;
 }
 
+static const char *const text_names[] = {"command", "text"};
+
+static bool are_texts (const json_t *frames)
+{
+    size_t i;
+    const json_t *arg, *value;
+    json_array_foreach (json_object_get (frames, "args"), i, arg)
+    {
+        if (!json_is_string (arg))
+            return false;
+    }
+    for (i = 0; i < 2; i++)
+        if ((value = json_object_get (frames, text_names[i])) && !json_is_string (value))
+            return false;
+    return true;
+}
+
 // Numbers, booleans and times become texts in all frames but JSON.
 static bool make_texts (json_t *frames, struct reason *reason)
 {
     json_t *args = json_object_get (frames, "args");
-    static const char *const names[] = {"command", "text"};
     const char *wrong = NULL;
     for (size_t i = 0; i < json_array_size (args) && !wrong; i++) {
         json_t *arg = json_incref (json_array_get (args, i));
@@ -81,12 +97,12 @@ static bool make_texts (json_t *frames, struct reason *reason)
         json_array_set_new (args, i, arg);
     }
     for (size_t i = 0; i < 2 && !wrong; i++) {
-        json_t *value = json_incref (json_object_get (frames, names[i]));
+        json_t *value = json_incref (json_object_get (frames, text_names[i]));
         if (!value)
             continue;
         if ((wrong = text_of (&value)))
-            reason_set (reason, "%s: no text of %s", names[i], wrong);
-        json_object_set_new (frames, names[i], value);
+            reason_set (reason, "%s: no text of %s", text_names[i], wrong);
+        json_object_set_new (frames, text_names[i], value);
     }
     return !wrong;
 }
@@ -96,16 +112,19 @@ static json_t *make_frames (struct flow_scope *scope, const struct flow_call *ca
                             struct reason *reason)
 {
     struct expr_env env = flow_scope_env (scope);
-    json_t *made = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
-    if (!made)
+    json_t *frames = flow_template_evaluate (call->frames, "", &env, FLOW_VALUE_LIST_MAX, reason);
+    if (!frames)
         return NULL;
-    // Parts without expressions are shared with the definition.
-    json_t *frames = json_copy (made), *args = json_object_get (frames, "args");
-    json_decref (made);
-    if (args)
-        json_object_set_new (frames, "args", json_copy (args));
+    bool fits = true;
+    if (!are_texts (frames)) { // parts without expressions are shared with the definition
+        json_t *made = frames, *args = json_object_get (frames, "args");
+        frames = json_copy (made);
+        if (args)
+            json_object_set_new (frames, "args", json_copy (args));
+        json_decref (made);
+        fits = make_texts (frames, reason);
+    }
     const json_t *input = json_object_get (frames, "json");
-    bool fits = make_texts (frames, reason);
     if (fits && call->is_flow && input && !json_is_object (input)) {
         reason_set (reason, "json: must be an object, the input of the flow");
         fits = false;

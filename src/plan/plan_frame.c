@@ -289,6 +289,8 @@ static bool read_field (struct reading *reading, const char *name, const json_t 
     const struct field *field = field_named (name);
     struct value value = value_of (tree);
     if (!field && policy_field (name)) {
+        if (!reading->policy)
+            reading->policy = json_object ();
         if (json_object_set (reading->policy, name, (json_t *)tree) == 0)
             return true;
         reason_set (reading->reason, "%s: out of memory", name);
@@ -314,11 +316,6 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
                      struct reason *reason)
 {
     struct reading reading = reading_of (ret, limits, reason);
-    reading.policy = json_object ();
-    if (!reading.policy) {
-        reason_set (reason, "out of memory");
-        return ZPLAN_EPLAN;
-    }
     bool read = read_all (&reading, object);
     json_decref (reading.policy);
     if (!read)

@@ -136,16 +136,16 @@ static void report_step (struct flow_live *live, uint32_t step)
     const struct flow_node *node = &live->run->nodes[step];
     const char *name = live->flow->steps[step].name;
     char why[REASON_MAX] = "";
-    json_t *more = json_object ();
+    json_t *more;
     if (node->flags & FLOW_BLOCKED) {
+        more = json_object ();
         flow_why_blocked (live->flow, live->run, step, why, sizeof why);
         set_text (more, "why", why);
         report_flow (live, "blocked", name, more);
     } else if (node->state == FLOW_SKIPPED) {
+        more = json_object ();
         set_text (more, "by", node->flags & FLOW_BY_PERSON ? "person" : "rule");
         report_flow (live, "skipped", name, more);
-    } else {
-        json_decref (more);
     }
 }
 
