@@ -80,14 +80,14 @@ static char *put_number (char *at, char mark, size_t number)
     return at;
 }
 
-char *resp_command (const struct span *head, size_t head_count, const struct span *rest,
-                    size_t rest_count, size_t *ret_size)
+char *resp_command (char *former, const struct span *head, size_t head_count,
+                    const struct span *rest, size_t rest_count, size_t *ret_size)
 {
     const size_t count = head_count + rest_count;
     size_t room = AROUND * (1 + count);
     for (size_t i = 0; i < count; i++)
         room += i < head_count ? head[i].size : rest[i - head_count].size;
-    char *text = memory_resize (NULL, room);
+    char *text = memory_resize (former, room);
     char *at = put_number (text, '*', count);
     for (size_t i = 0; i < count; i++) {
         struct span argument = i < head_count ? head[i] : rest[i - head_count];

@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #include "clock.h"
@@ -15,6 +16,7 @@ struct connection {
     struct source source;
     uint32_t polled;     // EPOLLIN | EPOLLOUT as the reactor has it
     int64_t received_us; // when something came last
+    int64_t read_us;     // when hiredis last read what had come
     bool inside;         // hiredis is on the stack
     struct reason trouble;
 };
@@ -84,12 +86,14 @@ static void run_hiredis (struct connection *self, enum io io)
     if (!self->context || self->inside)
         return;
     self->inside = true;
-    if (io == IO_READ)
+    if (io == IO_READ) {
+        self->read_us = clock_mono_us ();
         redisAsyncHandleRead (self->context);
-    else if (io == IO_WRITE)
+    } else if (io == IO_WRITE) {
         redisAsyncHandleWrite (self->context);
-    else
+    } else {
         redisAsyncFree (self->context);
+    }
     self->inside = false;
 }
 
@@ -103,6 +107,38 @@ static void on_ready (void *owner, uint32_t events)
     if (events & EPOLLOUT)
         run_hiredis (self, IO_WRITE);
     self->turn (self->owner);
+}
+
+// -- replies
+
+// What Redis says of each command between MULTI and EXEC, most of all replies: one for all.
+static redisReply queued = {
+    .type = REDIS_REPLY_STATUS, .str = (char[]){"QUEUED"}, .len = sizeof "QUEUED" - 1};
+static const redisReplyObjectFunctions *of_hiredis;
+
+static void *create_string (const redisReadTask *task, char *text, size_t size)
+{
+    bool is_queued = task->type == REDIS_REPLY_STATUS && !task->parent &&
+                     size == (size_t)queued.len && memcmp (text, queued.str, size) == 0;
+    return is_queued ? &queued : of_hiredis->createString (task, text, size);
+}
+
+static void free_object (void *reply)
+{
+    if (reply != &queued)
+        of_hiredis->freeObject (reply);
+}
+
+static void share_queued (redisReader *reader)
+{
+    static redisReplyObjectFunctions functions;
+    if (!of_hiredis) {
+        of_hiredis = reader->fn;
+        functions = *reader->fn;
+        functions.createString = create_string;
+        functions.freeObject = free_object;
+    }
+    reader->fn = &functions;
 }
 
 // -- the owner's side
@@ -121,6 +157,7 @@ int connection_open (struct connection *self, const struct address *address, str
     }
     self->trouble.text[0] = '\0';
     self->context = context;
+    share_queued (context->c.reader);
     context->data = self;
     context->ev.data = self;
     context->ev.addRead = add_read;
@@ -165,6 +202,11 @@ void connection_settle (struct connection *self)
 {
     if (self->context)
         poll_as_wanted (self);
+}
+
+int64_t connection_read_us (const struct connection *self)
+{
+    return self->read_us;
 }
 
 int64_t connection_received_us (const struct connection *self)

@@ -39,6 +39,9 @@ void connection_flush (struct connection *self);
 // Poll for what hiredis waits for.
 void connection_settle (struct connection *self);
 
+// When hiredis last read what had come, monotonic: since then at most one turn has passed.
+int64_t connection_read_us (const struct connection *self);
+
 // When something came last, monotonic.
 int64_t connection_received_us (const struct connection *self);
 

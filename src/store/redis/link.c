@@ -199,7 +199,7 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
     struct link *self = call->link;
     (void)context;
     list_take (&self->sent); // Redis answers in order: it is this one
-    self->answered_us = clock_mono_us ();
+    self->answered_us = connection_read_us (self->connection);
     if ((!reply || reply->type == REDIS_REPLY_ERROR) && goes_on (self, call, reply))
         return;
     call->reply (call->owner, reply);
@@ -229,7 +229,7 @@ static struct call *call_new (struct link *self, const struct link_call *asked)
                           .repeat = asked->repeat,
                           .reply = asked->reply,
                           .owner = asked->owner};
-    call->text = resp_command (asked->command ? command : script,
+    call->text = resp_command (NULL, asked->command ? command : script,
                                asked->command ? COMMAND_HEAD : SCRIPT_HEAD, asked->args,
                                asked->count, &call->size);
     return call;
@@ -252,15 +252,17 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
                 void *owner)
 {
     const struct span *words = commands->words;
+    char *text = NULL;
     for (size_t i = 0; i < commands->commands && can_send (self); words += commands->sizes[i++]) {
         struct call *call = memory_new (sizeof *call);
         *call = (struct call){
             .link = self, .script = SCRIPTS, .repeat = LINK_ONCE, .reply = reply, .owner = owner};
-        call->text = resp_command (words, commands->sizes[i], NULL, 0, &call->size);
+        // hiredis copies it, and it is not sent again.
+        call->text = text = resp_command (text, words, commands->sizes[i], NULL, 0, &call->size);
         send_call (self, call);
-        free (call->text); // it is not sent again
         call->text = NULL;
     }
+    free (text);
 }
 
 size_t link_pending (const struct link *self)
