@@ -99,8 +99,9 @@ def test_only_what_somebody_follows_is_asked_of_the_station(rig, make_web, follo
         second = follow(web, "?what=events")
         assert second.next()[0] == "hello"
         asked_for("")
+        assert second.next()[0] == "reload"         # once the station has got the subscription
         publish(1, "add", plan_id=42, station="jobs", seq=1, epoch="e")
-        name, data = second.next("reload")
+        name, data = second.next()
         assert (name, data["event"], data["id"]) == ("plan", "add", "2a")
         publish(4, "exec", plan_id=42, station="jobs", seq=3, epoch="e")       # one was missed
         assert [second.next()[0], second.next()[0]] == ["reload", "plan"]

@@ -91,6 +91,8 @@ static bool sees (const struct follower *self, const struct ring_event *event)
         return false;
     if (event->kind == RING_STATS)
         return !self->stations[0]; // they are of all targets
+    if (event->kind == RING_PLAN && !event->plan)
+        return true; // reload
     return curve_stations_have (self->stations, target) &&
            (!self->target[0] || span_is (target, self->target)) &&
            (!self->plan || self->plan == event->plan) &&

@@ -21,6 +21,7 @@ enum {
     BELL_MS = 20,
     QUIET_US = 2000000,
     LISTEN_US = 60000000, // to more than is wanted: the station counts what changes
+    JOINED_US = 1000000,  // then the station has got what was selected
     TICK_MS = 1000,
     EVENTS_A_TURN = 64,
     PAGE = 500,
@@ -43,6 +44,7 @@ struct stream {
     size_t wanted[KINDS];
     size_t heard;     // what is selected of the events, of the choices in select_events
     int64_t heard_us; // when so much was wanted last
+    int64_t rose_us;  // when it became more, and its followers may have missed some; 0: long ago
 };
 
 // -- events as they are sent
@@ -259,6 +261,7 @@ static void select_events (struct stream *self)
         return;
     if (wanted > self->heard || now_us - self->heard_us >= LISTEN_US) {
         zplan_events_select (self->events, choices[wanted]);
+        self->rose_us = wanted > self->heard ? now_us : 0;
         self->heard = wanted;
     }
 }
@@ -269,7 +272,7 @@ static void take_event (struct stream *self, const struct zplan_event *event)
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
     if (event->missed)
-        put (self, RING_STATION, "reload", json_object (), NULL);
+        put (self, RING_PLAN, "reload", json_object (), NULL);
     if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
         event->code == ZPLAN_EVENT_RESULT)
         return;
@@ -311,6 +314,10 @@ static void on_tick (void *owner)
     struct stream *self = owner;
     timer_set (&self->tick, self->server->reactor, TICK_MS);
     select_events (self);
+    if (self->rose_us && clock_mono_us () - self->rose_us >= JOINED_US) {
+        self->rose_us = 0;
+        put (self, RING_PLAN, "reload", json_object (), NULL);
+    }
     if (clock_mono_us () - self->read_us >= QUIET_US)
         read_history (self);
     if (self->wanted[RING_STATS] && !self->asking_stats) {
