@@ -103,7 +103,7 @@ int zplan_subscriber_fd (const struct zplan_subscriber *subscriber);
 // What a subscriber with recovery reports besides its results.
 enum zplan_notice_kind {
     ZPLAN_NOTICE_GONE,   // results after `after` are lost permanently; `before` is the first kept
-    ZPLAN_NOTICE_MISSED, // results between these two are unknown: the station does not answer
+    ZPLAN_NOTICE_MISSED, // the station did not answer: results between these two may be missing
     ZPLAN_NOTICE_ANEW,   // the station has restarted its numbers: earlier results are unknown
     ZPLAN_NOTICE_BACK,   // the station lost published results: `after` is followed by `before`
     ZPLAN_NOTICE_AHEAD,  // there is no result `after` yet: the last one is `before`

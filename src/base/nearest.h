@@ -20,7 +20,7 @@ struct nearest nearest_to (const char *word);
 // are as near the first counts.
 void nearest_try (struct nearest *self, const char *known);
 
-// The same with each of the words, which have blanks between them.
+// The same with each of the words, which are separated by spaces.
 void nearest_try_list (struct nearest *self, const char *words);
 
 // "; did you mean WORD?", or "". Lives in `self`.

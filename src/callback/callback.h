@@ -26,8 +26,8 @@ struct callback {
     char plan[IDENT_SIZE], exec[IDENT_SIZE]; // of the job
     int64_t ping_s, worker_timeout_s;
     bool is_put;
-    char where[CALLBACK_URL_MAX + 1]; // as the plan has it
-    bool named;                       // it was @NAME
+    char where[CALLBACK_URL_MAX + 1]; // the URL or @NAME, as the plan has it
+    bool named;                       // `where` was @NAME
     struct callback_url url;          // read by callback_locate
     char secret[CALLBACK_NAME_MAX + 1];
     json_t *headers; // names and values, checked; NULL: none
@@ -35,7 +35,7 @@ struct callback {
     size_t body_size;
     int64_t timeout_s;
     char source[CALLBACK_SOURCE_SIZE];                   // target of the run
-    char about_plan[IDENT_SIZE], about_exec[IDENT_SIZE]; // the run
+    char about_plan[IDENT_SIZE], about_exec[IDENT_SIZE]; // ids of the run that it reports
     char id[CALLBACK_ID_SIZE];                           // webhook-id
     char trace[CALLBACK_TRACE_SIZE];                     // "" = none
 };

@@ -22,7 +22,7 @@ struct secret {
     struct secret_key keys[SECRET_KEYS_MAX];           // standard: two while they are rotated
     size_t key_count;
     char name[SECRET_VALUE_SIZE], value[SECRET_VALUE_SIZE]; // header
-    char hosts[SECRET_LIST_SIZE];   // names, with the port if it is not the usual; blanks between
+    char hosts[SECRET_LIST_SIZE];   // separated by spaces; with the port unless it is the default
     char targets[SECRET_LIST_SIZE]; // names of targets, or beginnings with '*'
 };
 

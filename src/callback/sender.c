@@ -27,7 +27,7 @@ enum {
     ANSWER_MS = 5000,
     TICK_MS = 1000,
     AGAIN_US = 1000000,
-    ALIVE_US = 10000000, // at most between two words of a callback
+    ALIVE_US = 10000000, // maximum interval between two heartbeats of a job
     INTERFACES_US = 60000000,
     RETURNED_S = 1,     // until those that were not begun are due again, when it ends
     STOP_US = 20000000, // for what is being sent

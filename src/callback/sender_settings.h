@@ -11,7 +11,7 @@ struct sender_settings {
     char connect[SETTING_TEXT_MAX], key[SETTING_TEXT_MAX], server_key[SETTING_TEXT_MAX];
     char target[SETTING_TEXT_MAX], name[SETTING_TEXT_MAX];
     int64_t in_flight;
-    char secrets[SETTING_TEXT_MAX], receivers[SETTING_TEXT_MAX]; // folders
+    char secrets[SETTING_TEXT_MAX], receivers[SETTING_TEXT_MAX]; // directories
     bool only_named, allow_http, keep_answers;
     char ca_file[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX], log_format[SETTING_TEXT_MAX];

@@ -299,7 +299,7 @@ static void finish_ended (struct transfers *self)
 static void on_ready (void *owner, uint32_t events)
 {
     struct watched *watched = owner;
-    struct transfers *all = watched->all; // the call may end what is watched
+    struct transfers *all = watched->all; // `watched` may be freed by the call
     int running, bits = (events & EPOLLIN ? CURL_CSELECT_IN : 0) |
                         (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
                         (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);

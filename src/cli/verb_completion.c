@@ -43,7 +43,7 @@ static void print_values (const struct option *row)
         fputs (kinds[row->offered] ? kinds[row->offered] : "@any", stdout);
 }
 
-// What follows the first of words with blanks between.
+// What follows the first of words separated by spaces.
 static const char *next_word (const char *words)
 {
     words += strcspn (words, " ");

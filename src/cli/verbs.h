@@ -17,7 +17,7 @@ struct cli {
     const char *json;                // output for programs: "names" or "wire"; NULL: for people
     const char *color;               // auto, always or never
     const char *times;               // auto, relative, absolute, both or unix
-    const struct describe *describe; // options.h; NULL: the verb is to run
+    const struct describe *describe; // non-NULL: describe the options instead of running
     int argc;                        // the verb's own arguments, options not yet read
     const char *verb;                // its name; argv[0] is what was typed, which may be an alias
     char **argv;

@@ -21,7 +21,7 @@ struct zplan_events {
     struct listener listener; // its packet is the last event
     int codes;                // that are selected
     int64_t last;             // its seq; 0 = none came
-    char epoch[EPOCH_SIZE];   // of it
+    char epoch[EPOCH_SIZE];   // of the last event
 };
 
 static struct zplan_events *events_new (const char *endpoint, const struct keys *keys)

@@ -44,12 +44,12 @@ struct gap_mark {
 };
 
 enum gap_sort {
-    GAP_NEXT,    // pass it on: the one that was to come
-    GAP_STRAY,   // pass it on, but it counts for nothing: without seq, or of the former epoch
-    GAP_AGAIN,   // was passed on already
-    GAP_MISSING, // pass it on after those between `last` and it
-    GAP_BACK,    // pass it on: the station has lost its latest results and counts from there
-    GAP_ANEW     // pass it on after those before it: the station has restarted its numbers
+    GAP_NEXT,    // deliver it: it is `last` + 1
+    GAP_STRAY,   // deliver it; it does not advance `last`: no seq, or of the former epoch
+    GAP_AGAIN,   // drop it: it was delivered before
+    GAP_MISSING, // deliver it after those between `last` and it
+    GAP_BACK,    // deliver it: the station has lost its latest results and counts from there
+    GAP_ANEW     // deliver it after those before it: the station has restarted its numbers
 };
 
 // The sort of this result.

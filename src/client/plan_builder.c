@@ -24,7 +24,7 @@ struct zplan_plan {
     char id[IDENT_SIZE]; // "" = the station makes one
     json_t *members;
     struct zone *zone;                // of times of day; NULL = UTC
-    char timezone[ZONE_NAME_MAX + 1]; // its name
+    char timezone[ZONE_NAME_MAX + 1]; // the name of `zone`
     size_t count;
     struct zplan_frame frames[FRAMES_MAX]; // their data are owned
     char *text;                            // of the PLAN frame; NULL = not written yet

@@ -42,7 +42,7 @@ struct filling {
 struct recovery {
     struct zplan_client *client; // for the history; NULL: no recovery
     zplan_notice_fn *notice;     // may be NULL
-    void *context;               // of it
+    void *context;               // of `notice`
     enum phase phase;
     struct gap gap;
     struct filling filling;

@@ -107,7 +107,6 @@ static struct reported *reported_find (const struct core *self, const struct ope
     return NULL;
 }
 
-// Whether a failure of this plan is broadcast: none was within the last minute.
 bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us)
 {
     for (struct reported *one;
@@ -188,7 +187,7 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     *ret = (struct core_refusal){0};
     struct open_plan *plan = open_find_id (self, submission->id);
     bool forgotten = plan && !submission->made_here && !plan->message && !plan->listed_in;
-    if (forgotten) { // somebody deleted its message
+    if (forgotten) { // its message was deleted by hand
         open_discharge (self, plan);
         heap_remove (&self->leases, &plan->lease);
         pull_forget (self, plan);
@@ -309,7 +308,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
     // An earlier run that ran out of its lease may still answer.
     enum flight flight =
         commit->end == CORE_RETRY && plan->again ? FLIGHT_PAST : flights[commit->end];
-    if (flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // it was over, or in doubt
+    if (flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // its run was over, or in doubt
         open_charge (self, plan, now_us);
     else if (flight == FLIGHT_FLOW)
         open_hold (self, plan);
@@ -337,7 +336,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
     if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != exec_id || !plan->queued ||
         plan->score_us >= due_us)
         return;
-    if (plan->flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // it was over
+    if (plan->flight == FLIGHT_OUT && !plan->charged && !plan->fetching) // its run was over
         open_charge (self, plan, now_us);
     open_queue (self, plan, due_us);
 }
@@ -382,7 +381,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     }
     add_silent (self, plan, now_us, change->missed, (struct span){0});
     if (flies)
-        open_touch (self, plan, WRITE_RUN); // its revision
+        open_touch (self, plan, WRITE_RUN); // the revision of its run is in that row
     if (change->place == CORE_KEEP)
         return CORE_DONE;
     open_wait_for_target (self, plan, false, now_us);

@@ -174,7 +174,7 @@ struct core {
 
     int64_t plans, seq, sub;
     uint64_t exec_id, exec_written;
-    uint64_t plan_id, plan_id_written; // the greatest that was made
+    uint64_t plan_id, plan_id_written; // the greatest id made here; the greatest that was written
     int64_t seq_written, seq_acked;    // sent with a batch, and acknowledged
     char epoch[24];
     bool limit_waits; // plans that are ready wait until a run of their target or group ends
@@ -253,9 +253,10 @@ struct span class_group (struct span class, int *ret_priority);
 struct tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
 
-// The next number of a broadcast; and whether a failure of this plan is broadcast: none was within
-// the last minute.
+// The next number of a broadcast.
 int64_t next_seq (struct core *self, int64_t now_us);
+
+// Whether a failure of this plan is broadcast: none was within the last minute.
 bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
 
 // An outcome, of this broadcast or behind the last one.

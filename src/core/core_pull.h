@@ -57,7 +57,7 @@ struct core_offer {
     struct span target;
     uint64_t id;
     uint64_t exec_id; // of core_taken
-    bool stands;      // the message said before this run that it runs: the lease of an offer ended
+    bool stands;      // a re-offer: the stored message already says that the run is in progress
     int64_t lease_us; // an offer that nobody takes is looked at again after this
     const struct core_found *found; // NULL = nothing was read
 };
@@ -172,9 +172,9 @@ size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_
 
 struct core_team {
     struct span target, message;
-    uint64_t first_exec_id; // of the first offer, 0 = there is no team
-    bool current;           // its run is in flight
-    size_t count;           // of workers
+    uint64_t first_exec_id; // exec id of the first offer, 0 = there is no team
+    bool current;           // the run of the team is in flight
+    size_t count;           // workers in the team
     const struct team *team;
     int64_t now_ms;
 };

@@ -301,7 +301,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     if (stale || !plan->message) {
         give_back (self, plan);
         self->stale -= stale && self->stale > 0;
-        if (!stale) { // somebody deleted its message
+        if (!stale) { // its message was deleted by hand
             plan->gone = true;
             plan->flight = FLIGHT_NONE;
             pull_forget (self, plan);
@@ -312,7 +312,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
         open_settle (self, plan, now_us);
         return stale ? CORE_NONE : CORE_CHANGED;
     }
-    bool ended = plan->flight == FLIGHT_OUT; // its lease has
+    bool ended = plan->flight == FLIGHT_OUT; // its lease has ended
     bool past = plan->flight == FLIGHT_PAST;
     ret->again = ended || past || plan->again;
     ret->lost = ended ? plan->exec_id : 0;

@@ -57,7 +57,7 @@ void ready_add (struct ready *self, struct ready_plan plan, int priority, struct
                 const struct limit_table *limits);
 
 // Take the next one that is due until then and that its group's limit allows; `ret_group` is the
-// group it was of, gone with the next call. False: there is none; `wake_us` is lowered to when a
+// group it was of, valid until the next call. False: there is none; `wake_us` is lowered to when a
 // rate of a group allows another, and `ret_waits` set when some wait for a limit.
 bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct ready_plan *ret,
                  const struct ready_group **ret_group, int64_t *wake_us, bool *ret_waits);

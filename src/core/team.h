@@ -55,7 +55,7 @@ struct team_outcome {
     bool complete; // else nothing of the rest is known
     int64_t ended, failed;
     struct span worker; // the last that failed, else the last of all
-    struct span reason; // its text
+    struct span reason; // the text that `worker` reported
     struct span result; // as JSON
     struct advice advice;
 };

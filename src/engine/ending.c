@@ -62,7 +62,7 @@ struct decision ending_of_extra (struct plan *plan, struct decision decision)
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
         plan->state = PLAN_ERROR; // but this takes the right to run
     decision.waiting = WAITING_NOT;
-    decision.exhausted = false; // its occurrence is another matter
+    decision.exhausted = false; // a manual run does not exhaust the scheduled occurrence
     decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
     if (plan->state == PLAN_QUEUE && ending_is_retry (plan)) {
         plan->state = PLAN_RETRY; // the retry that it stood before

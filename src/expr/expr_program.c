@@ -75,7 +75,7 @@ static int read_line (struct cutter *self)
     while (!rc && !ends_line (&self->token));
     // A token that is none: the compiler comes to it, or to an error before it.
     size_t end = rc ? self->lexer.text.size : self->token.begin;
-    if (rc && end - begin > EXPR_TEXT_MAX) // the error is not the length of what follows it
+    if (rc && end - begin > EXPR_TEXT_MAX) // too long to compile: the error is that of the token
         return rc;
     struct span text = span_of (self->lexer.text.data + begin, end - begin);
     int compiled = expr_compile_at (text, line_number, column, &line->expr, self->lexer.error);

@@ -194,7 +194,7 @@ static void begin_final (struct flow_turn *turn)
     }
     run->phase = FLOW_FINAL;
     run->stop = false;
-    // A person may have skipped it before.
+    // An operator may have skipped it before.
     if (!flow_decided (&run->nodes[turn->flow->final]))
         flow_pass_join (turn, (uint32_t)turn->flow->final);
 }

@@ -1,4 +1,4 @@
-// Retry from a step, and skips by a person.
+// Retry from a step, and skips by an operator.
 #include <stdlib.h>
 
 #include "flow_turn.h"

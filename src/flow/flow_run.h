@@ -63,7 +63,7 @@ struct flow_item {
 };
 
 struct flow_items {
-    json_t *list; // NULL: a count
+    json_t *list; // NULL: for_each is a number, see `count`
     uint32_t count, next, in_flight, finished, failed;
     uint32_t passes;                  // items that were started since the step became ready
     bool by_name;                     // only items that are named restart
@@ -93,7 +93,8 @@ struct flow_data {
     json_t *signals;
     json_t *extra;    // what the caller keeps with it: flow_extra_set
     unsigned touched; // FLOW_TOUCHED_...
-    // Rows that stand: signals, and those of signals and items that are gone.
+    // Numbers of rows in Redis: of `signals`; and of former signals and items, which are to be
+    // deleted.
     uint32_t signals_written, signals_gone, items_gone;
 };
 

@@ -8,7 +8,7 @@
 #include "rfc3339.h"
 #include "vote_rule.h"
 
-// Where a field may stand.
+// Where a field is allowed.
 enum { ON_ANY = 1, ON_CALL = 2, ON_UNDO = 4, ON_WAIT = 8, ON_SIGNAL = 16, ON_DEFAULT = 32 };
 
 static const struct {

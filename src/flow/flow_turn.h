@@ -85,7 +85,8 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event);
 // More items have failed than the step tolerates.
 bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items);
 void flow_check_items (struct flow_turn *turn, uint32_t step);
-// The value of a for_each that has finished, and whether it is that: a person's value is not.
+// The value of a for_each that has finished; and whether the value of a step is that, and not one
+// that was set by hand.
 json_t *flow_collect (const struct flow_step *step, const struct flow_items *items);
 bool flow_collected (const struct flow_run *run, uint32_t step);
 void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);

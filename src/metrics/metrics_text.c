@@ -137,7 +137,7 @@ struct labels {
     size_t count;
 };
 
-// Those with a label of their own, and then the others.
+// The first `most` targets get a label of their own; the rest share `other`.
 static void label (struct labels *self, const json_t *targets, size_t most)
 {
     size_t rest = 0;

@@ -61,7 +61,7 @@ typedef void task_fn (void *owner);
 struct task {
     struct task *next, **place; // place: what points to it, NULL while it is not to be called
     struct reactor *reactor;
-    uint64_t turn; // in which it was asked for
+    uint64_t turn; // in which task_set was called
     task_fn *call;
     void *owner;
 };

@@ -33,10 +33,10 @@ enum plan_state {
 // Source: task module (Failure, Pending, ManuallyProcessed, Cancelled).
 enum verdict {
     VERDICT_NONE,
-    VERDICT_FAILURE,   // it has failed, and is not tried again
-    VERDICT_PENDING,   // the same, and a person has to decide
-    VERDICT_MANUAL,    // a person has
-    VERDICT_CANCELLED, // its run was
+    VERDICT_FAILURE,   // the occurrence failed, and is not retried
+    VERDICT_PENDING,   // the occurrence failed, and needs manual action
+    VERDICT_MANUAL,    // that failure was resolved manually
+    VERDICT_CANCELLED, // the run was cancelled
     VERDICTS
 };
 
@@ -58,7 +58,7 @@ struct plan {
     enum plan_state extra; // a run outside the schedule: the state to return to; PLAN_NONE = none
     struct vote_rule vote; // of plans for vote stations
     struct policy *policy; // NULL = none; `schedule` borrows from it
-    uint8_t held;          // 1: paused by its submission, and not by a person since
+    uint8_t held;          // 1: paused by its submission, and not by an operator since
     int64_t missed;        // occurrences that were never run because their time had passed
     enum verdict verdict;
     char *error_info;  // what its last failure said; NULL = none since the last success

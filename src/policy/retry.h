@@ -23,7 +23,7 @@ struct retry_policy {
     size_t sequence_size;
     int64_t max;      // retries of an occurrence; the next failure is final. Or RETRY_FOREVER
     int64_t jitter_s; // seconds added at most, other ones each time
-    bool need_manual; // at the end a person has to decide
+    bool need_manual; // when retries are exhausted the plan needs manual action
 };
 
 // Whether this many failures (at least 1) of an occurrence were the last that it may have.

@@ -73,8 +73,7 @@ static bool occurrence_at (const struct schedule *self, const struct grid *grid,
     return true;
 }
 
-// Of the numbers from `first` on, and below `past`, which are missed: the first that is made up
-// for.
+// The first number in [first, past), all of which are missed, that still runs late; `past`: none.
 static int64_t kept_from (const struct grid *grid, const struct catch_up *catch_up, int64_t first,
                           int64_t past)
 {

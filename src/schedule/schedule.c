@@ -51,7 +51,7 @@ static bool once_skip (const struct schedule *self, const struct zone *zone,
     return false;
 }
 
-// Types none and time run once, whatever their repeat. At once is never too late.
+// Types none and time run once, whatever their repeat. A plan without a time is never late.
 static bool none_after (const struct schedule *self, const struct late *late,
                         struct missed *ret_missed, struct occurrence *ret)
 {

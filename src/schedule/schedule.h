@@ -51,7 +51,7 @@ struct schedule {
     bool
         wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
     enum zone_gap gap;         // for all kinds that read the wall clock
-    enum zone_overlap overlap; // the same
+    enum zone_overlap overlap; // for all kinds that read the wall clock
     const struct cycle *cycle; // borrowed; of an interval kind: the steps in turn, instead of value
     const struct cron *cron;   // borrowed; of SCHEDULE_CRON, which never runs without
 };
@@ -117,8 +117,9 @@ bool schedule_never_by_end (const struct schedule *self, const struct zone *zone
 // How many occurrences can be skipped at once: those of some calendar kinds are walked over.
 int64_t schedule_skip_max (const struct schedule *self);
 
-// The occurrence `count` (at least 1) after `current`, none of them missed: what a skip of count -
-// 1 leads to. False: there are fewer, or it is too far as above; `ret` is untouched.
+// The occurrence `count` (at least 1) after `current`, whatever the time is now: the result of
+// skipping the `count` - 1 between them. False: there are fewer, or it is too far as above; `ret`
+// is untouched.
 bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret);
 
@@ -136,7 +137,7 @@ bool schedule_still (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret);
 
-// As schedule_after, by the rule of plan document 3.3: of an interval kind all that were missed are
-// made up for when the plan keeps them, else none.
+// As schedule_after, by the rule of plan document 3.3: of an interval kind with `keep` all missed
+// occurrences still run; of all others none does.
 bool schedule_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret);

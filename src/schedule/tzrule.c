@@ -194,7 +194,7 @@ int32_t tzrule_offset (const struct tzrule *self, int64_t instant)
             latest = end;
             offset = self->standard;
         }
-        // At the same instant the start wins: so all-year daylight saving time is written.
+        // On a tie the start of DST wins: POSIX encodes permanent DST like this.
         if (start <= instant && start >= latest) {
             latest = start;
             offset = self->daylight;

@@ -14,8 +14,8 @@ enum { ZONE_OFFSET_MAX = 26 * 3600 };
 
 // What becomes of a local time that a clock change leaves out.
 enum zone_gap {
-    ZONE_GAP_SHIFT, // it is the first instant after the gap
-    ZONE_GAP_SKIP   // it is none
+    ZONE_GAP_SHIFT, // the first instant after the gap
+    ZONE_GAP_SKIP   // no instant: it is skipped
 };
 
 // What becomes of a local time that a clock change makes come twice.

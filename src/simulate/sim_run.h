@@ -13,7 +13,7 @@ struct sim_call {
     struct sim_station *station;
     struct sim_plan *plan;   // NULL: it needs none, or not any more
     const struct flow *flow; // of a sub-flow that is known; NULL: an ordinary call
-    struct sim_run *inner;   // its run
+    struct sim_run *inner;   // the run of that sub-flow
     uint32_t step;
     int64_t item; // -1: none
     unsigned generation;

@@ -128,7 +128,7 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken);
 // The run begins at its target, or with its first worker.
 void sim_plan_begin (struct sim_plan *self);
 
-// The result of the run in flight: a status.
+// The run in flight ends with this status.
 void sim_plan_answer (struct sim_plan *self, uint8_t status);
 
 // -- workers: sim_workers.c

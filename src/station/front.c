@@ -15,7 +15,8 @@
 
 enum {
     TURN_MESSAGES = 64,
-    TURN_US = 20000, // large ones take long: then Redis, targets and times have their turn
+    // Bound of one wake, so that Redis, targets and timers run between large messages.
+    TURN_US = 20000,
     KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
     DRAIN_MAX = 100000         // messages thrown away at the end
 };
@@ -35,11 +36,11 @@ static void reply_new_id (struct station *self, struct request *request)
 
 static const struct command {
     uint8_t code;
-    unsigned roles; // any of them lets it in
+    unsigned roles; // any of these roles is sufficient
     void (*run) (struct station *self, struct request *request);
 } commands[] = {
     {ZERO_BYTE_COMMAND_PLAN, CURVE_ROLE_SUBMIT, submit_request},
-    {ZERO_BYTE_COMMAND_NONE, ROLES_ANY, manage_request}, // each word has its own
+    {ZERO_BYTE_COMMAND_NONE, ROLES_ANY, manage_request}, // each admin command has its own roles
     {ZERO_BYTE_COMMAND_GLOBAL_ID, CURVE_ROLE_SUBMIT, reply_new_id},
     {ZERO_BYTE_COMMAND_PING, ROLES_ANY, reply_ok},
 };

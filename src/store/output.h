@@ -20,6 +20,7 @@ char *output_make (struct span station, uint64_t plan_id, uint64_t exec_id, stru
 // UTF-8 as {"b64"}. NULL: it is of another run, or none of ours.
 json_t *output_json (struct span output, uint64_t exec_id);
 
-// The packed form of what output_json gave, for another station's store. Free it. NULL: it is none.
+// The packed form of what output_json gave, for another station's store. Free it.
+// NULL: `output` is not an output.
 char *output_from_json (struct span station, uint64_t plan_id, uint64_t exec_id,
                         const json_t *output, size_t *ret_size);

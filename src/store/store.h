@@ -19,7 +19,8 @@ enum store_result {
     STORE_CHANGED, // commit, change: the message is not the one that was decided on
     STORE_NONE,    // there is no such plan
     STORE_LOST,    // Redis is away, or was lost before anything was written
-    STORE_UNKNOWN, // Redis was lost while it was written: it is applied, may be yet, or is not
+    STORE_UNKNOWN, // Redis was lost while it was written: the outcome is unknown, it may still be
+                   // applied
     STORE_FULL,    // submit: there are as many plans as are allowed; the text names the bound
     STORE_RESET,   // commit: the data it was decided on are gone: load the plan again
     STORE_UNSURE,  // it is written, but not all the replicas that were asked for have it
@@ -30,9 +31,9 @@ typedef void store_done_fn (void *owner, enum store_result result, const char *e
 
 // The bounds of what is kept.
 struct store_bounds {
-    int64_t history_count; // outcomes of runs
+    int64_t history_count; // outcomes of runs, at most
     int64_t history_age_s;
-    int64_t output_bytes; // that plan:output may take
+    int64_t output_bytes; // of plan:output, at most
     int64_t output_age_s;
     int64_t plans, plans_station, plans_caller; // in all, of a target, of a caller; 0 = no bound
 };
@@ -61,9 +62,9 @@ struct store_config {
     bool alone;            // the database is private: there can be no standby
     bool yields;           // others are to take over first
     int state_folder;      // state_folder_open; -1 = none. Closed with the store
-    const char *name;      // of this station, for others
-    const char *endpoints; // the same: where its sockets are, with blanks between
-    const char *key;       // the same: its public key; "" = without CURVE
+    const char *name;      // of this station, as others see it
+    const char *endpoints; // the sockets of this station, separated by spaces
+    const char *key;       // the public key of this station; "" = without CURVE
     void (*due) (void *owner, int64_t redis_us); // a plan may be due then, or is
 };
 

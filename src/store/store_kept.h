@@ -105,7 +105,7 @@ typedef void store_identity_fn (void *owner, const struct store_identity *answer
 
 struct store_identity_wish {
     const char *home;     // where the station runs, the same after its restart
-    const char *target;   // its name
+    const char *target;   // the name of the target
     const char *fresh;    // the identity if there is none yet
     const char *replaces; // one that is not to be used any more; "" = none
 };

@@ -18,7 +18,7 @@ struct limit_use {
 struct store_place {
     bool queued;
     int64_t score_us; // by the clock of Redis
-    bool ready;       // it is due, and waits for its turn at its target
+    bool ready;       // the plan is due, and waits for its turn at its target
     bool waits;       // due at once when its target connects
     int64_t before;   // others that are ready and go before it
     struct limit_use station, group;
@@ -34,8 +34,8 @@ struct store_loaded {
     uint64_t exec_id;
     bool again;
     const redisReply *work;     // participant, its result as JSON text, ...; NULL if not asked for
-    const redisReply *failures; // its last ones; NULL if not asked for
-    const struct store_place *place; // the same
+    const redisReply *failures; // the last ones of the plan; NULL if not asked for
+    const struct store_place *place; // in the queue; NULL if not asked for
     const char *error;
 };
 
@@ -80,7 +80,7 @@ void store_callback_try (struct store *self, uint64_t plan_id, struct span stati
 
 struct store_removed {
     enum store_result result;
-    struct span station; // it was of
+    struct span station; // the target of the removed plan
     const char *error;
 };
 
@@ -97,7 +97,7 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
 // A plan of a page.
 struct store_listed {
     uint64_t plan_id;
-    int64_t place_us; // in the order of the page; 0 = that is of ids
+    int64_t place_us; // in the order of the page; 0 = the page is ordered by id
     struct span station, message;
 };
 
@@ -128,8 +128,8 @@ enum store_order {
 struct store_filter {
     enum store_order order;
     uint64_t after;            // id, 0 = from the start
-    int64_t after_us;          // its place, where the order is not that of ids
-    const char *after_station; // the same
+    int64_t after_us;          // the place of `after`, where the order is not that of ids
+    const char *after_station; // the target of `after`, where the order is not that of ids
     bool oldest;               // STORE_STOPPED, STORE_DEAD: what stopped first first
     int64_t from_s, to_s;      // STORE_BY_TIME: at or after, before; 0 = any
     int64_t limit;

@@ -17,10 +17,10 @@ enum {
     HEARTBEAT_MS = 1000,
     HEARTBEAT_TIMEOUT_MS = 3000,
     HANDSHAKE_MS = 3000,
-    KEEPALIVE_IDLE_S = 5, // then three questions, a second apart
+    KEEPALIVE_IDLE_S = 5, // then three probes, a second apart
     KEEPALIVE_INTERVAL_S = 1,
     KEEPALIVE_COUNT = 3,
-    UNACKNOWLEDGED_MS = 10000, // what the kernel sends in vain
+    UNACKNOWLEDGED_MS = 10000, // of data in the kernel; then the connection is closed
     DESCRIPTORS = 16           // of a context with one socket and its connection, and to spare
 };
 

@@ -133,7 +133,7 @@ static struct subscriber *find (struct subscribers *self, int fd)
 
 // -- the bounds
 
-// Data in the kernel are dropped too, or libzmq would take them in before it sees the end.
+// Drain the buffer of the kernel too, else libzmq processes it before it notices the close.
 static void cut (struct subscribers *self, int fd, const char *bound)
 {
     static char thrown_away[16 << 10];

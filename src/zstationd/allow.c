@@ -21,7 +21,7 @@ enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct allow {
     char *folder;
-    zhashx_t *names;       // of the keys that are let in, by the key's text
+    zhashx_t *names;       // of the keys that may connect, by the key's text
     uint64_t mark;         // of the folder as it was read; 0 = to be read again
     int64_t look_us;       // when it may be checked next, monotonic
     struct reason trouble; // of the first file that is wrong, or of the folder; empty = none

@@ -9,8 +9,8 @@
 #include "port.h"
 
 enum {
-    WAITING_MAX = 1000,           // answers
-    WAITING_BYTES_MAX = 16 << 20, // of them
+    WAITING_MAX = 1000,           // waiting answers
+    WAITING_BYTES_MAX = 16 << 20, // total bytes of waiting answers
     MESSAGES_A_WAKE = 64
 };
 

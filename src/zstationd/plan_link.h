@@ -13,7 +13,7 @@ struct plan_link {
     struct dealers dealers;
     struct late_answer *first; // those that wait, oldest first
     struct late_answer **end;
-    size_t count; // of them
+    size_t count; // of waiting answers
     size_t bytes;
 };
 

@@ -119,7 +119,7 @@ class Proxy:
                 for one in list(self.peer):
                     self.drop(one)
             elif word == "ok":
-                # What fell into the hole is gone: a stream that lacks bytes is no stream any more.
+                # Bytes were discarded in the hole, so the connections must be closed.
                 if self.hole:
                     for one in list(self.peer):
                         self.drop(one)

@@ -24,7 +24,7 @@ static void check_same (const struct plan_fields *a, const struct plan_fields *b
     HOLDS (a->vote.deadline_s == b->vote.deadline_s);
 }
 
-// A larger form may be too large, and nothing else.
+// Re-encoding may fail only by exceeding the size limit.
 static void check_form (struct span form, int want, const struct plan_fields *fields)
 {
     struct plan_fields again;

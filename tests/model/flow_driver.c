@@ -1,4 +1,4 @@
-// The engine of flows over lines of JSON, for models that compare with it. One object a line on
+// The engine of flows over lines of JSON, for models that compare with it. One object per line on
 // standard input is an event; one line on standard output is what followed from it.
 #include <stdio.h>
 #include <stdlib.h>

@@ -43,13 +43,13 @@ struct sim_plan {
     int64_t free_us;      // not fired again before this moment
     bool stopped;         // paused, closed or parked, and not reset since
     bool closed;          // closed by management
-    enum sim_order order; // a run besides the schedule
+    enum sim_order order; // a run outside the schedule
     int64_t order_time;   // the plan_time that it leaves as it is
     int64_t order_errors; // and the error_count
-    int64_t missed;       // occurrences that were told as missed
-    int64_t run_last;     // the last nominal time that was fired
-    bool untried;         // since it was fired last it was reset, or its target did not take it
-    int64_t seen;         // occurrences that were fired or missed, each once
+    int64_t missed;       // occurrences that were reported as missed
+    int64_t run_last;     // the last nominal time that was run
+    bool untried;         // since its last run it was reset, or its target did not take it
+    int64_t seen;         // occurrences that were run or missed, each once
 
     // The run in the station's hand, if any, with the plan as the station knows it.
     struct plan *plan;

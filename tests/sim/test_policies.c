@@ -350,7 +350,7 @@ static void failures_are_retried_as_the_policy_says (void **state)
         CHECK_INT (rows[i].name, stored->verdict, VERDICT_FAILURE);
         CHECK_INT (rows[i].name, stored->skip_num, 1);
         plan_destroy (&stored);
-        // A dead plan is reset by a person; what it missed meanwhile is no flood.
+        // A plan that failed permanently is reset: missed occurrences do not all run at once.
         sim.target = work_300_ms;
         CHECK (rows[i].name, sim_manage (&sim, plan, MANAGE_RESET, 0));
         run_to_the_end (&sim);

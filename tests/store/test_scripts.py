@@ -60,7 +60,7 @@ def write_outputs(db, rows):
         db.execute_command("XADD", OUTPUT, text_of(rows[-1].place), "t", rows[-1].ended, *fields)
 
 
-# Entries of several that nobody can read.
+# Corrupt entries of several outcomes.
 BROKEN = [{"a": "b", "m": "\xc1"}, {"n": "3", "m": "\x93\xc1"}, {"n": "x", "m": "\x01"}, {"n": "-4", "m": "\x90"},
           {"t": "5", "n": "900", "m": "\x91\x05"}, {"n": "nan", "m": "\x90"}, {"n": "2", "m": "\x81\xa1a\xa1b"}]
 

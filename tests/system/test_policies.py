@@ -64,7 +64,7 @@ def test_C031_C037_C038_C039_C040_C041_the_gaps_of_retries(rig, policy, gaps):
         late.append(run.claimed - said - gap)
         said = fail(rig, run)
     assert all(seconds >= -EARLY for seconds in late), late
-    # One of them was met by a machine that had time for it.
+    # At least one delay must be prompt even on a loaded machine.
     assert not late or min(late) < 20 * PROMPT, late
     message = verdict(rig, ident, FAILURE)
     assert (message["plan_state"], message["last_state"]) == (ERROR, ST.FAILED)

@@ -9,8 +9,7 @@
 
 struct archive;
 
-// `folder` is made if it is not there. NULL with a reason: also when another archive is at work on
-// it.
+// `folder` is created if it does not exist. NULL with a reason: also when another archive uses it.
 struct archive *archive_open_folder (const char *folder, struct reason *reason);
 struct archive *archive_open_file (const char *file, struct reason *reason);
 void archive_close (struct archive **self);

@@ -26,7 +26,7 @@ enum option_type {
 
 struct option {
     const char *name;    // "--target"
-    const char *aliases; // further names, with blanks between: taken, but not in the help; or NULL
+    const char *aliases; // further names, separated by spaces; not in the help; NULL: none
     const char *metavar; // what the help calls the value; NULL for a flag
     enum option_type type;
     size_t offset;    // of the field in the group's values
@@ -34,8 +34,8 @@ struct option {
     int64_t min, max; // of OPTION_NUMBER
     int64_t
         unit_ms; // of an OPTION_NUMBER that is a time: 1 or 1000; it may then be a duration as 5m
-    const char *values; // of OPTION_TEXT: the words it may be, with blanks between; NULL: any text
-    const char *old_values; // the same: words that are taken, but not in the help; or NULL
+    const char *values; // of OPTION_TEXT: the words it may be, separated by spaces; NULL: any text
+    const char *old_values; // further words that are accepted, but not in the help; or NULL
     bool utf8;              // of OPTION_TEXT and OPTION_TEXTS: it must be UTF-8
     enum {
         VALUES_ALL,      // it is one of `values`, or any text where there are none
@@ -92,7 +92,7 @@ bool option_has_name (const struct option *row, struct span name);
 // Whether it may go into JSON.
 bool text_is_utf8 (const char *text);
 
-// Whether the list, words with blanks between, has this one; NULL has none.
+// Whether `words`, separated by spaces, has this one; NULL has none.
 bool words_include (const char *words, struct span word);
 
 // The first option of the group that was given a value; NULL: none. An OPTION_NUMBER counts as

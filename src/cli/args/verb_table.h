@@ -21,8 +21,8 @@ struct verb {
     int (*run) (const struct cli *cli);
     const char *help; // in the list of verbs
     enum verb_words words;
-    const char *listed;  // WORDS_LISTED: the first word is one of these, with blanks between
-    const char *aliases; // further names, with blanks between: taken, but not in the help; or NULL
+    const char *listed;  // WORDS_LISTED: the first word is one of these, separated by spaces
+    const char *aliases; // further names, separated by spaces; not in the help; NULL: none
 };
 
 const struct verb *verb_table (size_t *ret_count);

@@ -6,7 +6,7 @@
 #include "schedule.h"
 #include "terms.h"
 
-// The types of plans, with blanks between, for the option tables.
+// The types of plans, separated by spaces, for the option tables.
 #define TYPE_WORDS "none time second minute hour day week month cron"
 
 // The options that were given; NULL and false where none was.

@@ -127,7 +127,7 @@ json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const c
             usleep (PAUSE_US);
     }
     json_decref (self.page);
-    json_object_del (seen, "steps"); // one of them
+    json_object_del (seen, "steps"); // holds only one page
     json_object_del (seen, "next");
     *ret_code = self.code;
     return seen;

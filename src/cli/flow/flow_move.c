@@ -89,8 +89,8 @@ static void move_add (struct move *self, json_t *json, const char *text, size_t 
         .text = text ? strndup (text, size) : json_write (json), .json = json_incref (json)};
 }
 
-// One object a line, or an array of them, or one alone, over as many lines as it takes. False: it
-// is not, which is printed.
+// One JSON object per line, or an array of them, or one alone, over as many lines as it takes.
+// False: it is not, which is printed.
 static bool move_read (struct move *self, const char *text, size_t size)
 {
     size_t at = 0, i;

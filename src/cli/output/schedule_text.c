@@ -44,7 +44,7 @@ static void append_zone (char out[SCHEDULE_TEXT_SIZE], const json_t *plan)
 
 // -- cron
 
-// A field that is one number, within the range of its place.
+// A cron field that is a single number 0..max.
 static bool read_number (const char *field, int max, int *ret)
 {
     size_t digits = strspn (field, "0123456789");

@@ -175,7 +175,7 @@ static const struct deed *deed_named (const char *name)
     size_t i = 0;
     while (i < DEEDS && strcmp (deeds[i].name, name) != 0)
         i++;
-    assert (i < DEEDS); // main.c gives these verbs to verb_manage and no others
+    assert (i < DEEDS); // cli/args/verb_table.c gives these verbs to verb_manage and no others
     return &deeds[i];
 }
 

@@ -134,7 +134,7 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
     return code;
 }
 
-// `given`: an option that goes with a plan to be computed here, or NULL.
+// `given`: an option that is only valid for a plan computed locally, or NULL.
 static int check_stored (const struct cli *cli, const char *given, const struct preview *preview,
                          char id[PLAN_REF_SIZE], struct reason *reason)
 {

@@ -117,7 +117,7 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
                   {"base_time", stored->time, &words->time}};
     use_stored_cron (json_object_get (plan, "cron"), &words->cron);
     if (words->cron.count)
-        return; // it says all
+        return; // cron has the whole schedule
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         snprintf (fields[i].text, sizeof stored->type, "%" JSON_INTEGER_FORMAT,
                   json_integer_value (json_object_get (plan, fields[i].field)));
@@ -186,7 +186,7 @@ static void set_keep (const struct change *self, const struct when *when, bool n
     bool lapses = new_kind && repeat_changes (when, plan) && !runs_once (when->rule.type);
     bool said = self->no_keep || words->keep;
     if (!said && stays (fields, plan, "misfire"))
-        return; // it decides
+        return; // the misfire policy decides
     if (said || (new_kind && keep) || lapses)
         json_object_set_new (fields, "no_keep",
                              json_boolean (!self->no_keep && (words->keep || keep)));
@@ -332,7 +332,7 @@ static int check_change (struct change *self, struct reason *reason)
     const char *zone = words->timezone;
     json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
     if (!words->wall_clock)
-        words->timezone = NULL; // changes nothing alone
+        words->timezone = NULL; // --timezone without --wall-clock is no change
     const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
                                           terms_options (&words->terms),
                                           terms_names (&words->terms)};

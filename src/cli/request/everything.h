@@ -1,5 +1,5 @@
 // All that a station keeps, as lines: what `zplan export --everything` writes and `zplan import`
-// takes. An object of JSON a line; its "type" says what it is:
+// takes. One JSON object per line; its "type" says what it is:
 //
 //   everything  the first line: the format, the version, when it was written
 //   target      one that was added at run time has its `text`, without its key

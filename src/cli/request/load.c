@@ -295,7 +295,7 @@ static bool add_target (struct loading *self, json_t *object, struct reason *rea
 {
     bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
     if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
-        return true; // or its check reports what is wrong
+        return true; // an invalid entry is reported by its own check
     if (!self->asked_only) {
         int code;
         struct reason why = {"the station cannot be asked"};

@@ -130,7 +130,7 @@ static bool find_idle (const struct cli *cli, struct zplan_client *client, json_
 struct outcomes {
     int64_t ended_well, failed;
     int64_t of_status[256];
-    const json_t *last; // that failed
+    const json_t *last; // the last run that failed
 };
 
 // Of runs that the target took. What it did not take is reported as plans that wait.

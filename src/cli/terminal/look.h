@@ -17,7 +17,7 @@ struct look {
     int64_t now;                   // Unix seconds, when the program started
 };
 
-// The words of --color and --times: with blanks between, for the option tables.
+// The words of --color and --times, separated by spaces, for the option tables.
 #define LOOK_COLOURS "auto always never"
 #define LOOK_TIMES   "auto relative absolute both unix"
 

@@ -68,7 +68,8 @@ const char *verdict_word (const json_t *verdict, char out[WORD_SIZE]);
 const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
 
-// The states, with blanks between, for the option tables: as people say them, and as the wire does.
+// The states, separated by spaces, for the option tables: as people read them, and as the wire has
+// them.
 #define STATE_WORDS      "queued running retrying paused failed closed"
 #define WIRE_STATE_WORDS "none queue execute retry skip pause error close"
 

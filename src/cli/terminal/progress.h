@@ -8,7 +8,7 @@
 
 struct progress {
     const char *verb, *things; // what is counted: plans, unless something else is set
-    bool wanted;               // whether there is somebody to see it
+    bool wanted;               // stderr is a terminal
     bool shown;
     int64_t next_us; // monotonic: when it is written again
 };

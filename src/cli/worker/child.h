@@ -26,7 +26,7 @@ struct child_output {
 };
 
 struct child {
-    pid_t pid;        // also its group; 0 = none is running and none was
+    pid_t pid;        // of the process and its group; 0 = never started
     int input;        // our end of its standard input; -1 when all is written or it does not read
     struct span left; // of the input
     struct child_output out;

@@ -22,7 +22,7 @@ struct task {
     int64_t started_us; // monotonic
     int64_t limit_us;   // monotonic; when it times out, 0 = never or done
     int64_t kill_us;    // when its group is killed, 0 = it is not, or was already
-    bool killed;        // its group was
+    bool killed;        // the process group was
     struct reason why;  // its command was asked to end; "" = it was not
 };
 

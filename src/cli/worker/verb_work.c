@@ -36,10 +36,10 @@ struct work {
     const struct cli *cli;
     // options
     const char *station; // a target station's port; NULL = a pull target's plans are fetched
-    const char *pull;    // its name
+    const char *pull;    // the name of that pull target
     const char *name;
-    const char *commands; // with commas between; NULL = all
-    int64_t jobs;         // at once; 0 = one
+    const char *commands; // separated by commas; NULL = all
+    int64_t jobs;         // concurrent ones; 0 = one
     bool once;
     struct task_rules rules; // grace_s is also from the first signal on
     // state

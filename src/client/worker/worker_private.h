@@ -23,18 +23,18 @@ enum {
 enum job_place {
     JOB_FREE,    // no job; one of them holds what is being received
     JOB_WAITING, // nobody has taken it yet
-    JOB_TAKEN,   // its user's
-    JOB_ANSWERED // its answer has not gone out yet
+    JOB_TAKEN,   // the user of the library works on it
+    JOB_ANSWERED // its answer is not sent yet
 };
 
 // Of a job that was fetched.
 struct fetched {
     char plan[IDENT_SIZE], exec[IDENT_SIZE];
-    uint8_t *bytes;      // of its frames; owned
-    int64_t timeout_us;  // without a word the station gives the job to another worker
-    int64_t accepted_us; // monotonic; when the station took the last message
-    int64_t due_us;      // monotonic; when the next one is
-    bool asking;         // one has no answer yet
+    uint8_t *bytes;      // of the job's frames; owned
+    int64_t timeout_us;  // without a heartbeat for so long the station gives the job away
+    int64_t accepted_us; // monotonic; when the station accepted the last message
+    int64_t due_us;      // monotonic; when the next message is due
+    bool asking;         // a message about this job is in flight
     bool over;           // the station wants no report
     char *report;        // as JSON, once it is answered; owned
 };

@@ -14,10 +14,10 @@ enum flow_key {
 };
 
 enum flow_row_kind {
-    FLOW_ROW_SET,   // a field of a hash
-    FLOW_ROW_DEL,   // the same
+    FLOW_ROW_SET,   // set a field of a hash
+    FLOW_ROW_DEL,   // delete a field of a hash
     FLOW_ROW_RANGE, // SETRANGE
-    FLOW_ROW_DROP   // the key
+    FLOW_ROW_DROP   // delete the key
 };
 
 // Spans live as long as the call that has them.

@@ -208,7 +208,7 @@ int callback_url_read (struct span text, struct callback_url *ret, struct reason
     if (read_authority (span_of (text.data + at, end - at), &url, reason))
         return -1;
     struct span rest = span_of (text.data + end, text.size - end);
-    bool slash = rest.size == 0 || rest.data[0] == '?'; // it has no path
+    bool slash = rest.size == 0 || rest.data[0] == '?'; // the URL has no path
     if (check_path (rest, &url.path_size, reason))
         return -1;
     url.path_size += slash;

@@ -39,7 +39,7 @@ static void write_id (const char *what, uint64_t plan_id, uint64_t of, char *out
     int size = snprintf (text, sizeof text, "%s %" PRIx64 " %" PRIx64, what, plan_id, of);
     const struct span part = span_of (text, (size_t)size);
     sha1_sum (&part, 1, sum);
-    sum[0] |= 1; // it is never 0
+    sum[0] |= 1; // the id is never 0
     for (size_t i = 0; i < digits; i++)
         out[i] = "0123456789abcdef"[i % 2 ? sum[i / 2] & 15 : sum[i / 2] >> 4];
 }

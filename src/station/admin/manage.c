@@ -135,12 +135,12 @@ static void manage_remove (struct station *self, struct request *request,
         reads_load (self, inquiry->peer, inquiry->plan.id, on_remove_loaded, inquiry);
 }
 
-// -- the words
+// -- the commands
 
 static const struct word {
     const char *name;
     size_t args_min, args_max;
-    unsigned roles; // any of them lets it in
+    unsigned roles; // any of these roles is sufficient
     manage_fn *run;
     const char *usage;
     enum { NEEDS_REDIS, NEEDS_NOTHING } needs;

@@ -16,8 +16,8 @@ struct cancel {
     struct inquiry inquiry;
     char reason[REASON_MAX];
     uint64_t exec_id;
-    bool notified;         // its target
-    struct step_name step; // that was named; run 0 = a plan was
+    bool notified;         // the target of the run
+    struct step_name step; // if a step was named; run 0 = a plan was
 };
 
 static void on_written (void *owner, enum store_result result)

@@ -430,7 +430,7 @@ void manage_reset (struct station *self, struct request *request, const struct a
 
 void manage_redeliver (struct station *self, struct request *request, uint64_t id)
 {
-    struct plan_name plan = {.id = id}; // whose it is says its source: inquiry_check
+    struct plan_name plan = {.id = id}; // its rights are checked by its source: inquiry_check
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
     begin (self, request, &plan, &(struct change){.word = MANAGE_AT_ONCE});

@@ -206,7 +206,7 @@ static void of_time (struct facts *self)
     if (!self->place->queued)
         add (self, "it is not in the queue: it was removed by hand", "pause, then reset", 0);
     else if (self->place->ready)
-        return; // it is due
+        return; // the plan is due
     else if (state == PLAN_EXECUTE && self->place->score_us > self->now_us)
         add (self, "its run is no longer known", "the end of its lease", self->place->score_us);
     else if (released && self->place->score_us > self->now_us)

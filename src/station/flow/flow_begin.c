@@ -37,7 +37,7 @@ static void take_given (struct flow_live *live, const struct plan *plan)
     json_decref (with);
 }
 
-// A run that a person started, or of no schedule, is meant for its batch.
+// A run that an operator started, or of no schedule, is meant for its batch.
 static void take_batch (struct flow_live *live, const struct plan *plan, const struct zone *zone)
 {
     const char *text = json_string_value (json_object_get (live->inherit, "batch"));

@@ -61,15 +61,15 @@ struct flow_book {
     struct flow_parser *parser; // NULL: the station stops
     struct flow_load *loads;    // definitions that are being read
     struct flow_wait *ready, **last_ready;
-    struct task answer; // of those
+    struct task answer; // the waits that are ready
     bool loading;       // the names are being read
     bool load_again;    // they may have changed meanwhile
     void (*then) (struct station *self);
     char claimed[FLOW_NAME_MAX + 1];   // a flow of this name is about to be put; "" = none
     char removing[FLOW_NAME_MAX + 1];  // this one is about to be removed
     struct flow_change *first, **last; // changes, the first of which is in progress
-    bool changing;                     // it has begun
-    struct task change;                // begin it
+    bool changing;                     // the first change has begun
+    struct task change;                // begin the first change
 };
 
 // What a definition may refer to now.

@@ -110,7 +110,7 @@ uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item);
 // Where its call goes, or its undo.
 const char *flow_call_target (const struct flow_step *step, bool undo);
-// Whether its undo has failed permanently, and its run waits for a person.
+// Whether its undo has failed permanently, and its run waits for an operator.
 bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item);
 unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int64_t item);
 

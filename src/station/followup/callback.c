@@ -22,7 +22,7 @@ static const json_t *end_of (const struct callback_outcome *outcome)
     const json_t *rule = policy ? policy->callback : NULL;
     if (!rule || decision->broadcast != BROADCAST_RESULT)
         return NULL;
-    if (decision->succeeded) // with BYE a worker asks for no callback
+    if (decision->succeeded) // a worker that answers BYE suppresses the callback
         return outcome->status == ZERO_STATUS_BYE_ID ? NULL : json_object_get (rule, "success");
     const char *when = json_string_value (json_object_get (rule, "when"));
     bool each = when && strcmp (when, "each") == 0;

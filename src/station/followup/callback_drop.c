@@ -68,7 +68,7 @@ static bool wants (const struct dropping *self, int64_t stopped_us)
 
 static void ask (struct dropping *self);
 
-// Those that a person resolved: after the dead ones, which their list has as well.
+// Those that an operator resolved: after the failed ones, whose list has them as well.
 static void list_closed (struct dropping *self)
 {
     self->filter.order = STORE_STOPPED;

@@ -11,5 +11,5 @@ typedef void callback_states_fn (void *owner);
 // `runs` lives until then. Without an answer of Redis a state is missing.
 void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner);
 
-// A person does not want this one to be sent any more; in the batch of this turn.
+// An operator resolved this callback, which is not sent any more; in the batch of this turn.
 void callback_give_up (struct station *self, uint64_t id);

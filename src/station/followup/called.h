@@ -8,9 +8,9 @@ enum { CALLED_FRAMES_MAX = 5 };
 
 struct called {
     uint64_t id;
-    const struct plan *of; // of this plan's outcome: caller, tenant and creator are its own
+    const struct plan *of; // whose outcome it is: caller, tenant and creator are copied from it
     struct span target;
-    const char *prefix;   // of the title, behind which stands that of `of`
+    const char *prefix;   // of the title; the title of `of` follows
     const char *title;    // instead of both; NULL = none
     const json_t *fields; // of the PLAN frame besides those; borrowed
     struct {

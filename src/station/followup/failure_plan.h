@@ -10,7 +10,7 @@
 int on_failure_check (struct station *self, const char *user, const struct policy *policy,
                       struct reason *reason);
 
-// A run whose plan is not tried again, after the decision.
+// A run whose occurrence is exhausted; `plan` is as it was decided.
 struct failure {
     const struct plan *plan;
     const struct decision *decision;

@@ -6,7 +6,7 @@
 
 enum { ACCESS_KEYS_MAX = 10000, ROLES_TEXT_MAX = 40 };
 
-// Any of them lets a request in: what every key on the list may do.
+// For commands that every key on the list may give: any role is sufficient.
 enum {
     ROLES_ANY = CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE | CURVE_ROLE_RESULT |
                 CURVE_ROLE_SIGNAL

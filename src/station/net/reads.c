@@ -45,7 +45,7 @@ static struct load *ring_take (struct reading *ring)
 static bool may_read (const struct station *self, const struct load *load)
 {
     if (load->gone)
-        return true; // it is dropped
+        return true; // the request is dropped, not read
     size_t all = atomic_load (&self->unread.bytes), own = atomic_load (&load->unread.bytes);
     size_t most = peers_unread_all_max (self);
     if (load->reads + COST_LARGE > COST_PEER_MAX || all >= 2 * most)

@@ -74,7 +74,7 @@ char *applying_record (const struct applying *self, const struct plan *plan, int
     outcome_set_flow (&record, plan, step);
     if (plan_trace (plan, applying_run (self), nominal, trace))
         record.trace = span_text (trace);
-    // That it was fired, not what came of it.
+    // log `trigger`: record the start, not the outcome.
     if (plan->policy && plan->policy->log == LOG_TRIGGER) {
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};

@@ -26,8 +26,9 @@ static bool dispatch (struct station *self, struct target *target, const struct 
     struct plan_texts *texts = &self->texts;
     size_t json_size;
     struct message message;
-    // It may answer for as long as its lease lets it once it has reported that it runs. A vote with
-    // a time of its own is not sent again before that is over.
+    // The deadline is the end of the lease that the run has once it has reported RUNING; of a vote
+    // with its own deadline the end of that, before which it is not resent; or the end of the
+    // plan's timeout, if that is earlier.
     int64_t lease_end_us = at_us + self->settings->exec_timeout_s * 1000000;
     int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;

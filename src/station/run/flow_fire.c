@@ -185,7 +185,7 @@ static void follow_retry (void *owner)
         flow_live_adopt (live, self->plan->id);
         if (live->run->phase != FLOW_ENDED) // a command has reset it, and placed this plan
             return;
-        if (live->run->outcome == FLOW_WELL && !undo) { // a person has mended it
+        if (live->run->outcome == FLOW_WELL && !undo) { // an operator has resolved it
             flow_live_due (live, store_now_us (station->store));
             return;
         }

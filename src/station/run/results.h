@@ -12,8 +12,8 @@ void results_take (struct station *self, struct target *target, const char *user
 // The same, still as a packet from a target's connection.
 void results_take_packet (void *station, struct target *target, const struct packet *packet);
 
-// A run has timed out: a vote is decided by the votes there are, anything else has failed, and its
-// target is notified.
+// A run has timed out: a vote is decided by the votes cast; any other run fails, and its target is
+// notified.
 void results_end_run (struct held_run *held);
 
 // The run in flight of a plan that was just read from the store: as it is in memory, else made from

@@ -25,14 +25,14 @@
     X (dropped_traces)    /* values of traceparent that were not valid */                          \
     X (busy)              /* of the refused requests: answered with BUSY */                        \
     X (timeouts)          /* runs that took longer than their plan allows */                       \
-    X (cancelled)         /* runs that somebody ended */                                           \
+    X (cancelled)         /* runs that were cancelled */                                           \
     X (stale_commits)     /* writes refused because the run was not the current one */             \
-    X (lost_data)         /* times that Redis had lost data which were there */                    \
+    X (lost_data)         /* times that Redis came back without its data */                        \
     X (wrong_keys)        /* keys of ours that could not be written to, replaced */                \
     X (stale_claims)      /* runs not sent because their lease was nearly over */                  \
     X (lost_plans)        /* queue entries without a sound message, removed */                     \
     X (requeued)          /* plans that were missing in the queue, re-queued */                    \
-    X (dropped_callbacks) /* that had failed for good, and were too many or too old */             \
+    X (dropped_callbacks) /* callbacks that failed permanently, too many or too old */             \
     X (forgotten)         /* outcomes taken out of the history */                                  \
     X (broadcasts)
 

@@ -138,7 +138,8 @@ void prefetch_forget (struct station *self)
 void prefetch_stop (struct station *self)
 {
     for (size_t i = 0; i < self->prefetched.count; i++)
-        prefetched_of (self->prefetched.nodes[i])->target = NULL; // all are gone
+        // targets_stop has destroyed the targets: their counters must not be touched
+        prefetched_of (self->prefetched.nodes[i])->target = NULL;
     prefetch_forget (self);
     heap_free (&self->prefetched);
 }

@@ -44,10 +44,10 @@ struct outlet {
 
 // Reads for peers: those in flight, and the peers that have more, which take turns.
 struct reading {
-    int cost;             // of those in flight
+    int cost;             // sum of the costs of the reads in flight
     size_t waiting_bytes; // of the requests that wait
     struct load *first, **end;
-    size_t peers; // of that list
+    size_t peers; // in the list that begins with `first`
     bool granting;
 };
 
@@ -58,7 +58,7 @@ struct station {
     struct _zhashx_t *zones; // that plans name, by name; NULL = none yet
     enum phase phase;
     struct reason failure;        // why PHASE_FAILED
-    enum station_fault fault;     // the same
+    enum station_fault fault;     // the kind of that failure
     bool reload_wanted;           // at SIGHUP
     struct reason reload_trouble; // why settings were not taken at SIGHUP; empty = they were
     struct counters counters;
@@ -102,7 +102,7 @@ struct station {
     uint8_t caller_secret[16];   // of this start; it masks identities
     struct masked masked[64];    // those that were made last
     struct _zhashx_t *peers;     // what each peer has in progress; NULL = none yet
-    struct load *loads;          // the same, as a list
+    struct load *loads;          // all of `peers`, as a list
     int64_t loads_swept_us;      // when it was looked through for those that have nothing any more
     struct packet_debt unread;   // replies of all peers that libzmq holds
     struct reading reading;      // requests that read plans (reads.c)

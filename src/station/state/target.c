@@ -20,7 +20,8 @@ enum {
     STUCK_US = 5000000, // without a message, and with its queue full
     TRY_MS = 6000,      // for resolving, connecting and the handshake
     TURN_MESSAGES = 64,
-    TURN_US = 20000,      // large ones take long: then Redis, requests and times have their turn
+    // Bound of one wake, so that Redis, requests and timers run between large messages.
+    TURN_US = 20000,
     DRAIN_MESSAGES = 4096 // of a connection that was lost
 };
 
@@ -33,7 +34,7 @@ struct target {
     struct target_events events;
     void *socket;                // the DEALER; NULL between two tries
     void *monitor;               // PAIR that reports the state of its connection
-    struct watch messages, news; // of the two
+    struct watch messages, news; // of `socket` and `monitor`
     bool up;
     int fd; // of the connection, libzmq's own; -1 = none yet
     struct response *response;
@@ -69,7 +70,7 @@ static void on_timer (void *owner)
 {
     struct target *self = owner;
     if (self->socket)
-        give_up (self); // in vain, also as libzmq says nothing of a name that does not resolve
+        give_up (self); // it did not connect; libzmq does not report a name that does not resolve
     else
         connect_anew (self);
 }

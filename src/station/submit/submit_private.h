@@ -12,7 +12,7 @@ struct submission {
     int tries;   // with ids of our own; 0 = the client gave one, or a key
     int changes; // of the plan that has the key
     int64_t received;
-    int64_t received_us;  // the same, monotonic
+    int64_t received_us;  // monotonic time of `received`
     struct misses misses; // occurrences before it, which are not made up for
     // The refusal of a plan that would never run now, unless it repeats one that was accepted.
     bool never;
@@ -32,7 +32,7 @@ int submission_check (struct station *self, const char *user, const struct messa
 // Answer PLAN; `words` NULL: it is a new plan.
 void submission_accept (struct submission *self, const char *words);
 
-// Reply with its words, when the replicas that are asked for have the plan that is there; it ends.
+// Reply with `words` once enough replicas have the existing plan. Frees the submission.
 void submission_accept_there (struct submission *self);
 
 // The reply about an existing plan; its state too, when it is out of the queue.

@@ -11,7 +11,7 @@
 #include "plan_step.h"
 #include "utf8.h"
 
-// msgpack's own begin is a block of 8 KiB, a hundred times as large as a record.
+// msgpack_sbuffer allocates 8 KiB first, a hundred times the size of a record.
 static void buffer_start (msgpack_sbuffer *buffer, size_t room)
 {
     *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};

@@ -53,10 +53,10 @@ enum owner_refusal {
 };
 
 enum owner_event_type {
-    OWNER_OPENED,   // the connection is there
-    OWNER_CLOSED,   // it is not, or was closed here
+    OWNER_OPENED,   // the connection is up
+    OWNER_CLOSED,   // the connection was lost, or closed here
     OWNER_FOUND,    // the HMGET behind a WATCH was answered: token and batch
-    OWNER_UNFOUND,  // it was refused
+    OWNER_UNFOUND,  // that HMGET was rejected
     OWNER_BATCH,    // there is something to write; only while owner_may_send
     OWNER_HANDOVER, // let another station take over
     OWNER_TICK      // owner_next_us has come

@@ -21,10 +21,10 @@ static struct span number (struct commands *self, int64_t value)
 // At most this many rows are one command: a script's call can take no more words.
 enum { ROWS_MAX = 2000 };
 
-enum { MANY = 2 * 32 }; // runs that are no small hash: a field and its value
+enum { MANY = 2 * 32 }; // words of 32 runs: above, each HSET of a listpack is too slow
 
-// Redis keeps a small hash as a list, through which it looks at each write: with many runs a long
-// value, for a moment, makes it a table as long as there are any.
+// Redis keeps a small hash as a listpack, which each HSET scans from its start. With many runs a
+// long value, set for a moment, converts it into a hash table, which it stays until it is empty.
 static void make_table (struct commands *self, const char *key)
 {
     static const char blanks[] =

@@ -8,9 +8,9 @@
 #include "memory.h"
 
 enum {
-    SILENT_US = 1000000,       // without any answer of Redis
-    CLIENT_WAITS_US = 3000000, // for a change whose batch is not answered
-    PATIENCE_US = 2000         // for leases: mostly the result of a short run follows
+    SILENT_US = 1000000,       // how long Redis may answer nothing
+    CLIENT_WAITS_US = 3000000, // how long a client waits for the answer to the batch of its change
+    PATIENCE_US = 2000         // how long a lease waits: mostly the result of a short run follows
 };
 
 // -- waiters

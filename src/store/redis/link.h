@@ -70,7 +70,7 @@ const char *link_fsync (const struct link *self);
 struct link_facts {
     struct redis_facts redis;
     bool clock_known;
-    int64_t clock_ahead_ms; // of Redis, before this machine's
+    int64_t clock_ahead_ms; // how far the clock of Redis is ahead of this machine's
 };
 
 const struct link_facts *link_facts (const struct link *self);

@@ -1,4 +1,4 @@
-// All plans, one JSON object a line, as /v1/import takes them.
+// All plans, one JSON object per line, as /v1/import accepts them.
 //
 // Pages of the list are read one after another, and the messages of a page several at a time, as
 // fast as the peer reads: while more than a block waits to be sent nothing is asked.

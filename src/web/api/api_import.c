@@ -1,4 +1,4 @@
-// Plans, one JSON object a line. Each has an id, a name, or gets an id of the Idempotency-Key and
+// Plans, one JSON object per line. Each has an id, a name, or gets an id of the Idempotency-Key and
 // its line, so that the whole file may be sent again.
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,10 +26,10 @@ struct exchange {
     struct request_target target;
     struct routed routed;
     struct gateway *gateway;
-    const char *user;  // whose; NULL: there are no users, or it needs none
+    const char *user;  // name; NULL: users are off, or the route is public
     char name[65];     // of `user`
     struct key *key;   // of the user
-    uint8_t token[32]; // its sum
+    uint8_t token[32]; // the sum of the token
     char secret[48];   // a session that was made
     bool importing;    // it is the one that imports
     bool audited;      // a line was written before, and one is to follow
@@ -95,7 +95,7 @@ void *exchange_keep (struct exchange *self, void *block);
 // its answer.
 void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn);
 
-// The same for any question.
+// As exchange_ask, for any question.
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn);
 
 // ---- of the server and the API

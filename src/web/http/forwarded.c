@@ -57,7 +57,7 @@ static struct span cut_last (struct span *text)
 
 // -- the proxies
 
-// ADDRESS or ADDRESS/BITS; `ret_bits` counts from the first of 128.
+// ADDRESS or ADDRESS/BITS; `ret_bits` is the prefix length in the 128-bit form.
 static bool range_read (struct span text, struct address *ret, int *ret_bits)
 {
     const uint8_t *slash = text.size ? memchr (text.data, '/', text.size) : NULL;

@@ -9,10 +9,10 @@
 
 // Frames point into `object` and `bytes`.
 struct submission {
-    json_t *object;          // held
+    json_t *object;          // owned
     char *plan;              // the PLAN frame
-    uint8_t *bytes;          // what was base64
-    const char *target, *id; // id: NULL = none is given
+    uint8_t *bytes;          // decoded from base64; owned
+    const char *target, *id; // NULL: not given
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     size_t count;
 };

@@ -5,11 +5,11 @@
 #include "message.h"
 #include "table.h"
 
-enum { RUN_ID_MAX = 64, RUN_IDENTITY_MAX = 255 }; // of a run that may come again
+enum { RUN_ID_MAX = 64, RUN_IDENTITY_MAX = 255 }; // of a run that may be resent
 
 enum job_kind {
     JOB_CALL, // the requester waits for the answer
-    JOB_RUN   // a plan that fires: answered RUNING first, the result follows
+    JOB_RUN   // a run of a plan: answered RUNING first, the result follows
 };
 
 struct job {

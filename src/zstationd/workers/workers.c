@@ -13,12 +13,12 @@ enum { BUCKETS = 1024 };
 
 struct workers {
     int64_t timeout_us;
-    int64_t turn;  // grows with every job given and every worker joined
-    uint64_t seed; // of the hash: peers choose their identities
-    size_t count;
-    size_t draining; // of them
-    size_t limited;  // of them: those that do not take all commands
-    size_t jobs;     // in their hands
+    int64_t turn;    // grows with every job given and every worker joined
+    uint64_t seed;   // of the hash: peers choose their identities
+    size_t count;    // workers
+    size_t draining; // workers that drain
+    size_t limited;  // workers that do not take all commands
+    size_t jobs;     // that workers have
     struct heap ready;
     struct heap life;
     struct worker *buckets[BUCKETS];

@@ -92,7 +92,7 @@ void workers_credit (struct workers *self, struct worker *worker);
 // It wants no more jobs than it has: its credits are gone.
 void workers_no_credit (struct workers *self, struct worker *worker);
 
-// Whether it has a credit and a hand for a job.
+// Whether it has a credit and a free slot.
 bool worker_is_free (const struct worker *worker);
 
 // Whether it has the job.

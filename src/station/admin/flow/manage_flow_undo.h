@@ -1,5 +1,5 @@
-// done and reset of RUN/STEP: an undo that failed for good is resolved by a person, or tried again.
-// proto/flows.md 18.8.
+// done and reset of RUN/STEP: an undo that failed permanently is resolved by an operator, or
+// retried. proto/flows.md 18.8.
 #pragma once
 
 #include "inquiry.h"
