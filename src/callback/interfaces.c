@@ -37,7 +37,7 @@ void interfaces_read (struct networks *ret)
 {
     struct ifaddrs *all = NULL;
     if (getifaddrs (&all)) { // those that were read last stay
-        log_event (LEVEL_ERROR, "interfaces_unknown", "error=\"%s\"", strerror (errno));
+        log_event (LEVEL_ERROR, "interfaces.unknown", "error=\"%s\"", strerror (errno));
         return;
     }
     ret->count = 0;
@@ -50,6 +50,6 @@ void interfaces_read (struct networks *ret)
         ret->count++;
     }
     if (at)
-        log_event (LEVEL_ERROR, "interfaces_cut", "most=%d", NETWORKS_MAX);
+        log_event (LEVEL_ERROR, "interfaces.cut", "most=%d", NETWORKS_MAX);
     freeifaddrs (all);
 }

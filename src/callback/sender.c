@@ -50,9 +50,9 @@ void job_finish (struct job *job, const struct outcome *outcome)
     job->outcome = *outcome;
     job->state = JOB_REPORTING;
     log_event (outcome->success ? LEVEL_DEBUG : LEVEL_INFO,
-               outcome->success     ? "callback_delivered"
-               : outcome->release_s ? "callback_held_back"
-                                    : "callback_failed",
+               outcome->success     ? "callback.delivered"
+               : outcome->release_s ? "callback.postponed"
+                                    : "callback.failed",
                "callback=%s plan=%s run=%s host=%s took_ms=%" PRId64 " final=%d reason=%s",
                callback->plan, callback->about_plan, callback->about_exec,
                callback->url.host[0] ? callback->url.host : "-",
@@ -112,7 +112,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
         return;
     json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
     if (json_object_get (answer, "stop") || reply->status == ZERO_STATUS_NOT_FIND_ID) {
-        log_event (LEVEL_INFO, "callback_stopped", "callback=%s", job->callback.plan);
+        log_event (LEVEL_INFO, "callback.stopped", "callback=%s", job->callback.plan);
         job_drop (job);
     } else if (answer) {
         job->lease_us = now_us + job->callback.worker_timeout_s * 1000000;
@@ -132,7 +132,7 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
     if (!answered (job, clock_mono_us ()) || error != ZPLAN_OK || is_passing (reply->status))
         return;
     if (reply->status >= ZERO_STATUS_ERROR_FLAG)
-        log_event (LEVEL_WARN, "report_rejected", "callback=%s reason=%s", job->callback.plan,
+        log_event (LEVEL_WARN, "report.rejected", "callback=%s reason=%s", job->callback.plan,
                    quoted (span_text (zplan_reply_words (reply, words, sizeof words))));
     job_clear (job);
 }
@@ -195,7 +195,7 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
     if (!json_is_array (jobs)) {
         self->take_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
         if (error == ZPLAN_OK && !self->stop_us)
-            log_event (LEVEL_WARN, "take_rejected", "target=%s reason=%s", self->settings->target,
+            log_event (LEVEL_WARN, "take.rejected", "target=%s reason=%s", self->settings->target,
                        quoted (span_text (zplan_reply_words (reply, words, sizeof words))));
         self->joined = false;
     } else {

@@ -187,7 +187,7 @@ static int locate (struct job *job, struct reason *reason)
         return callback_locate (callback, NULL, reason);
     int rc = folder_read_receiver (settings->receivers, callback->where + 1, &receiver, &why);
     if (rc)
-        log_event (LEVEL_WARN, "receiver_unknown", "receiver=%s reason=%s",
+        log_event (LEVEL_WARN, "receiver.unknown", "receiver=%s reason=%s",
                    quoted (span_text (callback->where + 1)), quoted (span_text (why.text)));
     if (rc || (receiver.targets[0] && !targets_have (receiver.targets, callback->source))) {
         reason_set (reason, "receiver not allowed");
@@ -205,7 +205,7 @@ static int find_secret (struct job *job, struct reason *reason)
                                                      callback->secret, &job->secret, &why) == 0 &&
                                  secret_allowed (&job->secret, &callback->url, callback->source)))
         return 0;
-    log_event (LEVEL_WARN, "secret_not_allowed", "callback=%s secret=%s target=%s reason=%s",
+    log_event (LEVEL_WARN, "secret.not_allowed", "callback=%s secret=%s target=%s reason=%s",
                callback->plan, callback->secret, quoted (span_text (callback->source)),
                quoted (span_text (why.text)));
     reason_set (reason, "secret not allowed");

@@ -39,7 +39,7 @@ enum {
 static void on_deadline (void *owner)
 {
     struct peer *peer = owner;
-    log_event (LEVEL_DEBUG, "connection_cut", "peer=%s", peer->address);
+    log_event (LEVEL_DEBUG, "connection.cut", "peer=%s", peer->address);
     shutdown (peer->fd, SHUT_RDWR); // the library sees its end
 }
 

@@ -62,7 +62,7 @@ static void read_folder (struct allow *self)
         self->mark = 0;
     else if (wrong.count)
         self->trouble = wrong.first;
-    log_event (LEVEL_INFO, "allow_read", "keys=%zu wrong=%zu", zhashx_size (self->names),
+    log_event (LEVEL_INFO, "allow.read", "keys=%zu wrong=%zu", zhashx_size (self->names),
                wrong.count);
 }
 
@@ -90,13 +90,13 @@ static bool judge (struct allow *self, const struct packet *question)
     look (self);
     const char *name = zhashx_lookup (self->names, key);
     if (name) {
-        log_event (LEVEL_DEBUG, "key_allowed", "socket=%s address=%s name=%s",
+        log_event (LEVEL_DEBUG, "key.allowed", "socket=%s address=%s name=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (name)));
     } else if (may_log (self)) {
-        log_event (LEVEL_WARN, "key_refused", "socket=%s address=%s key=%s",
+        log_event (LEVEL_WARN, "key.refused", "socket=%s address=%s key=%s",
                    quoted (frames[DOMAIN]), quoted (frames[ADDRESS]), quoted (span_text (key)));
         if (self->trouble.text[0])
-            log_event (LEVEL_ERROR, "allow_unsound", "reason=\"%s\"", self->trouble.text);
+            log_event (LEVEL_ERROR, "allow.unsound", "reason=\"%s\"", self->trouble.text);
     }
     return name != NULL;
 }

@@ -42,12 +42,12 @@ static bool send_answer (struct station *station, struct span identity,
         return true;
     if (answer->envelope == ENVELOPE_MAILBOX && plan_link_is_open (&station->plan) &&
         plan_link_send (&station->plan, answer)) {
-        log_event (LEVEL_INFO, "answer_rerouted", "mailbox=%s", quoted (answer->sender));
+        log_event (LEVEL_INFO, "answer.rerouted", "mailbox=%s", quoted (answer->sender));
         *rerouted = true;
         return true;
     }
     station->counts[COUNT_LOST_ANSWERS]++;
-    log_event (LEVEL_WARN, "answer_lost", "peer=%s mailbox=%s status=%02x", quoted (identity),
+    log_event (LEVEL_WARN, "answer.lost", "peer=%s mailbox=%s status=%02x", quoted (identity),
                quoted (answer->sender), answer->desc.code);
     return false;
 }
@@ -134,7 +134,7 @@ bool answer_job (struct station *station, struct job *job, uint8_t status, const
 
 void answer_failed (struct station *station, struct job **job, uint8_t status, const char *reason)
 {
-    log_event (LEVEL_INFO, "job_failed", "mailbox=%s reason=%s", quoted ((*job)->mailbox),
+    log_event (LEVEL_INFO, "job.failed", "mailbox=%s reason=%s", quoted ((*job)->mailbox),
                quoted (span_text (reason)));
     station->counts[COUNT_ANSWERS]++;
     answer_job (station, *job, status, reason);

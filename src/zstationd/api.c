@@ -99,7 +99,7 @@ static bool renew (struct station *station, const struct request *request)
         return false;
     job_renew (job, request->identity, &request->message);
     station->counts[COUNT_RENEWED]++;
-    log_event (LEVEL_INFO, "job_renewed", "mailbox=%s", quoted (job->mailbox));
+    log_event (LEVEL_INFO, "job.renewed", "mailbox=%s", quoted (job->mailbox));
     answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
     return true;
 }
@@ -204,7 +204,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
     }
     workers_take (station->workers, worker, job);
     station->counts[COUNT_ANSWERS]++;
-    log_event (LEVEL_DEBUG, "job_done", "worker=%s mailbox=%s status=%02x", worker->name,
+    log_event (LEVEL_DEBUG, "job.done", "worker=%s mailbox=%s status=%02x", worker->name,
                quoted (job->mailbox), answer->desc.code);
     answer_pass (station, job, answer);
     job_destroy (&job);

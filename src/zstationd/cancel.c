@@ -73,7 +73,7 @@ bool cancel_begin (struct station *station, const struct request *request, struc
     }
     job->cancelled = true;
     station->counts[COUNT_CANCELS]++;
-    log_event (LEVEL_INFO, "job_cancelled", "mailbox=%s reason=%s", quoted (job->mailbox),
+    log_event (LEVEL_INFO, "job.cancelled", "mailbox=%s reason=%s", quoted (job->mailbox),
                quoted (message_frame (&request->message, ZERO_FRAME_STATUS, NULL)));
     return true;
 }
@@ -106,6 +106,6 @@ void cancel_notify_worker (struct station *station, const struct request *reques
 void cancel_stray (struct station *station, const struct request *request)
 {
     station->counts[COUNT_STRAY_CANCELS]++;
-    log_event (LEVEL_DEBUG, "stray_cancel", "peer=%s mailbox=%s", quoted (request->identity),
+    log_event (LEVEL_DEBUG, "cancel.stray", "peer=%s mailbox=%s", quoted (request->identity),
                quoted (request->message.sender));
 }

@@ -21,7 +21,7 @@ static void carry_out (struct station *station, const struct request *request)
     if (code >= ZERO_STATUS_ERROR_FLAG) {
         // Two stations that answered each other's statuses would never stop.
         station->counts[COUNT_STATUS_DROPPED]++;
-        log_event (LEVEL_DEBUG, "status_dropped", "peer=%s status=%02x", quoted (request->identity),
+        log_event (LEVEL_DEBUG, "status.dropped", "peer=%s status=%02x", quoted (request->identity),
                    code);
         return;
     }
@@ -66,7 +66,7 @@ bool front_recv (struct station *station)
 void front_drop_late (struct station *station, struct job *job)
 {
     station->counts[COUNT_LATE_RUNS]++;
-    log_event (LEVEL_WARN, "late_run", "mailbox=%s", quoted (job->mailbox));
+    log_event (LEVEL_WARN, "run.late", "mailbox=%s", quoted (job->mailbox));
     job_destroy (&job);
 }
 

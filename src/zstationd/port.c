@@ -26,7 +26,7 @@ void port_lose (struct station *station, struct worker *worker, const char *what
     struct job *jobs[WORKER_JOBS_MAX];
     size_t count = worker->job_count;
     memcpy (jobs, worker->jobs, count * sizeof *jobs);
-    log_event (LEVEL_INFO, "worker_lost", "worker=%s what=\"%s\"", worker->name, what);
+    log_event (LEVEL_INFO, "worker.lost", "worker=%s what=\"%s\"", worker->name, what);
     workers_remove (station->workers, worker);
     worker->job_count = 0;
     station->kind->workers->lost (station, worker, jobs, count, what);
@@ -74,7 +74,7 @@ void port_drain (struct station *station, struct worker *worker)
     if (worker->draining)
         return;
     workers_drain (station->workers, worker);
-    log_event (LEVEL_INFO, "worker_drains", "worker=%s jobs=%zu", worker->name, worker->job_count);
+    log_event (LEVEL_INFO, "worker.drains", "worker=%s jobs=%zu", worker->name, worker->job_count);
     answer_start (&message, ZERO_STATUS_BYE_ID, "no more jobs: finish those you have, then leave",
                   text);
     station_notice (station->port);
@@ -169,7 +169,7 @@ static void join (struct station *station, const struct request *request)
     struct span commands = span_text (worker->commands ? worker->commands : "");
     if (commands.size) // without the commas around them
         commands = span_of (commands.data + 1, commands.size - 2);
-    log_event (LEVEL_INFO, "worker_joined", "worker=%.*s%s%s", (int)name.size,
+    log_event (LEVEL_INFO, "worker.joined", "worker=%.*s%s%s", (int)name.size,
                (const char *)name.data, commands.size ? " commands=" : "",
                commands.size ? quoted (commands) : "");
     // A worker that joins again has lost its jobs. The new entry hides the old one from
@@ -243,7 +243,7 @@ static void take_answer (struct station *station, struct worker *worker, struct 
         return;
     }
     station->counts[COUNT_STRAY_ANSWERS]++;
-    log_event (LEVEL_WARN, "stray_answer", "worker=%s mailbox=%s", worker ? worker->name : "",
+    log_event (LEVEL_WARN, "answer.stray", "worker=%s mailbox=%s", worker ? worker->name : "",
                quoted (answer->sender));
 }
 
@@ -252,7 +252,7 @@ static void take_broken (struct station *station, struct worker *worker,
                          const struct request *request, const struct reason *reason)
 {
     station->counts[COUNT_INVALID]++;
-    log_event (LEVEL_WARN, "port_invalid", "worker=%s reason=\"%s\"", worker ? worker->name : "",
+    log_event (LEVEL_WARN, "port.invalid", "worker=%s reason=\"%s\"", worker ? worker->name : "",
                reason->text);
     struct job *job = worker ? worker_job_of (worker, &request->message) : NULL;
     if (job)

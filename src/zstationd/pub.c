@@ -33,7 +33,7 @@ static void publish (struct station *station, const struct request *request)
     }
     if (message->desc.code == ZERO_BYTE_COMMAND_PROXY && deadline_past (run_deadline_s (message))) {
         station->counts[COUNT_LATE_RUNS]++;
-        log_event (LEVEL_WARN, "late_run", "mailbox=%s", quoted (message->sender));
+        log_event (LEVEL_WARN, "run.late", "mailbox=%s", quoted (message->sender));
         return;
     }
     send_publication (station, message, title);

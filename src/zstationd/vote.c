@@ -57,7 +57,7 @@ static void end (struct station *station, struct ballot *ballot, const char *rea
     station->counts[COUNT_ANSWERS]++;
     if (!ballot->cut)
         answer_job (station, ballot->job, ZERO_STATUS_VOTE_END_ID, reason);
-    log_event (LEVEL_DEBUG, "ballot_closed", "mailbox=%s voters=%zu", quoted (ballot->job->mailbox),
+    log_event (LEVEL_DEBUG, "ballot.closed", "mailbox=%s voters=%zu", quoted (ballot->job->mailbox),
                ballot->count);
     ballots_close (station->ballots, &ballot);
 }

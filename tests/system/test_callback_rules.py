@@ -200,7 +200,7 @@ def test_a_stopped_one_is_dropped(play):
     sender = play.sender(receiver)
     ident = play.station.add(receiver.url())
     play.station.stop.add(ident)
-    wait_until(lambda: "callback_stopped" in sender.said(), "it is dropped")
+    wait_until(lambda: "callback.stopped" in sender.said(), "it is dropped")
     assert not play.station.reports
 
 
@@ -361,7 +361,7 @@ def test_a_secret_that_may_not_be_used(play, name, text, mode):
     sender = play.sender(receiver, options=options)
     got = play.station.outcome(play.station.add(receiver.url(), secret="s"))
     assert got == {"state": "fail", "final": True, "reason": "secret not allowed"}
-    assert receiver.connections == 0 and "secret_not_allowed" in sender.said()
+    assert receiver.connections == 0 and "secret.not_allowed" in sender.said()
 
 
 # -- receivers by name

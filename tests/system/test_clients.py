@@ -110,7 +110,7 @@ class Stations:
     def worker(self, language):
         """A worker that the target knows."""
         worker = self.program(*WORKER[language], self.ipc("w"), language)
-        self.target.line_with(f"event=worker_joined worker={language}")
+        self.target.line_with(f"event=worker.joined worker={language}")
         return worker
 
     def client(self, language, plan=None, station="jobs", command="greet"):
@@ -156,7 +156,7 @@ def test_a_plan_is_submitted_run_and_told(stations, client, worker):
     # The last one in any case; an earlier one may come before the subscription stands.
     assert code == 0 and lines and set(lines) == {"ok: hello world"} and len(lines) <= 3, lines
     assert working.stop() == 0
-    stations.target.line_with(f"event=worker_lost worker={worker} what=\"has left\"")
+    stations.target.line_with(f"event=worker.lost worker={worker} what=\"has left\"")
 
 
 @pytest.mark.parametrize("client, worker", [("python", "node"), ("node", "python")])
@@ -184,7 +184,7 @@ def test_a_restarted_target_gets_its_worker_back(stations, worker):
     working = stations.worker(worker)
     stations.target.kill()
     stations.start_target()
-    stations.target.line_with(f"event=worker_joined worker={worker}")
+    stations.target.line_with(f"event=worker.joined worker={worker}")
     code, lines = stations.client("python").rest()
     assert code == 0 and lines[-1] == "ok: hello world", lines
     assert working.process.poll() is None
@@ -311,7 +311,7 @@ def test_a_drained_worker_leaves_and_ends(stations, worker):
     ended = subprocess.run([BIN / "zplan", "--connect", stations.ipc("j"), "drain", worker],
                            capture_output=True, text=True, timeout=WAIT, check=False)
     assert (ended.returncode, ended.stdout) == (0, f"worker {worker} drains (1)\n"), ended.stderr
-    stations.target.line_with(f"event=worker_lost worker={worker} what=\"has left\"")
+    stations.target.line_with(f"event=worker.lost worker={worker} what=\"has left\"")
     assert working.process.wait(WAIT) == 0
 
 

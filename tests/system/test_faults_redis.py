@@ -941,9 +941,9 @@ def test_row_26_message_without_member(make_rig):
     rig.client.done("pause", paused)
     rig.db.zrem("plan:time:set", rig.key(ident))
     rig.restart()               # the first sweep is at once
-    wait_until(lambda: [line for line in told(rig, "plan.not_queued") if ident in line], "told")
+    wait_until(lambda: [line for line in told(rig, "plan.requeued") if ident in line], "told")
     wait_until(lambda: rig.score(ident) == plan["plan_time"], "it is put back")
-    assert rig.score(paused) is None and not [line for line in told(rig, "plan.not_queued") if paused in line]
+    assert rig.score(paused) is None and not [line for line in told(rig, "plan.requeued") if paused in line]
     rig.due_now(ident)
     rig.jobs.finish(of_plan(rig, ident))
     rig.gone(ident)

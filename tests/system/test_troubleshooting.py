@@ -31,7 +31,7 @@ SEEN_BY = {
     "event=redis.lost_data": "test_faults_redis.py",
     "event=key.refused": "test_readme_docker.py",
     "role: want manage, the key 'billing' has submit,observe": "test_readme_docker.py",
-    "event=late_run": "test_zstationd.py",
+    "event=run.late": "test_zstationd.py",
     "standby": "test_faults_two.py",
     "no standby": "test_faults_two.py",
     "event=owner.lost": "faulttest.py",

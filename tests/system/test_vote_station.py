@@ -449,7 +449,7 @@ def test_a_run_that_comes_again_is_not_voted_on_twice(station, start):
 def lose_requester(station, requester, sign):
     """Close the socket and give signs of life until the station has seen that it is gone."""
     requester.socket.close()
-    while "answer_rerouted" not in station.log() and "answer_lost" not in station.log():
+    while "answer.rerouted" not in station.log() and "answer.lost" not in station.log():
         sign()
 
 

@@ -127,7 +127,7 @@ def test_a_handshake_that_never_comes_is_cut(rig, make_web, pair, begun):
         before = cpu_seconds(web.process.pid)
         assert peer.recv(1) == b""
         assert cpu_seconds(web.process.pid) - before < 1
-    assert "connection_cut" in web.said()
+    assert "connection.cut" in web.said()
 
 
 def test_files_that_are_wrong(tmp_path, pair):
@@ -188,7 +188,7 @@ def test_new_files_are_served_and_wrong_ones_are_not(rig, make_web, pair, tmp_pa
     kept = pair.connect(web.port)
     with open(pair.cert, "w") as file:
         file.write("nothing")
-    wait_until(lambda: "tls_unusable" in web.said(), "it is logged")
+    wait_until(lambda: "tls.unusable" in web.said(), "it is logged")
     with pytest.raises(ssl.SSLError):
         Pair.ask(second, web.port)      # still the first
     shutil.copy(second.key, pair.key)

@@ -412,6 +412,7 @@ def test_a_run_whose_deadline_is_past_is_not_run(station):
     answer = plan.recv()
     assert (answer.sender, answer.code) == (b"*2", RUNING)
     assert station.count("late_runs") == 1
+    assert "event=run.late" in station.log()
 
 
 def test_a_deadline_that_passes_in_the_queue_counts(station):
@@ -574,7 +575,7 @@ def test_heartbeats_leave_the_place_of_results_while_the_plan_station_is_away(st
 
 def test_without_a_plan_station_a_lost_result_is_counted(station):
     worker, job = orphaned(station)
-    while "answer_lost" not in station.log():
+    while "answer.lost" not in station.log():
         worker.answer(job, WAITING)
         worker.settle()
     worker.answer(job, OK)

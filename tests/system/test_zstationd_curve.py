@@ -60,7 +60,7 @@ class Secured:
         return self.station.peers[-1]
 
     def refusals(self):
-        return self.station.log().count("event=key_refused")
+        return self.station.log().count("event=key.refused")
 
     def work(self, name, script):
         return subprocess.Popen(
@@ -185,7 +185,7 @@ def test_a_broken_file_lets_nobody_in_and_shuts_nobody_out(secured):
     assert secured.connect("client").ask(*pack(PING)).code == OK
     secured.connect("stranger").send(*pack(PING))
     wait_until(secured.refusals, "the refusal is logged")
-    assert "event=allow_unsound" in secured.station.log() and "a.key: " in secured.station.log()
+    assert "event=allow.unsound" in secured.station.log() and "a.key: " in secured.station.log()
 
 
 def test_hidden_and_secret_files_and_folders_are_no_certificates(secured, pairs):

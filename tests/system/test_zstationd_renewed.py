@@ -227,7 +227,7 @@ def test_results_wait_for_a_station(station):
         jobs.append(worker.recv())
         assert plan.recv().code == RUNING
     plan.socket.close()
-    while "answer_rerouted" not in station.log():
+    while "answer.rerouted" not in station.log():
         worker.answer(jobs[0], WAITING)
         worker.settle()
     for n, job in enumerate(jobs):
@@ -253,7 +253,7 @@ def without_a_requester(station, count):
         jobs.append(worker.recv())
         assert plan.recv().code == RUNING
     plan.socket.close()
-    while "answer_rerouted" not in station.log():
+    while "answer.rerouted" not in station.log():
         worker.answer(jobs[0], WAITING)
         worker.settle()
     return worker, jobs

@@ -95,7 +95,7 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
 void sockets_renew_outlets (struct station *self)
 {
     if (self->subscribers_cut) {
-        log_event (LEVEL_INFO, "subscribers.cut", "reason=\"a key may no longer subscribe\"");
+        log_event (LEVEL_INFO, "subscribers.all_cut", "reason=\"a key may no longer subscribe\"");
         publish_close (&self->results);
         publish_close (&self->events);
         self->subscribers_cut = false;

@@ -315,7 +315,7 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
     if (result == STORE_DONE) {
         self->counters.requeued++;
     } else if (result == STORE_ERROR) {
-        log_event (LEVEL_ERROR, "plan.not_queued", "error=%s", quoted (span_text (error)));
+        log_event (LEVEL_ERROR, "plan.requeue_failed", "error=%s", quoted (span_text (error)));
     }
 }
 
@@ -329,7 +329,7 @@ static bool requeue (struct station *self, const struct store_outside *outside)
     bool missing = plan && (plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE ||
                             plan->state == PLAN_RETRY);
     if (missing) {
-        log_event (LEVEL_WARN, "plan.not_queued",
+        log_event (LEVEL_WARN, "plan.requeued",
                    "plan=%" PRIx64 " state=%s reason=\"it was missing in plan:time:set, and is "
                    "re-queued\"",
                    outside->plan_id, plan_state_name (plan->state));

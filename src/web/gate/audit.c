@@ -53,7 +53,7 @@ static bool append (struct audit *self, json_t *line)
     bool written = write (self->fd, text, size + 1) == (ssize_t)size + 1;
     free (text);
     if (!written)
-        log_event (LEVEL_ERROR, "audit_failed", "reason=%s", quoted (span_text (strerror (errno))));
+        log_event (LEVEL_ERROR, "audit.failed", "reason=%s", quoted (span_text (strerror (errno))));
     return written;
 }
 

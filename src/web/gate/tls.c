@@ -182,10 +182,10 @@ static void on_timer (void *owner)
         self->before = self->pair;
         self->pair = pair;
         self->replaced_us = clock_mono_us ();
-        log_event (LEVEL_INFO, "tls_read", "file=%s", quoted (span_text (self->cert)));
+        log_event (LEVEL_INFO, "tls.read", "file=%s", quoted (span_text (self->cert)));
     } else if (memcmp (now, self->rejected, sizeof now) != 0) {
         memcpy (self->rejected, now, sizeof now);
-        log_event (LEVEL_WARN, "tls_unusable", "reason=%s", quoted (span_text (reason.text)));
+        log_event (LEVEL_WARN, "tls.unusable", "reason=%s", quoted (span_text (reason.text)));
     }
 }
 

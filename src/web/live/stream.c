@@ -244,7 +244,7 @@ static bool start_events (struct stream *self)
     if (self->events)
         source_set (&self->source, self->server->reactor, zplan_events_fd (self->events), EPOLLIN);
     else
-        log_event (LEVEL_WARN, "events_unusable", "reason=%s", quoted (span_text (reason.text)));
+        log_event (LEVEL_WARN, "events.unusable", "reason=%s", quoted (span_text (reason.text)));
     return self->events;
 }
 
