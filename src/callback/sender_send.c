@@ -50,8 +50,7 @@ static void finish_final (struct job *job, const char *reason)
 void job_hold_back (struct job *job, int64_t seconds, const char *why)
 {
     struct outcome outcome = {.release_s = seconds};
-    snprintf (outcome.reason, sizeof outcome.reason,
-              "held back by zplan-callback for %" PRId64 " s: %s", seconds, why);
+    snprintf (outcome.reason, sizeof outcome.reason, "postponed %" PRId64 " s: %s", seconds, why);
     job_finish (job, &outcome);
 }
 
@@ -243,7 +242,7 @@ void job_begin (struct job *job, const json_t *taken)
     }
     int64_t most = (settings->in_flight + TARGET_MAX_PART - 1) / TARGET_MAX_PART;
     if ((int64_t)count_of_target (job) > most) {
-        job_hold_back (job, FULL_S, "its target has its share of places");
+        job_hold_back (job, FULL_S, "the target uses all its slots");
         return;
     }
     job->state = JOB_RESOLVING;

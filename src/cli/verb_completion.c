@@ -13,8 +13,8 @@
 
 static const char about[] =
     "Print a script that completes commands, options, their values, plan ids and the\n"
-    "names of targets. The station is asked for plans and targets while one types,\n"
-    "with a time-out of $ZPLAN_COMPLETION_TIMEOUT milliseconds, 500 by itself. For\n"
+    "names of targets. The station is asked for plans and targets while you type,\n"
+    "with a timeout of $ZPLAN_COMPLETION_TIMEOUT milliseconds, 500 by default. For\n"
     "every new shell:\n\n"
     "  echo 'source <(zplan completion bash)' >>~/.bashrc\n"
     "  echo 'source <(zplan completion zsh)' >>~/.zshrc # behind compinit\n\n"

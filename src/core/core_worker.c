@@ -10,7 +10,7 @@
 static const char NO_PLAN[] = "there is no such plan";
 static const char OTHER_REPORT[] = "the worker has reported another result of this run";
 static const char MORE_WORKERS[] = "release: the plan has more than one worker";
-static const char LATE[] = "the worker was not heard of for longer than worker_timeout";
+static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // -- the team and the worker that a message is about
 
@@ -102,8 +102,8 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
         return CORE_DONE;
     }
     if (!allowed || sign->release) {
-        ret->stop =
-            allowed ? "the worker has given it back" : "only: the worker may not do it any more";
+        ret->stop = allowed ? "the worker released the plan"
+                            : "only: the worker may no longer run the plan";
         team_remove (team, worker);
     } else {
         worker->heard_ms = now_us / 1000;

@@ -72,7 +72,7 @@ static void check_names (struct flow_reader *self, const json_t *json, const cha
         if (!allowed)
             flow_wrong (self, where, "no such field");
         else if (on == ON_DEFAULT)
-            flow_wrong (self, where, "has no default");
+            flow_wrong (self, where, "not allowed in defaults");
         else if (on == ON_UNDO)
             flow_wrong (self, where, "an undo has no such field");
         else if (allowed & ON_CALL)
@@ -203,7 +203,7 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
         flow_wrong (self, where, "flow %s leads back to this flow",
                     quoted (span_text (call->target)));
     else if (target.report && target.report->depth >= FLOW_DEPTH_MAX)
-        flow_wrong (self, where, "flows are at most %d deep", FLOW_DEPTH_MAX);
+        flow_wrong (self, where, "sub-flows nest at most %d levels", FLOW_DEPTH_MAX);
     call->is_flow = target.is_flow;
     json_t *frames = json_object ();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -32,9 +32,9 @@ static const char usage_tail[] =
     "  --settings                  print all settings as JSON, for programs\n"
     "  --help, --version\n"
     "\n"
-    "Examples: a station with its own Redis, for zplan work; and with a target of its own\n"
-    "  zpland --data /var/lib/zplan\n"
-    "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930\n";
+    "Examples:\n"
+    "  zpland --data /var/lib/zplan   # with a private Redis; zplan work runs the plans\n"
+    "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930   # and a target\n";
 
 // Errors of the settings, or of the data, are the same at the next start: a service manager need
 // not try again.

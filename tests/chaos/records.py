@@ -1,4 +1,4 @@
-"""Records of a chaos run: one JSON object a line, in append-only files, one for each life of a process.
+"""Records of a chaos run: one JSON object per line, in append-only files, one for each life of a process.
 
 A record is in the file before what it tells of has an effect outside: kill -9 loses none of those. The
 last line of a process that was killed may be torn; it had no effect then.

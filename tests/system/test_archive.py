@@ -633,7 +633,8 @@ def test_an_empty_archive(tmp_path):
 # What is no sense.
 
 @pytest.mark.parametrize("args, reason", [
-    (["archive"], "want a folder, or --to FILE"), (["archive", "x", "--to", "y"], "want a folder, or --to FILE"),
+    (["archive"], "want either a folder or --to FILE"),
+    (["archive", "x", "--to", "y"], "want either a folder or --to FILE"),
     (["archive", "x", "y"], "want one folder"), (["archive", "x", "--older-than", "soon"], "--older-than: want"),
     (["archive", "x", "--keep", "0"], "--keep: want"), (["archive", "x", "--state", "fine"], "--state: want ok"),
     (["archive", "x", "--state", "256"], "--state: want"), (["archive", "x", "--state", ""], "--state: want"),

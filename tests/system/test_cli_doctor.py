@@ -53,7 +53,7 @@ def test_what_the_station_found_is_told_with_what_to_do():
                                 "warn  runs as root\n      do: give it a user\n      Redis is up\n")
 
 
-@pytest.mark.parametrize("clock_ms, told", [(0, None), (-90000, "behind"), (90000, "before")])
+@pytest.mark.parametrize("clock_ms, told", [(0, None), (-90000, "behind"), (90000, "ahead of")])
 def test_the_clock_of_the_station(clock_ms, told):
     ended = doctor(clock_ms=clock_ms)
     assert ended.code == DONE

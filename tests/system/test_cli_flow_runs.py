@@ -346,7 +346,7 @@ def test_skip(flows):
     assert answer["state"] == "running"
     assert flows.next("b").args == ["by hand"]
     wait_until(lambda: flows.json("show", "last")["state"] == "finished", "it has finished")
-    assert 'skipped   by a person; "by hand"' in flows.say("show", "last")
+    assert 'skipped   by an operator; "by hand"' in flows.say("show", "last")
 
 
 def test_retry(flows):

@@ -205,7 +205,7 @@ def test_a_plan_that_needs_an_operator_is_parked(files):
     assert row["outcome"] == "failed" and row["parked"] and seconds(row) == 3602
     words = [word for word in NIGHTLY if word != "--json"]
     assert simulate(flow, *words, "--fail", "a", "--retry", "none,manual").startswith(
-        "2026-01-31 02:00:01  failed after 1 s, and the plan is parked\n")
+        "2026-01-31 02:00:01  failed after 1 s; the plan needs an operator\n")
     assert len(rows(flow, *NIGHTLY, "--fail", "a")) == 6
 
 

@@ -375,7 +375,7 @@ def test_flows_are_16_deep_at_most_and_so_are_their_callers(rig):
     put(rig.client, calls("f1", "jobs"))
     for n in range(2, 17):
         assert put(rig.client, calls(f"f{n}", f"f{n - 1}"))["check"]["depth"] == n
-    assert wrong(rig.client, "put", calls("f17", "f16"))[0] == {"steps.s0.target": "flows are at most 16 deep"}
+    assert wrong(rig.client, "put", calls("f17", "f16"))[0] == {"steps.s0.target": "sub-flows nest at most 16 levels"}
     put(rig.client, calls("leaf", "jobs"))
     assert wrong(rig.client, "put", calls("f1", "leaf"))[0] == {
         "steps": "flow f16, which leads here, would be 17 flows deep, more than 16"}

@@ -204,7 +204,7 @@ def test_E024_E029_timeout_is_derived_and_shown(rig, pair):
     pair[0].one()
     rig.client.done("pause", ident)         # nobody looks after it now
     wait_until(lambda: states(rig, ident) == ("timeout", {"w1": "timeout"}), "the timeout is told")
-    assert pair[0].stop(ident) == "the worker was not heard of for longer than worker_timeout"
+    assert pair[0].stop(ident) == "the worker sent no heartbeat within worker_timeout"
     assert states(rig, ident) == ("not started", {})
 
 
@@ -226,7 +226,7 @@ def test_E040_E051_who_may_no_longer_is_stopped(rig, pair):
     ident = add(rig, **workers(only=["w1"]))
     pair[0].one()
     update(rig, ident, only=["w2"])
-    assert pair[0].stop(ident) == "only: the worker may not do it any more"
+    assert pair[0].stop(ident) == "only: the worker may no longer run the plan"
     assert pair[1].one()["plan_id"] == ident
     assert pair[0].stop(ident) == "the worker is not in the team"
 

@@ -78,18 +78,17 @@ static const struct option where_rows[] = {
 static const char about[] =
     "Move outcomes of runs from the station's history into files, with all that it knows of them:\n"
     "in the folder DIR one of each month, by the day the run ended (UTC): history-2026-11.ndjson.\n"
-    "One JSON object per line, as `zplan history --json` prints it, with the epoch of its seq. All "
-    "are\n"
-    "moved, unless the options select some.\n\n"
+    "One JSON object per line, as `zplan history --json` prints it, with the epoch of its seq.\n"
+    "All are moved, unless the options select some.\n\n"
     "  zplan archive /var/backups/zplan --older-than 30d\n"
     "  zplan archive old --keep 10000\n"
     "  zplan archive old --state failed --state lost --target billing\n"
     "  zplan archive old --plan nightly --keep 100\n"
     "  zplan history --archive old --newest -n 20       # to read them back\n\n"
     "They are on the disk before the station forgets them: it may be stopped at any time, and run\n"
-    "again; what is in a file already is not written twice. Only one archive is at work on a\n"
-    "folder. Its owner alone may read the files. It needs a key that may observe and manage.\n"
-    "`zplan watch --since` reports outcomes that were moved as missing.\n";
+    "again; what is in a file already is not written twice. Only one zplan archive at a time\n"
+    "may use a folder. Only its owner may read the files. It needs a key that may observe and\n"
+    "manage. `zplan watch --since` reports outcomes that were moved as missing.\n";
 
 enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 
@@ -364,7 +363,7 @@ static void report (const struct moving *self, const char *where)
             self->archive ? "moved to" : "would be moved to");
     print_bytes (span_text (where));
     if (self->known)
-        printf ("; %" PRId64 " of them were there already", self->known);
+        printf ("; %" PRId64 " of them already existed", self->known);
     putchar ('\n');
 }
 
@@ -420,7 +419,7 @@ static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_REF_SIZ
     int64_t age_s = 0;
     ret->before_ms = INT64_MAX;
     if (words == (wanted->file != NULL)) {
-        reason_set (reason, "want a folder, or --to FILE");
+        reason_set (reason, "want either a folder or --to FILE");
         return -1;
     }
     ret->plan_text = wanted->plan;

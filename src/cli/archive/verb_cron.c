@@ -34,7 +34,7 @@ static const char about[] =
     "the zone of this machine ($TZ, /etc/localtime).\n"
     "Other variables (PATH, HOME, ...) are exported in front of the command, and\n"
     "SHELL runs it. MAILTO is not kept: see `zplan logs` and `zplan add --help` for\n"
-    "--on-failure. @daily and the like are taken, @reboot is not. When both the day\n"
+    "--on-failure. @daily and the like are accepted, @reboot is not. When both the day\n"
     "and the weekday are given one of them is enough, as in cron. Unlike in cron, a\n"
     "plan does not start again while its last run is in progress, and what fails is\n"
     "tried again, as of `zplan add`: --retry none is what cron does.\n\n"
@@ -427,8 +427,8 @@ static int import_crontab (struct importing *self)
     if (!wrong)
         return import_all (self);
     complain (self->file, span_text (crontab->cut ? "too many lines are wrong: nothing was imported"
-                                                  : "nothing was imported: mend the lines above, "
-                                                    "or leave them out with --skip-bad"));
+                                                  : "nothing was imported: fix the lines above, "
+                                                    "or skip them with --skip-bad"));
     return EXIT_REFUSED;
 }
 

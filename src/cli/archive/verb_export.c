@@ -10,8 +10,8 @@
 #include "select.h"
 
 static const char about[] =
-    "Write plans to standard output, an object of JSON a line, in the order of their\n"
-    "ids: what `zplan show --json` prints, with messages, counters and state. What\n"
+    "Write plans to standard output, one JSON object per line (NDJSON), in the order of\n"
+    "their ids: what `zplan show --json` prints, with messages, counters and state. What\n"
     "is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
     "does `zplan add --from`.\n\n"
     "With --everything it is all that the station keeps, to move it or to back it up:\n"
@@ -20,7 +20,7 @@ static const char about[] =
     "begin. The station may run meanwhile: each plan is as it was at one moment, and the history\n"
     "has every run that the plans have counted. For a copy of one moment pause all\n"
     "plans first. The last line says how many of each there are: a file without it\n"
-    "was cut. Keys are not in it; arguments of plans are.\n\n"
+    "is truncated. Keys are not in it; arguments of plans are.\n\n"
     "  zplan export --everything >everything.ndjson\n"
     "  zplan export >plans.ndjson\n"
     "  zplan export --target jobs --state pause | wc -l\n";

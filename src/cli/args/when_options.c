@@ -66,8 +66,8 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      WHEN_FIELD (timezone),
      .help = "the plan's zone: it runs at the same local time, summer and winter, and a day of "
-             "--every is one of the calendar; also of instants without an offset; without it "
-             "UTC"},
+             "--every is one of the calendar; also applies to instants without an offset; "
+             "default UTC"},
     {.name = "--wall-clock",
      .type = OPTION_FLAG,
      WHEN_FIELD (wall_clock),

@@ -98,7 +98,7 @@ static void print_end (const struct zone *zone, const json_t *result)
         print_bytes (text_of (row));
     }
     if (json_object_get (result, "parked"))
-        printf (", and the plan is parked");
+        printf ("; the plan needs an operator");
     if (json_object_get (result, "error")) {
         printf (": ");
         print_error (text_of (json_object_get (result, "error")));

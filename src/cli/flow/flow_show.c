@@ -114,7 +114,7 @@ static void write_detail (FILE *out, const json_t *row)
     const json_t *why = json_object_get (row, "why"), *error = json_object_get (row, "error");
     const json_t *sub = json_object_get (row, "run"), *value = json_object_get (row, "value");
     if (json_object_get (row, "by"))
-        write_part (out, &first, "by a person");
+        write_part (out, &first, "by an operator");
     if (json_object_get (row, "items")) {
         write_part (out, &first, "");
         write_items (out, json_object_get (row, "items"));

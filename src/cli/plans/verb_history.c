@@ -52,7 +52,7 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct asked, epoch),
      .utf8 = true,
-     .help = "what SEQ belongs to: in another one now, all is printed"},
+     .help = "epoch of SEQ; if the station's differs, print the whole history"},
     {.name = "--target",
      .aliases = "--station",
      .metavar = "NAME",
@@ -99,10 +99,10 @@ static const struct option rows[] = {
 };
 
 static const char about[] =
-    "Print how runs ended, the oldest first: a table, or with --json an object a line. RUN is the\n"
-    "number under which the station published it (SEQ), or N-K behind such a one: `zplan logs "
-    "PLAN\n"
-    "--run N` prints what it wrote. PLAN is the name of the plan, or else its title, or its id;\n"
+    "Print how runs ended, the oldest first: a table, or with --json one JSON object per line\n"
+    "(NDJSON). RUN is the number under which the station published it (SEQ), or N-K behind such\n"
+    "a one: `zplan logs PLAN --run N` prints what it wrote. PLAN is the name of the plan, or else "
+    "its title, or its id;\n"
     "PLANNED its time by the schedule. REASON of a failure has the last line that the run wrote.\n"
     "On a terminal long texts are cut, and columns left out. Occurrences that did not run have a\n"
     "row of their own for each time that some were missed. A plan that neither exists nor has "

@@ -34,8 +34,8 @@ static const struct option rows[] = {
 static const char about[] =
     "List the plans: a table, or with --json one object per line. PLAN is the name or else the\n"
     "id, TITLE the title or else the command. NEXT is the next time of a queued plan, LAST how\n"
-    "its last run ended and when it started. On a terminal long texts are cut; --times absolute\n"
-    "and a pipe show all.\n\n"
+    "its last run ended and when it started. Times are in UTC. On a terminal long texts are cut;\n"
+    "--times absolute and a pipe show all.\n\n"
     "  zplan list\n"
     "  zplan list --target billing --state failed\n"
     "  zplan list --type week --title 'report*' --json\n"

@@ -62,7 +62,7 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct wanted, epoch),
      .utf8 = true,
-     .help = "what SEQ belongs to: in another one now, begin with all that is kept"},
+     .help = "epoch of SEQ; if the station's differs, start with the whole history"},
     {.name = "--failed",
      .type = OPTION_FLAG,
      .offset = offsetof (struct wanted, failed),
@@ -90,17 +90,15 @@ static const struct option rows[] = {
 
 static const char about[] =
     "Print the results of runs as they come: time, plan, title, status, next time, text.\n"
-    "With --json an object a line. Only plans whose title starts with TITLE, if that is given.\n"
-    "What was published but did not come is asked for at --connect and printed in its place, "
-    "marked\n"
-    "(from history), in JSON {\"from\":\"history\", ...}. seq and epoch of the last result that a\n"
-    "program has seen are what it gives to --since and --epoch next time, to resume where it "
-    "was.\n\n"
+    "With --json one JSON object per line (NDJSON). Only plans whose title starts with TITLE, if\n"
+    "that is given. Missed results are requested from --connect and printed in order, marked\n"
+    "(from history), in JSON {\"from\":\"history\", ...}. A program resumes with --since and\n"
+    "--epoch: seq and epoch of the last result that it has seen.\n\n"
     "  zplan watch\n"
     "  zplan watch report -n 1\n"
     "  zplan watch --since 4711\n"
     "  zplan watch --json | jq -r .plan\n\n"
-    "--failed leaves out what went well, is tried again, was cancelled or missed. --exec\n"
+    "--failed omits runs that succeeded, are retried, were cancelled or missed. --exec\n"
     "runs a program for each, one after the other, without a shell: JSON with plan, name,\n"
     "title, target, status, reason and exec_id on its standard input; the same texts in\n"
     "ZPLAN_PLAN, ZPLAN_NAME, ZPLAN_TITLE, ZPLAN_TARGET, ZPLAN_STATUS, ZPLAN_REASON. An exit\n"

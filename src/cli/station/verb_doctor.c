@@ -48,7 +48,7 @@ static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
     if (!json_is_integer (now) || llabs (off_ms) <= CLOCK_MS + doubt_ms)
         return;
     snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
-              (long long)llabs (off_ms), off_ms > 0 ? "before" : "behind");
+              (long long)llabs (off_ms), off_ms > 0 ? "ahead of" : "behind");
     doctor_find (health, FOUND_WARNING, "synchronize both machines by NTP", text);
 }
 

@@ -6,9 +6,9 @@
 #include "print.h"
 
 static const char about[] =
-    "Let a standby take over the plans: the station finishes what it writes, gives them up, and "
-    "is\n"
-    "a standby itself. For maintenance without a gap: no plan is lost, no run is sent twice.\n\n"
+    "Let a standby take over the plans: the station completes its writes, releases the plans\n"
+    "and becomes a standby. For maintenance without a gap: no plan is lost, no run is\n"
+    "sent twice.\n\n"
     "  zplan handover\n"
     "  zplan doctor        # which station owns the plans now\n";
 

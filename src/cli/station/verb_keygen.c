@@ -58,7 +58,7 @@ static const struct option rows[] = {
 static const char about[] =
     "Make a pair of keys for encrypted connections (CURVE), and print the public one. Writes\n"
     "  NAME.key         the public key and what it allows: for the station's folder\n"
-    "                   of keys that are let in (zpland --allow DIR)\n"
+    "                   of keys that may connect (zpland --allow DIR)\n"
     "  NAME.key_secret  both keys: it stays with their owner, nobody else may read it\n"
     "and never writes over a file. NAME is 1 to 64 of A-Z a-z 0-9 _ . - and appears in the\n"
     "station's log.\n\n"

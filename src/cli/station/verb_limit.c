@@ -14,7 +14,7 @@
 static const char about[] =
     "How many concurrent runs a target or a group of plans has, and how many start per\n"
     "second: list the limits (the default), set one, remove some. A limit that was set is\n"
-    "kept by the station, holds at once, and goes before what its settings say. Plans that may\n"
+    "kept by the station, applies at once, and overrides the settings. Plans that may\n"
     "not run wait, the highest priority first, groups in turn.\n\n"
     "  zplan limit list\n"
     "  zplan limit set jobs --concurrency 4  # of a target\n"
@@ -31,17 +31,17 @@ static const struct option rows[] = {
      .metavar = "N",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wish, concurrency),
-     .help = "so many runs at a time"},
+     .help = "at most N concurrent runs"},
     {.name = "--rate",
      .metavar = "N",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wish, rate),
-     .help = "so many begin in a second; may be a fraction"},
+     .help = "at most N starts per second; may be a fraction"},
     {.name = "--burst",
      .metavar = "N",
      .type = OPTION_TEXT,
      .offset = offsetof (struct wish, burst),
-     .help = "so many of them may begin at once after a pause; default 1"},
+     .help = "at most N starts at once after a pause; default 1"},
 };
 
 // -- list

@@ -31,7 +31,7 @@ static const struct option rows[] = {
      .metavar = "COUNT",
      .type = OPTION_NUMBER,
      .offset = offsetof (struct wanted, count),
-     .help = "end after so many looks",
+     .help = "exit after N updates",
      .min = 1,
      .max = INT64_MAX},
 };
@@ -39,9 +39,9 @@ static const struct option rows[] = {
 static const char about[] =
     "Watch the station at work: plans that are due and running, runs done and failed\n"
     "a second, how late they are sent (repetitions, and plans that run at once, do not\n"
-    "count), and the same of each target. `q` ends it. Where the output is no terminal\n"
-    "it is a block for each look, with --json an object a line. The first look has no\n"
-    "rates.\n\n"
+    "count), and the same for each target. `q` ends it. Where the output is no terminal\n"
+    "it is a block for each update, with --json one JSON object per line (NDJSON). The\n"
+    "first one has no rates.\n\n"
     "  zplan top\n"
     "  zplan top --interval 10\n"
     "  zplan top --json -n 60 | jq .done_per_s\n";

@@ -9,7 +9,7 @@
         print(result.ok, result.text)           # print(station.result(plan.id).text)
 
         station.submit("jobs", "report", "weekly", name="weekly", cron="30 8 * * 1", on_failure="alarm")
-        station.pause("weekly")                 # a name is taken wherever an id is
+        station.pause("weekly")                 # a name is accepted wherever an id is
         for result in station.results():
             print(result.id, result.title, result.status, result.text)
 
@@ -163,7 +163,7 @@ class NoAnswer(Error, TimeoutError):
 @dataclass(frozen=True)
 class Plan:
     """A submission that was accepted. `status` says more than "+plan" if it already existed; `first` is when it
-    runs next, Unix seconds, None if it is closed. It is taken wherever an id is."""
+    runs next, Unix seconds, None if it is closed. It is accepted wherever an id is."""
 
     id: str
     status: str
@@ -1197,7 +1197,7 @@ class Client:
         or RFC 3339), `every` ("10m", "1h30m", seconds or a timedelta) or `cron` (an expression, or a list of
         them); none of them: at once. `repeat`: how many times; without it for ever.
         `title`: for people, and what subscribers can subscribe to. `name` (or `key`): of which there is one plan
-        at a time; it is taken wherever an id is. `id`: an id of one's own; the same plan submitted again under it
+        at a time; it is accepted wherever an id is. `id`: an id of one's own; the same plan submitted again under it
         is accepted once (with `at`: a `delay` begins anew).
         `retry`: how many times a failed run is repeated before the next occurrence has its turn, 10 s later, then
         20 s, 40 s ...; 0 or "none": never; without it, or with "forever", until it succeeds; or an object (proto/,

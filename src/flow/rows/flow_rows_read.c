@@ -414,7 +414,7 @@ static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint
     else if (ok)
         ok = read_signal (self, step, number, entry);
     if (!ok)
-        reason_set (self->reason, "%s: step %s: no such item, or not what stands there",
+        reason_set (self->reason, "%s: step %s: no such item, or it does not match the stored item",
                     quoted (field), self->flow->steps[step].name);
     json_decref (entry);
     return ok;

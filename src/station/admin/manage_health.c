@@ -117,7 +117,7 @@ static void find_redis (const struct station *self, struct findings *list)
         add_finding (list, FINDING_WARNING, "synchronize both machines by NTP",
                      "the clock of Redis is %lld ms %s this machine's, and plans run by it",
                      (long long)llabs (facts->clock_ahead_ms),
-                     facts->clock_ahead_ms > 0 ? "before" : "behind");
+                     facts->clock_ahead_ms > 0 ? "ahead of" : "behind");
 }
 
 // What of the settings and of the allow-list does not count.

@@ -283,7 +283,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         return;
     }
     if (plan_step_parse (self->plan->step, &step) && step.depth > FLOW_DEPTH_MAX) {
-        fail (self, "flows are at most 16 deep");
+        fail (self, "sub-flows nest at most 16 levels");
         return;
     }
     if (self->flow)

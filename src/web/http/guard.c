@@ -80,7 +80,7 @@ int guard_check (const struct guard_head *head, struct reason *reason)
         return reject (431, reason, "want at most 64 header fields");
     // The tolerant parser of chunks is never reached.
     if (count_of (head, "Transfer-Encoding"))
-        return reject (411, reason, "want Content-Length: chunked bodies are not taken");
+        return reject (411, reason, "want Content-Length: chunked bodies are not supported");
     size_t lengths = count_of (head, "Content-Length");
     if (lengths > 1 || (lengths && length_of (guard_value (head, "Content-Length")) < 0))
         return reject (400, reason, "want one Content-Length");

@@ -226,7 +226,7 @@ static void add_decided (struct run_reasons *self, uint32_t index)
               node->state == FLOW_SKIPPED || node->state == FLOW_CANCELLED ? "was" : "has",
               flow_state_name (node->state),
               node->state != FLOW_SKIPPED ? ""
-              : person                    ? " by a person"
+              : person                    ? " by an operator"
                                           : " by rule",
               data && data->error ? ": " : "", data && data->error ? data->error : "");
     bool well = node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED;
