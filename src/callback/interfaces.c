@@ -36,7 +36,7 @@ static int mask_bits (const struct sockaddr *mask)
 void interfaces_read (struct networks *ret)
 {
     struct ifaddrs *all = NULL;
-    if (getifaddrs (&all)) { // those that were read last stay
+    if (getifaddrs (&all)) { // the networks that were read last stay
         log_event (LEVEL_ERROR, "interfaces.unknown", "error=\"%s\"", strerror (errno));
         return;
     }

@@ -279,7 +279,7 @@ struct core_commit {
     bool queued;
     int64_t due_us;
     struct span message; // copied; data NULL = it stays
-    int64_t revision;    // of that
+    int64_t revision;    // of that message
     int64_t decided_on;  // the revision, or -1 = any
     enum { CORE_SILENT, CORE_PUBLISHED, CORE_FAILURE } broadcast;
     bool waits; // for its target: due at once when it connects

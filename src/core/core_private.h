@@ -40,15 +40,15 @@ struct core_target {
     size_t name_size;
     int64_t plans;
     bool has_waiting; // plan:wait:NAME may have members
-    uint64_t waits;   // that began
+    uint64_t waits;   // number of waits that began
     struct ready ready;
     // Where memory was full, its due plans of this priority and below that are behind the cursor
     // are in Redis only.
     bool cut, reads_on;
     int cut_priority;
     struct core_cursor cut_at;
-    int64_t unread, unread_us; // how many there are, and the greatest score of them
-    size_t kept;               // that were ready behind the cut
+    int64_t unread, unread_us; // how many plans are unread, and the greatest score of them
+    size_t kept;               // plans that were ready behind the cut
     struct ready renewed;      // offered runs that are to be looked at; they are offered still
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
@@ -63,9 +63,9 @@ struct pull {
     struct open_plan *plan;
     struct team *team;
     struct heap_node busy; // when the last of those at work is late
-    bool offered;          // it is among the offers of its target
-    int64_t order;         // its place there, before its id
-    size_t bytes;          // that it counts there
+    bool offered;          // the plan is among the offers of its target
+    int64_t order;         // its place among the offers, before its id
+    size_t bytes;          // its share of the bytes of the offers
 };
 
 struct open_plan {

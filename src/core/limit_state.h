@@ -28,7 +28,7 @@ struct limit_state {
     struct limit limit; // the one that holds
     int64_t busy;       // runs
     double used_us;     // its rate is used up to this time, Redis' clock
-    bool unwritten;     // that has changed
+    bool unwritten;     // used_us has changed since it was written
 };
 
 struct limit_table {

@@ -55,7 +55,7 @@ struct rows {
     struct row_list columns[COLUMNS];
     struct row_list counts; // fields of plan:count, and the change of each
     struct row_list words;  // of the commands, one after the other
-    size_t *commands;       // how many words each has
+    size_t *commands;       // how many words each command has
     size_t command_count, command_room;
     struct outcome_row *outcomes;
     size_t outcome_count, outcome_room;

@@ -29,7 +29,7 @@ struct worker {
     enum worker_state state;
     int64_t started_ms, heard_ms, ended_ms; // Redis' clock; 0 = it has not ended
     int64_t timeout_s;                      // so long after a heartbeat it is late
-    uint64_t exec_id;                       // that it was given
+    uint64_t exec_id;                       // of the run that it was given
     struct span reason, result, progress;   // owned; the result as JSON; empty = none
     struct advice advice;                   // WORKER_FAIL
     bool unwritten;
@@ -43,8 +43,8 @@ struct team {
                     // schedule
     int64_t try;    // of the occurrence
     uint64_t since; // exec_id of the first offer of this try; it is a time, Redis' clock
-    bool kept;      // Redis may have fields of it
-    bool cleared;   // those are deleted first
+    bool kept;      // Redis may have fields of the team
+    bool cleared;   // the fields in Redis are deleted first
     bool unwritten; // round, try, since
     char **removed; // workers whose fields are deleted
     size_t removed_count, removed_room;

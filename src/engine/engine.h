@@ -42,10 +42,10 @@ struct decision {
     bool close_poll;  // every vote is reported
     enum broadcast broadcast;
     enum waiting waiting;
-    bool exhausted;       // the occurrence has failed, and is not tried again
+    bool exhausted;       // the occurrence has failed, and is not retried
     int64_t attempts;     // of such a one: runs of it that failed
     bool send;            // only from engine_due: send the run to its target
-    struct misses misses; // what this step skipped
+    struct misses misses; // occurrences that this step skipped
 };
 
 // A run in flight, as far as the rules need it.

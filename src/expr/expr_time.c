@@ -147,7 +147,7 @@ int expr_time_get (struct expr_run *run, const struct expr_value *arguments, siz
 
 static const struct adjuster {
     const char *name;
-    int years, months; // that it goes on first
+    int years, months; // added first
     bool first_month;  // of the year
     bool last_month;
     bool last_day; // of the month, else the first

@@ -9,7 +9,7 @@ enum {
     FLOW_STEPS_MAX = 10000,
     FLOW_EDGES_MAX = 50000,
     FLOW_DEPTH_MAX = 16,   // flows in each other
-    FLOW_ERRORS_MAX = 100, // that one check reports
+    FLOW_ERRORS_MAX = 100, // errors that one check reports
     FLOW_NAME_MAX = 64,
     FLOW_ITEMS_MAX = 10000,
     FLOW_VALUE_MAX = 65536,       // bytes of a value, or of the input

@@ -18,7 +18,7 @@ struct checker {
     struct flow_step *step; // NULL: of the flow
     const char *path;
     int sees;
-    size_t params, lets;    // that are known by then
+    size_t params, lets;    // those that are evaluated before this place
     const uint64_t *before; // steps before this one: a bit each
     const uint64_t *ran;    // those of them that have run when this one does
     bool for_each;

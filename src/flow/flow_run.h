@@ -41,7 +41,7 @@ enum {
     FLOW_TOUCHED = 2048,   // in run.touched
     FLOW_RETRIED = 4096,   // a sub-flow that is retried within
     FLOW_FRESH = 8192,     // its list or time is evaluated again
-    FLOW_STARTED = 16384,  // it left the ready ones
+    FLOW_STARTED = 16384,  // it is no longer in the list of ready steps
     FLOW_RAISED = 32768    // a restart: its generation is raised though it had not finished
 };
 
@@ -55,7 +55,7 @@ struct flow_node {
 struct flow_item {
     uint8_t state;
     bool dispatched, stopping;
-    bool named;      // it restarts, whatever it is
+    bool named;      // it restarts, whatever its state is
     uint8_t touched; // FLOW_TOUCHED_...
     uint16_t generation;
     uint32_t ended;

@@ -21,7 +21,7 @@ static struct {
     struct sockaddr_un address;
     socklen_t size;
     int64_t pause_us; // between two watchdog pings; 0 = none are wanted
-    int64_t alive_us; // when the last one was given
+    int64_t alive_us; // when the last watchdog ping was sent
 } manager;
 
 static void send_lines (const char *lines)

@@ -16,7 +16,7 @@ struct late {
     const struct occurrence *current;
     int64_t now;
     const struct catch_up *catch_up;
-    bool with_current; // it may be missed itself
+    bool with_current; // `current` may be missed itself
 };
 
 struct kind {

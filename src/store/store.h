@@ -155,15 +155,15 @@ struct store_claim {
     enum store_result result;
     int64_t now_us;  // Redis' clock
     bool has_next;   // there is a plan that is not due yet
-    int64_t next_us; // when it is
+    int64_t next_us; // when the next plan is due
     bool more;       // there are due ones that were not taken, and targets that take some
     bool full;       // some wait until a run of their target or group ends
     int64_t lease_end_us;
     size_t count;
     size_t broken;            // members without a sound message, taken out of the queue
-    struct span first_broken; // one of them
+    struct span first_broken; // one broken member
     const char *error;
-    const struct store_claimed *taken; // `count` of them
+    const struct store_claimed *taken; // `count` plans
 };
 
 typedef void store_claim_fn (void *owner, const struct store_claim *answer);
@@ -303,7 +303,7 @@ uint64_t store_resets (const struct store *self);
 
 struct store_change {
     const struct plan *plan;
-    int64_t revision;        // that it was read at
+    int64_t revision;        // of the plan when it was read
     struct span key_station; // of the message key
     uint64_t exec_id;        // of the run in flight then, 0 = none
     enum requeue queue;
@@ -337,7 +337,7 @@ struct store_outside {
     uint64_t plan_id;
     struct span message;
     uint64_t exec_id; // of its run, 0 = none
-    bool given_up;    // that gave no status in time
+    bool given_up;    // that run gave no status in time
 };
 
 struct store_swept {

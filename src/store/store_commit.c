@@ -26,7 +26,7 @@ struct committing {
     struct plan *called;
     void (*then) (void *owner);
     char *texts[5];
-    size_t unplaced_size; // of the last of them
+    size_t unplaced_size; // of the last text
     char target[STATION_NAME_MAX + 1], caller[CALLER_FIELD_MAX], work[MEMBER_MAX + 2];
     char *votes;
 };

@@ -34,7 +34,7 @@ struct store {
     int64_t window;           // plans in progress at which the store is busy
     int64_t output_written;   // bytes since plan:output was trimmed
     struct json_text text;    // for what is written of a plan
-    char wrong_key[96];       // that was replaced; "" = none
+    char wrong_key[96];       // a key of a wrong type that was replaced; "" = none
     char data[32];            // identity of the data; "" = not known yet
     bool lost_tail, lost_all; // to be reported
 

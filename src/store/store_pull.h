@@ -45,7 +45,7 @@ struct store_take {
 struct store_taken {
     enum store_result result;
     struct core_pull_taken taken;
-    const struct core_job *jobs; // that the worker has now
+    const struct core_job *jobs; // the jobs that the worker has now
     const char *error;
 };
 

@@ -22,7 +22,7 @@ struct store_place {
     bool waits;       // due at once when its target connects
     int64_t before;   // others that are ready and go before it
     struct limit_use station, group;
-    bool counted; // it is one of their runs
+    bool counted; // the plan has one of the runs of these limits
 };
 
 struct store_loaded {

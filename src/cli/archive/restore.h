@@ -8,7 +8,7 @@
 struct restore {
     const char *name;  // of the file, for people
     FILE *file;        // borrowed; its first line was read already
-    const char *first; // that line
+    const char *first; // the first line of `file`
     bool hold;         // keep the plans paused, marked as held
     bool dry_run;      // only report what would be done
     bool stop_on_error;

@@ -103,11 +103,11 @@ struct moving {
     struct outcome_states states; // of `wanted`
     int64_t before_ms;            // ended before that
     struct outcome_key stop;      // the first entry that stays
-    char epoch[64];               // of all of them
+    char epoch[64];               // of all outcomes
     int trouble;                  // the exit code of a reported error; else EXIT_DONE
     char *lines;                  // the batch: outcomes that the file does not have yet
     size_t size;
-    json_t *entries; // all of it
+    json_t *entries; // all outcomes of the batch
     int64_t moved, known, strange;
     int64_t first; // the oldest entry that there was
     json_t *files; // name -> outcomes

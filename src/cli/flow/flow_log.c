@@ -67,7 +67,7 @@ struct follower {
     const struct cli *cli;
     struct zplan_client *client;
     const char *run;
-    json_t *page; // that was printed
+    json_t *page; // the last page that was printed
     int64_t answered_us;
     json_int_t updated_ms; // of the run, when it was read last
     int unchanged;         // how often it was the same since

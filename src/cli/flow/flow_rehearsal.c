@@ -25,7 +25,7 @@ struct rehearsal {
     struct flow_outage outages[OPTION_TEXTS_MAX];
     struct flow_limit limits[2 * OPTION_TEXTS_MAX];
     struct flow_workers workers[OPTION_TEXTS_MAX];
-    char *names[TEXTS_MAX]; // that are freed
+    char *names[TEXTS_MAX]; // owned
     size_t step_count, name_count, limit_count;
     struct zone *zone;
     json_t *plan; // fields of the flow plan

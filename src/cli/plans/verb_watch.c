@@ -31,7 +31,7 @@ struct watch {
     int64_t left; // results still wanted
     bool ended;   // enough, or a signal came, or the output is closed
     int code;     // how the verb ends
-    bool failed;  // only what has failed and is not tried again
+    bool failed;  // only runs that failed and are not retried
     struct hook hook;
     const char *place; // file of the last result's epoch and number; NULL = none
 };

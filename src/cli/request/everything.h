@@ -7,7 +7,7 @@
 //   kind, limit
 //   outcome     of a run, as `history` gives it
 //   plan        as `message` gives it, with its state and its counts
-//   end         the last line: how many of each; without it the file was cut
+//   end         the last line: how many of each; without it the file is truncated
 #pragma once
 
 #include "call.h"

@@ -38,8 +38,8 @@ struct loading {
     int64_t line;
     int64_t added, there, updated, over, refused, unknown;
     int64_t untaken;      // for a reason that is no line's; no further lines are read then
-    int64_t untaken_line; // the first of them
-    struct verdict why;   // of the first of them
+    int64_t untaken_line; // the first line of those
+    struct verdict why;   // the reason of that line
     bool asked_only;      // for the target of plans that name none
     char only[TARGET_NAME_SIZE];
     struct reason why_none; // without such a target

@@ -9,7 +9,7 @@
 struct load {
     const char *file;     // "-" is stdin
     FILE *opened;         // that file, whose first line was read already; NULL: it is opened
-    const char *first;    // that line
+    const char *first;    // the line that was read already
     size_t first_size;    // 0: there is none
     const char *timezone; // of local times in lines; NULL: UTC
     enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;

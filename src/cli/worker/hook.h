@@ -7,7 +7,7 @@
 
 #include "zplan.h"
 
-// Whether the run of this result has failed and is not tried again: no cancelled or missed one.
+// Whether the run of this result has failed and is not retried: no cancelled or missed one.
 // `object` is the plan after a published result, or the run as the history has it; NULL is none.
 bool hook_is_failure (const struct zplan_result *result, const json_t *object);
 

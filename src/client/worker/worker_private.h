@@ -118,7 +118,7 @@ struct zplan_worker {
     pthread_mutex_t lock;
     pthread_cond_t changed; // a job came, or the worker has left
     bool joined;            // the station said OK to JOIN
-    unsigned joins;         // how many times it did
+    unsigned joins;         // number of those answers
     bool leaving;
     bool taking;  // a take has no answer yet
     bool drained; // the station asked for it

@@ -9,9 +9,9 @@
 enum vote_need {
     VOTE_NONE,     // not a vote, or nothing said: as VOTE_ALL
     VOTE_ALL,      // every voter
-    VOTE_ANY,      // one of them
-    VOTE_MAJORITY, // more than half of them
-    VOTE_COUNT     // `count` of them
+    VOTE_ANY,      // one voter
+    VOTE_MAJORITY, // more than half of the voters
+    VOTE_COUNT     // `count` voters
 };
 
 struct vote_rule {

@@ -39,7 +39,7 @@ struct change {
     int tries;
 
     struct plan *plan;    // as changed, while it is stored
-    struct misses misses; // what that has dropped
+    struct misses misses; // occurrences that the change has dropped
     char key_station[STATION_NAME_MAX + 1];
     enum requeue queue;
 };

@@ -188,7 +188,7 @@ static void of_retry (struct facts *self)
          self->place->score_us);
 }
 
-// Why it is not run although its time has come: a worker has put it back.
+// Why it is not run although its time has come: a worker released it.
 static void of_release (struct facts *self)
 {
     char why[WHY_MAX];

@@ -35,8 +35,8 @@ struct line {
     bool probes;      // asked for that: it ends with the first who gets nothing
     int64_t again_us; // when a rate allows the next, monotonic; 0 = it does not depend on one
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
-    int64_t asked_us;                // when it did, monotonic
-    int64_t other_us;                // when another one did; 0 = never
+    int64_t asked_us;                // when `asker` did, monotonic
+    int64_t other_us;                // when another worker asked; 0 = never
     struct line *next;
 };
 

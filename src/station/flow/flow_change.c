@@ -25,7 +25,7 @@ struct flow_change {
     size_t size;
     struct flow *flow;
     bool resolved;           // the text has the kinds
-    struct flow_entry entry; // what the flow becomes
+    struct flow_entry entry; // the new entry of the flow
     json_t *check;
     bool unchanged;
     int dropped[2 * STORE_FLOW_VERSIONS];

@@ -28,7 +28,7 @@ struct flow_parser {
     int done_fd;           // -1: there is none yet
     struct parse *running; // on the thread
     pthread_t thread;
-    struct parse *first; // that wait
+    struct parse *first; // waiting ones
 };
 
 // -- what a definition refers to

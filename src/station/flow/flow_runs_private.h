@@ -23,8 +23,8 @@ struct flow_live {
     int version;
     struct flow_run *run;
     uint64_t plan_id, exec_id;            // its flow plan, and the run of that
-    char flow_name[STATION_NAME_MAX + 1]; // the target of that
-    char parent[PLAN_STEP_SIZE];          // the call that it is of, "" = none
+    char flow_name[STATION_NAME_MAX + 1]; // the target of the flow plan
+    char parent[PLAN_STEP_SIZE];          // the call that a sub-flow is run for, "" = none
     char timezone[ZONE_NAME_MAX + 1];     // of the root's flow plan, "" = the station's own
     char *caller;                         // who submitted the flow plan
     json_t *inherit;                      // fields of it for the plans of calls

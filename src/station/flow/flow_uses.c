@@ -12,7 +12,7 @@ enum { KEY_SIZE = 96, CURSOR_SIZE = 24 };
 struct looking {
     struct station *station;
     char name[FLOW_NAME_MAX + 1];
-    int versions[2 * STORE_FLOW_VERSIONS]; // that are asked for
+    int versions[2 * STORE_FLOW_VERSIONS]; // versions that are requested
     size_t count;
     struct flow_uses found;
     char cursor[CURSOR_SIZE]; // of the page that is read

@@ -45,7 +45,7 @@ struct forward {
     struct station *station; // the present one; NULL = between two
     enum dialect dialect;    // of the request socket
     void *context;           // of the sockets; NULL = there is nothing to do
-    int64_t end_us;          // when it is over, monotonic
+    int64_t end_us;          // when forwarding ends, monotonic
     int64_t context_us;      // when the context may end: nothing lingers; 0 = not over yet
     struct former *rows;
     size_t count;
@@ -54,7 +54,7 @@ struct forward {
     void *link; // to the request socket of the new owner; NULL = it is not known
     char endpoint[ENDPOINT_SIZE];
     char server_key[CURVE_KEY_SIZE];
-    bool asking; // who the owner is
+    bool asking; // the request who the owner is has no answer yet
     struct timer timer;
     uint64_t passed, dropped;
 };

@@ -13,7 +13,7 @@ struct load {
 
     int reads;                 // the cost of those in flight (reads.c)
     int small_answers;         // that came last, up to those that count
-    struct read *first, **end; // those that wait
+    struct read *first, **end; // reads that wait
     size_t waiting_bytes;
     bool gone;                 // its last reply could not be delivered
     struct load *next_waiting; // peers with some that wait

@@ -21,7 +21,7 @@ struct read {
     struct peer *peer;
     read_fn *go;
     void *owner;
-    bool of_plan; // its answer is one plan
+    bool of_plan; // the answer is one plan
 };
 
 // -- peers that have reads waiting

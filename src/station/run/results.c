@@ -35,7 +35,7 @@ struct lookup {
     char user[PACKET_USER_SIZE]; // who sent it to the request socket
     uint8_t status;              // in our numbers
     struct frames *frames;       // description and frames
-    size_t bytes;                // that it holds of lookup_bytes
+    size_t bytes;                // its share of lookup_bytes
 };
 
 // A target by identity sends back GLOBAL_ID, which holds the run, and REQUESTER, which holds the

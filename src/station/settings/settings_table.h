@@ -11,11 +11,11 @@
 struct limits {
     int64_t plans, plans_station, plans_caller; // 0 = no bound
     int64_t runs, runs_target;                  // sent, without a heartbeat
-    int64_t requests, requests_peer;            // that wait for Redis
+    int64_t requests, requests_peer;            // requests that wait for Redis
     int64_t replies_peer;                       // messages in a socket's queue
     int64_t frames, frame_bytes, message_bytes; // of a message
     struct plan_limits plan;
-    int64_t callbacks, callbacks_bytes;                 // that are kept
+    int64_t callbacks, callbacks_bytes;                 // callbacks that are kept
     int64_t callbacks_station, callbacks_station_bytes; // of one source
     int64_t memory_mib;
 };

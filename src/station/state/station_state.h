@@ -82,7 +82,7 @@ struct station {
     bool targets_started;
     struct reason redis_trouble; // why the embedded one ended, if that is known; empty = it is not
     bool redis_ended;            // the embedded one has to be started again
-    int64_t respawn_us;          // when
+    int64_t respawn_us;          // when it is started again
     int64_t respawn_delay_us;
 
     // access
@@ -108,7 +108,7 @@ struct station {
     struct reading reading;      // requests that read plans (reads.c)
     struct packet_limits limits; // of messages from peers and targets
     struct reason refusing;      // why the last submission could not be written; "" = it was
-    int64_t refusing_us;         // when, monotonic
+    int64_t refusing_us;         // when that was, monotonic
     int64_t trimmed_s;           // when memory was given back last
     bool memory_full;            // above max_memory: requests are BUSY
     size_t kept_bytes;           // of requests that wait for Redis

@@ -20,7 +20,7 @@ struct outcome_record {
     uint64_t flow_run; // of a flow plan its run, of a step's plan that of the step; 0 = none
     struct span trace; // the traceparent of the run, empty = none
     struct span step;  // STEP or STEP.ITEM, empty = none
-    bool undo;         // of that
+    bool undo;         // the undo of that step
     uint64_t callback; // the plan that sends it, 0 = none
 };
 

@@ -46,7 +46,7 @@ void owner_destroy (struct owner **self);
 
 // Why Redis did not apply what was sent.
 enum owner_refusal {
-    OWNER_TAKEN_UP,  // it did, or nobody knows
+    OWNER_TAKEN_UP,  // Redis applied it, or it is unknown
     OWNER_NO_MEMORY, // OOM
     OWNER_READ_ONLY, // READONLY, MASTERDOWN: another Redis is the master
     OWNER_NOT_NOW,   // LOADING, BUSY, MISCONF, NOREPLICAS and others

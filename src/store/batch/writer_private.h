@@ -42,7 +42,7 @@ struct writer {
     struct commands rows, sent;
     int64_t number; // of the last that was made; its rows stay as they are until it is answered
     bool has_rows;  // of the core: it is to be acknowledged
-    unsigned kinds; // what they are
+    unsigned kinds; // kinds of those rows
     int64_t asked_us;
     struct failure *failures;
     size_t failure_count, failure_room;

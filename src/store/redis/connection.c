@@ -15,7 +15,7 @@ struct connection {
     bool want_read, want_write; // what hiredis asked for
     struct source source;
     uint32_t polled;     // EPOLLIN | EPOLLOUT as the reactor has it
-    int64_t received_us; // when something came last
+    int64_t received_us; // when data came last
     int64_t read_us;     // when hiredis last read what had come
     bool inside;         // hiredis is on the stack
     struct reason trouble;

@@ -55,8 +55,8 @@ struct link {
     int64_t sentinel_us; // when to ask the sentinels again
     bool keeps_file;     // Redis keeps an append-only file
 
-    void (*gather) (void *owner);  // first in every flush; NULL = nothing
-    void (*flushed) (void *owner); // last; the same
+    void (*gather) (void *owner);  // called first in every flush; may be NULL
+    void (*flushed) (void *owner); // called last in every flush; may be NULL
     void *gatherer;
 
     struct call_list sent;    // in the order Redis will answer

@@ -25,9 +25,9 @@ struct replicas {
     const struct link_config *config;
     struct connection *connection;
     struct address address;
-    struct waiter_list asked;  // by the WAIT in flight
-    struct waiter_list asking; // by the next
-    int64_t asked_us;          // when, monotonic
+    struct waiter_list asked;  // waiters of the WAIT in flight
+    struct waiter_list asking; // waiters of the next WAIT
+    int64_t asked_us;          // when the WAIT was sent, monotonic
 };
 
 static void answer (struct waiter_list *list, bool enough)

@@ -41,9 +41,9 @@ enum {
 struct key {
     char path[USER_PATH_SIZE];
     struct gateway *gateway; // NULL: the place is free
-    size_t exchanges;        // that use it
+    size_t exchanges;        // exchanges that use the key
     bool wanted;             // by a user
-    bool replaced;           // its file is another one now
+    bool replaced;           // the key file has changed since
     uint64_t mark;           // of its file
 };
 

@@ -11,7 +11,7 @@ struct key_memory;
 struct key_use {
     uint64_t key;     // of a user's key, as plan_id_of_key has it
     uint64_t body;    // a sum of what was submitted with it
-    uint64_t plan_id; // what it became
+    uint64_t plan_id; // the plan that it became
 };
 
 struct key_memory *key_memory_new (void);

@@ -84,7 +84,7 @@ json_t *series_json (const struct series *self, int64_t now_s, int64_t from_s, i
     for (int64_t step = begin; step <= last; step += width) {
         const struct point *latest = NULL;
         int64_t grown[NUMBERS] = {0};
-        bool known = false; // how much it grew
+        bool known = false; // whether `grown` is known
         for (int64_t slot = step; slot < step + width && slot <= last; slot++) {
             const struct point *point = point_at (self, slot);
             if (!point)

@@ -43,7 +43,7 @@ struct stream {
     struct follower *first;
     size_t wanted[KINDS];
     size_t heard;     // what is selected of the events, of the choices in select_events
-    int64_t heard_us; // when so much was wanted last
+    int64_t heard_us; // when that much was wanted last
     int64_t rose_us;  // when it became more, and its followers may have missed some; 0: long ago
 };
 

@@ -22,7 +22,7 @@ struct job {
     bool cancelled;         // its worker was notified that it is cancelled
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     uint8_t *renewed;       // of a run that was resent: what the next two point into; owned
-    struct span local_id;   // that its answers have then
+    struct span local_id;   // LOCAL_ID of the answers to a resent run
     struct span identity;   // the requester's connection
     struct span mailbox;    // what the worker gets and answers to
     struct message message; // the request

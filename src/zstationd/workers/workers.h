@@ -35,8 +35,8 @@ struct worker {
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
     size_t job_count;
-    size_t jobs_max;    // that it may have at once
-    struct job *jobs[]; // that it has, oldest first. Whose they are the station's type knows
+    size_t jobs_max;    // how many jobs it may have at once
+    struct job *jobs[]; // the jobs that it has, oldest first
 };
 
 struct workers;

@@ -16,7 +16,7 @@ enum { REASONS_MAX = 20, WHY_MAX = REASON_MAX + 160 };
 struct run_reasons {
     const struct flow_live *live;
     json_t *reasons;
-    size_t more; // that are not in it
+    size_t more; // reasons that did not fit into `reasons`
 };
 
 // `at_ms`: when that ends it, 0 = that is not known.
