@@ -405,7 +405,7 @@ def test_an_undo_that_has_failed(flows):
     run = flows.next("hotel").flow["run"]
     assert "no undo of hotel" in flows.zplan("done", f"{run}/hotel").failed(REFUSED)
     flows.fail(flows.call())
-    for word, text in (("reset", "its undo is tried again"), ("done", "its undo is resolved")):
+    for word, text in (("reset", "its undo is retried"), ("done", "its undo is resolved")):
         flows.fail(flows.call())
         wait_until(lambda: "its undo has failed" in flows.say("why", f"{run}/hotel"), "it has failed permanently")
         assert "its undo has failed" in flows.say("show", run)

@@ -704,12 +704,12 @@ def shell(rig, *words):
 def test_zplan_team_shows_who_does_what(rig, pair):
     ident = add(rig, retry={"strategy": "none"}, **workers(count=2))
     offered(rig, ident)
-    assert shell(rig, "team", ident) == f"plan {ident}: not started, a run is out\n"
+    assert shell(rig, "team", ident) == f"plan {ident}: not started, a run is in progress\n"
     for worker in pair:
         worker.one()
     pair[1].report(ident, "fail", reason="disk full")
     first, heading, *rows = shell(rig, "team", ident).splitlines()
-    assert first == f"plan {ident}: running, a run is out" and heading.split()[0] == "WORKER"
+    assert first == f"plan {ident}: running, a run is in progress" and heading.split()[0] == "WORKER"
     assert [row.split()[:2] for row in rows] == [["w1", "running"], ["w2", "fail"]]
     assert rows[1].endswith(" disk full")
     assert json.loads(shell(rig, "team", ident, "--json=wire")) == team(rig, ident)

@@ -128,7 +128,7 @@ static int mend (struct archive *self, const struct archive_lines *lines, struct
         return pwrite (self->fd, "\n", 1, lines->next) == 1 ? 0 : -1;
     }
     self->size = lines->at;
-    fprintf (stderr, "zplan: %s: line %" PRId64 " was cut by a crash: taken away\n", self->name,
+    fprintf (stderr, "zplan: %s: line %" PRId64 " was cut by a crash: removed\n", self->name,
              lines->number);
     return ftruncate (self->fd, lines->at);
 }

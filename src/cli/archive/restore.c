@@ -108,7 +108,7 @@ static int report (const struct restoring *self)
     bool cut = !self->ended && !self->stopped && !self->unread;
     if (cut)
         complain (self->restore->name,
-                  span_text ("the last line is missing: the export was cut, and this is not all"));
+                  span_text ("the last line is missing: the export is truncated"));
     if (self->cli->json) {
         json_t *sum = json_pack ("{s:I, s:I, s:b}", "refused", (json_int_t)self->refused,
                                  "left_out", (json_int_t)left, "whole", self->ended);

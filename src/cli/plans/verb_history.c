@@ -104,7 +104,7 @@ static const char about[] =
     "a one: `zplan logs PLAN --run N` prints what it wrote. PLAN is the name of the plan, or else "
     "its title, or its id;\n"
     "PLANNED its time by the schedule. REASON of a failure has the last line that the run wrote.\n"
-    "On a terminal long texts are cut, and columns left out. Occurrences that did not run have a\n"
+    "On a terminal long texts are cut, and columns omitted. Occurrences that did not run have a\n"
     "row of their own for each time that some were missed. A plan that neither exists nor has "
     "runs\n"
     "here is an error. Archives of earlier versions know ids only.\n\n"

@@ -90,7 +90,7 @@ static void print_team (const char *id, const json_t *answer)
     print_bytes (span_text (plan_ref_shown (id)));
     printf (": ");
     print_bytes (text_of (json_object_get (answer, "state")));
-    puts (json_is_true (json_object_get (answer, "current")) ? ", a run is out" : "");
+    puts (json_is_true (json_object_get (answer, "current")) ? ", a run is in progress" : "");
     if (json_array_size (workers) == 0)
         return;
     struct table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);

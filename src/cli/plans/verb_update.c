@@ -73,11 +73,10 @@ static const struct option which_rows[] = {
 
 static const char about[] =
     "Change plans: what is not given stays as it is. A new time counts from now, as if the plan\n"
-    "had just been added. All --arg together replace all arguments. Rejected while a run is in "
-    "progress,\n"
-    "and when the plan was changed by somebody else at the same moment. A policy is taken away by\n"
-    "the value -. Local times are in the plan's own zone, if it has one and --timezone is not\n"
-    "given; --timezone with a new kind of time, or with --wall-clock, gives it another.\n\n"
+    "had just been added. All --arg together replace all arguments. Rejected while a run is in\n"
+    "progress, and when the plan was changed meanwhile. The value - removes a policy. Local\n"
+    "times are in the plan's own zone, if it has one and --timezone is not given; --timezone\n"
+    "with a new kind of time, or with --wall-clock, gives it another.\n\n"
     "  zplan update 1f --weekly tue@09:00\n"
     "  zplan update 1f --cron '0 9 * * TUE' --retry fixed:30s:5,manual\n"
     "  zplan update 1f --retry - --end -\n"

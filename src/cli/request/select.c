@@ -78,7 +78,7 @@ static const struct option rows[] = {
      .type = OPTION_TEXT,
      .offset = offsetof (struct selection, flow_run),
      .utf8 = true,
-     .help = "plans of this run of a flow: its steps, which are else left out,\n"
+     .help = "plans of this run of a flow: its steps, which are omitted by default,\n"
              "and its flow plan"},
 };
 

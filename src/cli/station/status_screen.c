@@ -227,7 +227,7 @@ static void print_rest (const struct status *self)
     print_count (self->dead, "plan has failed permanently", "plans have failed permanently",
                  "zplan list --state failed");
     if (self->more)
-        puts ("Of plans that wait only the first 10000 were looked at.");
+        puts ("Only the first 10000 waiting plans were counted.");
     print_targets (self);
 }
 

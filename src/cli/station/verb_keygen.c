@@ -65,7 +65,7 @@ static const char about[] =
     "Each program has its own pair:\n"
     "  zplan keygen station                   # of the plan station; it needs no role\n"
     "  zplan keygen billing --role submit,observe --target 'jobs,report-*'\n"
-    "  cp billing.key /etc/zplan/allow/       # let it in; taken away: shut out\n"
+    "  cp billing.key /etc/zplan/allow/       # it may connect, until it is removed\n"
     "  zpland --curve station.key_secret --allow /etc/zplan/allow ...\n"
     "  zplan list --key billing.key_secret --server-key 'THE PUBLIC KEY OF station'\n"
     "A key may hold characters that a shell takes for its own: put it in single quotes. A target\n"

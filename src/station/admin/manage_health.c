@@ -85,7 +85,7 @@ static void find_problems (const struct station *self, struct findings *list)
             (long long)callbacks, source);
     if (self->memory_full)
         add_finding (list, FINDING_PROBLEM,
-                     "raise --max-memory, or find out who sends so much (zplan stats)",
+                     "raise --max-memory, or find out who sends most (zplan stats)",
                      "max_memory: the station uses more than %lld MiB; requests are rejected",
                      (long long)self->settings->limits.memory_mib);
 }

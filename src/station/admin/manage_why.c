@@ -192,8 +192,8 @@ static void of_retry (struct facts *self)
 static void of_release (struct facts *self)
 {
     char why[WHY_MAX];
-    snprintf (why, sizeof why, "its worker has put it back: %s", self->plan->error_info);
-    add (self, why, "its time is over", self->place->score_us);
+    snprintf (why, sizeof why, "its worker released it: %s", self->plan->error_info);
+    add (self, why, "the end of the delay", self->place->score_us);
 }
 
 static void of_time (struct facts *self)
