@@ -1,5 +1,5 @@
-// Cron expressions: at what times on the wall clock. An expression is 5 fields with blanks between
-// them, or 6 with the seconds first:
+// Cron expressions: at what times on the wall clock. An expression is 5 fields separated by
+// blanks, or 6 with the seconds first:
 //
 //   [second 0..59] minute 0..59 hour 0..23 day 1..31 month 1..12 or JAN..DEC weekday 0..7 or
 //   SUN..SAT

@@ -345,7 +345,7 @@ static void outcomes_of_any_size_are_packed_as_by_a_tree (void **state)
 
 // -- the commands of a batch
 
-// All words of the commands, with blanks between; of packed outcomes their number alone.
+// All words of the commands, separated by spaces; of packed outcomes their number alone.
 static char *commands_text (const struct commands *commands)
 {
     char *text = calloc (1, 4000);
