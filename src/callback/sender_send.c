@@ -50,7 +50,8 @@ static void finish_final (struct job *job, const char *reason)
 void job_hold_back (struct job *job, int64_t seconds, const char *why)
 {
     struct outcome outcome = {.release_s = seconds};
-    snprintf (outcome.reason, sizeof outcome.reason, "postponed %" PRId64 " s: %s", seconds, why);
+    snprintf (outcome.reason, sizeof outcome.reason,
+              "held back by zplan-callback for %" PRId64 " s: %s", seconds, why);
     job_finish (job, &outcome);
 }
 

@@ -443,7 +443,7 @@ def test_a_target_has_a_quarter_of_the_places(play):
         held[:] = [report for report in play.station.reports if report["state"] == "release"]
         return len(held) == 6
     wait_until(releases, "six are returned")
-    assert all(report["after"] == 1 and "postponed" in report["reason"] for report in held)
+    assert all(report["after"] == 1 and "held back" in report["reason"] for report in held)
     assert play.station.outcome(play.station.add(quick.url(), plan={"source": "other"}))["state"] == "success"
     release.set()
     waited = set(idents) - {report["plan"] for report in held}
@@ -456,7 +456,7 @@ def test_a_dead_host_is_left_alone(play):
     for _ in range(10):
         assert play.station.outcome(play.station.add(receiver.url()))["state"] == "fail"
     got = play.station.outcome(play.station.add(receiver.url()))
-    assert got["state"] == "release" and 1 <= got["after"] <= 30 and "postponed" in got["reason"]
+    assert got["state"] == "release" and 1 <= got["after"] <= 30 and "held back" in got["reason"]
     assert receiver.requests.qsize() == 10
 
 

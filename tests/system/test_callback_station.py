@@ -99,7 +99,7 @@ def test_a_dead_host_is_left_alone_and_uses_up_no_try(rig):
     dead, good = rig.keep(Receiver(lambda request, send: answer(500))), rig.keep(Receiver())
     sender(rig, dead, good)
     idents = [run(rig, dead, retry={"strategy": "fixed", "interval": 3600, "max": 1})[0] for _ in range(12)]
-    wait_until(lambda: any("postponed" in str(rig.client.done("why", row["callback"]["id"]).json) for ident in idents
+    wait_until(lambda: any("held back" in str(rig.client.done("why", row["callback"]["id"]).json) for ident in idents
                            for row in rig.client.done("history", ident).json["runs"] if row["callback"]["state"] == "queued"),
                "the breaker is open, and why says so")
     ident, _ = run(rig, good)
