@@ -225,7 +225,7 @@ def test_when_it_is_tried_again(line):
     line.rig.jobs.finish(line.dispatch(), ST.FAILED)
     line.becomes(ident, "retry")
     wait_until(lambda: "next try" in line.rows(ident), "the history has the run")
-    run, = objects(line.zplan("history", ident, "--json=wire"))
+    *_, run = objects(line.zplan("history", ident, "--json=wire"))
     told = zplan("--connect", line.rig.ipc("q"), "--times", "unix", "show", ident).done()
     assert f"\nnext try       {int(run['ended']) + 3000}" in told
 
