@@ -27,6 +27,7 @@ struct setting {
     int (*add) (void *values, const char *text, struct reason *reason); // OWN and LIST
     const char *help;
     int64_t unit_ms; // of a NUMBER that is a time: 1 or 1000; it may then be a duration as 5m
+    bool fixed;      // read at start only: a reload keeps it
 };
 
 // What a run of rows is about.

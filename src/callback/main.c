@@ -30,17 +30,10 @@ static const char usage_tail[] =
     "  zplan-callback --secrets /etc/zplan/secrets\n"
     "  zplan-callback --receivers /etc/zplan/receivers --only-named --allow 10.1.0.0/16\n";
 
-static bool is_fixed (const struct setting *setting)
-{
-    (void)setting;
-    return true;
-}
-
 static const struct configured_program program = {.name = "zplan-callback",
                                                   .table = &sender_setting_table,
                                                   .usage_head = usage_head,
                                                   .usage_tail = usage_tail,
-                                                  .fixed = is_fixed,
                                                   .check = sender_settings_check};
 
 static void stop (void *sender)

@@ -14,8 +14,7 @@ static void keep_fixed (const struct station_settings *old, struct station_setti
 {
     for (size_t i = 0; i < station_setting_table.count; i++) {
         const struct setting *row = &station_setting_table.rows[i];
-        if (!station_setting_fixed (row) || row->type == SETTING_OWN ||
-            setting_same (row, old, fresh))
+        if (!row->fixed || row->type == SETTING_OWN || setting_same (row, old, fresh))
             continue;
         log_event (LEVEL_WARN, "reload.needs_restart", "setting=%s", row->name);
         setting_copy (row, fresh, old);

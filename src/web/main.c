@@ -39,17 +39,10 @@ static const char usage_tail[] =
     "      \"plan_value\": 5, \"plan_repet\": -1}}' http://127.0.0.1:7924/v1/plans\n"
     "  curl -X POST http://127.0.0.1:7924/v1/plans/2a/pause\n";
 
-static bool is_fixed (const struct setting *setting)
-{
-    (void)setting;
-    return true;
-}
-
 static const struct configured_program program = {.name = "zplan-web",
                                                   .table = &web_setting_table,
                                                   .usage_head = usage_head,
                                                   .usage_tail = usage_tail,
-                                                  .fixed = is_fixed,
                                                   .check = web_settings_check};
 
 // Each connection is a descriptor.

@@ -49,7 +49,7 @@ static void print_settings (const struct configured_program *program)
         json_t *line =
             json_pack ("{ss ss ss ss* ss ss* sb ss}", "topic", topic, "name", row->name, "option",
                        row->option, "value", row->metavar, "type", types[row->type], "default",
-                       row->fallback, "reload", !program->fixed (row), "help", row->help);
+                       row->fallback, "reload", program->reloads && !row->fixed, "help", row->help);
         if (row->type == SETTING_NUMBER) {
             json_object_set_new (line, "min", json_integer (row->min));
             json_object_set_new (line, "max", json_integer (row->max));

@@ -9,7 +9,7 @@ struct configured_program {
     const char *name;
     const struct setting_table *table;
     const char *usage_head, *usage_tail;                      // of --help, around the options
-    bool (*fixed) (const struct setting *setting);            // until the program is started again
+    bool reloads;                                             // SIGHUP: all that are not fixed
     int (*check) (const void *values, struct reason *reason); // all settings together
 };
 

@@ -76,7 +76,7 @@ static const struct configured_program program = {.name = "zpland",
                                                   .table = &station_setting_table,
                                                   .usage_head = usage_head,
                                                   .usage_tail = usage_tail,
-                                                  .fixed = station_setting_fixed,
+                                                  .reloads = true,
                                                   .check = check_settings};
 
 static int read_settings (struct station_settings *ret, struct reason *reason)

@@ -65,8 +65,5 @@ struct station_settings {
 
 extern const struct setting_table station_setting_table;
 
-// Whether a running station keeps it at a reload: its sockets, its Redis, its identity.
-bool station_setting_fixed (const struct setting *row);
-
 // What no single row can check. 0, or -1 with a reason.
 int station_settings_check (const struct station_settings *self, struct reason *reason);
