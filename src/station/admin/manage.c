@@ -185,8 +185,7 @@ static const struct word {
     {"flow", 1, 4, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT | CURVE_ROLE_MANAGE | CURVE_ROLE_SIGNAL,
      manage_flow,
      "flow list, get NAME, check or put DEFINITION, use NAME VERSION, remove NAME; runs, show RUN, "
-     "log "
-     "RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN",
+     "log RUN, signal or reject RUN STEP, skip RUN STEP, retry, suspend, resume or cancel RUN",
      NEEDS_REDIS},
     {"limit", 1, 3, CURVE_ROLE_OBSERVE | CURVE_ROLE_MANAGE, manage_limit,
      "limit list, set NAME LIMIT, or remove NAME", NEEDS_REDIS},
