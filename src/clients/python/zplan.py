@@ -710,8 +710,9 @@ _INTERVAL_MAX = 32766
 
 # What may be handled twice: it is sent again when the connection to one of several stations was lost.
 _SENDS_MAX = 4
-_READS = ("list", "message", "next", "history", "result", "team", "why", "stats", "health")
-_READS_OF = (["station", "list"], ["kind", "list"], ["kind", "get"], ["limit", "list"])
+_READS = ("list", "message", "next", "history", "result", "team", "why", "stats", "health", "load", "whoami")
+_READS_OF = (["station", "list"], ["kind", "list"], ["kind", "get"], ["limit", "list"], ["flow", "list"],
+             ["flow", "get"], ["flow", "runs"], ["flow", "show"], ["flow", "log"])
 
 
 def _every(value: Any) -> dict:
