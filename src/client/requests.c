@@ -173,21 +173,24 @@ void request_expire (struct zplan_client *self, bool all_read)
 
 // -- what may be repeated
 
-// The admin commands that read, and those that read with this first argument.
+// The admin commands that read, and those that read with this first argument: what a key with the
+// role observe may ask for, and whoami. The Python client has the same list.
+static const struct {
+    const char *command, *argument;
+} reads[] = {
+    {"list", NULL},   {"message", NULL}, {"next", NULL},  {"history", NULL}, {"result", NULL},
+    {"team", NULL},   {"why", NULL},     {"stats", NULL}, {"health", NULL},  {"load", NULL},
+    {"whoami", NULL}, {"flow", "list"},  {"flow", "get"}, {"flow", "runs"},  {"flow", "show"},
+    {"flow", "log"},  {"kind", "list"},  {"kind", "get"}, {"limit", "list"}, {"station", "list"},
+};
+
 static bool is_read (const struct message *message)
 {
-    static const struct {
-        const char *command, *argument;
-    } rows[] = {{"list", NULL},    {"message", NULL},   {"next", NULL},   {"history", NULL},
-                {"result", NULL},  {"team", NULL},      {"why", NULL},    {"stats", NULL},
-                {"health", NULL},  {"station", "list"}, {"kind", "list"}, {"kind", "get"},
-                {"limit", "list"}, {"load", NULL},      {"whoami", NULL}, {"flow", "list"},
-                {"flow", "get"},   {"flow", "runs"},    {"flow", "show"}, {"flow", "log"}};
     struct span command = message_frame (message, ZERO_FRAME_COMMAND, NULL);
     struct span argument = message_frame (message, ZERO_FRAME_ARG, NULL);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (span_is (command, rows[i].command) &&
-            (!rows[i].argument || span_is (argument, rows[i].argument)))
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
+        if (span_is (command, reads[i].command) &&
+            (!reads[i].argument || span_is (argument, reads[i].argument)))
             return true;
     return false;
 }
