@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from clitest import policy_fields, zplan as cli
+from clitest import zplan as cli
 from zplanprocs import REPO, wait_until
 from test_votes import NAMES, start, vote, with_board
 from zplantest import FT, ST
@@ -68,13 +68,6 @@ RICH = [
     {"at": FAR, "frames": ((FT.BIN, b"\xff\0"), (FT.CONTENT, b"text"))},
     {"delay": "3h", "hold": True},
 ]
-
-
-def test_every_field_of_a_policy_has_a_name_and_stands_in_the_schema():
-    with open(f"{REPO}/proto/plan.schema.json") as schema:
-        known = json.load(schema)["properties"]
-    assert policy_fields() - set(zplan._NAMES["plan"]) == set()
-    assert policy_fields() - set(known) == set()
 
 
 @pytest.mark.parametrize("fields", RICH, ids=lambda fields: next(iter(fields)))

@@ -1,0 +1,108 @@
+"""What stands in a table of the code and once more elsewhere: no list lacks a row."""
+import ast
+import glob
+import json
+import os
+import re
+import sys
+
+import pytest
+
+from clitest import policy_fields
+from test_curve import ACTIONS
+from zplanprocs import REPO
+
+sys.path[:0] = [os.path.join(REPO, "src", "man"), os.path.join(REPO, "src", "clients", "python")]
+import tables       # noqa: E402 pylint: disable=wrong-import-position
+import zplan        # noqa: E402 pylint: disable=wrong-import-position
+
+ASSETS = os.path.join(REPO, "src", "web", "assets")
+# Settings that other documents name, or none, as no peer notices them.
+NOT_OF_OPERATIONS = {"callback_target", "center", "dialect", "events", "log_format", "log_level", "publish", "redis_defdb",
+                     "repair", "request", "timezone"}
+
+
+def text_of(*path):
+    with open(os.path.join(REPO, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def chapter(document, number):
+    """A chapter of proto, with those below it."""
+    level, title = re.search(rf"(?m)^(#+) ({re.escape(number)}\.? .*)$", text_of("proto", document)).groups()
+    text = text_of("proto", document).partition(f"\n{level} {title}\n")[2]
+    return re.split(rf"(?m)^#{{2,{len(level)}}} ", text)[0]
+
+
+def first_cells(text):
+    """The names in the first column of its tables."""
+    return set(re.findall(r"`(\w+)`", " ".join(re.findall(r"(?m)^\|([^|]*)\|", text))))
+
+
+# -- fields of a plan
+
+def properties(schema):
+    return set(json.loads(text_of("proto", schema))["properties"])
+
+
+@pytest.mark.parametrize("place, names", [
+    ("zplan.py", lambda: set(zplan._NAMES["plan"])),
+    ("plan.schema.json", lambda: properties("plan.schema.json")),
+    ("message.schema.json", lambda: properties("message.schema.json")),
+    ("plans.md", lambda: first_cells(chapter("plans.md", "5.2"))),
+    ("redis.md", lambda: first_cells(chapter("redis.md", "3"))),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_every_field_of_a_policy_is_in(place, names):
+    assert policy_fields() - names() == set(), place
+
+
+# -- settings
+
+def test_every_setting_is_in_the_protocol():
+    settings = tables.rows_of("src/station/settings/settings_table.c", r"^static const struct setting rows\[\] = \{",
+                              r'\{"(\w+)", "--', 50)
+    said = text_of("proto/operations.md")
+    assert {name for name in settings if not re.search(rf"`{name}\b", said)} == NOT_OF_OPERATIONS
+
+
+# -- admin commands
+
+def commands():
+    """Each command, those with sub-commands as `flow list`."""
+    parts = {command for command, _, _ in tables.subcommands()}
+    return ({name for name, _, _ in tables.commands()} - parts
+            | {f"{command} {name}" for command, name, _ in tables.subcommands()})
+
+
+def test_every_command_is_in_the_protocol():
+    assert first_cells(chapter("admin.md", "9.1")) == {name for name, _, _ in tables.commands()}
+
+
+def test_every_command_is_tried_with_each_role():
+    tried = {re.sub("^next .*", "next", name) for name, _, _ in ACTIONS}
+    assert commands() - tried == set()
+
+
+def test_the_clients_send_again_what_only_reads():
+    """What a client may repeat by itself: the commands of the role observe, and whoami."""
+    reads = set(tables.allowed("observe")) | {"whoami"}
+    of_c = tables.rows_of("src/client/requests.c", r"^\} reads\[\] = ", r'\{"(\w+)", (?:"(\w+)"|NULL)\}', 10)
+    assert {" ".join(filter(None, row)) for row in of_c} == reads - {"flow check"}
+    assert set(zplan._READS) | {" ".join(row) for row in zplan._READS_OF} == reads - {"flow check"}
+
+
+# -- the console
+
+def test_every_asset_is_built_and_imported_by_its_name():
+    built = set(re.findall(r"'([\w.-]+)'", text_of(ASSETS, "meson.build")))
+    assert built == set(os.listdir(ASSETS)) - {"meson.build"}
+    for script in glob.glob(os.path.join(ASSETS, "*.js")):
+        assert set(re.findall(r"(?m)^import [^;]* from '\./([^']+)';$", text_of(script))) <= built, script
+
+
+def test_every_page_of_the_console_is_looked_at():
+    table = re.search(r"(?ms)^const pages = \{(.*?)^\};", text_of(ASSETS, "app.js"))[1]
+    rows = re.findall(r"(?:'([\w-]*)'|(\w+)): \[\w+, '[^']+'(, true)?\]", table)
+    pages = {quoted or bare: bool(shown) for quoted, bare, shown in rows}
+    looked_at = set(ast.literal_eval(re.search(r"(?m)^PAGES = (\[.*\])$", text_of("tests/system/test_web_console.py"))[1]))
+    assert {name for name, shown in pages.items() if shown} <= looked_at <= set(pages)
