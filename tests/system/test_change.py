@@ -792,7 +792,7 @@ def test_next_of_what_never_runs(shared):
 
 
 @pytest.mark.parametrize("what", [
-    "", "zz", "0", "{", "{}", '{"plan_type": 9}', '{"plan_type": 2, "plan_value": 40000}',
+    "", "zz", "0", "{", "{}", '{"plan_type": 99}', '{"plan_type": 2, "plan_value": 40000}',
     '{"plan_type": 2, "plan_value": 1, "plan_repet": 5, "colour": 1}', "[1]"])
 def test_next_of_what_is_no_plan(shared, what):
     shared.client.refused("next", what)

@@ -87,7 +87,7 @@ def test_nothing_is_told_of_what_changes_nothing(rig):
     take(events, "add", "queue")
     assert rig.client.added(plan, gid="77") == ident
     rig.client.submit(later(100), gid="77")
-    rig.client.submit({"plan_type": 9})
+    rig.client.submit({"plan_type": 99})
     rig.client.refused("reset", ident)
     rig.client.refused("skip", ident, 1)
     rig.client.refused("remove", "78", status=ST.NOT_FIND)

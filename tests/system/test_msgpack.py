@@ -110,7 +110,7 @@ def refused(rig, body, names):
 
 
 @pytest.mark.parametrize("field,changes", [
-    ("plan_type", {"plan_type": 9}), ("plan_type", {"plan_type": "year"}),
+    ("plan_type", {"plan_type": 99}), ("plan_type", {"plan_type": "never"}),
     ("plan_type", {"plan_type": 2.0}), ("plan_type", {"plan_type": None}),
     ("plan_value", {"plan_value": 40000}), ("plan_value", {"plan_value": -1}),
     ("plan_value", {"plan_value": 1.0}), ("plan_value", {"plan_value": True}),

@@ -30,7 +30,7 @@ def refused(rig, status, pairs, desc=None, names=""):
 
 # Each row: the field that the reason names, and the changes to a good plan.
 FIELDS = [
-    ("plan_type", {"plan_type": 9}), ("plan_type", {"plan_type": -1}),
+    ("plan_type", {"plan_type": 99}), ("plan_type", {"plan_type": -1}),
     ("plan_type", {"plan_type": "x"}), ("plan_type", {"plan_type": 2.5}),
     ("plan_type", {"plan_type": 2.0}), ("plan_type", {"plan_type": DROP}),
     ("plan_type", {"plan_type": None}), ("plan_type", {"plan_type": True}),

@@ -348,7 +348,7 @@ static const struct edit_row {
     {"step", "\"garbage\"", false},
     {"step", "\"\"", false},
     {"step", "1", false},
-    {"plan_type", "9", false},
+    {"plan_type", "99", false},
     {"plan_type", "-1", false},
     {"plan_type", "2.0", false},
     {"plan_type", "\"second\"", false},

@@ -44,7 +44,7 @@ static const struct row {
     {"{\"plan_type\": 8, \"cron\": [\"0 8 * * *\", \"0 9 * * 1\"]}", "cron 0 8 * * * ..."},
     {"{\"plan_type\": 8, \"cron\": [7]}", "cron -"},
     {"{\"plan_type\": 8}", "cron -"},
-    {"{\"plan_type\": 9}", "-"},
+    {"{\"plan_type\": 99}", "-"},
     {"{}", "-"},
 };
 
