@@ -406,7 +406,8 @@ export function scheduleText(plan) {
   case 'month': return `${t('month')}: ${value > 0 ? value : value === 0 ? t('last day') : t('last day {n}', {n: value})}${times}${zoneName}`;
   case 'cron': return `cron: ${[].concat(spec.cron || []).map(s).join('; ')}${times}${zoneName}`;
   case 'time': return t('once, at a time');
-  default: return t('once');
+  case 'none': return t('once');
+  default: return s(spec.plan_type);
   }
 }
 
