@@ -204,11 +204,11 @@ const char *schedule_text (const json_t *plan, const struct zone *zone,
                                                          [SCHEDULE_MINUTE] = {"min", "min"},
                                                          [SCHEDULE_HOUR] = {"h", "h"},
                                                          [SCHEDULE_DAY] = {"day", "days"}};
-    int64_t type = -1, value = 0;
+    int64_t type = SCHEDULE_TYPES, value = 0;
     json_get_integer (plan, "plan_type", 0, SCHEDULE_TYPES - 1, &type);
     json_get_integer (plan, "plan_value", INT32_MIN, INT32_MAX, &value);
     out[0] = '\0';
-    switch (type) {
+    switch ((enum schedule_type)type) {
     case SCHEDULE_NONE:
     case SCHEDULE_TIME:
         append (out, "once");
@@ -232,7 +232,7 @@ const char *schedule_text (const json_t *plan, const struct zone *zone,
     case SCHEDULE_CRON:
         write_cron (plan, out);
         break;
-    default:
+    case SCHEDULE_TYPES:
         append (out, "-");
     }
     return out;
