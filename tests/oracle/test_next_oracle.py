@@ -30,6 +30,9 @@ ODD_NOWS = [
 ]
 
 
+KINDS = ["second", "minute", "hour", "day"] + ["week", "month"] * 4 + ["none", "time"]     # cron: test_cron_oracle.py
+
+
 def text_of(instant):
     return (oracle.EPOCH + timedelta(seconds=instant)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -105,9 +108,8 @@ def random_calendar(rng, plan):
 def random_plan(rng, names):
     name = rng.choice(ODD_ZONES) if rng.random() < 0.6 else rng.choice(names)
     zone = zoneinfo.ZoneInfo(name)
-    kinds = ["second", "minute", "hour", "day"] + ["week", "month"] * 4 + ["none", "time"]
     plan = {
-        "type": rng.choice(kinds),
+        "type": rng.choice(KINDS),
         "zone": zone,
         "zone_name": name,
         "keep": rng.random() < 0.4,

@@ -56,6 +56,37 @@ def test_every_field_of_a_policy_is_in(place, names):
     assert policy_fields() - names() == set(), place
 
 
+# -- types of plans
+
+TYPES = tables.plan_types()
+
+
+def test_every_type_is_in_the_documents():
+    numbered = " ".join(f"{number} `{name}`" for number, name in enumerate(TYPES))
+    assert f"| `plan_type` | integer or name | {numbered} |" in chapter("plans.md", "5.2")
+    assert set(TYPES) <= set(re.findall(r"\w+", " ".join(re.findall(r"(?m)^\|([^|]*)\|", chapter("plans.md", "6.2")))))
+    assert f"| `plan_type` | integer | 0..{len(TYPES) - 1} |" in chapter("redis.md", "3")
+
+
+def test_every_type_is_in_the_schemas():
+    def rule(schema):
+        return json.loads(text_of("proto", schema))["properties"]["plan_type"]
+    assert rule("plan.schema.json")["enum"] == [*range(len(TYPES)), *TYPES]
+    assert rule("message.schema.json")["maximum"] == len(TYPES) - 1
+
+
+def test_every_type_is_in_the_clients():
+    assert list(zplan._TYPES) == TYPES
+    shown = re.search(r"(?ms)^export function scheduleText\(.*?^\}", text_of(ASSETS, "ui.js"))[0]
+    units = re.search(r"const unit = \{(.*?)\}", shown)[1]
+    assert {*re.findall(r"(\w+): ", units), *re.findall(r"case '(\w+)'", shown)} == set(TYPES)
+
+
+def test_every_type_is_compared_with_the_oracle():
+    drawn = re.search(r"(?m)^KINDS = (.*)#", text_of("tests/oracle/test_next_oracle.py"))[1]
+    assert set(re.findall(r'"(\w+)"', drawn)) | {"cron"} == set(TYPES)
+
+
 # -- settings
 
 def test_every_setting_is_in_the_protocol():

@@ -24,8 +24,10 @@ static void check_zone (const char *name, const struct zone *utc)
 {
     struct zone *zone = load (name);
     struct schedule rule = {.repeat = SCHEDULE_FOREVER};
-    for (int type = SCHEDULE_WEEK; type <= SCHEDULE_MONTH; type++) {
+    for (int type = 0; type < SCHEDULE_TYPES; type++) {
         rule.type = (enum schedule_type)type;
+        if (!schedule_is_calendar (&rule) || type == SCHEDULE_CRON)
+            continue;
         struct value_range values = schedule_value_range (rule.type);
         for (rule.value = values.min; rule.value <= values.max; rule.value++)
             for (int64_t hour = 1; hour < 24; hour += 11)

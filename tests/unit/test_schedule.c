@@ -574,7 +574,8 @@ static void test_names (void **state)
         assert_string_equal (schedule_type_name ((enum schedule_type)i), names[i]);
         assert_int_equal (schedule_type_parse (names[i]), i);
     }
-    static const char *const wrong[] = {"", "Month", "months", "mont", " day", "day ", "7", "never"};
+    static const char *const wrong[] = {"",     "Month", "months", "mont",
+                                        " day", "day ",  "7",      "never"};
     for (size_t i = 0; i < ROWS (wrong); i++)
         if (schedule_type_parse (wrong[i]) != -1)
             fail_msg ("'%s' is taken for a type", wrong[i]);
