@@ -67,9 +67,8 @@ static bool read_type (struct reading *reading, const char *name, const struct v
     else if (value->kind == TEXT)
         type = schedule_type_parse ((const char *)value->text.data);
     if (type < 0 || type >= SCHEDULE_TYPES) {
-        reason_set (reading->reason,
-                    "%s: want 0..8 or none, time, second, minute, hour, day, week, month, cron",
-                    name);
+        reason_set (reading->reason, "%s: want 0..%d or " SCHEDULE_TYPE_NAMES (", "), name,
+                    SCHEDULE_TYPES - 1);
         return false;
     }
     reading->fields->schedule.type = (enum schedule_type)type;

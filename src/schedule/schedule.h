@@ -25,6 +25,11 @@ enum schedule_type {
     SCHEDULE_TYPES
 };
 
+// Their names, with a text between.
+#define SCHEDULE_TYPE_NAMES(between)                                                               \
+    "none" between "time" between "second" between "minute" between "hour" between "day" between   \
+    "week" between "month" between "cron"
+
 enum {
     SCHEDULE_FOREVER = -1,
     SCHEDULE_WALK_MAX = 100000,   // occurrences that are counted one by one

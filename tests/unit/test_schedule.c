@@ -569,11 +569,15 @@ static void test_names (void **state)
     (void)state;
     static const char *const names[] = {"none", "time", "second", "minute", "hour",
                                         "day",  "week", "month",  "cron"};
+    char joined[128] = "";
     assert_int_equal (ROWS (names), SCHEDULE_TYPES);
     for (int i = 0; i < SCHEDULE_TYPES; i++) {
+        size_t size = strlen (joined);
+        snprintf (joined + size, sizeof joined - size, "%s%s", i ? " " : "", names[i]);
         assert_string_equal (schedule_type_name ((enum schedule_type)i), names[i]);
         assert_int_equal (schedule_type_parse (names[i]), i);
     }
+    assert_string_equal (SCHEDULE_TYPE_NAMES (" "), joined);
     static const char *const wrong[] = {"",     "Month", "months", "mont",
                                         " day", "day ",  "7",      "never"};
     for (size_t i = 0; i < ROWS (wrong); i++)

@@ -6,8 +6,8 @@
 #include "schedule.h"
 #include "terms.h"
 
-// The types of plans, separated by spaces, for the option tables.
-#define TYPE_WORDS "none time second minute hour day week month cron"
+// For the option tables.
+#define TYPE_WORDS SCHEDULE_TYPE_NAMES (" ")
 
 // The options that were given; NULL and false where none was.
 struct when_words {

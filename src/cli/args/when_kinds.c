@@ -330,9 +330,8 @@ static int read_type (const struct when_reading *self, const char *text)
         struct nearest nearest = nearest_to (text);
         nearest_try_list (&nearest, TYPE_WORDS);
         reason_set (self->reason,
-                    "--type: plan_type: want none, time, second, minute, hour, day, week, month, "
-                    "cron or 0..8, got %s%s",
-                    quoted (span_text (text)), nearest_hint (&nearest));
+                    "--type: plan_type: want " SCHEDULE_TYPE_NAMES (", ") " or 0..%d, got %s%s",
+                    SCHEDULE_TYPES - 1, quoted (span_text (text)), nearest_hint (&nearest));
         return -1;
     }
     self->rule->type = (enum schedule_type)number;
