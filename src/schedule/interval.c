@@ -12,13 +12,6 @@ struct grid {
     const struct cycle *cycle; // or NULL
 };
 
-static const int32_t units[SCHEDULE_TYPES] = {
-    [SCHEDULE_SECOND] = 1,
-    [SCHEDULE_MINUTE] = 60,
-    [SCHEDULE_HOUR] = 3600,
-    [SCHEDULE_DAY] = 86400,
-};
-
 static bool is_soon (const struct schedule *self)
 {
     return self->value == 0 && !self->cycle;
@@ -28,7 +21,7 @@ static bool is_soon (const struct schedule *self)
 static struct grid grid_of (const struct schedule *self)
 {
     int64_t base = self->base_time ? self->base_time : self->received;
-    int64_t unit = units[self->type];
+    int64_t unit = schedule_period (self->type);
     int64_t start = self->start_time;
     assert (self->value >= 0 && base >= 0 && base <= SCHEDULE_TIME_MAX);
     if (self->cycle)

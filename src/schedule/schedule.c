@@ -84,16 +84,17 @@ static const struct {
     const char *name;
     const struct kind *kind;
     struct value_range values;
+    int32_t period;
 } types[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {"none", &none_kind, {-31, 32766}},
-    [SCHEDULE_TIME] = {"time", &time_kind, {-31, 32766}},
-    [SCHEDULE_SECOND] = {"second", &interval_kind, {0, 32766}},
-    [SCHEDULE_MINUTE] = {"minute", &interval_kind, {0, 32766}},
-    [SCHEDULE_HOUR] = {"hour", &interval_kind, {0, 32766}},
-    [SCHEDULE_DAY] = {"day", &interval_kind, {0, 32766}},
-    [SCHEDULE_WEEK] = {"week", &calendar_kind, {0, 6}},
-    [SCHEDULE_MONTH] = {"month", &calendar_kind, {-31, 31}},
-    [SCHEDULE_CRON] = {"cron", &calendar_kind, {0, 0}},
+    [SCHEDULE_NONE] = {"none", &none_kind, {-31, 32766}, 0},
+    [SCHEDULE_TIME] = {"time", &time_kind, {-31, 32766}, 0},
+    [SCHEDULE_SECOND] = {"second", &interval_kind, {0, 32766}, 1},
+    [SCHEDULE_MINUTE] = {"minute", &interval_kind, {0, 32766}, 60},
+    [SCHEDULE_HOUR] = {"hour", &interval_kind, {0, 32766}, 3600},
+    [SCHEDULE_DAY] = {"day", &interval_kind, {0, 32766}, 86400},
+    [SCHEDULE_WEEK] = {"week", &calendar_kind, {0, 6}, 7 * 86400},
+    [SCHEDULE_MONTH] = {"month", &calendar_kind, {-31, 31}, 31 * 86400},
+    [SCHEDULE_CRON] = {"cron", &calendar_kind, {0, 0}, 0},
 };
 
 static bool is_type (enum schedule_type type)
@@ -110,6 +111,12 @@ struct value_range schedule_value_range (enum schedule_type type)
 {
     assert (is_type (type));
     return types[type].values;
+}
+
+int32_t schedule_period (enum schedule_type type)
+{
+    assert (is_type (type));
+    return types[type].period;
 }
 
 int schedule_type_parse (const char *name)

@@ -94,6 +94,9 @@ struct value_range {
 };
 struct value_range schedule_value_range (enum schedule_type type);
 
+// Seconds of the unit of an interval kind, of a week, or of the longest month; 0 for the others.
+int32_t schedule_period (enum schedule_type type);
+
 // Whether its occurrences are those of a calendar, in local time: cron, month, week, and days with
 // wall_clock.
 bool schedule_is_calendar (const struct schedule *self);

@@ -136,13 +136,6 @@ bool when_is_given (const struct when_words *words)
     return words->now || find_kind (words, &kind, &reason) || kind;
 }
 
-// Whether it reads a wall clock: a day does, in a zone of its own.
-static bool is_calendar (enum schedule_type type)
-{
-    return type == SCHEDULE_DAY || type == SCHEDULE_WEEK || type == SCHEDULE_MONTH ||
-           type == SCHEDULE_CRON;
-}
-
 // Windows, policies, and the zone that is given: the plan's own.
 static int read_members (const struct when_reading *self, unsigned kind)
 {
@@ -151,9 +144,10 @@ static int read_members (const struct when_reading *self, unsigned kind)
     int64_t start;
     int64_t value = kind == EVERY ? self->rule->value : 1;
     // Without a zone hours are those of UTC, as in what is printed; the station has one of its own.
-    bool of_utc = is_calendar (self->rule->type) && (kind & (DAILY | WEEKLY | MONTHLY | CRON));
+    bool calendar = self->rule->type == SCHEDULE_DAY || schedule_is_calendar (self->rule);
+    bool of_utc = calendar && (kind & (DAILY | WEEKLY | MONTHLY | CRON));
     const char *timezone = words->timezone ? words->timezone : of_utc ? "UTC" : NULL;
-    if (timezone && (words->wall_clock || is_calendar (self->rule->type)) &&
+    if (timezone && (words->wall_clock || calendar) &&
         terms_put (self->members, "timezone", json_string (timezone), self->reason))
         return -1;
     if (words->start && kind != EVERY) {

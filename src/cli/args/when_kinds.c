@@ -270,15 +270,6 @@ static int read_monthly (const struct when_reading *self, const char *text)
     return 0;
 }
 
-// What the wire demands of plan_value, by plan_type.
-static const struct {
-    int32_t min, max;
-} value_bounds[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {-31, 32766}, [SCHEDULE_TIME] = {-31, 32766}, [SCHEDULE_SECOND] = {0, 32766},
-    [SCHEDULE_MINUTE] = {0, 32766}, [SCHEDULE_HOUR] = {0, 32766},   [SCHEDULE_DAY] = {0, 32766},
-    [SCHEDULE_WEEK] = {0, 7},       [SCHEDULE_MONTH] = {-31, 31},
-};
-
 bool when_runs_once (enum schedule_type type)
 {
     return type == SCHEDULE_NONE || type == SCHEDULE_TIME;
@@ -287,14 +278,15 @@ bool when_runs_once (enum schedule_type type)
 static int read_value (const struct when_reading *self)
 {
     enum schedule_type type = self->rule->type;
-    int32_t min = value_bounds[type].min, max = value_bounds[type].max;
+    struct value_range range = schedule_value_range (type);
+    range.max += type == SCHEDULE_WEEK; // 7 is Sunday, too
     const char *text = self->words->value;
     const char *cycle = self->words->terms.cycle;
     if (!text && (when_runs_once (type) || (cycle && strchr (cycle, ','))))
         return 0;
     int64_t number;
-    if (!text || !number_parse (text, &number) || number < min || number > max) {
-        reason_set (self->reason, "--value: want %d..%d for type %s, got %s", min, max,
+    if (!text || !number_parse (text, &number) || number < range.min || number > range.max) {
+        reason_set (self->reason, "--value: want %d..%d for type %s, got %s", range.min, range.max,
                     schedule_type_name (type), text ? quoted (span_text (text)) : "none");
         return -1;
     }

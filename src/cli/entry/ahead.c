@@ -4,9 +4,7 @@
 
 enum {
     HOUR_S = 3600,
-    WEEK_S = 7 * 24 * HOUR_S,
-    MONTH_S = 31 * 24 * HOUR_S, // the longest
-    STEPS_MAX = 4000            // months to the year 9999, in all that are shorter than 31 days
+    STEPS_MAX = 4000 // months to the year 9999, in all that are shorter than 31 days
 };
 
 // Count with both moved by `moved` seconds. -1: there is no occurrence `next`.
@@ -15,9 +13,8 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
 {
     struct schedule endless = *rule;
     struct occurrence at;
-    int64_t period = rule->type == SCHEDULE_WEEK ? WEEK_S : MONTH_S;
     int64_t from = rule->start_time > now ? rule->start_time : now;
-    int64_t count = (next - from) / period;
+    int64_t count = (next - from) / schedule_period (rule->type);
     count = count > 0 ? count - 1 : 0; // a clock change may have made them longer
     endless.repeat = SCHEDULE_FOREVER;
     endless.base_time = next + moved; // the time of day is that of the occurrence
@@ -54,10 +51,9 @@ int64_t occurrences_ahead (const struct schedule *rule, const struct zone *zone,
 {
     // Zones go from 12 hours behind UTC to 14 before it.
     static const int64_t moves[] = {0, 14 * HOUR_S, -12 * HOUR_S};
-    bool calendar = rule->type == SCHEDULE_WEEK || rule->type == SCHEDULE_MONTH;
-    bool walked = rule->cron || rule->wall_clock;
+    bool walked = rule->type == SCHEDULE_CRON || rule->wall_clock;
     struct value_range values = schedule_value_range (rule->type);
-    if (!(calendar || walked) || rule->value < values.min || rule->value > values.max ||
+    if (!schedule_is_calendar (rule) || rule->value < values.min || rule->value > values.max ||
         now < 12 * HOUR_S || next <= now || next > SCHEDULE_TIME_MAX - 14 * HOUR_S)
         return 0;
     if (walked)

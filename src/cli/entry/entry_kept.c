@@ -64,15 +64,11 @@ static int64_t skip_left (const struct kept *kept, const struct zone *zone, int6
 // The plan_time of a copy of an interval: its first occurrence is one step later.
 static int64_t step_before (const struct kept *kept)
 {
-    static const int64_t units[SCHEDULE_TYPES] = {[SCHEDULE_SECOND] = 1,
-                                                  [SCHEDULE_MINUTE] = 60,
-                                                  [SCHEDULE_HOUR] = 3600,
-                                                  [SCHEDULE_DAY] = 86400};
     const struct cycle *cycle = kept->rule.cycle;
     int64_t steps = kept->rule.value;
     if (cycle)
         steps = cycle->durations[(size_t)(kept->used > 0 ? kept->used : 0) % cycle->count];
-    return kept->next - steps * units[kept->rule.type];
+    return kept->next - steps * schedule_period (kept->rule.type);
 }
 
 // The policy of the copy: a cycle of waits goes on where it is, and iterations are those left.
