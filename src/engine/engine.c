@@ -74,7 +74,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
     return ZPLAN_EPLAN;
 }
 
-// -- due
+// -- the right to run
 
 // What makes a stored plan unfit to run (plan document 3.3(3)).
 static bool unfit (const struct plan *plan, const struct due *due, struct reason *reason)
@@ -123,12 +123,43 @@ struct decision engine_revoke (struct plan *plan)
                                                    .attempts = plan->error_count});
 }
 
-// The vote in flight has timed out, and no station was there to end it.
+// -- runs whose lease ended without a result
+
+// Which of them are reported, and as what.
+enum loss {
+    LOSS_NONE,   // there is none, or the occurrence is run again
+    LOSS_EXTRA,  // a run outside the schedule
+    LOSS_POLL,   // the vote in flight has timed out, and no station was there to end it
+    LOSS_FAILURE // its plan says what is to be done about failures
+};
+
 static bool poll_is_over (const struct plan *plan, const struct due *due)
 {
     uint64_t deadline_us = (uint64_t)plan->vote.deadline_s * 1000000;
-    return deadline_us && due->lost && due->lost <= due->exec_id &&
-           due->exec_id - due->lost >= deadline_us;
+    return deadline_us && due->lost <= due->exec_id && due->exec_id - due->lost >= deadline_us;
+}
+
+// A plan that says what is to be done about failures: a run without a result is one. A call of a
+// flow that says nothing of that is sent again: what dies with a station fails no flow.
+static bool lost_is_failure (const struct plan *plan)
+{
+    return ending_says_retry (plan) || (plan->policy && plan->policy->timeout_s);
+}
+
+static enum loss loss_of (const struct plan *plan, const struct due *due)
+{
+    if (!due->lost)
+        return LOSS_NONE;
+    if (plan->extra)
+        return LOSS_EXTRA;
+    if (poll_is_over (plan, due))
+        return LOSS_POLL;
+    return !due->pull && lost_is_failure (plan) ? LOSS_FAILURE : LOSS_NONE;
+}
+
+bool engine_reports_lost (const struct plan *plan, const struct due *due)
+{
+    return loss_of (plan, due) != LOSS_NONE;
 }
 
 static struct decision poll_lost (struct plan *plan, const struct due *due)
@@ -142,19 +173,11 @@ static struct decision poll_lost (struct plan *plan, const struct due *due)
     return ending_settle (plan, was, decision);
 }
 
-// The lease of a run outside the schedule ended without a result.
 static struct decision extra_lost (struct plan *plan, uint64_t lost)
 {
     plan->exec_id = lost; // the report is about that run
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
     return ending_of_extra (plan, (struct decision){0});
-}
-
-// A plan that says what is to be done about failures: a run without a result is one. A call of a
-// flow that says nothing of that is sent again: what dies with a station fails no flow.
-static bool lost_is_failure (const struct plan *plan)
-{
-    return ending_says_retry (plan) || (plan->policy && plan->policy->timeout_s);
 }
 
 static struct decision run_lost (struct plan *plan, const struct due *due)
@@ -164,6 +187,8 @@ static struct decision run_lost (struct plan *plan, const struct due *due)
     return ending_settle (
         plan, was, ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
+
+// -- due
 
 // Whether the claimed occurrence is missed, not run; the plan then goes to the next one or ends.
 // One that was tried before, or is still in flight, is not too late; but after end_time no run
@@ -202,17 +227,18 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
 
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
 {
-    if (plan->extra && due->lost) {
+    enum loss loss = loss_of (plan, due);
+    if (loss == LOSS_EXTRA) {
         reason_set (reason, "the manual run gave no result within its lease");
         return extra_lost (plan, due->lost);
     }
     if (unfit (plan, due, reason))
         return engine_revoke (plan);
-    if (poll_is_over (plan, due)) {
+    if (loss == LOSS_POLL) {
         reason_set (reason, "vote: its deadline has passed");
         return poll_lost (plan, due);
     }
-    if (due->lost && !due->pull && lost_is_failure (plan)) {
+    if (loss == LOSS_FAILURE) {
         reason_set (reason, "no result within the lease");
         return run_lost (plan, due);
     }

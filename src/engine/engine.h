@@ -105,6 +105,10 @@ struct due {
 // what is too late, or report a run that was lost.
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
+// Whether engine_due reports what became of the run before this one, if the plan may run. Else that
+// run is lost without an outcome. Of `due` it reads `lost`, `exec_id` and `pull`.
+bool engine_reports_lost (const struct plan *plan, const struct due *due);
+
 // The plan has lost its right to run (plan document 3.3(3)).
 struct decision engine_revoke (struct plan *plan);
 

@@ -183,6 +183,9 @@ struct claim_wish {
     int64_t ahead_us;                   // those that are due within so long are taken too
     const struct claim_target *targets; // the others take all
     size_t target_count;                // at most STORE_TARGETS_MAX
+    // With the owner of the claim: whether a lease of a run of this target that ended is no loss
+    // (`pull` of struct due). NULL = it always is one.
+    bool (*is_pull) (void *owner, struct span target);
 };
 
 // Take due plans with a lease. One claim at a time.

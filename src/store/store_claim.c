@@ -15,6 +15,7 @@ struct claiming {
     struct waiter waiter;
     struct store *store; // NULL: the choices are dropped
     store_claim_fn *reply;
+    bool (*is_pull) (void *owner, struct span target);
     void *owner;
     struct core_wish wish;
     struct core_room rooms[STORE_TARGETS_MAX];
@@ -53,23 +54,18 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 
 // -- runs whose lease ended
 
-// A run outside its schedule, and a vote past its deadline, are not sent again, and of a plan with
-// a rule for failures the engine decides: it reports what became of the run.
-static bool engine_decides (const struct plan *plan, uint64_t lost, int64_t now_us)
+// The outcome of a run whose lease ended without a result, unless the engine reports one. Only here
+// is it known in the step in which it happens.
+static void remember_lost (const struct claiming *claiming, const struct core_taken *taken)
 {
-    const struct policy *policy = plan->policy;
-    int64_t deadline_us = plan->vote.deadline_s * 1000000;
-    return plan->extra != PLAN_NONE || (policy && (policy->retry.strategy || policy->timeout_s)) ||
-           (deadline_us && (int64_t)lost + deadline_us <= now_us);
-}
-
-// The outcome of a run whose lease ended without a result. Only here is it known in the step in
-// which it happens.
-static void remember_lost (struct store *self, const struct core_taken *taken)
-{
+    struct store *self = claiming->store;
     struct reason reason;
     struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
-    if (!plan || engine_decides (plan, taken->lost, store_now_us (self)) ||
+    struct due due = {.exec_id = taken->exec_id,
+                      .lost = taken->lost,
+                      .pull =
+                          claiming->is_pull && claiming->is_pull (claiming->owner, taken->target)};
+    if (!plan || engine_reports_lost (plan, &due) ||
         (plan->policy && plan->policy->log == LOG_NONE)) {
         plan_destroy (&plan);
         return;
@@ -113,7 +109,7 @@ static void take_all (struct claiming *self)
         if (result != CORE_DONE)
             continue;
         if (taken.lost)
-            remember_lost (store, &taken);
+            remember_lost (self, &taken);
         self->taken[self->answer.count++] =
             (struct store_claimed){.station = taken.target,
                                    .plan_id = taken.id,
@@ -309,6 +305,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     claiming->answer = (struct store_claim){.error = ""};
     claiming->store = self;
     claiming->reply = reply;
+    claiming->is_pull = wish->is_pull;
     claiming->owner = owner;
     if (!store_serves (self)) {
         claiming->waiter.release = on_not_serving;

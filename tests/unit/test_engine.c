@@ -160,13 +160,14 @@ static void due_sends_or_takes_the_right_to_run (void **state)
 // and what stands offered is not too late, though `end_time` is past.
 static const struct pull_row {
     const char *name, *policy;
-    bool pull, stands, send;
+    bool pull, stands, send, reported; // `reported`: a run before it that was lost
 } pull_rows[] = {
-    {"a run that was sent is lost", "{\"retry\":{\"strategy\":\"none\"}}", false, false, false},
-    {"an offer is renewed", "{\"retry\":{\"strategy\":\"none\"}}", true, true, true},
-    {"an offer that was not written is made", "{\"timeout\":5}", true, false, true},
-    {"an offer begins before end_time", "{\"end_time\":5}", true, false, false},
-    {"and stands behind it", "{\"end_time\":5}", true, true, true},
+    {"a run that was sent is lost", "{\"retry\":{\"strategy\":\"none\"}}", false, false, false,
+     true},
+    {"an offer is renewed", "{\"retry\":{\"strategy\":\"none\"}}", true, true, true, false},
+    {"an offer that was not written is made", "{\"timeout\":5}", true, false, true, false},
+    {"an offer begins before end_time", "{\"end_time\":5}", true, false, false, false},
+    {"and stands behind it", "{\"end_time\":5}", true, true, true, false},
 };
 
 static void due_renews_what_is_offered (void **state)
@@ -182,6 +183,7 @@ static void due_renews_what_is_offered (void **state)
         due.lost = plan->policy->end_time ? 0 : EXEC_ID;
         due.pull = row->pull;
         due.stands = row->stands;
+        CHECK_INT (row->name, engine_reports_lost (plan, &due), row->reported);
         CHECK_INT (row->name, engine_due (plan, &due, &reason).send, row->send);
         json_decref (object);
         plan_destroy (&plan);

@@ -228,7 +228,9 @@ static void on_claimed (void *owner, const struct store_claim *claim)
 static void claim (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings), .targets = targets};
+    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
+                              .targets = targets,
+                              .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
         return;

@@ -98,14 +98,21 @@ static const char *not_sent_reason (const struct target *target)
     return target_connection (target) ? "the target does not read" : "the target is not connected";
 }
 
+bool fire_is_pull (void *owner, struct span target)
+{
+    struct station *self = owner;
+    const struct target *known = station_target (self, target);
+    return known ? target_type (known) == TARGET_PULL : flow_book_has (self, target);
+}
+
 void fire (struct station *self, const struct store_claimed *claimed)
 {
     static const struct dispatch_way plain = {.key = ""};
     struct reason reason = {""};
     struct target *target = station_target (self, claimed->station);
     struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
-    bool pull = target && target_type (target) == TARGET_PULL;
-    bool flow = !target && flow_book_has (self, claimed->station);
+    bool resumes = fire_is_pull (self, claimed->station);
+    bool pull = target && resumes, flow = !target && resumes;
     enum plan_state was = plan ? plan->state : PLAN_NONE;
     // The number of its run identifies a flow: it may have been paused meanwhile.
     bool goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
@@ -126,7 +133,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
                       .way = target ? target_way (target) : &plain,
                       .zone = plan ? zones_of (self, plan) : self->zone,
                       .again = claimed->again,
-                      .pull = pull || flow,
+                      .pull = resumes,
                       .flow = flow,
                       .stands = stands,
                       .now = station_now (self)};

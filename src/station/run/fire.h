@@ -5,3 +5,6 @@
 
 // The run is in flight afterwards, or over.
 void fire (struct station *self, const struct store_claimed *claimed);
+
+// Whether workers fetch the plans of this target, or it is a flow. `owner` is the station.
+bool fire_is_pull (void *owner, struct span target);
