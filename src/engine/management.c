@@ -231,9 +231,9 @@ static bool only_workers_change (const struct plan *plan, const struct plan_fiel
 {
     const struct schedule *old = &plan->schedule, *new = &fields->schedule;
     struct span remark = span_of (fields->remark, fields->remark_size);
-    return fields->policy && fields->policy->workers.count && old->type == new->type &&
-           old->value == new->value && old->repeat == new->repeat && old->keep == new->keep &&
-           old->base_time == new->base_time && fields->skip_set == 0 &&
+    return fields->policy && fields->policy->workers.count &&
+           plan_same_schedule (plan, new, fields->policy) && old->repeat == new->repeat &&
+           old->keep == new->keep && fields->skip_set == 0 &&
            span_equal (remark, span_text (plan->remark ? plan->remark : "")) &&
            span_equal (span_of (fields->description, fields->description_size),
                        plan->description) &&
@@ -244,19 +244,17 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
                         struct reason *reason)
 {
     const struct plan_fields *fields = request->fields;
-    const struct schedule *old = &plan->schedule, *new = &fields->schedule;
     if (request->running && !only_workers_change (plan, fields)) {
         reason_set (reason, "update: the plan is running");
         return ZPLAN_EARGUMENT;
     }
-    bool anew = old->type != new->type || old->value != new->value ||
-                old->base_time != new->base_time || fields->skip_set > 0 ||
-                !policy_same_schedule (plan->policy, fields->policy);
+    bool anew =
+        fields->skip_set > 0 || !plan_same_schedule (plan, &fields->schedule, fields->policy);
     int rc = anew ? start_anew (plan, request, reason) : check_repeat (plan, fields, reason);
     if (rc)
         return rc;
-    plan->schedule.repeat = new->repeat;
-    plan->schedule.keep = new->keep;
+    plan->schedule.repeat = fields->schedule.repeat;
+    plan->schedule.keep = fields->schedule.keep;
     plan->vote = fields->vote;
     plan_take_policy (plan, policy_keep (fields->policy));
     plan_set_remark (plan, span_of (fields->remark, fields->remark_size));

@@ -181,11 +181,12 @@ void plan_set_run_with (struct plan *self, struct span json)
     set_words (&self->run_with, json, PLAN_RUN_WITH_MAX);
 }
 
-static bool same_schedule (const struct plan *self, const struct plan *other)
+bool plan_same_schedule (const struct plan *self, const struct schedule *schedule,
+                         const struct policy *policy)
 {
-    const struct schedule *one = &self->schedule, *two = &other->schedule;
-    return one->type == two->type && one->value == two->value && one->base_time == two->base_time &&
-           self->skip_set == 0 && policy_same_schedule (self->policy, other->policy);
+    const struct schedule *own = &self->schedule;
+    return own->type == schedule->type && own->value == schedule->value &&
+           own->base_time == schedule->base_time && policy_same_schedule (self->policy, policy);
 }
 
 static bool is_open (enum plan_state state)
@@ -201,7 +202,7 @@ static void take_words (char **words, const char *other)
 
 bool plan_copy_progress (struct plan *self, const struct plan *other)
 {
-    bool same = same_schedule (self, other);
+    bool same = plan_same_schedule (other, &self->schedule, self->policy) && self->skip_set == 0;
     bool holds = self->state == PLAN_PAUSE && is_open (other->state);
     self->exec_id = other->exec_id;
     self->exec_time = other->exec_time;

@@ -103,6 +103,11 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
 // Give it another policy, which it takes: one more owner is the caller's affair.
 void plan_take_policy (struct plan *self, struct policy *policy);
 
+// Whether the plan has this schedule, with what a policy says of it, but for how often and from
+// when: its place in it holds in both.
+bool plan_same_schedule (const struct plan *self, const struct schedule *schedule,
+                         const struct policy *policy);
+
 // Copy the progress of another plan of the same id, which has no run in flight: its counters (its
 // own `missed` is added, unless both have the same schedule), its state if it is out of the queue,
 // and, when both have the same schedule, its place in it. Returns whether its place in the queue
