@@ -28,8 +28,6 @@
 #include "filter.h"
 #include "target_names.h"
 
-enum { TRIES_MAX = 8 };
-
 struct change {
     struct inquiry inquiry;
     enum manage_word word;
@@ -380,7 +378,8 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     struct change *self = owner;
     // An update names the revision it was made for: it is not tried on another one.
     struct station *station = self->inquiry.station;
-    if (result == STORE_CHANGED && ++self->tries < TRIES_MAX && self->word != MANAGE_UPDATE) {
+    if (result == STORE_CHANGED && ++self->tries < CHANGE_TRIES_MAX &&
+        self->word != MANAGE_UPDATE) {
         load (self); // which may be answered, and end, at once
         link_flush (store_link (station->store));
         return;

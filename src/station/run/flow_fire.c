@@ -247,9 +247,8 @@ static void on_begun (void *owner, const struct store_committed *answer)
     struct firing *self = owner;
     struct station *station = self->station;
     struct reason reason;
-    enum { TRIES_MAX = 8 };
     struct plan *plan = NULL;
-    if (answer->result == STORE_CHANGED && ++self->tries < TRIES_MAX)
+    if (answer->result == STORE_CHANGED && ++self->tries < CHANGE_TRIES_MAX)
         plan = plan_from_stored_json (self->plan->id, answer->message, &reason);
     if (plan) { // an admin changed it in between
         plan->flow_run = self->plan->flow_run;

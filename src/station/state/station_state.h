@@ -204,6 +204,9 @@ int64_t station_now (const struct station *self);
 // Another revision of a message.
 int64_t station_revision (void);
 
+// A plan that changes whenever it was read to be changed: so often is it tried.
+enum { CHANGE_TRIES_MAX = 8 };
+
 // -- what those above are to know
 
 // Read on, here and from the targets, when the store has room again; call it when a call of the

@@ -147,8 +147,8 @@ static void store (struct submission *submission)
 // A former owner has made the same id in the same millisecond.
 static bool try_another_id (struct submission *submission)
 {
-    enum { TRIES_MAX = 8 };
-    if (submission->tries == 0 || submission->tries >= TRIES_MAX)
+    enum { ID_TRIES_MAX = 8 };
+    if (submission->tries == 0 || submission->tries >= ID_TRIES_MAX)
         return false;
     submission->tries++;
     plan_renumber (submission->plan, station_new_id (submission->station));

@@ -15,8 +15,6 @@
 #include "reply.h"
 #include "runs.h"
 
-enum { CHANGES_MAX = 8 }; // tries to change the plan that has the key
-
 int submission_check_key (const struct plan_fields *fields, struct span scope, uint64_t *id,
                           struct reason *reason)
 {
@@ -43,7 +41,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     struct submission *submission = owner;
     struct station *self = submission->station;
     bool changed = result == STORE_CHANGED || result == STORE_NONE;
-    if (changed && ++submission->changes < CHANGES_MAX) {
+    if (changed && ++submission->changes < CHANGE_TRIES_MAX) {
         submission_load_held (submission);
         link_flush (store_link (self->store));
         return;
