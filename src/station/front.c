@@ -12,11 +12,9 @@
 #include "reply.h"
 #include "results.h"
 #include "submit.h"
+#include "turn.h"
 
 enum {
-    TURN_MESSAGES = 64,
-    // Bound of one wake, so that Redis, targets and timers run between large messages.
-    TURN_US = 20000,
     KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
     DRAIN_MAX = 100000         // messages thrown away at the end
 };

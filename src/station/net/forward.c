@@ -14,12 +14,12 @@
 #include "log.h"
 #include "memory.h"
 #include "permit.h"
+#include "turn.h"
 
 enum {
     FORWARD_US = 10000000,
     TICK_MS = 100,
     LINGER_MS = 1000,
-    TURN_MESSAGES = 64,
     DRAIN_MAX = 1000,     // results in the request socket
     DRAIN_QUIET_MS = 200, // one that was stopped gets what was sent to it meanwhile only now
     DRAIN_US_MAX = 1000000,

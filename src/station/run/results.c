@@ -22,7 +22,7 @@
 #include "votes.h"
 
 // A run with a heartbeat is dropped this long after its lease: the store has it anyway.
-enum { FORGET_US = 5000000, KEPT_BYTES = 65536, KEPT_RUNS = 8192 };
+enum { FORGET_US = 5000000, KEPT_BYTES = 65536 };
 
 enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
 
@@ -94,7 +94,7 @@ static void keep_or_drop (struct held_run *held, const struct decision *decision
     bool ends = held->end_us && held->end_us < until_us;
     // A large plan, or one too many, is not kept for as long as its target works: it is looked up
     // again. But at the end of its time it is needed.
-    if (!ends && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > KEPT_RUNS))
+    if (!ends && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > RUNS_WHOLE_MAX))
         plan_destroy (&held->plan);
     runs_forget_at (held, ends ? held->end_us : until_us);
 }

@@ -144,7 +144,7 @@ void runs_note_progress (struct held_run *run, struct span words)
         if (size + next > RUN_PROGRESS_MAX)
             break;
     }
-    if (size == 0 || (!run->progress && zhashx_size (run->station->runs) > RUN_PROGRESS_RUNS))
+    if (size == 0 || (!run->progress && zhashx_size (run->station->runs) > RUNS_WHOLE_MAX))
         return;
     if (!run->progress)
         run->progress = memory_new (RUN_PROGRESS_MAX + 1);

@@ -5,7 +5,10 @@
 #include "ballot.h"
 #include "station_state.h"
 
-enum { RUN_PROGRESS_MAX = 256, RUN_PROGRESS_RUNS = 8192 };
+enum {
+    RUN_PROGRESS_MAX = 256,
+    RUNS_WHOLE_MAX = 8192 // in flight: of more runs neither the plan nor the progress is kept
+};
 
 struct held_run {
     uint64_t plan_id;

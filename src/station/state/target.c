@@ -11,17 +11,15 @@
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
+#include "turn.h"
 
 enum {
     RETRY_FIRST_MS = 50,
     RETRY_LAST_MS = 1000,
     CONNECT_TIMEOUT_MS = 2000,
     RECONNECT_MS = 86400000,
-    STUCK_US = 5000000, // without a message, and with its queue full
-    TRY_MS = 6000,      // for resolving, connecting and the handshake
-    TURN_MESSAGES = 64,
-    // Bound of one wake, so that Redis, requests and timers run between large messages.
-    TURN_US = 20000,
+    STUCK_US = 5000000,   // without a message, and with its queue full
+    TRY_MS = 6000,        // for resolving, connecting and the handshake
     DRAIN_MESSAGES = 4096 // of a connection that was lost
 };
 
