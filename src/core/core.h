@@ -191,19 +191,19 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans);
 
 // -- taking plans
 
-struct core_room {
+struct core_slots {
     struct span target;
-    int64_t room;   // plans that it takes
-    bool fetched;   // by workers: limits hold when they take them
-    uint64_t probe; // a plan that it takes whatever the room is; 0 = none
+    int64_t free_slots; // plans that it takes
+    bool fetched;       // by workers: limits hold when they take them
+    uint64_t probe;     // a plan that it takes however few are free; 0 = none
 };
 
 struct core_wish {
     int64_t limit;    // plans
     int64_t ahead_us; // those that are due within so long are taken too
     int64_t lease_us;
-    const struct core_room *rooms; // the others take all
-    size_t room_count;
+    const struct core_slots *targets; // the others take all
+    size_t target_count;
     bool writes; // the messages say at once that the plans run
 };
 
@@ -214,7 +214,7 @@ struct core_choice {
     bool needs_read; // of its message and its score
 };
 
-// Whether plans are due, or are within so long, that a target with room may take.
+// Whether plans are due, or are within so long, that a target with free slots may take.
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
 
 // Choose at most `max`: they are open, and stay chosen until core_take or core_let_go.

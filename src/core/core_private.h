@@ -53,8 +53,8 @@ struct core_target {
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
     // of the present claim
-    const struct core_room *room;
-    int64_t left, taken;
+    const struct core_slots *slots; // NULL = it takes all
+    int64_t free_slots, taken;
     struct core_target *next_ready;
 };
 

@@ -1,4 +1,4 @@
-// Which of the plans that are ready are run now: as their targets have room and limits allow.
+// Which of the plans that are ready are run now: as their targets have free slots and limits allow.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,27 +15,27 @@ enum {
 
 // -- choosing
 
-static void set_rooms (struct core *self, const struct core_wish *wish)
+static void set_free_slots (struct core *self, const struct core_wish *wish)
 {
     for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
-        target->room = NULL;
+        target->slots = NULL;
         target->taken = 0;
-        target->left = INT64_MAX;
+        target->free_slots = INT64_MAX;
         target->ready.unlimited = false;
         target->ready.floor = 0;
     }
-    for (size_t i = 0; i < wish->room_count; i++) {
-        const struct core_room *room = &wish->rooms[i];
-        struct core_target *target = target_for (self, room->target);
-        target->room = room;
-        target->left = room->room;
-        target->ready.unlimited = room->fetched;
+    for (size_t i = 0; i < wish->target_count; i++) {
+        const struct core_slots *slots = &wish->targets[i];
+        struct core_target *target = target_for (self, slots->target);
+        target->slots = slots;
+        target->free_slots = slots->free_slots;
+        target->ready.unlimited = slots->fetched;
     }
 }
 
 static bool has_ready (const struct core *self, const struct core_target *target)
 {
-    bool fetched = target->room && target->room->fetched;
+    bool fetched = target->slots && target->slots->fetched;
     return target->renewed.count ||
            (target->ready.count && (!fetched || offers_floor (self, target) <= MAX_PRIORITY));
 }
@@ -43,9 +43,10 @@ static bool has_ready (const struct core *self, const struct core_target *target
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us)
 {
     core_advance (self, now_us, wish->ahead_us);
-    set_rooms (self, wish);
+    set_free_slots (self, wish);
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-        if (has_ready (self, target) && (target->left > 0 || (target->room && target->room->probe)))
+        if (has_ready (self, target) &&
+            (target->free_slots > 0 || (target->slots && target->slots->probe)))
             return true;
     return false;
 }
@@ -77,11 +78,11 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
 {
     const struct ready_group *group;
     struct ready_plan ready;
-    bool fetched = target->room && target->room->fetched, waits = false;
+    bool fetched = target->slots && target->slots->fetched, waits = false;
     while (has_ready (self, target)) {
         target->ready.floor = fetched ? offers_floor (self, target) : 0;
         bool found = false;
-        if (target->left > 0) {
+        if (target->free_slots > 0) {
             found = ready_take (&target->renewed, until_us, now_us, &ready, &group,
                                 &self->rate_wake_us, &waits);
             if (!found && !fetched && target->limit &&
@@ -91,8 +92,8 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
             }
             found = found || ready_take (&target->ready, until_us, now_us, &ready, &group,
                                          &self->rate_wake_us, &waits);
-        } else if (target->room && target->room->probe) {
-            found = ready_take_id (&target->ready, target->room->probe, until_us, &ready, &group);
+        } else if (target->slots && target->slots->probe) {
+            found = ready_take_id (&target->ready, target->slots->probe, until_us, &ready, &group);
         }
         self->limit_waits = self->limit_waits || waits;
         if (!found)
@@ -107,7 +108,7 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         plan->fetching = fetched;
         if (!fetched && !plan->holds)
             open_charge (self, plan, now_us);
-        target->left -= target->left > 0 && target->left < INT64_MAX;
+        target->free_slots -= target->free_slots > 0 && target->free_slots < INT64_MAX;
         target->taken++;
         *ret = (struct core_choice){plan, ready.due_us, !plan->message || !plan->placed};
         return true;
@@ -144,7 +145,7 @@ size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now
     self->rate_wake_us = self->ready_us = INT64_MAX;
     self->limit_waits = false;
     core_advance (self, now_us, wish->ahead_us);
-    set_rooms (self, wish);
+    set_free_slots (self, wish);
     size_t count = choose_until (self, now_us, now_us, out, 0, limit);
     if (wish->ahead_us)
         count = choose_until (self, now_us + wish->ahead_us, now_us, out, count, limit);
@@ -339,7 +340,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     ret->message = span_of (plan->message, plan->message_size);
     // A plan that is sent nowhere is a flow's: its message says what its claim is for, and whether
     // it was paused meanwhile.
-    ret->written = wish->writes && plan->target->room;
+    ret->written = wish->writes && plan->target->slots;
     open_queue (self, plan, now_us + wish->lease_us);
     open_touch (self, plan, WRITE_RUN | (ret->written && open_has_head (plan) ? WRITE_HEAD : 0U));
     if (ret->written && !open_has_head (plan))

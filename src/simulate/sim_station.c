@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "plan_json.h"
 
-enum { OUTAGES_MAX = 1000, CHOICES = 64, ROOMS_MAX = 64 };
+enum { OUTAGES_MAX = 1000, CHOICES = 64, TARGETS_MAX = 64 };
 
 // -- the clock
 
@@ -139,20 +139,20 @@ static void write_rows (struct sim_station *self)
     core_acked (self->core, self->now * 1000);
 }
 
-static size_t rooms_now (const struct sim_station *self, struct core_room *rooms)
+static size_t free_slots_now (const struct sim_station *self, struct core_slots *out)
 {
     const struct flow_guesses *guesses = self->guesses;
     size_t count = 0;
     for (size_t i = 0; i < guesses->worker_count; i++)
-        rooms[count++] =
-            (struct core_room){.target = span_text (guesses->workers[i].target),
-                               .room = is_away (self, guesses->workers[i].target) ? 0 : INT64_MAX,
-                               .fetched = true};
-    for (size_t i = 0; i < guesses->outage_count && count < ROOMS_MAX; i++)
+        out[count++] = (struct core_slots){
+            .target = span_text (guesses->workers[i].target),
+            .free_slots = is_away (self, guesses->workers[i].target) ? 0 : INT64_MAX,
+            .fetched = true};
+    for (size_t i = 0; i < guesses->outage_count && count < TARGETS_MAX; i++)
         if (!sim_team_of (self, guesses->outages[i].target) &&
             is_away (self, guesses->outages[i].target))
-            rooms[count++] =
-                (struct core_room){.target = span_text (guesses->outages[i].target), .room = 0};
+            out[count++] = (struct core_slots){.target = span_text (guesses->outages[i].target),
+                                               .free_slots = 0};
     return count;
 }
 
@@ -175,12 +175,12 @@ static void take (struct sim_station *self, const struct core_choice *choice,
 
 static void take_all (struct sim_station *self)
 {
-    struct core_room rooms[ROOMS_MAX];
+    struct core_slots targets[TARGETS_MAX];
     struct core_choice choices[CHOICES];
     const struct core_wish wish = {.limit = CHOICES,
                                    .lease_us = SIM_LEASE_US,
-                                   .rooms = rooms,
-                                   .room_count = rooms_now (self, rooms)};
+                                   .targets = targets,
+                                   .target_count = free_slots_now (self, targets)};
     struct core_cursor cursor;
     size_t count;
     do {

@@ -171,9 +171,10 @@ typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 // A target with its free slots.
 struct claim_target {
     const char *name;
-    int64_t room;
-    bool fetched;       // by workers: limits hold when they take plans, not here
-    uint64_t probe;     // a plan of it that is taken when it is due, whatever `room` is; 0 = none
+    int64_t free_slots;
+    bool fetched; // by workers: limits hold when they take plans, not here
+    uint64_t
+        probe; // a plan of it that is taken when it is due, however few slots are free; 0 = none
     struct limit limit; // by the settings
 };
 

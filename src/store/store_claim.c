@@ -18,7 +18,7 @@ struct claiming {
     bool (*is_pull) (void *owner, struct span target);
     void *owner;
     struct core_wish wish;
-    struct core_room rooms[STORE_TARGETS_MAX];
+    struct core_slots targets[STORE_TARGETS_MAX];
     char names[STORE_TARGETS_MAX][STATION_NAME_MAX + 1];
     struct core_choice choices[CLAIM_MAX];
     size_t count;
@@ -273,16 +273,17 @@ static void copy_wish (struct claiming *self, const struct claim_wish *wish)
     self->wish = (struct core_wish){.limit = wish->limit,
                                     .ahead_us = wish->ahead_us,
                                     .lease_us = wish->first_lease_s * 1000000,
-                                    .rooms = self->rooms,
-                                    .room_count = wish->target_count};
+                                    .targets = self->targets,
+                                    .target_count = wish->target_count};
     for (size_t i = 0; i < wish->target_count; i++) {
         const struct claim_target *target = &wish->targets[i];
         char name[LIMIT_NAME_MAX + 1];
         memcpy (self->names[i], target->name, strlen (target->name) + 1);
-        self->rooms[i] = (struct core_room){.target = span_text (self->names[i]),
-                                            .room = target->room > 0 ? target->room : 0,
-                                            .fetched = target->fetched,
-                                            .probe = target->probe};
+        self->targets[i] =
+            (struct core_slots){.target = span_text (self->names[i]),
+                                .free_slots = target->free_slots > 0 ? target->free_slots : 0,
+                                .fetched = target->fetched,
+                                .probe = target->probe};
         int size = snprintf (name, sizeof name, "s:%s", target->name);
         core_configure_limit (core, span_of (name, (size_t)size), &target->limit);
     }
@@ -300,7 +301,7 @@ void store_claim (struct store *self, const struct claim_wish *wish, store_claim
     struct claiming *claiming = self->spare_claiming;
     self->spare_claiming = NULL;
     claiming = claiming ? claiming : memory_resize (NULL, sizeof *claiming);
-    memset (claiming, 0, offsetof (struct claiming, rooms));
+    memset (claiming, 0, offsetof (struct claiming, targets));
     claiming->count = claiming->read_count = claiming->answered = 0;
     claiming->answer = (struct store_claim){.error = ""};
     claiming->store = self;

@@ -215,9 +215,9 @@ static void submit (uint8_t knob)
 
 static void claim (uint8_t knob)
 {
-    const struct claim_target rooms[] = {
-        {.name = "jobs", .room = knob % 4, .probe = knob & 32 ? 1 : 0},
-        {.name = "a.b", .room = 9, .limit = {.concurrency = knob & 64 ? 1 : 0}}};
+    const struct claim_target targets[] = {
+        {.name = "jobs", .free_slots = knob % 4, .probe = knob & 32 ? 1 : 0},
+        {.name = "a.b", .free_slots = 9, .limit = {.concurrency = knob & 64 ? 1 : 0}}};
     if (world.claiming)
         return;
     world.claiming = true;
@@ -225,7 +225,7 @@ static void claim (uint8_t knob)
                  &(struct claim_wish){.limit = 10,
                                       .first_lease_s = 6,
                                       .ahead_us = knob & 16 ? 10000 : 0,
-                                      .targets = rooms,
+                                      .targets = targets,
                                       .target_count = knob & 128 ? 2 : 0},
                  on_claimed, asker_new ());
 }

@@ -95,15 +95,16 @@ static void submit (struct world *world)
 
 static void take (struct world *world)
 {
-    struct core_room rooms[TARGETS];
+    struct core_slots targets[TARGETS];
     struct core_choice choices[16];
     for (size_t i = 0; i < TARGETS; i++)
-        rooms[i] = (struct core_room){.target = target_of (i), .room = (int64_t)draw (world, 6)};
+        targets[i] =
+            (struct core_slots){.target = target_of (i), .free_slots = (int64_t)draw (world, 6)};
     const struct core_wish wish = {.limit = 16,
                                    .ahead_us = chance (world, 300) ? 20000 : 0,
                                    .lease_us = LEASE_US,
-                                   .rooms = rooms,
-                                   .room_count = TARGETS};
+                                   .targets = targets,
+                                   .target_count = TARGETS};
     size_t count = core_choose (world->core, &wish, world->now_us, choices, ROWS (choices));
     for (size_t i = 0; i < count; i++) {
         const struct kept_plan *plan = &world->data->plans[core_choice_id (&choices[i])];

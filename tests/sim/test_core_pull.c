@@ -112,11 +112,11 @@ static void offer (struct world *world, const struct core_taken *taken)
 
 static void claim (struct world *world)
 {
-    const struct core_room room = {.target = target (), .room = 100, .fetched = true};
+    const struct core_slots slots = {.target = target (), .free_slots = 100, .fetched = true};
     const struct core_wish wish = {.limit = 8,
                                    .lease_us = LEASE_US,
-                                   .rooms = &room,
-                                   .room_count = 1,
+                                   .targets = &slots,
+                                   .target_count = 1,
                                    .writes = chance (world, 500)};
     struct core_choice choices[8];
     size_t count = core_choose (world->core, &wish, world->now_us, choices, ROWS (choices));

@@ -244,7 +244,7 @@ struct claim {
     struct done *done;
     struct station *station; // NULL = what was chosen is forgotten
     struct core_wish wish;
-    struct core_room rooms[JUDGE_TARGETS];
+    struct core_slots targets[JUDGE_TARGETS];
     struct core_choice choices[CHOICES];
     size_t count, read[CHOICES], read_count;
     bool runs;
@@ -461,13 +461,13 @@ static void read_ahead (struct station *station)
         free (ahead);
 }
 
-static void set_rooms (struct station *station, struct claim *claim)
+static void set_free_slots (struct station *station, struct claim *claim)
 {
     enum { SLOTS = 200 };
     for (int i = 0; i < JUDGE_TARGETS; i++) {
-        int64_t room = station->world->targets[i].up ? SLOTS - station->held_of[i] : 0;
-        claim->rooms[i] =
-            (struct core_room){.target = TEXT (target_name (i)), .room = room > 0 ? room : 0};
+        int64_t slots = station->world->targets[i].up ? SLOTS - station->held_of[i] : 0;
+        claim->targets[i] = (struct core_slots){.target = TEXT (target_name (i)),
+                                                .free_slots = slots > 0 ? slots : 0};
         const struct limit limit = {.concurrency = 5 + 7 * i};
         char name[16];
         int size = snprintf (name, sizeof name, "s:%s", target_name (i));
@@ -477,8 +477,8 @@ static void set_rooms (struct station *station, struct claim *claim)
     claim->wish = (struct core_wish){.limit = CHOICES,
                                      .ahead_us = AHEAD_US,
                                      .lease_us = FIRST_LEASE_US,
-                                     .rooms = claim->rooms,
-                                     .room_count = JUDGE_TARGETS};
+                                     .targets = claim->targets,
+                                     .target_count = JUDGE_TARGETS};
 }
 
 void claim_turn (struct station *station)
@@ -488,7 +488,7 @@ void claim_turn (struct station *station)
     struct claim *claim = memory_resize (NULL, sizeof *claim);
     claim->station = station;
     claim->count = claim->read_count = claim->taken_count = 0;
-    set_rooms (station, claim);
+    set_free_slots (station, claim);
     claim->count =
         core_choose (station->core, &claim->wish, station_redis (station), claim->choices, CHOICES);
     claim->wish.writes = claim->count <= CHOICES / 2;

@@ -20,7 +20,7 @@
 #include "state_folder.h"
 #include "store.h"
 
-enum { WINDOW = 1000, ROOM = 256, ARGUMENT = 200, IDLE_MS = 200 };
+enum { WINDOW = 1000, SLOTS = 256, ARGUMENT = 200, IDLE_MS = 200 };
 
 struct driver {
     struct reactor *reactor;
@@ -165,13 +165,13 @@ static void on_claimed (void *owner, const struct store_claim *claim)
 
 static void claim (struct driver *self)
 {
-    const struct claim_target target = {.name = "jobs", .room = ROOM - self->in_flight};
-    if (self->claiming || target.room < ROOM / 3)
+    const struct claim_target target = {.name = "jobs", .free_slots = SLOTS - self->in_flight};
+    if (self->claiming || target.free_slots < SLOTS / 3)
         return;
     self->claiming = true;
     store_claim (self->store,
                  &(struct claim_wish){
-                     .limit = ROOM / 2, .first_lease_s = 6, .targets = &target, .target_count = 1},
+                     .limit = SLOTS / 2, .first_lease_s = 6, .targets = &target, .target_count = 1},
                  on_claimed, self);
 }
 
@@ -216,7 +216,7 @@ static void on_state (void *owner, enum store_state state)
         self->served_us = clock_mono_us ();
         printf ("serving %.3f\n", (double)(self->served_us - self->started_us) / 1e6);
         fflush (stdout);
-        store_wake (self->store, "jobs", ROOM, on_woken, self);
+        store_wake (self->store, "jobs", SLOTS, on_woken, self);
     }
     if (state == STORE_FENCED || state == STORE_REFUSED) {
         fprintf (stderr, "owned_driver: %s %s\n", store_state_name (state),

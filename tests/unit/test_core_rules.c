@@ -1,5 +1,5 @@
-// The rules of the core on who may submit, and who is run: bounds on plans, room and limits of
-// targets, how far ahead plans are taken.
+// The rules of the core on who may submit, and who is run: bounds on plans, free slots and limits
+// of targets, how far ahead plans are taken.
 #include "core_rules.h"
 
 // -- how many plans there may be
@@ -76,15 +76,15 @@ static void a_refused_submission_leaves_nothing (void **state)
 
 // -- who is run
 
-static void a_target_takes_no_more_than_its_room (void **state)
+static void a_target_takes_no_more_than_its_free_slots (void **state)
 {
     (void)state;
-    static const struct room_row {
+    static const struct slots_row {
         const char *name;
-        struct core_room rooms[2];
+        struct core_slots targets[2];
         size_t count;
         int64_t limit;
-        const char *first, *then; // those that are taken, and when all have room
+        const char *first, *then; // those that are taken, and when all have free slots
     } rows[] = {
         {"all", {{{0}}}, 0, 32, "1 2 3 4", ""},
         {"one of jobs", {{{0}, 1}}, 1, 32, "1 3 4", "2"},
@@ -93,16 +93,16 @@ static void a_target_takes_no_more_than_its_room (void **state)
         {"none of jobs, and few are asked for", {{{0}, 0}}, 1, 1, "3", "1 2 4"},
     };
     for (size_t i = 0; i < ROWS (rows); i++) {
-        struct core_room rooms[2];
+        struct core_slots targets[2];
         begin ();
         for (uint64_t id = 1; id <= 4; id++)
             submit_at (id, id < 3 ? "jobs" : "news", now_us - 9 + (int64_t)id, "");
-        memcpy (rooms, rows[i].rooms, sizeof rooms);
-        rooms[0].target = text ("jobs");
+        memcpy (targets, rows[i].targets, sizeof targets);
+        targets[0].target = text ("jobs");
         const struct core_wish wish = {.limit = rows[i].limit,
                                        .lease_us = LEASE_US,
-                                       .rooms = rooms,
-                                       .room_count = rows[i].count};
+                                       .targets = targets,
+                                       .target_count = rows[i].count};
         CHECK_TEXT (rows[i].name, take_by (&wish, NULL), rows[i].first);
         CHECK_TEXT (rows[i].name, take (NULL), rows[i].then);
         finish ();
@@ -112,9 +112,9 @@ static void a_target_takes_no_more_than_its_room (void **state)
 static void a_probe_is_taken_when_it_is_due (void **state)
 {
     (void)state;
-    const struct core_room room = {.target = text ("jobs"), .probe = 1};
+    const struct core_slots slots = {.target = text ("jobs"), .probe = 1};
     const struct core_wish wish = {
-        .limit = 32, .lease_us = LEASE_US, .rooms = &room, .room_count = 1};
+        .limit = 32, .lease_us = LEASE_US, .targets = &slots, .target_count = 1};
     begin ();
     submit_at (1, "jobs", now_us + SECOND, "");
     assert_string_equal (take_by (&wish, NULL), "");
@@ -308,7 +308,7 @@ int main (void)
         cmocka_unit_test (what_is_more_than_memory_holds_is_read_again),
         cmocka_unit_test (plans_that_redis_has_count),
         cmocka_unit_test (a_refused_submission_leaves_nothing),
-        cmocka_unit_test (a_target_takes_no_more_than_its_room),
+        cmocka_unit_test (a_target_takes_no_more_than_its_free_slots),
         cmocka_unit_test (a_probe_is_taken_when_it_is_due),
         cmocka_unit_test (what_is_due_within_reach_is_taken),
         cmocka_unit_test (limits_count_runs_from_before_and_of_all_targets),

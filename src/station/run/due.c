@@ -122,7 +122,7 @@ static bool read_free_slots (struct station *self, struct claim_target out[TARGE
         if (away && slots > 0)
             target_load (target)->pause_us = now_us + AWAY_PAUSE_US;
         out[i] = (struct claim_target){.name = target_name (target),
-                                       .room = slots,
+                                       .free_slots = slots,
                                        .fetched = fetched,
                                        .probe = away ? 0 : unresponsive_probe (self, target),
                                        .limit = target_settings (target)->limit};
