@@ -104,8 +104,8 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
         open_charge_again (self, plan); // for its group when that is known
     else if (plan->flight == FLIGHT_FLOW)
         open_hold (self, plan);
-    plan->fetching = plan->flight == FLIGHT_OFFERED;
-    if (plan->fetching)
+    plan->pull_run = plan->flight == FLIGHT_OFFERED;
+    if (plan->pull_run)
         pull_unread (self, plan);
 }
 

@@ -194,7 +194,7 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans);
 struct core_slots {
     struct span target;
     int64_t free_slots; // plans that it takes
-    bool fetched;       // by workers: limits hold when they take them
+    bool pull;          // workers fetch them: limits hold when they do
     uint64_t probe;     // a plan that it takes however few are free; 0 = none
 };
 

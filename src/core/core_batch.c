@@ -337,10 +337,10 @@ void core_acked (struct core *self, int64_t now_us)
         bool soon = plan->placed && plan->queued && plan->score_us <= now_us + PREPARED_US &&
                     plan->message_size <= PREPARED_BYTES;
         bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
-        bool fetched = plan->fetching && !idle;
+        bool pull_run = plan->pull_run && !idle;
         if (plan->lent) { // the message is its own again, or as Redis has it
             bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
-            bool needed = plan->chosen || plan->keeps || fetched || written || (soon && idle);
+            bool needed = plan->chosen || plan->keeps || pull_run || written || (soon && idle);
             uint8_t *lent = plan->message;
             plan->lent = false;
             plan->message = needed ? memory_resize (NULL, plan->message_size + 1) : NULL;

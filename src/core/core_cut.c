@@ -41,7 +41,7 @@ static bool goes (void *owner, struct ready_plan ready)
         return false;
     struct open_plan *plan =
         open_find (self->core, span_of (target->name, target->name_size), ready.id);
-    if (plan && (!plan->prepared || plan->listed_in || plan->chosen || plan->fetched))
+    if (plan && (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead))
         return false;
     if (plan)
         open_drop (self->core, plan);

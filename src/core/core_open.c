@@ -190,7 +190,8 @@ void open_drop (struct core *self, struct open_plan *plan)
 void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;
-    if (plan->listed_in || plan->chosen || plan->fetched || (open_has_run (plan) && !plan->gone))
+    if (plan->listed_in || plan->chosen || plan->reading_ahead ||
+        (open_has_run (plan) && !plan->gone))
         return;
     bool dropped = PLANTED (WINDOW_DROPPED) && plan->score_us > now_us + PREPARED_US;
     plan->prepared = false;

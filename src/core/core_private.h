@@ -93,12 +93,12 @@ struct open_plan {
     bool keeps; // an admin changed it while it runs: who decides on the run gets the change
     bool lent;  // `message` belongs to the rows of the batch in flight
     bool chosen;
-    bool fetched;    // it is being read ahead
-    bool charged;    // it counts as a run of its target and group
+    bool reading_ahead; // its message and score are being read
+    bool charged;       // it counts as a run of its target and group
     bool holds;      // a flow's: it counts as a run of its target, its calls as those of its group
     bool prepared;   // it is ready, and its message is known
     bool overdue;    // its lease has ended, and it is ready
-    bool fetching;   // its run is for workers: its message stays here until the run ends
+    bool pull_run;   // its run is for workers: its message stays here until the run ends
     bool team_known; // what Redis has of its team is here; `pull` NULL = nothing
 };
 

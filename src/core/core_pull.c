@@ -63,7 +63,7 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     *ret = (struct core_offered){0};
     if (result != CORE_DONE)
         return result;
-    plan->fetching = true;
+    plan->pull_run = true;
     begin_message (self, plan);
     struct team *team = pull_for (plan)->team;
     pull_read_message (plan);

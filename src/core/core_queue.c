@@ -113,7 +113,7 @@ static void drop_prepared (struct table_node *node, void *owner)
 {
     struct core *self = owner;
     struct open_plan *plan = (struct open_plan *)node;
-    if (!plan->prepared || plan->listed_in || plan->chosen || plan->fetched)
+    if (!plan->prepared || plan->listed_in || plan->chosen || plan->reading_ahead)
         return;
     plan->prepared = false;
     open_drop (self, plan);

@@ -29,15 +29,15 @@ static void set_free_slots (struct core *self, const struct core_wish *wish)
         struct core_target *target = target_for (self, slots->target);
         target->slots = slots;
         target->free_slots = slots->free_slots;
-        target->ready.unlimited = slots->fetched;
+        target->ready.unlimited = slots->pull;
     }
 }
 
 static bool has_ready (const struct core *self, const struct core_target *target)
 {
-    bool fetched = target->slots && target->slots->fetched;
+    bool pull = target->slots && target->slots->pull;
     return target->renewed.count ||
-           (target->ready.count && (!fetched || offers_floor (self, target) <= MAX_PRIORITY));
+           (target->ready.count && (!pull || offers_floor (self, target) <= MAX_PRIORITY));
 }
 
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us)
@@ -78,14 +78,14 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
 {
     const struct ready_group *group;
     struct ready_plan ready;
-    bool fetched = target->slots && target->slots->fetched, waits = false;
+    bool pull = target->slots && target->slots->pull, waits = false;
     while (has_ready (self, target)) {
-        target->ready.floor = fetched ? offers_floor (self, target) : 0;
+        target->ready.floor = pull ? offers_floor (self, target) : 0;
         bool found = false;
         if (target->free_slots > 0) {
             found = ready_take (&target->renewed, until_us, now_us, &ready, &group,
                                 &self->rate_wake_us, &waits);
-            if (!found && !fetched && target->limit &&
+            if (!found && !pull && target->limit &&
                 !limit_allows (target->limit, now_us, &self->rate_wake_us)) {
                 self->limit_waits = true;
                 return false;
@@ -105,8 +105,8 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         }
         plan->chosen = true;
         plan->prepared = false;
-        plan->fetching = fetched;
-        if (!fetched && !plan->holds)
+        plan->pull_run = pull;
+        if (!pull && !plan->holds)
             open_charge (self, plan, now_us);
         target->free_slots -= target->free_slots > 0 && target->free_slots < INT64_MAX;
         target->taken++;
@@ -182,7 +182,7 @@ size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
             if (open_find (self, name, ids[i]))
                 continue;
             struct open_plan *plan = open_for (self, target, ids[i]);
-            plan->fetched = true;
+            plan->reading_ahead = true;
             out[count++] = (struct core_choice){plan, 0, true};
         }
     }
@@ -192,7 +192,7 @@ size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
 void core_prepared (struct core *self, const struct core_choice *choice, bool read)
 {
     struct open_plan *plan = choice->plan;
-    plan->fetched = false;
+    plan->reading_ahead = false;
     plan->prepared = read && plan->message && plan->queued && !plan->listed_in && !plan->chosen;
     if (!plan->prepared)
         open_settle (self, plan, 0);
@@ -241,7 +241,7 @@ static void give_back (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
     bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // a heartbeat came since
-    if (!plan->charged || goes_on || plan->fetching)             // or a worker is working on it
+    if (!plan->charged || goes_on || plan->pull_run)             // or a worker is working on it
         return;
     plan->charged = false;
     if (plan->target->limit)

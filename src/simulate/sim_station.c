@@ -147,7 +147,7 @@ static size_t free_slots_now (const struct sim_station *self, struct core_slots 
         out[count++] = (struct core_slots){
             .target = span_text (guesses->workers[i].target),
             .free_slots = is_away (self, guesses->workers[i].target) ? 0 : INT64_MAX,
-            .fetched = true};
+            .pull = true};
     for (size_t i = 0; i < guesses->outage_count && count < TARGETS_MAX; i++)
         if (!sim_team_of (self, guesses->outages[i].target) &&
             is_away (self, guesses->outages[i].target))

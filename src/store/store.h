@@ -172,7 +172,7 @@ typedef void store_claim_fn (void *owner, const struct store_claim *answer);
 struct claim_target {
     const char *name;
     int64_t free_slots;
-    bool fetched; // by workers: limits hold when they take plans, not here
+    bool pull; // workers fetch its plans: limits hold when they do, not here
     uint64_t
         probe; // a plan of it that is taken when it is due, however few slots are free; 0 = none
     struct limit limit; // by the settings

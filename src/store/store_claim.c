@@ -282,7 +282,7 @@ static void copy_wish (struct claiming *self, const struct claim_wish *wish)
         self->targets[i] =
             (struct core_slots){.target = span_text (self->names[i]),
                                 .free_slots = target->free_slots > 0 ? target->free_slots : 0,
-                                .fetched = target->fetched,
+                                .pull = target->pull,
                                 .probe = target->probe};
         int size = snprintf (name, sizeof name, "s:%s", target->name);
         core_configure_limit (core, span_of (name, (size_t)size), &target->limit);

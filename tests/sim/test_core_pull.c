@@ -112,7 +112,7 @@ static void offer (struct world *world, const struct core_taken *taken)
 
 static void claim (struct world *world)
 {
-    const struct core_slots slots = {.target = target (), .free_slots = 100, .fetched = true};
+    const struct core_slots slots = {.target = target (), .free_slots = 100, .pull = true};
     const struct core_wish wish = {.limit = 8,
                                    .lease_us = LEASE_US,
                                    .targets = &slots,

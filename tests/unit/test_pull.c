@@ -56,7 +56,7 @@ static void start (void)
 // Begin the next run, and offer it.
 static struct core_offered offer (uint64_t *ret_exec_id)
 {
-    const struct core_slots slots = {.target = jobs (), .free_slots = 100, .fetched = true};
+    const struct core_slots slots = {.target = jobs (), .free_slots = 100, .pull = true};
     const struct core_wish wish = {
         .limit = 1, .lease_us = 300ll * SECOND, .targets = &slots, .target_count = 1};
     struct core_choice choice;
@@ -465,7 +465,7 @@ static void submit_of (uint64_t id, int priority)
 // How many are offered now, after what was ready was.
 static int64_t offered_now (void)
 {
-    const struct core_slots slots = {.target = jobs (), .free_slots = 100, .fetched = true};
+    const struct core_slots slots = {.target = jobs (), .free_slots = 100, .pull = true};
     const struct core_wish wish = {
         .limit = 1, .lease_us = 300ll * SECOND, .targets = &slots, .target_count = 1};
     uint64_t exec_id;

@@ -322,7 +322,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     self->plan->revision = station_revision ();
     bool gives_up = self->word == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
-    bool fetched = target && target_type (target) == TARGET_PULL;
+    bool pull = target && target_type (target) == TARGET_PULL;
     size_t missed_size;
     char *missed = missed_record (self->plan, &self->misses,
                                   (uint64_t)store_now_us (station->store), &missed_size);
@@ -333,7 +333,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
-                                         .begins_anew = resets (self) && fetched,
+                                         .begins_anew = resets (self) && pull,
                                          .missed = span_of (missed, missed_size),
                                          .first = gives_up ? give_up : NULL},
                   on_stored, self);

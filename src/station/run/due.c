@@ -118,12 +118,12 @@ static bool read_free_slots (struct station *self, struct claim_target out[TARGE
     for (size_t i = 0; i < self->target_count; i++) {
         struct target *target = self->targets[i];
         int64_t slots = free_slots_of (self, target, now_us);
-        bool away = !target_connection (target), fetched = target_type (target) == TARGET_PULL;
+        bool away = !target_connection (target), pull = target_type (target) == TARGET_PULL;
         if (away && slots > 0)
             target_load (target)->pause_us = now_us + AWAY_PAUSE_US;
         out[i] = (struct claim_target){.name = target_name (target),
                                        .free_slots = slots,
-                                       .fetched = fetched,
+                                       .pull = pull,
                                        .probe = away ? 0 : unresponsive_probe (self, target),
                                        .limit = target_settings (target)->limit};
         any = any || slots > 0 || out[i].probe;
