@@ -359,7 +359,7 @@ static int print_stations (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    json_t *answer = call_words (cli, client, say, NULL, &code), *station;
+    json_t *answer = call_command (cli, client, say, NULL, &code), *station;
     size_t i;
     json_array_foreach (json_object_get (answer, "stations"), i, station)
         print_offer (cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));

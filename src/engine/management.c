@@ -1,4 +1,4 @@
-// One row per word: the states it is allowed in, and what it does.
+// One row per command: the states it is allowed in, and what it does.
 #include "management.h"
 
 #include <inttypes.h>
@@ -267,14 +267,14 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
     return 0;
 }
 
-// -- the words
+// -- the commands
 
-static const struct word {
+static const struct command {
     const char *name;
     unsigned states;
     int (*run) (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                 struct reason *reason);
-} words[MANAGE_WORDS] = {
+} commands[MANAGE_COMMANDS] = {
     [MANAGE_PAUSE] = {"pause", OPEN, pause_plan},
     [MANAGE_RESET] = {"reset", STOPPED, reset_plan},
     [MANAGE_AT_ONCE] = {"redeliver", STOPPED | IN (PLAN_RETRY), reset_plan},
@@ -288,10 +288,10 @@ static const struct word {
 int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                    struct reason *reason)
 {
-    const struct word *word = &words[request->word];
-    if (!(word->states & IN (plan->state))) {
-        reason_set (reason, "%s: the plan is %s", word->name, plan_state_word (plan->state));
+    const struct command *command = &commands[request->command];
+    if (!(command->states & IN (plan->state))) {
+        reason_set (reason, "%s: the plan is %s", command->name, plan_state_word (plan->state));
         return ZPLAN_EARGUMENT;
     }
-    return word->run (plan, request, ret, reason);
+    return command->run (plan, request, ret, reason);
 }

@@ -5,7 +5,7 @@
 
 #include "misses.h"
 
-enum manage_word {
+enum manage_command {
     MANAGE_PAUSE,
     MANAGE_RESET,
     MANAGE_AT_ONCE, // the same of a callback or flow, which may wait for its retry
@@ -14,11 +14,11 @@ enum manage_word {
     MANAGE_RUN,
     MANAGE_UPDATE,
     MANAGE_DONE,
-    MANAGE_WORDS
+    MANAGE_COMMANDS
 };
 
 struct manage_request {
-    enum manage_word word;
+    enum manage_command command;
     bool running;                     // a run of the plan is in flight
     int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
     const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold

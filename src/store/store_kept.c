@@ -15,19 +15,20 @@ struct keeping {
     const char *key;
     char name[NAME_MAX_SIZE];
     char *text; // NULL = none
-    int word;
+    int command;
     void (*reply) (void); // the caller's function, under its own type again when it is called
     void *owner;
 };
 
 static struct keeping *keeping_new (struct store *self, const char *key, struct span name,
-                                    const char *text, int word, void (*reply) (void), void *owner)
+                                    const char *text, int command, void (*reply) (void),
+                                    void *owner)
 {
     struct keeping *keeping = memory_new (sizeof *keeping);
     *keeping = (struct keeping){.store = self,
                                 .key = key,
                                 .text = text ? memory_text (text) : NULL,
-                                .word = word,
+                                .command = command,
                                 .reply = reply,
                                 .owner = owner};
     snprintf (keeping->name, sizeof keeping->name, "%.*s", (int)name.size,
@@ -166,10 +167,10 @@ static void on_kinds (void *owner, const redisReply *reply)
         return;
     }
     bool fits = present || count < KINDS_MAX;
-    if (self->word == KIND_LIST) {
+    if (self->command == KIND_LIST) {
         answer.count = count;
-    } else if ((self->word == KIND_PUT && fits) || (self->word == KIND_REMOVE && present)) {
-        if (self->word == KIND_PUT)
+    } else if ((self->command == KIND_PUT && fits) || (self->command == KIND_REMOVE && present)) {
+        if (self->command == KIND_PUT)
             put (self);
         else
             take_out (self);
@@ -179,12 +180,12 @@ static void on_kinds (void *owner, const redisReply *reply)
     answer_kinds (self, &answer);
 }
 
-void store_kinds (struct store *self, enum kind_word word, struct span name, const char *json,
+void store_kinds (struct store *self, enum kind_command command, struct span name, const char *json,
                   store_kinds_fn *reply, void *owner)
 {
     struct keeping *keeping =
-        keeping_new (self, KEY_KINDS, name, json, (int)word, (void (*) (void))reply, owner);
-    if (word == KIND_GET)
+        keeping_new (self, KEY_KINDS, name, json, (int)command, (void (*) (void))reply, owner);
+    if (command == KIND_GET)
         store_ask (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_KINDS), TEXT (keeping->name)),
                    on_kind, keeping);
     else
@@ -231,30 +232,31 @@ static void on_limits (void *owner, const redisReply *reply)
     answer.result = read_result (reply, &answer.error);
     answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
     bool present = find (reply, self->name) != NULL, fits = present || answer.count < LIMITS_MAX;
-    bool writes = (self->word == LIMIT_SET && fits) || (self->word == LIMIT_REMOVE && present);
+    bool writes =
+        (self->command == LIMIT_SET && fits) || (self->command == LIMIT_REMOVE && present);
     if (answer.result != STORE_DONE || !writes) {
         answer_limits (self, &answer);
         return;
     }
     struct limit limit = limit_read (span_text (self->text));
-    if (self->word == LIMIT_SET)
+    if (self->command == LIMIT_SET)
         put (self);
     else
         take_out (self);
-    core_set_limit (core, span_text (self->name), self->word == LIMIT_SET ? &limit : NULL);
+    core_set_limit (core, span_text (self->name), self->command == LIMIT_SET ? &limit : NULL);
     self->store->limits_unwritten++;
     self->store->limit_writes++;
     store_wait (self->store, WAITER_CLIENT, on_limit_written, self);
 }
 
-void store_limits (struct store *self, enum limit_word word, const char *name,
+void store_limits (struct store *self, enum limit_command command, const char *name,
                    const struct limit *limit, store_limits_fn *reply, void *owner)
 {
     char text[LIMIT_TEXT_MAX] = "";
     if (limit)
         limit_write (limit, text);
     struct keeping *keeping = keeping_new (self, KEY_LIMITS, span_text (name ? name : ""), text,
-                                           (int)word, (void (*) (void))reply, owner);
+                                           (int)command, (void (*) (void))reply, owner);
     read_all (keeping, LINK_ONCE, on_limits);
 }
 

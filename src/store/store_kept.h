@@ -24,7 +24,7 @@ bool store_station_at (const struct store_stations *answer, size_t index, struct
 
 // -- kinds
 
-enum kind_word { KIND_LIST, KIND_GET, KIND_PUT, KIND_REMOVE };
+enum kind_command { KIND_LIST, KIND_GET, KIND_PUT, KIND_REMOVE };
 
 struct store_kinds {
     enum store_result result;
@@ -37,14 +37,14 @@ struct store_kinds {
 typedef void store_kinds_fn (void *owner, const struct store_kinds *answer);
 
 // Read, put in or take out kinds of plans; `json` is for KIND_PUT.
-void store_kinds (struct store *self, enum kind_word word, struct span name, const char *json,
+void store_kinds (struct store *self, enum kind_command command, struct span name, const char *json,
                   store_kinds_fn *reply, void *owner);
 bool store_kind_at (const struct store_kinds *answer, size_t index, struct span *ret_name,
                     struct span *ret_json);
 
 // -- limits
 
-enum limit_word { LIMIT_LIST, LIMIT_SET, LIMIT_REMOVE };
+enum limit_command { LIMIT_LIST, LIMIT_SET, LIMIT_REMOVE };
 
 struct store_limits {
     enum store_result result;
@@ -59,7 +59,7 @@ typedef void store_limits_fn (void *owner, const struct store_limits *answer);
 
 // Read all of them, or set or remove that of "s:STATION" or "g:GROUP". They hold at once, for all
 // stations on this Redis.
-void store_limits (struct store *self, enum limit_word word, const char *name,
+void store_limits (struct store *self, enum limit_command command, const char *name,
                    const struct limit *limit, store_limits_fn *reply, void *owner);
 bool store_limit_at (const struct store_limits *answer, size_t index, struct span *ret_name,
                      struct limit *ret);

@@ -350,11 +350,11 @@ static void keep (uint8_t knob)
                         knob & 32 ? LINK_REPEAT : LINK_ONCE, on_stations, asker);
         break;
     case 1:
-        store_kinds (world.store, (enum kind_word) (knob / 4 % 4), span_text ("jobs"), "{}",
+        store_kinds (world.store, (enum kind_command) (knob / 4 % 4), span_text ("jobs"), "{}",
                      on_kinds, asker);
         break;
     case 2:
-        store_limits (world.store, (enum limit_word) (knob / 4 % 3), "s:jobs", &limit, on_limits,
+        store_limits (world.store, (enum limit_command) (knob / 4 % 3), "s:jobs", &limit, on_limits,
                       asker);
         break;
     default:

@@ -1,5 +1,5 @@
 // Stored messages, which an operator may have edited: input is the text, NUL, and what happens to
-// the plan: events of the engine and words of management. After each the plan is still one that can
+// the plan: events of the engine and admin commands. After each the plan is still one that can
 // be stored and read.
 #include "ballot.h"
 #include "codes.h"
@@ -90,14 +90,14 @@ static void manage (struct story *self, uint8_t knob)
 {
     struct reason reason = {""};
     enum requeue requeue;
-    struct manage_request request = {.word = (enum manage_word) (knob % MANAGE_WORDS),
+    struct manage_request request = {.command = (enum manage_command) (knob % MANAGE_COMMANDS),
                                      .running = knob & 0x40,
                                      .count = 1,
                                      .zone = self->zone,
                                      .now = self->now};
-    if (request.word == MANAGE_SKIP)
+    if (request.command == MANAGE_SKIP)
         request.count = 1 + (int64_t)(feed_number (self->feed) % INT32_MAX);
-    if (request.word == MANAGE_UPDATE && !(request.fields = read_update (self)))
+    if (request.command == MANAGE_UPDATE && !(request.fields = read_update (self)))
         return;
     if (engine_manage (self->plan, &request, &requeue, &reason))
         check_reason (&reason);

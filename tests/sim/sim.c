@@ -435,14 +435,15 @@ static bool is_running (const struct sim *self, const struct sim_plan *sim_plan,
            plan->exec_time + SIM_LEASE_US / SIM_S > now_s (self);
 }
 
-bool sim_manage (struct sim *self, struct sim_plan *sim_plan, enum manage_word word, int64_t count)
+bool sim_manage (struct sim *self, struct sim_plan *sim_plan, enum manage_command command,
+                 int64_t count)
 {
     if (!sim_plan->message)
         return false;
     struct reason reason;
     enum requeue requeue;
     struct plan *plan = sim_stored (self, sim_plan);
-    const struct manage_request request = {.word = word,
+    const struct manage_request request = {.command = command,
                                            .running = is_running (self, sim_plan, plan),
                                            .count = count,
                                            .zone = self->zone,

@@ -121,8 +121,9 @@ void sim_end (struct sim *self);
 // Submit a plan frame (JSON). NULL: it was refused.
 struct sim_plan *sim_submit (struct sim *self, const char *plan_frame);
 
-// A management word; `count` is that of skip. False: it was refused.
-bool sim_manage (struct sim *self, struct sim_plan *plan, enum manage_word word, int64_t count);
+// A management command; `count` is that of skip. False: it was refused.
+bool sim_manage (struct sim *self, struct sim_plan *plan, enum manage_command command,
+                 int64_t count);
 
 // End the run that is out. False: there is none.
 bool sim_cancel (struct sim *self, struct sim_plan *plan);

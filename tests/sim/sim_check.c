@@ -176,32 +176,32 @@ static void check_skip (struct sim *self, struct sim_plan *sim_plan, const struc
 void check_managed (struct sim *self, struct sim_plan *sim_plan, const struct plan *plan,
                     const struct manage_request *request)
 {
-    enum manage_word word = request->word;
-    if (word == MANAGE_SKIP)
+    enum manage_command command = request->command;
+    if (command == MANAGE_SKIP)
         check_skip (self, sim_plan, plan, request);
     else if (sim_plan->order)
         SIM_CHECK (self, sim_plan, plan->plan_time == sim_plan->order_time);
-    bool stops = word == MANAGE_PAUSE || word == MANAGE_CLOSE;
-    if (stops || word == MANAGE_RESET) {
+    bool stops = command == MANAGE_PAUSE || command == MANAGE_CLOSE;
+    if (stops || command == MANAGE_RESET) {
         sim_plan->stopped = stops;
-        sim_plan->closed |= word == MANAGE_CLOSE;
+        sim_plan->closed |= command == MANAGE_CLOSE;
         // A run besides the schedule that was not sent is given up; one that is lost, by a reset.
         if (!plan->extra)
             sim_plan->order = ORDER_NONE;
     }
-    sim_plan->untried |= word == MANAGE_RESET;
-    if (word == MANAGE_DONE) {
+    sim_plan->untried |= command == MANAGE_RESET;
+    if (command == MANAGE_DONE) {
         sim_plan->order = ORDER_NONE;
         sim_plan->stopped = sim_plan->closed = plan->state == PLAN_CLOSE;
         sim_plan->seen += plan->missed - sim_plan->missed;
         sim_plan->missed = plan->missed;
     }
-    if (word == MANAGE_RUN) {
+    if (command == MANAGE_RUN) {
         SIM_CHECK (self, sim_plan, !request->running);
         sim_plan->order = ORDER_GIVEN;
     }
     // Its pace begins anew, but a run that is out keeps its lease.
-    if (word == MANAGE_RESET || !request->running)
+    if (command == MANAGE_RESET || !request->running)
         sim_plan->free_us = self->now_us + (request->running ? SIM_LEASE_US : 0);
     sim_plan->order_time = plan->plan_time;
     sim_plan->order_errors = plan->error_count;

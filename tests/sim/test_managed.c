@@ -29,16 +29,17 @@ static void run_until (struct sim *sim, int64_t seconds)
         fail_msg ("%s: goes on for ever", sim->name);
 }
 
-static void manage (struct sim *sim, struct sim_plan *plan, enum manage_word word, int64_t count)
+static void manage (struct sim *sim, struct sim_plan *plan, enum manage_command command,
+                    int64_t count)
 {
-    if (!sim_manage (sim, plan, word, count))
-        fail_msg ("%s: word %d is refused", sim->name, word);
+    if (!sim_manage (sim, plan, command, count))
+        fail_msg ("%s: command %d is refused", sim->name, command);
 }
 
-static void refuse (struct sim *sim, struct sim_plan *plan, enum manage_word word)
+static void refuse (struct sim *sim, struct sim_plan *plan, enum manage_command command)
 {
-    if (sim_manage (sim, plan, word, 1))
-        fail_msg ("%s: word %d is not refused", sim->name, word);
+    if (sim_manage (sim, plan, command, 1))
+        fail_msg ("%s: command %d is not refused", sim->name, command);
 }
 
 // Dispatches so far, as milliseconds and nominal seconds since the start.
@@ -295,9 +296,10 @@ static void a_plan_closed_while_its_run_is_out_is_kept (void **state)
     run_until (&sim, 60);
     check_stored (&sim, plan, PLAN_CLOSE, OK);
     assert_int_equal (plan->counted, 1);
-    static const enum manage_word words[] = {MANAGE_PAUSE, MANAGE_RESET, MANAGE_SKIP, MANAGE_RUN};
-    for (size_t i = 0; i < ROWS (words); i++)
-        refuse (&sim, plan, words[i]);
+    static const enum manage_command commands[] = {MANAGE_PAUSE, MANAGE_RESET, MANAGE_SKIP,
+                                                   MANAGE_RUN};
+    for (size_t i = 0; i < ROWS (commands); i++)
+        refuse (&sim, plan, commands[i]);
     run_until (&sim, 600);
     CHECK_FIRES (&sim, {10000, 10});
     sim_end (&sim);

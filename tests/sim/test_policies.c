@@ -510,7 +510,8 @@ static void submit_at_random (struct sim *sim)
 
 static void disturb_at_random (struct sim *sim)
 {
-    static const enum manage_word words[] = {MANAGE_PAUSE, MANAGE_RESET, MANAGE_RESET, MANAGE_DONE};
+    static const enum manage_command commands[] = {MANAGE_PAUSE, MANAGE_RESET, MANAGE_RESET,
+                                                   MANAGE_DONE};
     struct sim_plan *plan = &sim->plans[pick (sim, (int64_t)sim->plan_count)];
     switch (pick (sim, 8)) {
     case 0:
@@ -527,7 +528,7 @@ static void disturb_at_random (struct sim *sim)
         sim_cancel (sim, plan);
         break;
     default:
-        sim_manage (sim, plan, words[pick (sim, ROWS (words))], 1);
+        sim_manage (sim, plan, commands[pick (sim, ROWS (commands))], 1);
     }
 }
 

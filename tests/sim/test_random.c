@@ -114,18 +114,18 @@ static void disturb_at_random (struct sim *sim)
     }
 }
 
-// Some words are given twice as often as others; one plan is often spoken of more than once.
+// Some commands are given twice as often as others; one plan is often spoken of more than once.
 static void manage_at_random (struct sim *sim)
 {
-    static const enum manage_word words[] = {MANAGE_PAUSE, MANAGE_PAUSE, MANAGE_RESET, MANAGE_RESET,
-                                             MANAGE_RESET, MANAGE_SKIP,  MANAGE_SKIP,  MANAGE_RUN,
-                                             MANAGE_RUN,   MANAGE_RUN};
+    static const enum manage_command commands[] = {
+        MANAGE_PAUSE, MANAGE_PAUSE, MANAGE_RESET, MANAGE_RESET, MANAGE_RESET,
+        MANAGE_SKIP,  MANAGE_SKIP,  MANAGE_RUN,   MANAGE_RUN,   MANAGE_RUN};
     struct sim_plan *plan = &sim->plans[pick (sim, (int64_t)sim->plan_count)];
     for (int64_t said = 1 + pick (sim, 3); said > 0; said--) {
-        enum manage_word word = words[pick (sim, ROWS (words))];
+        enum manage_command command = commands[pick (sim, ROWS (commands))];
         if (pick (sim, 60) == 0)
-            word = MANAGE_CLOSE;
-        sim_manage (sim, plan, word, 1 + pick (sim, 4));
+            command = MANAGE_CLOSE;
+        sim_manage (sim, plan, command, 1 + pick (sim, 4));
         if (pick (sim, 2))
             sim_run_until (sim, sim->now_us + pick (sim, 3000) * MS, STEPS);
     }

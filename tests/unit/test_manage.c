@@ -1,4 +1,4 @@
-// Management, word by word: in which states it is allowed, and what it does to the plan.
+// Admin commands, one by one: in which states it is allowed, and what it does to the plan.
 // Source: contract 3.2 and chapter 4, rule 9.
 #include "codes.h"
 #include "in_hand.h"
@@ -22,7 +22,7 @@ static struct plan *plan_at_1030 (void)
     return plan;
 }
 
-static const char *const word_names[MANAGE_WORDS] = {
+static const char *const command_names[MANAGE_COMMANDS] = {
     [MANAGE_PAUSE] = "pause", [MANAGE_RESET] = "reset",      [MANAGE_CLOSE] = "close",
     [MANAGE_SKIP] = "skip",   [MANAGE_RUN] = "run",          [MANAGE_UPDATE] = "update",
     [MANAGE_DONE] = "done",   [MANAGE_AT_ONCE] = "redeliver"};
@@ -55,7 +55,7 @@ static int manage (const char *name, struct plan *plan, const struct manage_requ
 // -- the states
 
 // clang-format off
-static const bool allowed[MANAGE_WORDS][PLAN_STATES] = {
+static const bool allowed[MANAGE_COMMANDS][PLAN_STATES] = {
     //                 none   queue  execute retry  skip   pause  error  close
     [MANAGE_PAUSE]  = {true,  true,  true,   true,  true,  false, false, false},
     [MANAGE_RESET]  = {false, false, false,  false, false, true,  true,  false},
@@ -68,11 +68,11 @@ static const bool allowed[MANAGE_WORDS][PLAN_STATES] = {
 };
 // clang-format on
 
-static void check_allowed (enum manage_word word, enum plan_state state, bool running)
+static void check_allowed (enum manage_command command, enum plan_state state, bool running)
 {
     char name[64], state_text[32];
-    const char *word_name = word_names[word];
-    snprintf (name, sizeof name, "%s in the state %s%s", word_name, plan_state_name (state),
+    const char *command_name = command_names[command];
+    snprintf (name, sizeof name, "%s in the state %s%s", command_name, plan_state_name (state),
               running ? ", a run is out" : "");
     snprintf (state_text, sizeof state_text, "the plan is %s", plan_state_word (state));
     struct plan *plan = plan_at_1030 ();
@@ -80,16 +80,16 @@ static void check_allowed (enum manage_word word, enum plan_state state, bool ru
     plan->verdict = VERDICT_PENDING;
     struct plan_fields fields = {.schedule = plan->schedule};
     struct reason reason;
-    int got =
-        manage (name, plan,
-                &(struct manage_request){
-                    .word = word, .running = running, .count = 1, .fields = &fields, .now = NOW},
-                &reason);
-    bool alone = word == MANAGE_RUN || word == MANAGE_UPDATE || word == MANAGE_DONE;
-    CHECK (name, (got != REFUSED) == (allowed[word][state] && !(alone && running)));
+    int got = manage (
+        name, plan,
+        &(struct manage_request){
+            .command = command, .running = running, .count = 1, .fields = &fields, .now = NOW},
+        &reason);
+    bool alone = command == MANAGE_RUN || command == MANAGE_UPDATE || command == MANAGE_DONE;
+    CHECK (name, (got != REFUSED) == (allowed[command][state] && !(alone && running)));
     if (got == REFUSED) {
-        CHECK (name, strncmp (reason.text, word_name, strlen (word_name)) == 0);
-        CHECK (name, strstr (reason.text, allowed[word][state] ? "is running" : state_text));
+        CHECK (name, strncmp (reason.text, command_name, strlen (command_name)) == 0);
+        CHECK (name, strstr (reason.text, allowed[command][state] ? "is running" : state_text));
     }
     plan_destroy (&plan);
 }
@@ -97,10 +97,10 @@ static void check_allowed (enum manage_word word, enum plan_state state, bool ru
 static void words_are_allowed_in_their_states (void **state)
 {
     (void)state;
-    for (int word = 0; word < MANAGE_WORDS; word++) {
+    for (int command = 0; command < MANAGE_COMMANDS; command++) {
         for (int in = 0; in < PLAN_STATES; in++) {
-            check_allowed ((enum manage_word)word, (enum plan_state)in, false);
-            check_allowed ((enum manage_word)word, (enum plan_state)in, true);
+            check_allowed ((enum manage_command)command, (enum plan_state)in, false);
+            check_allowed ((enum manage_command)command, (enum plan_state)in, true);
         }
     }
 }
@@ -112,7 +112,7 @@ static void words_are_allowed_in_their_states (void **state)
 // clang-format off
 static const struct effect_row {
     const char *name;
-    enum manage_word word;
+    enum manage_command command;
     enum plan_state state, extra;
     bool running;
     uint8_t last_state;
@@ -175,7 +175,8 @@ static void words_change_what_they_say (void **state)
         plan->extra = row->extra;
         plan->last_state = row->last_state;
         plan->skip_wait = 1;
-        struct manage_request request = {.word = row->word, .running = row->running, .now = 5000};
+        struct manage_request request = {
+            .command = row->command, .running = row->running, .now = 5000};
         CHECK_INT (row->name, manage (row->name, plan, &request, &reason), row->want_requeue);
         CHECK_INT (row->name, plan->state, row->want_state);
         CHECK_INT (row->name, plan->extra, row->want_extra);
@@ -252,7 +253,8 @@ static void skip_goes_on_behind_those_skipped (void **state)
         plan->real_repet = row->used;
         plan->skip_num = 0;
         // What is skipped does not depend on the moment in which it is asked for.
-        struct manage_request request = {.word = MANAGE_SKIP, .count = row->count, .now = 2 * WEEK};
+        struct manage_request request = {
+            .command = MANAGE_SKIP, .count = row->count, .now = 2 * WEEK};
         int requeue = manage (row->name, plan, &request, &reason);
         CHECK_INT (row->name, requeue, row->want_time == REFUSED ? REFUSED : (int)REQUEUE_TIME);
         if (requeue == REFUSED) {
@@ -307,7 +309,7 @@ static void check_skip (const struct skip_case *row)
     plan->extra = row->extra;
     plan->skip_wait = row->skip_wait;
     struct manage_request request = {
-        .word = MANAGE_SKIP, .running = row->running, .count = row->count, .now = NOW};
+        .command = MANAGE_SKIP, .running = row->running, .count = row->count, .now = NOW};
     CHECK_INT (row->name, manage (row->name, plan, &request, &reason), row->want_requeue);
     CHECK_INT (row->name, plan->state, row->want_state);
     CHECK_INT (row->name, plan->extra, row->extra);
@@ -354,7 +356,7 @@ static void skips_that_wait_can_be_stored (void **state)
     plan->state = PLAN_EXECUTE;
     for (int i = 0; i < 3; i++) {
         struct manage_request request = {
-            .word = MANAGE_SKIP, .running = true, .count = INT32_MAX, .now = NOW};
+            .command = MANAGE_SKIP, .running = true, .count = INT32_MAX, .now = NOW};
         manage ("skip the greatest number, again and again", plan, &request, &reason);
         size_t size;
         char *text = plan_stored_text (plan, &size);
@@ -429,7 +431,7 @@ static void check_update (const struct update_row *row)
     plan->state = row->state;
     plan->extra = row->extra;
     plan->skip_wait = 1;
-    struct manage_request request = {.word = MANAGE_UPDATE, .fields = &fields, .now = 1032};
+    struct manage_request request = {.command = MANAGE_UPDATE, .fields = &fields, .now = 1032};
     int requeue = manage (row->name, plan, &request, &reason);
     bool anew = row->anew == ANEW;
     CHECK_INT (row->name, requeue, row->want_requeue);
@@ -469,7 +471,7 @@ static void update_changes_the_title_and_the_vote_alone (void **state)
                                  .description = "another title",
                                  .description_size = 13};
     struct reason reason;
-    struct manage_request request = {.word = MANAGE_UPDATE, .fields = &fields, .now = 1032};
+    struct manage_request request = {.command = MANAGE_UPDATE, .fields = &fields, .now = 1032};
     plan->description = span_text ("title");
     plan->vote.need = VOTE_ALL;
     assert_int_equal (manage ("title and vote", plan, &request, &reason), REQUEUE_KEEP);
@@ -505,7 +507,7 @@ static void update_changes_the_title_of_a_plan_that_runs_once (void **state)
         struct plan *plan = plan_at_1030 ();
         struct plan_fields fields = {.schedule = once_rows[i]};
         struct reason reason;
-        struct manage_request request = {.word = MANAGE_UPDATE, .fields = &fields, .now = 1032};
+        struct manage_request request = {.command = MANAGE_UPDATE, .fields = &fields, .now = 1032};
         plan->schedule = once_rows[i];
         plan->plan_time = 5000;
         plan->real_repet = plan->skip_num = 0;
@@ -522,7 +524,7 @@ static void what_a_run_is_given_goes_with_it (void **state)
 {
     static const struct {
         const char *name;
-        enum manage_word word;
+        enum manage_command command;
         bool running;
         const char *left;
     } rows[] = {{"pause: it has not begun", MANAGE_PAUSE, false, NULL},
@@ -533,13 +535,13 @@ static void what_a_run_is_given_goes_with_it (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         struct plan *plan = plan_at_1030 ();
         struct manage_request request = {
-            .word = MANAGE_RUN, .with = span_text ("{}"), .now = 1020, .zone = utc};
+            .command = MANAGE_RUN, .with = span_text ("{}"), .now = 1020, .zone = utc};
         struct reason reason;
         enum requeue requeue;
         CHECK_INT (rows[i].name, engine_manage (plan, &request, &requeue, &reason), 0);
         CHECK_TEXT (rows[i].name, plan->run_with ? plan->run_with : "none", "{}");
         request = (struct manage_request){
-            .word = rows[i].word, .running = rows[i].running, .now = 1021, .zone = utc};
+            .command = rows[i].command, .running = rows[i].running, .now = 1021, .zone = utc};
         CHECK_INT (rows[i].name, engine_manage (plan, &request, &requeue, &reason), 0);
         CHECK_TEXT (rows[i].name, plan->run_with ? plan->run_with : "none",
                     rows[i].left ? rows[i].left : "none");

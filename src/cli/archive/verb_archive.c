@@ -135,8 +135,8 @@ static bool forget (struct moving *self)
     char *text = json_write (object);
     json_decref (object);
     progress_clear (&self->progress);
-    json_decref (call_words (self->cli, self->client, (const char *[]){"forget", text, NULL}, NULL,
-                             &self->trouble));
+    json_decref (call_command (self->cli, self->client, (const char *[]){"forget", text, NULL},
+                               NULL, &self->trouble));
     free (text);
     return self->trouble == EXIT_DONE;
 }
@@ -291,9 +291,9 @@ static int find_stop (struct moving *self)
 {
     int code;
     int64_t left;
-    json_t *page = call_words (self->cli, self->client,
-                               (const char *[]){"history", "{\"newest\":true,\"limit\":1}", NULL},
-                               NULL, &code);
+    json_t *page = call_command (self->cli, self->client,
+                                 (const char *[]){"history", "{\"newest\":true,\"limit\":1}", NULL},
+                                 NULL, &code);
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
     json_int_t last = json_integer_value (json_object_get (page, "last"));
     bool sound = epoch && strlen (epoch) < sizeof self->epoch && last >= 0;

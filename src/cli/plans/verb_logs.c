@@ -63,7 +63,7 @@ static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, jso
 {
     char *text = json_write (filter);
     json_t *answer =
-        call_words (cli, client, (const char *[]){"history", text, NULL}, NULL, ret_code);
+        call_command (cli, client, (const char *[]){"history", text, NULL}, NULL, ret_code);
     free (text);
     return answer;
 }

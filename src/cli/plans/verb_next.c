@@ -127,7 +127,7 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
     int code;
     snprintf (number, sizeof number, "%" PRId64, count);
     json_t *answer =
-        call_words (cli, client, (const char *[]){"next", id, number, NULL}, id, &code);
+        call_command (cli, client, (const char *[]){"next", id, number, NULL}, id, &code);
     if (answer)
         print_list (cli, json_object_get (answer, "next"));
     json_decref (answer);

@@ -175,7 +175,7 @@ static void print_all (const struct cli *cli, struct zplan_client *client, const
 static int show (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
-    json_t *plan = call_words (cli, client, (const char *[]){"message", id, NULL}, id, &code);
+    json_t *plan = call_command (cli, client, (const char *[]){"message", id, NULL}, id, &code);
     if (plan && cli->json)
         print_plan (cli, plan);
     else if (plan)

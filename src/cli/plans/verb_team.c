@@ -101,7 +101,7 @@ static void print_team (const char *id, const json_t *answer)
 static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
-    json_t *answer = call_words (cli, client, (const char *[]){"team", id, NULL}, id, &code);
+    json_t *answer = call_command (cli, client, (const char *[]){"team", id, NULL}, id, &code);
     if (answer && cli->json)
         print_answer (cli, JSON_ANSWER, answer);
     else if (answer)

@@ -323,7 +323,7 @@ static int place_make (struct watch *self, struct wanted *wanted)
     int code;
     const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
     struct zplan_client *client = call_open (self->cli, &code);
-    json_t *answer = client ? call_words (self->cli, client, say, NULL, &code) : NULL;
+    json_t *answer = client ? call_command (self->cli, client, say, NULL, &code) : NULL;
     const char *text = json_string_value (json_object_get (answer, "epoch"));
     int64_t last = json_integer_value (json_object_get (answer, "last"));
     if (text && *text && strlen (text) < EPOCH_SIZE && last >= 0) {

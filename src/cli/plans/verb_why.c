@@ -117,7 +117,7 @@ static void print_object (const struct cli *cli, const char *id, const json_t *a
 static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
-    json_t *answer = call_words (cli, client, (const char *[]){"why", id, NULL}, id, &code);
+    json_t *answer = call_command (cli, client, (const char *[]){"why", id, NULL}, id, &code);
     if (answer && cli->json)
         print_object (cli, id, answer);
     else if (answer)

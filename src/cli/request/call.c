@@ -213,8 +213,8 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
     return -1;
 }
 
-json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                    const char *subject, int *ret_code)
+json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                      const char *subject, int *ret_code)
 {
     struct zplan_reply reply;
     size_t count = 0;

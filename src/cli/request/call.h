@@ -63,8 +63,8 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 // stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
 // else the JSON, owned by the caller, and `ret_code` is EXIT_DONE. A `subject` that is words[1] is
 // a plan.
-json_t *call_words (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                    const char *subject, int *ret_code);
+json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                      const char *subject, int *ret_code);
 
 // Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
 // Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.

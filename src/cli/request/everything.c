@@ -50,8 +50,8 @@ static int write_targets (struct exporting *self)
     int code;
     size_t i;
     json_t *target;
-    json_t *answer = call_words (self->cli, self->client, (const char *[]){"station", "list", NULL},
-                                 NULL, &code);
+    json_t *answer = call_command (self->cli, self->client,
+                                   (const char *[]){"station", "list", NULL}, NULL, &code);
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
         static const char *const names[] = {"name", "origin", "text", "key"};
@@ -74,7 +74,7 @@ static int write_kinds (struct exporting *self)
     const char *name;
     json_t *fields;
     json_t *answer =
-        call_words (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
+        call_command (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
     json_object_foreach (json_object_get (answer, "kinds"), name, fields)
     {
         write_record ("kind", json_pack ("{s:s, s:O}", "name", name, "fields", fields));
@@ -90,8 +90,8 @@ static int write_limits (struct exporting *self)
     int code;
     const char *name;
     json_t *limit;
-    json_t *answer =
-        call_words (self->cli, self->client, (const char *[]){"limit", "list", NULL}, NULL, &code);
+    json_t *answer = call_command (self->cli, self->client, (const char *[]){"limit", "list", NULL},
+                                   NULL, &code);
     json_object_foreach (json_object_get (answer, "limits"), name, limit)
     {
         const char *origin = json_string_value (json_object_get (limit, "origin"));
@@ -241,7 +241,7 @@ static int write_head (struct exporting *self)
     int code;
     char now[WORD_SIZE];
     json_t *stats =
-        call_words (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
+        call_command (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
     if (!stats)
         return code;
     int64_t now_ms = json_integer_value (json_object_get (stats, "now_ms"));

@@ -33,7 +33,7 @@ static int each_page (const struct exporting *self, const char *word, json_t *fi
     while (more) {
         char *text = json_write (filter);
         const char *const say[] = {"flow", word, text, NULL};
-        json_t *page = call_words (self->cli, self->client, say, NULL, &code);
+        json_t *page = call_command (self->cli, self->client, say, NULL, &code);
         free (text);
         json_t *next = json_object_get (page, "next");
         more = next && !json_equal (next, json_object_get (filter, "after"));

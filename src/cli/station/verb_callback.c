@@ -58,7 +58,7 @@ static int find_target (const struct cli *cli, struct zplan_client *client, char
     size_t i;
     const json_t *target;
     json_t *answer =
-        call_words (cli, client, (const char *const[]){"station", "list", NULL}, NULL, &code);
+        call_command (cli, client, (const char *const[]){"station", "list", NULL}, NULL, &code);
     out[0] = '\0';
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
@@ -201,14 +201,14 @@ static int redeliver (const struct request *request)
 
 enum { LOOK_MS = 200, WAIT_MS = 30000 };
 
-// The first try that was made; NULL: none yet. `ret_code` as of call_words.
+// The first try that was made; NULL: none yet. `ret_code` as of call_command.
 static json_t *first_try (const struct cli *cli, struct zplan_client *client, const char *target,
                           const char *id, int *ret_code)
 {
     json_t *filter = json_pack ("{s:s, s:s, s:i}", "station", target, "plan", id, "limit", 1);
     char *text = json_write (filter);
     json_t *answer =
-        call_words (cli, client, (const char *const[]){"history", text, NULL}, NULL, ret_code);
+        call_command (cli, client, (const char *const[]){"history", text, NULL}, NULL, ret_code);
     json_t *run = json_incref (json_array_get (json_object_get (answer, "runs"), 0));
     json_decref (answer);
     json_decref (filter);

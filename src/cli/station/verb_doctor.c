@@ -171,7 +171,7 @@ static int examine (const struct cli *cli, struct zplan_client *client)
 {
     int code;
     int64_t before_us = clock_wall_us ();
-    json_t *health = call_words (cli, client, (const char *[]){"health", NULL}, NULL, &code);
+    json_t *health = call_command (cli, client, (const char *[]){"health", NULL}, NULL, &code);
     int64_t after_us = clock_wall_us ();
     if (!health)
         return code;

@@ -18,7 +18,7 @@ int verb_handover (const struct cli *cli)
     struct zplan_client *client = call_begin (cli, "zplan handover", about, &code);
     if (!client)
         return code;
-    json_t *answer = call_words (cli, client, (const char *[]){"handover", NULL}, NULL, &code);
+    json_t *answer = call_command (cli, client, (const char *[]){"handover", NULL}, NULL, &code);
     if (code == EXIT_DONE && cli->json)
         print_answer (cli, JSON_ANSWER, answer);
     else if (code == EXIT_DONE)

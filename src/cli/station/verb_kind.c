@@ -94,7 +94,7 @@ static int list (const struct request *request)
 {
     int code;
     const char *const say[] = {"kind", "list", NULL};
-    json_t *answer = call_words (request->cli, request->client, say, NULL, &code);
+    json_t *answer = call_command (request->cli, request->client, say, NULL, &code);
     if (answer)
         print_kinds (request->cli, json_object_get (answer, "kinds"));
     json_decref (answer);
@@ -110,7 +110,7 @@ static int get (const struct request *request)
         const char *name = request->cli->argv[2 + i];
         const char *const say[] = {"kind", "get", name, NULL};
         json_t *answer =
-            call_words (request->cli, request->client, say, quoted (span_text (name)), &one);
+            call_command (request->cli, request->client, say, quoted (span_text (name)), &one);
         json_object_update (found, json_object_get (answer, "kinds"));
         json_decref (answer);
         code = one == EXIT_DONE ? code : one;

@@ -114,7 +114,7 @@ static int list (const struct cli *cli, struct zplan_client *client)
 {
     int code;
     const char *const say[] = {"limit", "list", NULL};
-    json_t *answer = call_words (cli, client, say, NULL, &code);
+    json_t *answer = call_command (cli, client, say, NULL, &code);
     if (answer)
         print_limits (cli, json_object_get (answer, "limits"));
     json_decref (answer);

@@ -82,7 +82,7 @@ int verb_load (const struct cli *cli)
     // The station begins at its now, and gives 60 rows.
     snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
     json_t *answer =
-        call_words (cli, client, (const char *const[]){"load", ask, NULL}, NULL, &code);
+        call_command (cli, client, (const char *const[]){"load", ask, NULL}, NULL, &code);
     if (answer && cli->json)
         print_answer (cli, JSON_ANSWER, answer);
     else if (answer)

@@ -79,7 +79,7 @@ int verb_stats (const struct cli *cli)
     struct zplan_client *client = call_begin (cli, "zplan stats", about, &code);
     if (!client)
         return code;
-    json_t *answer = call_words (cli, client, (const char *[]){"stats", NULL}, NULL, &code);
+    json_t *answer = call_command (cli, client, (const char *[]){"stats", NULL}, NULL, &code);
     if (answer && cli->json)
         print_answer (cli, JSON_ANSWER, answer);
     else if (answer)

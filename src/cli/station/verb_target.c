@@ -97,7 +97,7 @@ static int list (const struct cli *cli, struct zplan_client *client)
 {
     int code;
     const char *const say[] = {"station", "list", NULL};
-    json_t *answer = call_words (cli, client, say, NULL, &code);
+    json_t *answer = call_command (cli, client, say, NULL, &code);
     if (answer)
         print_stations (cli, json_object_get (answer, "stations"));
     json_decref (answer);

@@ -33,7 +33,7 @@ int verb_whoami (const struct cli *cli)
     struct zplan_client *client = call_begin (cli, "zplan whoami", about, &code);
     if (!client)
         return code;
-    json_t *answer = call_words (cli, client, (const char *const[]){"whoami", NULL}, NULL, &code);
+    json_t *answer = call_command (cli, client, (const char *const[]){"whoami", NULL}, NULL, &code);
     if (answer) // the wire calls targets stations
         json_object_set (answer, "targets", json_object_get (answer, "stations"));
     json_object_del (answer, "stations");

@@ -137,14 +137,14 @@ static void manage_remove (struct station *self, struct request *request,
 
 // -- the commands
 
-static const struct word {
+static const struct command {
     const char *name;
     size_t args_min, args_max;
     unsigned roles; // any of these roles is sufficient
     manage_fn *run;
     const char *usage;
     enum { NEEDS_REDIS, NEEDS_NOTHING } needs;
-} words[] = {
+} commands[] = {
     {"list", 0, 1, CURVE_ROLE_OBSERVE, manage_list, "list [filter as JSON]", NEEDS_REDIS},
     {"message", 1, 1, CURVE_ROLE_OBSERVE, manage_message, "message ID", NEEDS_REDIS},
     {"remove", 1, 1, CURVE_ROLE_MANAGE, manage_remove, "remove ID", NEEDS_REDIS},
@@ -197,7 +197,8 @@ static const struct word {
     {"whoami", 0, 0, ROLES_ANY, manage_whoami, "whoami", NEEDS_NOTHING},
 };
 
-static void run_word (struct station *self, struct request *request, const struct word *word)
+static void command_run (struct station *self, struct request *request,
+                         const struct command *command)
 {
     struct arguments arguments = {0};
     const struct message *message = &request->message;
@@ -208,28 +209,28 @@ static void run_word (struct station *self, struct request *request, const struc
             arguments.at[arguments.count] = message->frames[i];
         arguments.count++;
     }
-    if (!permit_roles (self, &request->peer, word->roles))
+    if (!permit_roles (self, &request->peer, command->roles))
         return;
-    if (arguments.count < word->args_min || arguments.count > word->args_max) {
+    if (arguments.count < command->args_min || arguments.count > command->args_max) {
         struct reason reason;
-        reason_set (&reason, "got %zu arguments; %s", arguments.count, word->usage);
+        reason_set (&reason, "got %zu arguments; %s", arguments.count, command->usage);
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    if (word->needs != NEEDS_NOTHING && reply_too_much (self, request))
+    if (command->needs != NEEDS_NOTHING && reply_too_much (self, request))
         return;
-    if (word->needs != NEEDS_NOTHING && !station_store_up (self)) {
+    if (command->needs != NEEDS_NOTHING && !station_store_up (self)) {
         reply_refuse_store (self, &request->peer, STORE_LOST, "");
         return;
     }
-    word->run (self, request, &arguments);
+    command->run (self, request, &arguments);
 }
 
 // As everywhere in MicroZero, in capitals too.
-static bool is_word (struct span name, const char *word)
+static bool is_named (struct span name, const char *command)
 {
-    return name.size == strlen (word) && name.size &&
-           strncasecmp ((const char *)name.data, word, name.size) == 0;
+    return name.size == strlen (command) && name.size &&
+           strncasecmp ((const char *)name.data, command, name.size) == 0;
 }
 
 void manage_request (struct station *self, struct request *request)
@@ -241,9 +242,9 @@ void manage_request (struct station *self, struct request *request)
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, "COMMAND: the frame is missing");
         return;
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (is_word (name, words[i].name)) {
-            run_word (self, request, &words[i]);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (is_named (name, commands[i].name)) {
+            command_run (self, request, &commands[i]);
             return;
         }
     }

@@ -30,7 +30,7 @@
 
 struct change {
     struct inquiry inquiry;
-    enum manage_word word;
+    enum manage_command command;
     int64_t count;       // skip
     struct frames *text; // update, done, run: one span
     bool flow_asked;     // its flow was read
@@ -42,7 +42,7 @@ struct change {
     enum requeue queue;
 };
 
-static const enum zplan_event_code events[MANAGE_WORDS] = {
+static const enum zplan_event_code events[MANAGE_COMMANDS] = {
     [MANAGE_PAUSE] = ZPLAN_EVENT_PAUSE,   [MANAGE_RESET] = ZPLAN_EVENT_QUEUE,
     [MANAGE_AT_ONCE] = ZPLAN_EVENT_QUEUE, [MANAGE_CLOSE] = ZPLAN_EVENT_END,
     [MANAGE_SKIP] = ZPLAN_EVENT_UPDATE,   [MANAGE_RUN] = ZPLAN_EVENT_QUEUE,
@@ -187,7 +187,7 @@ static int read_run_with (struct change *self, const struct plan *plan, json_t *
 static bool needs_flow (const struct change *self, const struct plan *plan)
 {
     struct station *station = self->inquiry.station;
-    bool checked = self->word == MANAGE_UPDATE || (self->word == MANAGE_RUN && self->text);
+    bool checked = self->command == MANAGE_UPDATE || (self->command == MANAGE_RUN && self->text);
     return checked && !station_target (station, plan->station) &&
            flow_book_has (station, plan->station) && !flow_book_find (station, plan->station, 0) &&
            !self->flow_asked;
@@ -199,7 +199,7 @@ static int check_params (const struct change *self, const struct plan *plan, con
     struct station *station = self->inquiry.station;
     const struct flow *flow =
         station_target (station, plan->station) ? NULL : flow_book_find (station, plan->station, 0);
-    bool checked = flow && (with || self->word == MANAGE_UPDATE);
+    bool checked = flow && (with || self->command == MANAGE_UPDATE);
     return checked && submit_check_params (flow, plan, with, reason) ? ZPLAN_EARGUMENT : 0;
 }
 
@@ -212,7 +212,7 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
     struct plan_update update = {0};
     char who[SPEAKER_SIZE];
     struct manage_request request = {
-        .word = self->word,
+        .command = self->command,
         .running = runs_in_progress (station, *plan, answer),
         .count = self->count,
         .fields = &update.fields,
@@ -225,13 +225,13 @@ static int apply_change (struct change *self, struct plan **plan, const struct s
     };
     int rc = 0;
     self->misses = (struct misses){0};
-    if (self->word == MANAGE_UPDATE) {
+    if (self->command == MANAGE_UPDATE) {
         rc = read_update (self, plan, &update, reason);
         request.zone = rc ? NULL : zones_find (station, update.fields.policy, reason);
         rc = !rc && !request.zone ? ZPLAN_EARGUMENT : rc;
     }
     json_t *with = NULL;
-    if (self->word == MANAGE_RUN && self->text)
+    if (self->command == MANAGE_RUN && self->text)
         rc = read_run_with (self, *plan, &with, reason);
     if (!rc)
         rc = engine_manage (*plan, &request, &self->queue, reason);
@@ -264,7 +264,7 @@ static bool give_up (void *owner)
 
 static bool resets (const struct change *self)
 {
-    return self->word == MANAGE_RESET || self->word == MANAGE_AT_ONCE;
+    return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
 }
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
@@ -278,16 +278,17 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         change_end (self);
         return;
     }
-    bool moves = self->word == MANAGE_PAUSE || resets (self) || self->word == MANAGE_DONE;
+    bool moves = self->command == MANAGE_PAUSE || resets (self) || self->command == MANAGE_DONE;
     if (!moves && station_is_callbacks (station, answer->station)) {
         refuse (self, (enum wire_error)permit_deny_callback (&reason), reason.text);
         return;
     }
-    if (self->word == MANAGE_CLOSE || self->word == MANAGE_DONE) {
+    if (self->command == MANAGE_CLOSE || self->command == MANAGE_DONE) {
         struct inquiry *inquiry = memory_new (sizeof *inquiry);
         *inquiry = self->inquiry;
-        enum flow_plan_word word = self->word == MANAGE_DONE ? FLOW_PLAN_DONE : FLOW_PLAN_CLOSE;
-        if (manage_flow_plan (inquiry, answer, word, "closed", NULL)) {
+        enum flow_plan_command command =
+            self->command == MANAGE_DONE ? FLOW_PLAN_DONE : FLOW_PLAN_CLOSE;
+        if (manage_flow_plan (inquiry, answer, command, "closed", NULL)) {
             link_flush (store_link (station->store));
             change_end (self);
             return;
@@ -307,7 +308,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         return;
     }
     self->plan = plan;
-    if (plan->step.size && self->word == MANAGE_UPDATE) {
+    if (plan->step.size && self->command == MANAGE_UPDATE) {
         refuse (self, ZPLAN_EARGUMENT,
                 "update: the plan is a call of a flow, which says what it is");
         return;
@@ -320,7 +321,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     memcpy (self->key_station, answer->station.data, answer->station.size);
     self->plan->revision = station_revision ();
-    bool gives_up = self->word == MANAGE_DONE && station_is_callbacks (station, answer->station);
+    bool gives_up = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
     bool pull = target && target_type (target) == TARGET_PULL;
     size_t missed_size;
@@ -365,7 +366,7 @@ static void report_change (struct change *self)
     struct station *station = self->inquiry.station;
     char *json = plan_public_text (self->plan);
     manage_reply (station, self->inquiry.peer, self->plan->id, json);
-    publish_event (station, &(struct notice){.event = events[self->word],
+    publish_event (station, &(struct notice){.event = events[self->command],
                                              .plan_id = self->plan->id,
                                              .station = span_text (self->key_station),
                                              .title = self->plan->description,
@@ -379,7 +380,7 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     // An update names the revision it was made for: it is not tried on another one.
     struct station *station = self->inquiry.station;
     if (result == STORE_CHANGED && ++self->tries < CHANGE_TRIES_MAX &&
-        self->word != MANAGE_UPDATE) {
+        self->command != MANAGE_UPDATE) {
         load (self); // which may be answered, and end, at once
         link_flush (store_link (station->store));
         return;
@@ -414,17 +415,17 @@ static void start (struct station *self, struct request *request, struct span id
         free (what->text);
 }
 
-// -- the words
+// -- the commands
 
 void manage_pause (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_PAUSE});
+    start (self, request, arguments->at[0], &(struct change){.command = MANAGE_PAUSE});
 }
 
 void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
 {
     if (!manage_flow_undo (self, request, arguments->at[0], true))
-        start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RESET});
+        start (self, request, arguments->at[0], &(struct change){.command = MANAGE_RESET});
 }
 
 void manage_redeliver (struct station *self, struct request *request, uint64_t id)
@@ -432,18 +433,18 @@ void manage_redeliver (struct station *self, struct request *request, uint64_t i
     struct plan_name plan = {.id = id}; // its rights are checked by its source: inquiry_check
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    begin (self, request, &plan, &(struct change){.word = MANAGE_AT_ONCE});
+    begin (self, request, &plan, &(struct change){.command = MANAGE_AT_ONCE});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_CLOSE});
+    start (self, request, arguments->at[0], &(struct change){.command = MANAGE_CLOSE});
 }
 
 void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct frames *with = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_RUN, .text = with});
+    start (self, request, arguments->at[0], &(struct change){.command = MANAGE_RUN, .text = with});
 }
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
@@ -456,14 +457,15 @@ void manage_skip (struct station *self, struct request *request, const struct ar
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_SKIP, .count = count});
+    start (self, request, arguments->at[0],
+           &(struct change){.command = MANAGE_SKIP, .count = count});
 }
 
 void manage_update (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
     start (self, request, arguments->at[0],
-           &(struct change){.word = MANAGE_UPDATE, .text = frames_copy (&arguments->at[1], 1)});
+           &(struct change){.command = MANAGE_UPDATE, .text = frames_copy (&arguments->at[1], 1)});
 }
 
 void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
@@ -471,5 +473,6 @@ void manage_done (struct station *self, struct request *request, const struct ar
     if (manage_flow_undo (self, request, arguments->at[0], false))
         return;
     struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start (self, request, arguments->at[0], &(struct change){.word = MANAGE_DONE, .text = remark});
+    start (self, request, arguments->at[0],
+           &(struct change){.command = MANAGE_DONE, .text = remark});
 }

@@ -16,7 +16,7 @@
 struct kind_inquiry {
     struct station *station;
     struct peer *peer;
-    enum kind_word word;
+    enum kind_command command;
     char name[POLICY_NAME_MAX + 1];
 };
 
@@ -42,16 +42,16 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
 static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *answer)
 {
     struct reason reason;
-    if (answer->count == 0 && self->word == KIND_PUT) {
+    if (answer->count == 0 && self->command == KIND_PUT) {
         reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "kind: quota exceeded: 1000 kinds");
         return;
     }
-    if (answer->count == 0 && self->word != KIND_LIST) {
+    if (answer->count == 0 && self->command != KIND_LIST) {
         reason_set (&reason, "kind: no kind %s is known", quoted (span_text (self->name)));
         reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND, reason.text);
         return;
     }
-    json_t *object = self->word == KIND_REMOVE ? NULL : kinds_json (self, answer);
+    json_t *object = self->command == KIND_REMOVE ? NULL : kinds_json (self, answer);
     char *json = object ? json_write (object) : NULL;
     manage_reply (self->station, self->peer, 0, json);
     free (json);
@@ -98,10 +98,10 @@ static char *read_fields (struct station *self, const char *user, struct span te
     return json;
 }
 
-static void run_word (struct station *self, struct request *request,
-                      const struct arguments *arguments, const struct subword *row)
+static void command_run (struct station *self, struct request *request,
+                         const struct arguments *arguments, const struct subword *row)
 {
-    enum kind_word word = (enum kind_word)row->number;
+    enum kind_command command = (enum kind_command)row->number;
     struct reason reason;
     struct span name = row->args > 1 ? arguments->at[1] : (struct span){0};
     char *json = NULL;
@@ -113,27 +113,27 @@ static void run_word (struct station *self, struct request *request,
     }
     if (row->args > 1 && !permit_named (self, &request->peer, "kind", name))
         return;
-    if (word == KIND_PUT &&
+    if (command == KIND_PUT &&
         !(json = read_fields (self, request->peer.user, arguments->at[2], &reason))) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct kind_inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct kind_inquiry){self, peer_keep (self, request), word, ""};
+    *inquiry = (struct kind_inquiry){self, peer_keep (self, request), command, ""};
     if (name.size)
         memcpy (inquiry->name, name.data, name.size);
-    if (word == KIND_LIST)
+    if (command == KIND_LIST)
         reads_start (self, inquiry->peer, list_go, inquiry);
     else
-        store_kinds (self->store, word, name, json, on_kinds, inquiry);
+        store_kinds (self->store, command, name, json, on_kinds, inquiry);
     free (json);
 }
 
 static const struct subword words[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, run_word, KIND_LIST},
-    {"get", 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, run_word, KIND_GET},
-    {"put", 3, CURVE_ROLE_MANAGE, run_word, KIND_PUT},
-    {"remove", 2, CURVE_ROLE_MANAGE, run_word, KIND_REMOVE},
+    {"list", 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, command_run, KIND_LIST},
+    {"get", 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, command_run, KIND_GET},
+    {"put", 3, CURVE_ROLE_MANAGE, command_run, KIND_PUT},
+    {"remove", 2, CURVE_ROLE_MANAGE, command_run, KIND_REMOVE},
 };
 
 void manage_kind (struct station *self, struct request *request, const struct arguments *arguments)

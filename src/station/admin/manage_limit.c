@@ -17,7 +17,7 @@ _Static_assert((int)POLICY_NAME_MAX >= (int)STATION_NAME_MAX, "names of stations
 struct limit_inquiry {
     struct station *station;
     struct peer *peer;
-    enum limit_word word;
+    enum limit_command command;
 };
 
 // -- names: "station:NAME" to those who ask, "s:NAME" in the store
@@ -91,22 +91,22 @@ static json_t *limits_json (struct station *self, const char *user,
 
 static void answer_limits (struct limit_inquiry *self, const struct store_limits *answer)
 {
-    if (self->word == LIMIT_SET && !answer->done) {
+    if (self->command == LIMIT_SET && !answer->done) {
         reply_refuse (self->station, self->peer, ZPLAN_EBUSY, "limit: quota exceeded: 1000 limits");
         return;
     }
-    if (self->word == LIMIT_REMOVE && !answer->done) {
+    if (self->command == LIMIT_REMOVE && !answer->done) {
         reply_refuse (self->station, self->peer, ZPLAN_ENOTFIND,
                       "limit: no limit of this name is set");
         return;
     }
     json_t *object =
-        self->word == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
+        self->command == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
     char *json = object ? json_write (object) : NULL;
     manage_reply (self->station, self->peer, 0, json);
     free (json);
     json_decref (object);
-    if (self->word != LIMIT_LIST)
+    if (self->command != LIMIT_LIST)
         due_wake (self->station); // more may run now
 }
 
@@ -124,10 +124,10 @@ static void on_limits (void *owner, const struct store_limits *answer)
 
 // -- questions
 
-static void run_word (struct station *self, struct request *request,
-                      const struct arguments *arguments, const struct subword *row)
+static void command_run (struct station *self, struct request *request,
+                         const struct arguments *arguments, const struct subword *row)
 {
-    enum limit_word word = (enum limit_word)row->number;
+    enum limit_command command = (enum limit_command)row->number;
     struct reason reason;
     struct limit limit = {0};
     char name[KEPT_NAME_MAX + 1] = "";
@@ -142,22 +142,22 @@ static void run_word (struct station *self, struct request *request,
     if (name[0] == 'g' && !permit_named (self, &request->peer, "group", span_text (name + 2)))
         return;
     json_t *object =
-        word == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();
-    bool sound = object && (word != LIMIT_SET || limit_rule_read (object, &limit, &reason));
+        command == LIMIT_SET ? json_read_object (arguments->at[2], &reason) : json_object ();
+    bool sound = object && (command != LIMIT_SET || limit_rule_read (object, &limit, &reason));
     json_decref (object);
     if (!sound) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     struct limit_inquiry *inquiry = memory_new (sizeof *inquiry);
-    *inquiry = (struct limit_inquiry){self, peer_keep (self, request), word};
-    store_limits (self->store, word, name, &limit, on_limits, inquiry);
+    *inquiry = (struct limit_inquiry){self, peer_keep (self, request), command};
+    store_limits (self->store, command, name, &limit, on_limits, inquiry);
 }
 
 static const struct subword words[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE, run_word, LIMIT_LIST},
-    {"set", 3, CURVE_ROLE_MANAGE, run_word, LIMIT_SET},
-    {"remove", 2, CURVE_ROLE_MANAGE, run_word, LIMIT_REMOVE},
+    {"list", 1, CURVE_ROLE_OBSERVE, command_run, LIMIT_LIST},
+    {"set", 3, CURVE_ROLE_MANAGE, command_run, LIMIT_SET},
+    {"remove", 2, CURVE_ROLE_MANAGE, command_run, LIMIT_REMOVE},
 };
 
 void manage_limit (struct station *self, struct request *request, const struct arguments *arguments)

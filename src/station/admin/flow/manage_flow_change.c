@@ -122,7 +122,7 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     bool stands = id && answer->result == STORE_DONE && !answer->running;
     struct plan *plan = stands ? plan_from_stored_json (id, answer->message, &reason) : NULL;
     const struct manage_request reset = {
-        .word = MANAGE_AT_ONCE, .zone = self->station->zone, .now = station_now (self->station)};
+        .command = MANAGE_AT_ONCE, .zone = self->station->zone, .now = station_now (self->station)};
     bool waits = plan && (plan->state == PLAN_ERROR || plan->state == PLAN_RETRY);
     bool parked =
         waits && plan->flow_run == self->run && engine_manage (plan, &reset, &queue, &reason) == 0;

@@ -12,7 +12,7 @@
 
 struct flow_command {
     struct inquiry *inquiry;
-    enum flow_plan_word word;
+    enum flow_plan_command command;
     struct plan *plan;
     uint64_t run, exec_id;
     bool taken_back; // the plan is gone by this command, not by the end of its run
@@ -51,7 +51,7 @@ static void on_written (void *owner, enum store_result result, const char *error
     struct flow_command *self = owner;
     struct inquiry *inquiry = self->inquiry;
     char json[96];
-    bool cancels = self->word <= FLOW_PLAN_CANCEL_STEP;
+    bool cancels = self->command <= FLOW_PLAN_CANCEL_STEP;
     if (cancels)
         snprintf (json, sizeof json,
                   "{\"plan_id\":%" PRIu64 ",\"exec_id\":%" PRIu64 ",\"told\":false}",
@@ -76,8 +76,8 @@ static void on_cancelled (void *owner, enum store_result result)
 static void end_step (struct flow_command *self)
 {
     struct station *station = self->inquiry->station;
-    struct flow_call_end end = {.status =
-                                    self->word == FLOW_PLAN_DONE ? FLOW_OK : FLOW_CALL_CANCELLED};
+    struct flow_call_end end = {.status = self->command == FLOW_PLAN_DONE ? FLOW_OK
+                                                                          : FLOW_CALL_CANCELLED};
     plan_step_parse (self->plan->step, &end.step);
     store_take_back (station->store, span_text (self->key_station), self->plan->id,
                      self->plan->caller);
@@ -93,7 +93,7 @@ static void cancel_flow (struct flow_command *self)
     struct station *station = self->inquiry->station;
     struct reason reason = {""};
     char text[REASON_MAX + 16];
-    bool removes = self->word == FLOW_PLAN_REMOVE;
+    bool removes = self->command == FLOW_PLAN_REMOVE;
     bool taken = flow_runs_carry (
         station, self->run, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1, .force = removes},
         &reason);
@@ -123,7 +123,7 @@ static void on_run (void *owner, bool found, const char *damage)
 }
 
 bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answer,
-                       enum flow_plan_word word, const char *why,
+                       enum flow_plan_command command, const char *why,
                        void (*go_on) (struct inquiry *inquiry, const char *station))
 {
     struct station *station = inquiry->station;
@@ -132,18 +132,18 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
     struct plan *plan = plan_from_stored_json (inquiry->plan.id, answer->message, &reason);
     bool is_step = plan && plan_step_parse (plan->step, &step);
     bool has_run = plan && plan->flow_run && answer->running;
-    bool stands = is_step && !has_run && !answer->running && word != FLOW_PLAN_CANCEL &&
-                  (word != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
+    bool stands = is_step && !has_run && !answer->running && command != FLOW_PLAN_CANCEL &&
+                  (command != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
     bool runs = is_step && !has_run && answer->running &&
-                (word == FLOW_PLAN_REMOVE || word == FLOW_PLAN_CLOSE);
-    bool flow = has_run && (word <= FLOW_PLAN_CANCEL_STEP || word == FLOW_PLAN_REMOVE);
+                (command == FLOW_PLAN_REMOVE || command == FLOW_PLAN_CLOSE);
+    bool flow = has_run && (command <= FLOW_PLAN_CANCEL_STEP || command == FLOW_PLAN_REMOVE);
     if (!stands && !runs && !flow) {
         plan_destroy (&plan);
         return false;
     }
     struct flow_command *self = memory_new (sizeof *self);
     *self = (struct flow_command){.inquiry = inquiry,
-                                  .word = word,
+                                  .command = command,
                                   .plan = plan,
                                   .run = flow ? plan->flow_run : step.run,
                                   .exec_id = answer->exec_id,

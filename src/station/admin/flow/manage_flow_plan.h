@@ -3,7 +3,7 @@
 
 #include "inquiry.h"
 
-enum flow_plan_word {
+enum flow_plan_command {
     FLOW_PLAN_CANCEL,
     FLOW_PLAN_CANCEL_STEP, // by its RUN/STEP: also of a plan that has no run
     FLOW_PLAN_REMOVE,
@@ -15,5 +15,5 @@ enum flow_plan_word {
 // False: the plan is as any other. `go_on` then carries out the removal of a flow plan whose run
 // was cancelled first.
 bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answer,
-                       enum flow_plan_word word, const char *reason,
+                       enum flow_plan_command command, const char *reason,
                        void (*go_on) (struct inquiry *inquiry, const char *station));

@@ -32,7 +32,7 @@ bool step_name_parse (struct span text, struct step_name *ret)
 struct finding {
     struct station *station;
     struct peer *peer;
-    const char *word;
+    const char *command;
     struct step_name name;
     step_found_fn *found;
     void *owner;
@@ -61,14 +61,14 @@ static void on_run (void *owner, bool found, const char *damage)
     if (lost)
         reply_refuse (station, self->peer, ZPLAN_ENET, "Redis was lost meanwhile");
     else if (damage)
-        reason_set (&reason, "%s: run %s is damaged: %s", self->word, ident_text (name->run, run),
-                    damage);
+        reason_set (&reason, "%s: run %s is damaged: %s", self->command,
+                    ident_text (name->run, run), damage);
     else if (!live)
-        reason_set (&reason, "%s: no run %s is known", self->word, ident_text (name->run, run));
+        reason_set (&reason, "%s: no run %s is known", self->command, ident_text (name->run, run));
     else if (step < 0)
-        reason_set (&reason, "%s: %s has no step %s", self->word, live->flow_name, name->step);
+        reason_set (&reason, "%s: %s has no step %s", self->command, live->flow_name, name->step);
     else if (!has_item (live, (uint32_t)step, name->item))
-        reason_set (&reason, "%s: %s has no item %" PRId64, self->word, name->step, name->item);
+        reason_set (&reason, "%s: %s has no item %" PRId64, self->command, name->step, name->item);
     else {
         self->found (self->owner, live, (uint32_t)step);
         free (self);
@@ -81,11 +81,15 @@ static void on_run (void *owner, bool found, const char *damage)
     station_resume (station);
 }
 
-void step_find (struct station *self, struct peer *peer, const char *word,
+void step_find (struct station *self, struct peer *peer, const char *command,
                 const struct step_name *name, step_found_fn *found, void *owner)
 {
     struct finding *finding = memory_new (sizeof *finding);
-    *finding = (struct finding){
-        .station = self, .peer = peer, .word = word, .name = *name, .found = found, .owner = owner};
+    *finding = (struct finding){.station = self,
+                                .peer = peer,
+                                .command = command,
+                                .name = *name,
+                                .found = found,
+                                .owner = owner};
     flow_runs_want (self, name->run, on_run, finding);
 }

@@ -13,7 +13,7 @@ struct step_name {
 bool step_name_parse (struct span text, struct step_name *ret);
 
 // Read the run, and find the step. `live` is NULL when there is none, or none that the peer may
-// know of: the request was refused. `word` is the command.
+// know of: the request was refused. `command` is the command.
 typedef void step_found_fn (void *owner, struct flow_live *live, uint32_t step);
-void step_find (struct station *self, struct peer *peer, const char *word,
+void step_find (struct station *self, struct peer *peer, const char *command,
                 const struct step_name *name, step_found_fn *found, void *owner);

@@ -49,8 +49,8 @@ static void add_more (struct run_reasons *self)
 
 // -- what a step does, behind its name
 
-static void call_words (const struct flow_live *live, uint32_t index, int64_t item, char *text,
-                        size_t size)
+static void call_text (const struct flow_live *live, uint32_t index, int64_t item, char *text,
+                       size_t size)
 {
     char since[RFC3339_SIZE];
     bool undo = live->run->phase == FLOW_UNDOING;
@@ -99,7 +99,7 @@ static void step_words (const struct flow_live *live, uint32_t index, char *text
 {
     const struct flow_node *node = &live->run->nodes[index];
     if (flow_call_in_flight (live, index, -1))
-        call_words (live, index, -1, text, size);
+        call_text (live, index, -1, text, size);
     else if (items_in_flight (live, index))
         snprintf (text, size, "running, %" PRIu32 " of its items are in flight",
                   items_in_flight (live, index));
@@ -137,7 +137,7 @@ static void add_items (struct run_reasons *self, uint32_t index)
         if (!flow_call_in_flight (self->live, index, i))
             continue;
         left--;
-        call_words (self->live, index, i, words, sizeof words);
+        call_text (self->live, index, i, words, sizeof words);
         add_step (self, index, i, words);
     }
 }
@@ -153,7 +153,7 @@ static void add_steps (struct run_reasons *self)
              "flow resume", 0);
     if (run->phase == FLOW_UNDOING && run->undo_at < run->undo_count) {
         const struct flow_undo *undo = &run->undos[run->undo_at];
-        call_words (live, undo->step, undo->item, words, sizeof words);
+        call_text (live, undo->step, undo->item, words, sizeof words);
         add_step (self, undo->step, undo->item, words);
         return;
     }
