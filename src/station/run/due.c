@@ -252,7 +252,7 @@ static void claim (struct station *self)
     store_claim (self->store, &wish, on_claimed, self);
 }
 
-void due_answered (void *owner, struct target *target)
+void due_turned (void *owner, struct target *target)
 {
     struct station *self = owner;
     if (!self->claiming && has_ready (self, target) &&

@@ -23,4 +23,4 @@ void due_wake_at (void *owner, int64_t redis_us);
 void due_wake (struct station *self);
 
 // A turn of messages of this target is over: if it takes plans again, they are claimed.
-void due_answered (void *owner, struct target *target);
+void due_turned (void *owner, struct target *target);

@@ -171,7 +171,7 @@ int targets_put (struct station *self, const struct target_settings *settings,
                  struct reason *reason)
 {
     const struct target_events events = {.message = results_take_packet,
-                                         .turned = due_answered,
+                                         .turned = due_turned,
                                          .connected = on_connected,
                                          .responsive = on_responsive,
                                          .needs_identity = needs_identity,
