@@ -1,9 +1,7 @@
 // The queue: plans due soon are read in pages and wait in a window; due plans are ready, by target.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core_private.h"
-#include "decimal.h"
 #include "ident.h"
 #include "memory.h"
 #include "plant.h"

@@ -1,7 +1,6 @@
 #include "json_names.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "codes.h"
@@ -9,7 +8,6 @@
 #include "ident.h"
 #include "json.h"
 #include "json_words.h"
-#include "memory.h"
 #include "plan.h"
 #include "policy.h"
 #include "rfc3339.h"

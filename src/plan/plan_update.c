@@ -1,7 +1,5 @@
 #include "plan_update.h"
 
-#include <inttypes.h>
-
 #include "json.h"
 #include "status.h"
 

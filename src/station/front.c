@@ -1,7 +1,6 @@
 #include "front.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "access.h"
 #include "clock.h"

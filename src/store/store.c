@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "clock.h"
-#include "decimal.h"
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"

@@ -1,8 +1,6 @@
 // A plan that an admin changed is stored, if it is still the one that was read; a plan is removed.
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "memory.h"
 #include "store_private.h"
 

@@ -1,6 +1,5 @@
 // Due plans begin their runs: the core chooses them, those it does not know are read, and they are
 // answered when the start of their runs is written.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"

@@ -1,9 +1,7 @@
 // Data kept besides plans: targets that were added, kinds of plans, limits, identities. Each is a
 // hash, read whole but for one kind, and a change is a row of the batch that gathers.
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "memory.h"
 #include "store_private.h"
 

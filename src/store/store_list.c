@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "frames.h"
 #include "memory.h"
 #include "plan_step.h"

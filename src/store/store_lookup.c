@@ -1,8 +1,6 @@
 // A plan is found by its id, with what the core knows of it and Redis does not have yet; but not
 // one that may be rejected yet, or whose run may not be sent yet: its caller waits until Redis has
 // acknowledged that.
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "clock.h"

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "core_pull.h"
 #include "decimal.h"
 #include "log.h"

@@ -1,6 +1,4 @@
 // Bounds the stored output of all runs.
-#include <inttypes.h>
-#include <stdlib.h>
 
 #include "decimal.h"
 #include "store_private.h"

@@ -1,6 +1,5 @@
 #include "store_pull.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "memory.h"
 #include "store_private.h"
 

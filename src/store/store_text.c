@@ -1,9 +1,7 @@
 // Names and texts as Redis has them.
 #include <ctype.h>
 #include <czmq.h>
-#include <stdlib.h>
 
-#include "memory.h"
 #include "plan_json.h"
 #include "store_private.h"
 

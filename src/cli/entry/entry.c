@@ -1,6 +1,5 @@
 #include "entry.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +7,6 @@
 #include "desc.h"
 #include "entry_spec.h"
 #include "json.h"
-#include "memory.h"
 #include "nearest.h"
 #include "retry_words.h"
 #include "zonefile.h"

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "call.h"
-#include "clock.h"
 #include "codes.h"
 #include "json.h"
-#include "memory.h"
 #include "options.h"
 #include "output_runs.h"
 #include "plan_ref.h"

@@ -1,6 +1,5 @@
 // zplan update: change existing plans. A plan is read first and its revision goes back with the
 // changes, so that another change in between is rejected, not lost.
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "desc.h"
 #include "instant.h"
 #include "json.h"
-#include "memory.h"
 #include "order.h"
 #include "print.h"
 #include "update_messages.h"

@@ -4,7 +4,6 @@
 
 #include "callback_state.h"
 #include "codes.h"
-#include "clock.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"

@@ -1,6 +1,5 @@
 // stats: what there is, in numbers.
 #include <czmq.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"

@@ -11,7 +11,6 @@
 #include "limit_rule.h"
 #include "manage_private.h"
 #include "manage_why_flow.h"
-#include "memory.h"
 #include "misses.h"
 #include "plan_json.h"
 #include "rfc3339.h"

@@ -8,7 +8,6 @@
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "json.h"
-#include "log.h"
 #include "memory.h"
 
 enum {

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "flow_book.h"
 #include "flow_runs_private.h"
 #include "flow_rows.h"

@@ -1,6 +1,5 @@
 #include "callback_drop.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "callback_book.h"

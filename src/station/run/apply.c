@@ -1,7 +1,6 @@
 #include "apply.h"
 #include "apply_private.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "callback_book.h"
@@ -11,7 +10,6 @@
 #include "failpoint.h"
 #include "flow_live.h"
 #include "forward.h"
-#include "log.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "plan_message.h"

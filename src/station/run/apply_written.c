@@ -2,8 +2,6 @@
 // calls.
 #include "apply_private.h"
 
-#include <stdlib.h>
-
 #include "answer_text.h"
 #include "callback.h"
 #include "codes.h"

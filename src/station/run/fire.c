@@ -1,7 +1,6 @@
 #include "fire.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "apply.h"
 #include "callback_book.h"

@@ -1,6 +1,5 @@
 #include "limit_rule.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "filter.h"

@@ -14,7 +14,6 @@
 #include "failpoint.h"
 #include "flow_book.h"
 #include "json.h"
-#include "log.h"
 #include "memory.h"
 #include "missed.h"
 #include "permit.h"

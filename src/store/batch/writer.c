@@ -1,10 +1,8 @@
 #include "writer_private.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "failpoint.h"
 #include "memory.h"
 
 enum {

@@ -1,6 +1,5 @@
 // Rows that Redis did not take: the keys that block them are replaced, and they are written by the
 // next batch.
-#include <stdlib.h>
 
 #include "memory.h"
 #include "writer_private.h"

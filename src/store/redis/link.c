@@ -1,5 +1,4 @@
 #include <czmq.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"

@@ -1,7 +1,6 @@
 // flow: what people do to runs. The run is carried over an event, and the command is replied to
 // when that is written. proto/flows.md 18.9.
 #include <limits.h>
-#include <stdlib.h>
 
 #include "filter.h"
 #include "flow_book.h"
