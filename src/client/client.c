@@ -107,14 +107,14 @@ void zplan_client_set_interrupt (struct zplan_client *client, int fd)
 
 // The request that this answers, or NULL. An answer without a REQUEST_ID can only reject a message
 // that the station could not read: if exactly one is in flight, that one.
-static struct request **find_answered (struct zplan_client *self)
+static struct client_request **find_answered (struct zplan_client *self)
 {
     bool found;
     struct span id = message_frame (&self->answer, ZERO_FRAME_REQUEST_ID, &found);
     if (!found)
         return self->count == 1 && self->answer.desc.code >= ZERO_STATUS_ERROR_FLAG ? &self->first
                                                                                     : NULL;
-    for (struct request **at = &self->first; *at; at = &(*at)->next)
+    for (struct client_request **at = &self->first; *at; at = &(*at)->next)
         if (span_equal (span_of ((*at)->id, (*at)->id_size), id))
             return at;
     return NULL;
@@ -139,10 +139,10 @@ bool client_take_message (struct zplan_client *self, size_t index)
     if (self->packet.fault ||
         message_read (self->packet.frames, self->packet.count, &self->answer, &reason))
         return true;
-    struct request **at = find_answered (self);
+    struct client_request **at = find_answered (self);
     if (!at)
         return true;
-    struct request *request = request_take_out (self, at);
+    struct client_request *request = request_take_out (self, at);
     if (request->at == (int)index && request->number > self->last_answered[index])
         self->last_answered[index] = request->number;
     struct zplan_reply reply;
@@ -240,7 +240,7 @@ static int send_request (struct zplan_client *self, const struct message *messag
     if (self->count >= ZPLAN_REQUESTS_MAX)
         return client_fail (self, ZPLAN_ERROR_AGAIN, "%d requests are in progress",
                             ZPLAN_REQUESTS_MAX);
-    struct request *request =
+    struct client_request *request =
         request_new (self, message_frame (message, ZERO_FRAME_REQUEST_ID, NULL));
     if (!request)
         return client_fail_as (self, ZPLAN_ERROR_MEMORY, zplan_error_text (ZPLAN_ERROR_MEMORY));
@@ -310,7 +310,7 @@ static void wait_is_over (void *context, int error, const struct zplan_reply *re
 static void interrupt (struct zplan_client *self, struct waiting *waiting)
 {
     waiting->interrupted = true;
-    struct request **at = &self->first;
+    struct client_request **at = &self->first;
     while (*at && (*at)->context != waiting)
         at = &(*at)->next;
     if (*at)

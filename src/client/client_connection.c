@@ -103,9 +103,9 @@ const char *zplan_client_endpoint (const struct zplan_client *client)
 // -- those that were lost
 
 // The first request in flight there.
-static struct request **find_sent (struct zplan_client *self, size_t index)
+static struct client_request **find_sent (struct zplan_client *self, size_t index)
 {
-    struct request **at = &self->first;
+    struct client_request **at = &self->first;
     while (*at && (*at)->at != (int)index)
         at = &(*at)->next;
     return *at ? at : NULL;
@@ -120,7 +120,7 @@ static void lose (struct zplan_client *self, size_t index)
     renew (self, index); // if that fails, client_look retries
     bool losing = self->losing;
     self->losing = true;
-    for (struct request **at; (at = find_sent (self, index));) {
+    for (struct client_request **at; (at = find_sent (self, index));) {
         if ((*at)->copy) {
             (*at)->at = REQUEST_WAITS;
             self->waiting++;
@@ -131,7 +131,7 @@ static void lose (struct zplan_client *self, size_t index)
     self->losing = losing;
 }
 
-void client_give_up (struct zplan_client *self, const struct request *request)
+void client_give_up (struct zplan_client *self, const struct client_request *request)
 {
     if (client_has_several (self)) {
         lose (self, (size_t)request->at);
@@ -144,7 +144,7 @@ void client_give_up (struct zplan_client *self, const struct request *request)
 // -- sending
 
 // Send the request's copy. False: there is no connection, or it takes no more now.
-static bool send_copy (struct zplan_client *self, struct request *request)
+static bool send_copy (struct zplan_client *self, struct client_request *request)
 {
     size_t count;
     const struct span *frames = request_frames (request, &count);
@@ -159,7 +159,7 @@ static bool send_copy (struct zplan_client *self, struct request *request)
 
 static void send_waiting (struct zplan_client *self)
 {
-    struct request *request = self->waiting ? self->first : NULL;
+    struct client_request *request = self->waiting ? self->first : NULL;
     for (; request; request = request->next) {
         if (request->at != REQUEST_WAITS)
             continue;
@@ -200,7 +200,7 @@ static int fail_without_socket (struct zplan_client *self)
                         zmq_strerror (errno));
 }
 
-static int hand_over_to_one (struct zplan_client *self, struct request *request,
+static int hand_over_to_one (struct zplan_client *self, struct client_request *request,
                              const struct message *message)
 {
     if (!self->dealers.rows[0].socket && renew (self, 0))
@@ -212,7 +212,7 @@ static int hand_over_to_one (struct zplan_client *self, struct request *request,
     return ZPLAN_OK;
 }
 
-int client_hand_over (struct zplan_client *self, struct request *request,
+int client_hand_over (struct zplan_client *self, struct client_request *request,
                       const struct message *message)
 {
     if (!client_has_several (self))

@@ -14,8 +14,8 @@ enum {
 };
 
 // A request that has no answer yet.
-struct request {
-    struct request *next;
+struct client_request {
+    struct client_request *next;
     uint64_t number;     // counts up: the order in which they were sent
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
@@ -39,13 +39,13 @@ struct zplan_client {
     int interrupt_fd;   // readable = a call waits no longer; -1 = none
     uint64_t session;   // random; with `requests` it makes request ids that nobody else uses
     uint64_t requests;  // sent so far
-    uint64_t last_answered[ENDPOINTS_MAX]; // number of the last answered request of each endpoint
-    struct request *first;                 // those in flight, oldest first
-    struct request **end;                  // where the next one is put
-    size_t count;                          // of requests in flight
-    size_t waiting;                        // of requests that wait for a connection
-    size_t copied;                         // bytes of the copies of requests
-    int64_t deadline_us;                   // no request ends before it
+    uint64_t last_answered[ENDPOINTS_MAX]; // its number there
+    struct client_request *first;          // those in flight, oldest first
+    struct client_request **end;           // where the next one is put
+    size_t count;                          // of them
+    size_t waiting;                        // of them: for a connection
+    size_t copied;                         // bytes of their copies
+    int64_t deadline_us;                   // none of them ends before it
     int late_turns;                        // how often the socket was read behind it without an end
     bool calling;                          // a callback is running
     bool closing;                          // being destroyed
@@ -82,7 +82,7 @@ uint64_t client_turns (const struct zplan_client *self);
 
 // Send the request, or keep it until there is a connection; it is appended then. ZPLAN_OK, or an
 // error with its words: nothing was done.
-int client_hand_over (struct zplan_client *self, struct request *request,
+int client_hand_over (struct zplan_client *self, struct client_request *request,
                       const struct message *message);
 
 // Read the state of the connections: end or resend the requests in flight on one that was lost, and
@@ -91,36 +91,36 @@ void client_look (struct zplan_client *self);
 
 // Close the connection that this request was sent on, with its queue. With several addresses the
 // other requests in flight there end or are resent; this one is not in the list.
-void client_give_up (struct zplan_client *self, const struct request *request);
+void client_give_up (struct zplan_client *self, const struct client_request *request);
 
 // ---- requests in flight, requests.c
 
-struct request *request_new (const struct zplan_client *self, struct span id);
-void request_append (struct zplan_client *self, struct request *request);
+struct client_request *request_new (const struct zplan_client *self, struct span id);
+void request_append (struct zplan_client *self, struct client_request *request);
 
 // Take out what `at` points to.
-struct request *request_take_out (struct zplan_client *self, struct request **at);
+struct client_request *request_take_out (struct zplan_client *self, struct client_request **at);
 
 // Report how a request ended; it is not in the list any more.
-void request_finish (struct zplan_client *self, struct request *request, int error,
+void request_finish (struct zplan_client *self, struct client_request *request, int error,
                      const struct zplan_reply *reply);
 
 // The same of all that are in flight now, but none that is sent meanwhile.
 void request_finish_all (struct zplan_client *self, int error);
 
 // End a request without its answer.
-void request_give_up (struct zplan_client *self, struct request **at);
+void request_give_up (struct zplan_client *self, struct client_request **at);
 
 // End those that timed out. `all_read`: no message is left to be read.
 void request_expire (struct zplan_client *self, bool all_read);
 
 // Keep the message with the request. False: there is no memory, or too much is kept.
-bool request_copy (struct zplan_client *self, struct request *request,
+bool request_copy (struct zplan_client *self, struct client_request *request,
                    const struct message *message);
-void request_drop_copy (struct zplan_client *self, struct request *request);
+void request_drop_copy (struct zplan_client *self, struct client_request *request);
 
 // The frames of the copy, to be sent.
-const struct span *request_frames (const struct request *self, size_t *ret_count);
+const struct span *request_frames (const struct client_request *self, size_t *ret_count);
 
 // Whether the request may be repeated: it reads, or submits a plan with an id or key by which the
 // station recognises a duplicate.

@@ -22,9 +22,9 @@ struct message_copy {
 
 // -- the list
 
-struct request *request_new (const struct zplan_client *self, struct span id)
+struct client_request *request_new (const struct zplan_client *self, struct span id)
 {
-    struct request *request = calloc (1, sizeof *request + id.size);
+    struct client_request *request = calloc (1, sizeof *request + id.size);
     if (!request)
         return NULL;
     int64_t now_us = clock_mono_us ();
@@ -38,7 +38,7 @@ struct request *request_new (const struct zplan_client *self, struct span id)
     return request;
 }
 
-void request_append (struct zplan_client *self, struct request *request)
+void request_append (struct zplan_client *self, struct client_request *request)
 {
     request->number = ++self->requests;
     *self->end = request;
@@ -49,9 +49,9 @@ void request_append (struct zplan_client *self, struct request *request)
         self->deadline_us = request->deadline_us;
 }
 
-struct request *request_take_out (struct zplan_client *self, struct request **at)
+struct client_request *request_take_out (struct zplan_client *self, struct client_request **at)
 {
-    struct request *request = *at;
+    struct client_request *request = *at;
     *at = request->next;
     if (self->end == &request->next)
         self->end = at;
@@ -60,7 +60,7 @@ struct request *request_take_out (struct zplan_client *self, struct request **at
     return request;
 }
 
-void request_finish (struct zplan_client *self, struct request *request, int error,
+void request_finish (struct zplan_client *self, struct client_request *request, int error,
                      const struct zplan_reply *reply)
 {
     bool calling = self->calling;
@@ -74,12 +74,12 @@ void request_finish (struct zplan_client *self, struct request *request, int err
 
 void request_finish_all (struct zplan_client *self, int error)
 {
-    struct request *request = self->first;
+    struct client_request *request = self->first;
     self->first = NULL;
     self->end = &self->first;
     self->count = self->waiting = 0;
     while (request) {
-        struct request *next = request->next;
+        struct client_request *next = request->next;
         request_finish (self, request, error, NULL);
         request = next;
     }
@@ -87,7 +87,7 @@ void request_finish_all (struct zplan_client *self, int error)
 
 // -- copies
 
-bool request_copy (struct zplan_client *self, struct request *request,
+bool request_copy (struct zplan_client *self, struct client_request *request,
                    const struct message *message)
 {
     uint8_t desc[DESC_SIZE_MAX];
@@ -112,7 +112,7 @@ bool request_copy (struct zplan_client *self, struct request *request,
     return true;
 }
 
-void request_drop_copy (struct zplan_client *self, struct request *request)
+void request_drop_copy (struct zplan_client *self, struct client_request *request)
 {
     if (request->copy)
         self->copied -= request->copy->size;
@@ -120,7 +120,7 @@ void request_drop_copy (struct zplan_client *self, struct request *request)
     request->copy = NULL;
 }
 
-const struct span *request_frames (const struct request *self, size_t *ret_count)
+const struct span *request_frames (const struct client_request *self, size_t *ret_count)
 {
     *ret_count = self->copy->count;
     return self->copy->frames;
@@ -129,7 +129,7 @@ const struct span *request_frames (const struct request *self, size_t *ret_count
 // -- the end without an answer
 
 // It was there if the station has answered one that was sent after it on the same connection.
-void request_give_up (struct zplan_client *self, struct request **at)
+void request_give_up (struct zplan_client *self, struct client_request **at)
 {
     bool several = client_has_several (self);
     bool arrived = (*at)->at != REQUEST_WAITS && (*at)->number < self->last_answered[(*at)->at];
@@ -138,15 +138,15 @@ void request_give_up (struct zplan_client *self, struct request **at)
         request_finish_all (self, ZPLAN_ERROR_NO_ANSWER);
         return;
     }
-    struct request *request = request_take_out (self, at);
+    struct client_request *request = request_take_out (self, at);
     if (!arrived && request->at != REQUEST_WAITS)
         client_give_up (self, request);
     request_finish (self, request, ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
-static struct request **find_late (struct zplan_client *self, int64_t now_us)
+static struct client_request **find_late (struct zplan_client *self, int64_t now_us)
 {
-    for (struct request **at = &self->first; *at; at = &(*at)->next)
+    for (struct client_request **at = &self->first; *at; at = &(*at)->next)
         if ((*at)->deadline_us < now_us)
             return at;
     return NULL;
@@ -163,10 +163,10 @@ void request_expire (struct zplan_client *self, bool all_read)
     self->late_turns = 0;
     if (self->deadline_us >= now_us)
         return;
-    for (struct request **at = find_late (self, now_us); at; at = find_late (self, now_us))
+    for (struct client_request **at = find_late (self, now_us); at; at = find_late (self, now_us))
         request_give_up (self, at);
     self->deadline_us = READINESS_NEVER;
-    for (const struct request *request = self->first; request; request = request->next)
+    for (const struct client_request *request = self->first; request; request = request->next)
         if (request->deadline_us < self->deadline_us)
             self->deadline_us = request->deadline_us;
 }

@@ -172,14 +172,14 @@ static bool is_whole (struct span bytes, struct reason *reason)
 
 // -- from what msgpack-c found to JSON; NULL = refused
 
-struct reading {
+struct pack_reading {
     struct span field; // the value that is read belongs to it; no data: to none
     struct reason *reason;
 };
 
-static json_t *read_value (struct reading *self, const msgpack_object *value);
+static json_t *read_value (struct pack_reading *self, const msgpack_object *value);
 
-static json_t *not_good (struct reading *self, const char *what)
+static json_t *not_good (struct pack_reading *self, const char *what)
 {
     refuse (self->reason, self->field, what);
     return NULL;
@@ -191,7 +191,7 @@ static struct span text_of (const msgpack_object_str *text)
     return text->size ? span_of (text->ptr, text->size) : span_text ("");
 }
 
-static json_t *read_text (struct reading *self, struct span text)
+static json_t *read_text (struct pack_reading *self, struct span text)
 {
     if (memchr (text.data, 0, text.size))
         return not_good (self, "a string with a NUL");
@@ -199,19 +199,19 @@ static json_t *read_text (struct reading *self, struct span text)
     return string ? string : not_good (self, "a string that is not UTF-8");
 }
 
-static json_t *read_unsigned (struct reading *self, uint64_t number)
+static json_t *read_unsigned (struct pack_reading *self, uint64_t number)
 {
     if (number > INT64_MAX)
         return not_good (self, "an integer over 9223372036854775807");
     return json_integer ((json_int_t)number);
 }
 
-static json_t *read_real (struct reading *self, double number)
+static json_t *read_real (struct pack_reading *self, double number)
 {
     return isfinite (number) ? json_real (number) : not_good (self, "a number that is not finite");
 }
 
-static json_t *read_array (struct reading *self, const msgpack_object_array *items)
+static json_t *read_array (struct pack_reading *self, const msgpack_object_array *items)
 {
     json_t *array = json_array ();
     for (uint32_t i = 0; i < items->size; i++) {
@@ -223,7 +223,7 @@ static json_t *read_array (struct reading *self, const msgpack_object_array *ite
     return array;
 }
 
-static bool read_pair (struct reading *self, const msgpack_object_kv *pair, json_t *object)
+static bool read_pair (struct pack_reading *self, const msgpack_object_kv *pair, json_t *object)
 {
     struct span name = text_of (&pair->key.via.str);
     self->field = name;
@@ -239,7 +239,7 @@ static bool read_pair (struct reading *self, const msgpack_object_kv *pair, json
                                          read_value (self, &pair->val)) == 0;
 }
 
-static json_t *read_map (struct reading *self, const msgpack_object_map *pairs)
+static json_t *read_map (struct pack_reading *self, const msgpack_object_map *pairs)
 {
     struct span outer = self->field;
     json_t *object = json_object ();
@@ -254,7 +254,7 @@ static json_t *read_map (struct reading *self, const msgpack_object_map *pairs)
 }
 
 // It calls itself no deeper than the walk has gone.
-static json_t *read_value (struct reading *self, const msgpack_object *value)
+static json_t *read_value (struct pack_reading *self, const msgpack_object *value)
 {
     switch (value->type) {
     case MSGPACK_OBJECT_NIL:
@@ -289,7 +289,7 @@ json_t *pack_read_object (struct span bytes, struct reason *reason)
     }
     if (!is_whole (bytes, reason))
         return NULL;
-    struct reading reading = {.reason = reason};
+    struct pack_reading reading = {.reason = reason};
     msgpack_unpacked unpacked;
     msgpack_unpacked_init (&unpacked);
     size_t end = 0;

@@ -25,14 +25,14 @@ struct value {
     const json_t *tree; // NULL: it was read without one, and is no OTHER
 };
 
-struct field {
+struct form_field {
     const char *name;
     struct json_name written;
-    bool (*read) (struct reading *reading, const char *name, const struct value *value);
+    bool (*read) (struct plan_frame_reading *reading, const char *name, const struct value *value);
 };
 
-static bool read_integer (struct reading *reading, const char *name, const struct value *value,
-                          int64_t *ret)
+static bool read_integer (struct plan_frame_reading *reading, const char *name,
+                          const struct value *value, int64_t *ret)
 {
     if (value->kind == INTEGER) {
         *ret = value->integer;
@@ -42,7 +42,8 @@ static bool read_integer (struct reading *reading, const char *name, const struc
     return false;
 }
 
-static bool read_description (struct reading *reading, const char *name, const struct value *value)
+static bool read_description (struct plan_frame_reading *reading, const char *name,
+                              const struct value *value)
 {
     size_t size = value->text.size;
     if (value->kind != TEXT) {
@@ -59,7 +60,8 @@ static bool read_description (struct reading *reading, const char *name, const s
     return true;
 }
 
-static bool read_type (struct reading *reading, const char *name, const struct value *value)
+static bool read_type (struct plan_frame_reading *reading, const char *name,
+                       const struct value *value)
 {
     int64_t type = -1;
     if (value->kind == INTEGER)
@@ -76,19 +78,22 @@ static bool read_type (struct reading *reading, const char *name, const struct v
     return true;
 }
 
-static bool read_value (struct reading *reading, const char *name, const struct value *value)
+static bool read_value (struct plan_frame_reading *reading, const char *name,
+                        const struct value *value)
 {
     reading->has_value = true;
     return read_integer (reading, name, value, &reading->value);
 }
 
-static bool read_repeat (struct reading *reading, const char *name, const struct value *value)
+static bool read_repeat (struct plan_frame_reading *reading, const char *name,
+                         const struct value *value)
 {
     reading->has_repeat = true;
     return read_integer (reading, name, value, &reading->repeat);
 }
 
-static bool read_keep (struct reading *reading, const char *name, const struct value *value)
+static bool read_keep (struct plan_frame_reading *reading, const char *name,
+                       const struct value *value)
 {
     if (value->kind != FLAG) {
         reason_set (reading->reason, "%s: want true or false", name);
@@ -103,7 +108,8 @@ static bool read_keep (struct reading *reading, const char *name, const struct v
     return true;
 }
 
-static bool read_time (struct reading *reading, const char *name, const struct value *value)
+static bool read_time (struct plan_frame_reading *reading, const char *name,
+                       const struct value *value)
 {
     int64_t time;
     if (value->kind == TEXT) {
@@ -129,7 +135,8 @@ static bool read_time (struct reading *reading, const char *name, const struct v
     return true;
 }
 
-static bool read_skip (struct reading *reading, const char *name, const struct value *value)
+static bool read_skip (struct plan_frame_reading *reading, const char *name,
+                       const struct value *value)
 {
     if (!read_integer (reading, name, value, &reading->fields->skip_set))
         return false;
@@ -141,7 +148,8 @@ static bool read_skip (struct reading *reading, const char *name, const struct v
     return true;
 }
 
-static bool read_remark (struct reading *reading, const char *name, const struct value *value)
+static bool read_remark (struct plan_frame_reading *reading, const char *name,
+                         const struct value *value)
 {
     if (value->kind != TEXT || value->text.size > PLAN_WORDS_MAX) {
         reason_set (reading->reason, "%s: want a string of at most %d bytes", name, PLAN_WORDS_MAX);
@@ -152,7 +160,7 @@ static bool read_remark (struct reading *reading, const char *name, const struct
     return true;
 }
 
-static bool see_hold (struct reading *reading)
+static bool see_hold (struct plan_frame_reading *reading)
 {
     if (reading->hold_seen)
         reason_set (reading->reason, "paused: is the same as hold \"pause\"; give only one");
@@ -161,7 +169,8 @@ static bool see_hold (struct reading *reading)
     return first;
 }
 
-static bool read_hold (struct reading *reading, const char *name, const struct value *value)
+static bool read_hold (struct plan_frame_reading *reading, const char *name,
+                       const struct value *value)
 {
     enum hold *hold = &reading->fields->hold;
     bool paused = value->kind == TEXT && strcmp ((const char *)value->text.data, "pause") == 0;
@@ -173,7 +182,8 @@ static bool read_hold (struct reading *reading, const char *name, const struct v
     return see_hold (reading);
 }
 
-static bool read_paused (struct reading *reading, const char *name, const struct value *value)
+static bool read_paused (struct plan_frame_reading *reading, const char *name,
+                         const struct value *value)
 {
     if (value->kind != FLAG) {
         reason_set (reading->reason, "%s: want true or false", name);
@@ -183,13 +193,14 @@ static bool read_paused (struct reading *reading, const char *name, const struct
     return see_hold (reading);
 }
 
-static bool read_vote (struct reading *reading, const char *name, const struct value *value)
+static bool read_vote (struct plan_frame_reading *reading, const char *name,
+                       const struct value *value)
 {
     (void)name;
     return vote_rule_read (value->tree, &reading->fields->vote, reading->reason);
 }
 
-static const struct field fields[] = {
+static const struct form_field fields[] = {
 #define FIELD(name, read)                                                                          \
     {                                                                                              \
         name, JSON_NAME (name), read                                                               \
@@ -226,8 +237,9 @@ void plan_fields_clear (struct plan_fields *self)
 }
 
 // Of nothing yet.
-static struct reading reading_of (struct plan_fields *into, const struct plan_limits *limits,
-                                  struct reason *reason)
+static struct plan_frame_reading reading_of (struct plan_fields *into,
+                                             const struct plan_limits *limits,
+                                             struct reason *reason)
 {
     into->description_size = 0;
     into->schedule = (struct schedule){0};
@@ -237,7 +249,7 @@ static struct reading reading_of (struct plan_fields *into, const struct plan_li
     into->remark_size = 0;
     into->policy = NULL;
     into->step = (struct span){0};
-    return (struct reading){.fields = into, .limits = limits, .reason = reason};
+    return (struct plan_frame_reading){.fields = into, .limits = limits, .reason = reason};
 }
 
 // -- reading a tree: any frame
@@ -258,7 +270,7 @@ static struct value value_of (const json_t *tree)
     return value;
 }
 
-static const struct field *field_named (const char *name)
+static const struct form_field *field_named (const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
         if (strcmp (fields[i].name, name) == 0)
@@ -271,7 +283,7 @@ bool plan_frame_field (const char *name)
     return field_named (name) || policy_field (name);
 }
 
-static bool refuse_field (struct reading *reading, const char *name)
+static bool refuse_field (struct plan_frame_reading *reading, const char *name)
 {
     for (size_t i = 0; i < sizeof read_only / sizeof *read_only; i++) {
         if (strcmp (read_only[i], name) == 0) {
@@ -283,9 +295,9 @@ static bool refuse_field (struct reading *reading, const char *name)
     return false;
 }
 
-static bool read_field (struct reading *reading, const char *name, const json_t *tree)
+static bool read_field (struct plan_frame_reading *reading, const char *name, const json_t *tree)
 {
-    const struct field *field = field_named (name);
+    const struct form_field *field = field_named (name);
     struct value value = value_of (tree);
     if (!field && policy_field (name)) {
         if (!reading->policy)
@@ -298,7 +310,7 @@ static bool read_field (struct reading *reading, const char *name, const json_t 
     return field ? field->read (reading, name, &value) : refuse_field (reading, name);
 }
 
-static bool read_all (struct reading *reading, json_t *object)
+static bool read_all (struct plan_frame_reading *reading, json_t *object)
 {
     const char *name;
     json_t *value;
@@ -314,7 +326,7 @@ static bool read_all (struct reading *reading, json_t *object)
 int plan_frame_read (json_t *object, const struct plan_limits *limits, struct plan_fields *ret,
                      struct reason *reason)
 {
-    struct reading reading = reading_of (ret, limits, reason);
+    struct plan_frame_reading reading = reading_of (ret, limits, reason);
     bool read = read_all (&reading, object);
     json_decref (reading.policy);
     if (!read)
@@ -334,7 +346,7 @@ struct scan {
 _Static_assert(FIELDS <= 32, "there is a bit for each field");
 
 // The next name's field, from the expected one on. NULL: it is not known, or doubled.
-static const struct field *scan_name (struct scan *self)
+static const struct form_field *scan_name (struct scan *self)
 {
     size_t place = self->next;
     for (size_t i = 0; i < FIELDS; i++, place++) {
@@ -368,13 +380,13 @@ static bool scan_value (struct scan *self, struct value *ret)
     return true;
 }
 
-static bool scan_fields (struct scan *self, struct reading *reading)
+static bool scan_fields (struct scan *self, struct plan_frame_reading *reading)
 {
     if (!json_scan_take (&self->left, '{'))
         return false;
     do {
         struct value value;
-        const struct field *field = scan_name (self);
+        const struct form_field *field = scan_name (self);
         if (!field || !scan_value (self, &value) || !field->read (reading, field->name, &value))
             return false;
     } while (json_scan_take (&self->left, ','));
@@ -388,6 +400,6 @@ bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struc
     if (frame.size > DESCRIPTION_ROOM || limits->depth < 1)
         return false;
     struct scan scan = {.left = json_scan_of (frame), .text = text};
-    struct reading reading = reading_of (ret, limits, &ignored);
+    struct plan_frame_reading reading = reading_of (ret, limits, &ignored);
     return scan_fields (&scan, &reading) && plan_frame_check (&reading);
 }

@@ -13,7 +13,7 @@ static bool needs_value (const struct schedule *schedule)
     return repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
 }
 
-static bool check_value (struct reading *reading)
+static bool check_value (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     struct value_range range = schedule_value_range (schedule->type);
@@ -34,7 +34,7 @@ static bool check_value (struct reading *reading)
 }
 
 // iteration * cycle runs in all.
-static bool check_iterations (struct reading *reading, int64_t total)
+static bool check_iterations (struct plan_frame_reading *reading, int64_t total)
 {
     if (total > INT32_MAX) {
         reason_set (reading->reason, "iteration: want at most %d runs in all, got %" PRId64,
@@ -50,7 +50,7 @@ static bool check_iterations (struct reading *reading, int64_t total)
     return true;
 }
 
-static bool check_repeat (struct reading *reading)
+static bool check_repeat (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     const struct policy *policy = reading->fields->policy;
@@ -79,7 +79,7 @@ static bool check_repeat (struct reading *reading)
     return true;
 }
 
-static bool check_together (struct reading *reading)
+static bool check_together (struct plan_frame_reading *reading)
 {
     const struct schedule *schedule = &reading->fields->schedule;
     if (schedule->type == SCHEDULE_TIME && schedule->base_time == 0) {
@@ -103,7 +103,7 @@ static bool check_together (struct reading *reading)
 }
 
 // What of the policy has a meaning for the other fields.
-static bool check_policy (struct reading *reading)
+static bool check_policy (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;
     const struct policy *policy = reading->fields->policy;
@@ -131,7 +131,7 @@ static bool check_policy (struct reading *reading)
     return false;
 }
 
-bool plan_frame_check (struct reading *reading)
+bool plan_frame_check (struct plan_frame_reading *reading)
 {
     if (!reading->has_type) {
         reason_set (reading->reason, "plan_type: is missing");

@@ -6,7 +6,7 @@
 #include "plan_frame.h"
 
 // What was seen, so that "absent" and "0" differ where the rules distinguish them.
-struct reading {
+struct plan_frame_reading {
     struct plan_fields *fields;
     const struct plan_limits *limits;
     bool has_type, has_value, has_repeat;
@@ -19,4 +19,4 @@ struct reading {
 
 // When all fields are read: complete them. False, with the reason, which names the field: they are
 // not valid together.
-bool plan_frame_check (struct reading *reading);
+bool plan_frame_check (struct plan_frame_reading *reading);

@@ -62,7 +62,7 @@ static void write_step (const struct plan *self, const struct json_name *name, b
 }
 
 // A field, where the plan has it.
-static void write_field (const struct plan *self, const struct field *field, bool stored,
+static void write_field (const struct plan *self, const struct record_field *field, bool stored,
                          struct json_text *text)
 {
     const uint8_t *member = (const uint8_t *)self + field->offset;

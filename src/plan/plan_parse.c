@@ -48,7 +48,7 @@ static bool scan_messages (struct stored *self)
     return json_scan_take (&self->scan, ']');
 }
 
-static bool scan_value (struct stored *self, const struct field *field)
+static bool scan_value (struct stored *self, const struct record_field *field)
 {
     struct span span;
     struct plan_step step;
@@ -86,7 +86,7 @@ static bool scan_name (struct stored *self, enum field_name *ret)
     for (size_t i = 0; i < FIELDS; i++, place++) {
         if (place == FIELDS)
             place = 0;
-        const struct field *field = &plan_record[plan_record_order[place]];
+        const struct record_field *field = &plan_record[plan_record_order[place]];
         if (field->kind != POLICY && json_scan_name (&self->scan, &field->written)) {
             self->next = place + 1;
             *ret = plan_record_order[place];
@@ -185,7 +185,7 @@ static bool read_messages (struct plan *self, const json_t *object, struct reaso
 static bool read_integers (struct plan *self, const json_t *object, struct reason *reason)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        const struct field *field = &plan_record[i];
+        const struct record_field *field = &plan_record[i];
         int64_t value = 0;
         if (field->kind != INTEGER)
             continue;

@@ -1,6 +1,6 @@
 #include "plan_record.h"
 
-const struct field plan_record[FIELDS] = {
+const struct record_field plan_record[FIELDS] = {
 #define INTEGER_FIELD(field, member, ...)                                                          \
     {                                                                                              \
         field, JSON_NAME (field), INTEGER, offsetof (struct plan, member), __VA_ARGS__             \

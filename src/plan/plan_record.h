@@ -54,7 +54,7 @@ enum field_name {
 };
 
 // One field of the record.
-struct field {
+struct record_field {
     const char *name;
     struct json_name written;
     enum kind kind;
@@ -65,13 +65,13 @@ struct field {
     uint8_t padded; // in the stored text: spaces up to this width
 };
 
-extern const struct field plan_record[FIELDS];
+extern const struct record_field plan_record[FIELDS];
 
 // The order of the stored text: the head, and then as in public.
 extern const uint8_t plan_record_order[FIELDS];
 
 // An INTEGER's member. Inline, as each plan has a score of them.
-static inline int64_t record_get_integer (const struct plan *self, const struct field *field)
+static inline int64_t record_get_integer (const struct plan *self, const struct record_field *field)
 {
     const uint8_t *at = (const uint8_t *)self + field->offset;
     if (field->width == WIDTH_8)
@@ -86,7 +86,8 @@ static inline int64_t record_get_integer (const struct plan *self, const struct 
     return narrow;
 }
 
-static inline void record_set_integer (struct plan *self, const struct field *field, int64_t value)
+static inline void record_set_integer (struct plan *self, const struct record_field *field,
+                                       int64_t value)
 {
     uint8_t *at = (uint8_t *)self + field->offset;
     int32_t narrow = (int32_t)value;

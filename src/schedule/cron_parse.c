@@ -22,7 +22,7 @@ struct parser {
 static const char weekday_names[] = "SUNMONTUEWEDTHUFRISAT";
 static const char month_names[] = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
 
-static const struct field {
+static const struct cron_field {
     int min, max;
     const char *wanted;
     const char *names; // of the values from min on, three letters each
@@ -124,7 +124,7 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
 }
 
 // A name of three letters; what follows it is looked at by the caller.
-static bool take_name (struct parser *self, const struct field *field, int *ret)
+static bool take_name (struct parser *self, const struct cron_field *field, int *ret)
 {
     if (self->end - self->at < NAME_SIZE)
         return false;
@@ -140,7 +140,7 @@ static bool take_name (struct parser *self, const struct field *field, int *ret)
 
 static bool take_value (struct parser *self, int number, int *ret)
 {
-    const struct field *field = &fields[number];
+    const struct cron_field *field = &fields[number];
     int max = number == WEEKDAY ? 7 : field->max;
     return take_name (self, field, ret) || take_range (self, field->min, max, field->wanted, ret);
 }
@@ -148,7 +148,7 @@ static bool take_value (struct parser *self, int number, int *ret)
 // Every step-th value from low to high; a high below low lies on the next turn.
 static void add_values (struct parser *self, int number, int low, int high, int step)
 {
-    const struct field *field = &fields[number];
+    const struct cron_field *field = &fields[number];
     int turn = field->max - field->min + 1;
     if (high < low)
         high += turn;
@@ -211,7 +211,7 @@ static bool take_suffix (struct parser *self, int number, int value, bool *ret_o
 
 static bool parse_values (struct parser *self, int number)
 {
-    const struct field *field = &fields[number];
+    const struct cron_field *field = &fields[number];
     int low, high, step;
     bool ok;
     bool of_day = number == DAY || number == WEEKDAY;

@@ -54,7 +54,7 @@ int curve_keys_make (struct curve_keys *ret, struct reason *reason)
 
 enum section { SECTION_NONE, SECTION_METADATA, SECTION_CURVE };
 
-static const struct field {
+static const struct curve_field {
     enum section section;
     const char *name;
     size_t offset, size; // in struct curve_cert

@@ -62,14 +62,15 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
     message_add (answer, ZERO_FRAME_STATUS, span_text (text));
 }
 
-void answer_reply (struct station *station, const struct request *request, struct message *answer)
+void answer_reply (struct station *station, const struct target_request *request,
+                   struct message *answer)
 {
     echo (answer, &request->message, DESC_FRAMES_MAX);
     address (answer, &request->message);
     send_answer (station, request->identity, answer, &(bool){false});
 }
 
-void answer_request (struct station *station, const struct request *request, uint8_t status,
+void answer_request (struct station *station, const struct target_request *request, uint8_t status,
                      const char *reason)
 {
     char text[STATUS_TEXT_MAX];

@@ -13,11 +13,12 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
 // Answer a request with a status, its reason or NULL, and what identifies the request - LOCAL_ID,
 // GLOBAL_ID, REQUEST_ID, REQUESTER, where it has them - in the envelope that the request's envelope
 // asks for.
-void answer_request (struct station *station, const struct request *request, uint8_t status,
+void answer_request (struct station *station, const struct target_request *request, uint8_t status,
                      const char *reason);
 
 // The same with an answer that was begun, which is completed in place.
-void answer_reply (struct station *station, const struct request *request, struct message *answer);
+void answer_reply (struct station *station, const struct target_request *request,
+                   struct message *answer);
 
 // Send an answer to a job back: on the connection the job came by; if that is gone and the job is a
 // plan's, to the plan proxy station's request socket, and so all later ones: the answers of one job

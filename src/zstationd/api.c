@@ -92,7 +92,7 @@ static const char *cannot_wait (const struct station *station, const struct job 
 
 // A duplicate run, as after a takeover or a lease expiry: its job is not started twice. Not one
 // whose deadline is past.
-static bool renew (struct station *station, const struct request *request)
+static bool renew (struct station *station, const struct target_request *request)
 {
     struct job *job = job_find_same (&station->runs, request->identity, &request->message);
     if (!job || deadline_past (run_deadline_s (&request->message)))
@@ -104,7 +104,7 @@ static bool renew (struct station *station, const struct request *request)
     return true;
 }
 
-static void take (struct station *station, const struct request *request, enum job_kind kind)
+static void take (struct station *station, const struct target_request *request, enum job_kind kind)
 {
     if (kind == JOB_RUN && renew (station, request))
         return;
@@ -126,20 +126,21 @@ static void take (struct station *station, const struct request *request, enum j
         answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
 }
 
-static void call (struct station *station, const struct request *request)
+static void call (struct station *station, const struct target_request *request)
 {
     if (!words_take (station, request))
         take (station, request, JOB_CALL);
 }
 
-static void run (struct station *station, const struct request *request)
+static void run (struct station *station, const struct target_request *request)
 {
     take (station, request, JOB_RUN);
 }
 
 // -- cancelling
 
-static struct job *find_waiting (const struct station *station, const struct request *request)
+static struct job *find_waiting (const struct station *station,
+                                 const struct target_request *request)
 {
     struct job *job = station->queue.head;
     while (job && !cancel_is_of (request, job))
@@ -148,7 +149,8 @@ static struct job *find_waiting (const struct station *station, const struct req
 }
 
 // It was not begun. The plan proxy station wants no answer to a run; who made a call waits for one.
-static void take_back (struct station *station, const struct request *request, struct job *job)
+static void take_back (struct station *station, const struct target_request *request,
+                       struct job *job)
 {
     struct reason reason;
     cancel_begin (station, request, job);
@@ -162,7 +164,7 @@ static void take_back (struct station *station, const struct request *request, s
 }
 
 // Jobs in progress are older than those that wait.
-static void cancel (struct station *station, const struct request *request)
+static void cancel (struct station *station, const struct target_request *request)
 {
     struct worker *worker;
     struct job *job = cancel_find_in_hand (station, request, &worker);

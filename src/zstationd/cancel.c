@@ -6,7 +6,7 @@
 // -- which job is meant
 
 // Whether the request, if it has a frame of this type, has that of the job.
-static bool agrees (const struct request *request, const struct job *job, uint8_t type)
+static bool agrees (const struct target_request *request, const struct job *job, uint8_t type)
 {
     bool given;
     struct span wanted = message_last_frame (&request->message, type, &given);
@@ -14,7 +14,7 @@ static bool agrees (const struct request *request, const struct job *job, uint8_
 }
 
 // The number of a run. Sent by identity it has that in its GLOBAL_ID (proto/ 7.2).
-static bool agrees_by_number (const struct request *request, const struct job *job)
+static bool agrees_by_number (const struct target_request *request, const struct job *job)
 {
     bool given, numbered;
     struct span wanted = message_last_frame (&request->message, ZERO_FRAME_LOCAL_ID, &given);
@@ -26,7 +26,7 @@ static bool agrees_by_number (const struct request *request, const struct job *j
     return !given || span_equal (wanted, number);
 }
 
-bool cancel_is_of (const struct request *request, const struct job *job)
+bool cancel_is_of (const struct target_request *request, const struct job *job)
 {
     bool boxed = request->message.envelope == ENVELOPE_MAILBOX;
     if (boxed != (job->message.envelope == ENVELOPE_MAILBOX) || !agrees_by_number (request, job))
@@ -38,8 +38,8 @@ bool cancel_is_of (const struct request *request, const struct job *job)
            agrees (request, job, ZERO_FRAME_REQUESTER);
 }
 
-struct job *cancel_find_in_hand (const struct station *station, const struct request *request,
-                                 struct worker **ret_worker)
+struct job *cancel_find_in_hand (const struct station *station,
+                                 const struct target_request *request, struct worker **ret_worker)
 {
     struct job *oldest = NULL;
     for (size_t i = 0; i < workers_count (station->workers); i++) {
@@ -57,7 +57,7 @@ struct job *cancel_find_in_hand (const struct station *station, const struct req
 
 // -- what becomes of it
 
-void cancel_words (const struct request *request, struct reason *ret)
+void cancel_words (const struct target_request *request, struct reason *ret)
 {
     bool given;
     struct span words = message_frame (&request->message, ZERO_FRAME_STATUS, &given);
@@ -65,7 +65,7 @@ void cancel_words (const struct request *request, struct reason *ret)
                 words.size ? (const char *)words.data : "");
 }
 
-bool cancel_begin (struct station *station, const struct request *request, struct job *job)
+bool cancel_begin (struct station *station, const struct target_request *request, struct job *job)
 {
     if (job->cancelled) {
         cancel_stray (station, request);
@@ -79,7 +79,7 @@ bool cancel_begin (struct station *station, const struct request *request, struc
 }
 
 // The worker gets the job's frames that it knows it by, and none of the request's others.
-void cancel_notify_worker (struct station *station, const struct request *request,
+void cancel_notify_worker (struct station *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job)
 {
     static const uint8_t of_job[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID};
@@ -103,7 +103,7 @@ void cancel_notify_worker (struct station *station, const struct request *reques
                          &message);
 }
 
-void cancel_stray (struct station *station, const struct request *request)
+void cancel_stray (struct station *station, const struct target_request *request)
 {
     station->counts[COUNT_STRAY_CANCELS]++;
     log_event (LEVEL_DEBUG, "cancel.stray", "peer=%s mailbox=%s", quoted (request->identity),

@@ -9,23 +9,23 @@
 
 // Whether the request is about this job. Without a LOCAL_ID in it, all runs of the mailbox are
 // meant, the oldest of which it cancels.
-bool cancel_is_of (const struct request *request, const struct job *job);
+bool cancel_is_of (const struct target_request *request, const struct job *job);
 
 // The oldest of the jobs in workers' hands that it is about, and the worker; NULL = none.
-struct job *cancel_find_in_hand (const struct station *station, const struct request *request,
-                                 struct worker **ret_worker);
+struct job *cancel_find_in_hand (const struct station *station,
+                                 const struct target_request *request, struct worker **ret_worker);
 
 // Count and log that the job is cancelled. False: it was already, and that is counted.
-bool cancel_begin (struct station *station, const struct request *request, struct job *job);
+bool cancel_begin (struct station *station, const struct target_request *request, struct job *job);
 
 // Notify the worker that has the job, if it takes cancellations. Once for each job: the worker's
 // queue is bounded, and a worker whose queue is full is lost.
-void cancel_notify_worker (struct station *station, const struct request *request,
+void cancel_notify_worker (struct station *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job);
 
 // "cancelled: " and the request's words.
-void cancel_words (const struct request *request, struct reason *ret);
+void cancel_words (const struct target_request *request, struct reason *ret);
 
 // The command where there is nothing to cancel: dropped and counted. It is never answered, which
 // would be a result to a plan proxy station.
-void cancel_stray (struct station *station, const struct request *request);
+void cancel_stray (struct station *station, const struct target_request *request);

@@ -4,7 +4,7 @@
 #include "codes.h"
 #include "packet.h"
 
-static void refuse (struct station *station, const struct request *request, uint8_t status,
+static void refuse (struct station *station, const struct target_request *request, uint8_t status,
                     const struct reason *reason)
 {
     if (status == ZERO_STATUS_FRAME_INVALID_ID)
@@ -14,7 +14,7 @@ static void refuse (struct station *station, const struct request *request, uint
     answer_request (station, request, status, reason->text);
 }
 
-static void carry_out (struct station *station, const struct request *request)
+static void carry_out (struct station *station, const struct target_request *request)
 {
     struct reason reason;
     uint8_t code = request->message.desc.code;
@@ -42,7 +42,7 @@ bool front_recv (struct station *station)
     struct packet packet;
     if (!packet_recv (&packet, station->request, &packet_of_dispatches))
         return false;
-    struct request request = {0};
+    struct target_request request = {0};
     struct reason reason;
     if (packet.count == 0) { // not even an identity to answer to
         station->counts[COUNT_INVALID]++;
@@ -70,7 +70,8 @@ void front_drop_late (struct station *station, struct job *job)
     job_destroy (&job);
 }
 
-struct job *front_job (struct station *station, const struct request *request, enum job_kind kind)
+struct job *front_job (struct station *station, const struct target_request *request,
+                       enum job_kind kind)
 {
     bool found;
     message_frame (&request->message, ZERO_FRAME_COMMAND, &found);
@@ -89,7 +90,7 @@ struct job *front_job (struct station *station, const struct request *request, e
     return job;
 }
 
-void front_ping (struct station *station, const struct request *request)
+void front_ping (struct station *station, const struct target_request *request)
 {
     answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
 }

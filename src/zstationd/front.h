@@ -8,10 +8,11 @@ bool front_recv (struct station *station);
 
 // A request for workers as a job. NULL: it was refused, having no COMMAND or coming when the
 // station is to stop; or it is a run whose deadline is past and was dropped.
-struct job *front_job (struct station *station, const struct request *request, enum job_kind kind);
+struct job *front_job (struct station *station, const struct target_request *request,
+                       enum job_kind kind);
 
 // Drop a run whose deadline is past.
 void front_drop_late (struct station *station, struct job *job);
 
 // The command PING: is anybody there.
-void front_ping (struct station *station, const struct request *request);
+void front_ping (struct station *station, const struct target_request *request);

@@ -8,8 +8,8 @@
 #include "settings.h"
 
 // Answer a worker: never behind a mailbox, which would look like a job.
-static void answer_worker (struct station *station, const struct request *request, uint8_t status,
-                           const char *reason)
+static void answer_worker (struct station *station, const struct target_request *request,
+                           uint8_t status, const char *reason)
 {
     char text[STATUS_TEXT_MAX];
     struct message message;
@@ -136,7 +136,7 @@ static const char *read_words (struct station *station, struct worker *worker,
     return NULL;
 }
 
-static void join (struct station *station, const struct request *request)
+static void join (struct station *station, const struct target_request *request)
 {
     int64_t jobs_max = 1;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
@@ -179,7 +179,7 @@ static void join (struct station *station, const struct request *request)
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static void ready (struct station *station, const struct request *request)
+static void ready (struct station *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (!worker) {
@@ -198,7 +198,7 @@ static void ready (struct station *station, const struct request *request)
     }
 }
 
-static void pitpat (struct station *station, const struct request *request)
+static void pitpat (struct station *station, const struct target_request *request)
 {
     if (workers_find (station->workers, request->identity))
         answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
@@ -206,7 +206,7 @@ static void pitpat (struct station *station, const struct request *request)
         answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
 }
 
-static void left (struct station *station, const struct request *request)
+static void left (struct station *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (worker)
@@ -214,7 +214,7 @@ static void left (struct station *station, const struct request *request)
     answer_worker (station, request, ZERO_STATUS_BYE_ID, NULL);
 }
 
-static void ping (struct station *station, const struct request *request)
+static void ping (struct station *station, const struct target_request *request)
 {
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
@@ -249,7 +249,7 @@ static void take_answer (struct station *station, struct worker *worker, struct 
 
 // A broken message. If it was to be the answer to a job in progress, no other will come.
 static void take_broken (struct station *station, struct worker *worker,
-                         const struct request *request, const struct reason *reason)
+                         const struct target_request *request, const struct reason *reason)
 {
     station->counts[COUNT_INVALID]++;
     log_event (LEVEL_WARN, "port.invalid", "worker=%s reason=\"%s\"", worker ? worker->name : "",
@@ -260,7 +260,7 @@ static void take_broken (struct station *station, struct worker *worker,
     answer_worker (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
 }
 
-static void take_message (struct station *station, struct request *request,
+static void take_message (struct station *station, struct target_request *request,
                           const struct packet *packet)
 {
     struct reason reason;
@@ -297,7 +297,7 @@ bool port_recv (struct station *station)
         station->counts[COUNT_INVALID]++;
         return true;
     }
-    struct request request = {.identity = packet.frames[0]};
+    struct target_request request = {.identity = packet.frames[0]};
     take_message (station, &request, &packet);
     packet_clear (&packet);
     return true;

@@ -21,7 +21,7 @@ static void send_publication (struct station *station, const struct message *mes
     station->counts[COUNT_PUBLISHED]++;
 }
 
-static void publish (struct station *station, const struct request *request)
+static void publish (struct station *station, const struct target_request *request)
 {
     const struct message *message = &request->message;
     bool found;

@@ -33,7 +33,7 @@ enum { STATION_BYTES_MAX = 256 << 20 };
 struct station;
 
 // A request as it was read; all of it is borrowed from the packet.
-struct request {
+struct target_request {
     struct span identity;
     struct message message;
 };
@@ -41,7 +41,7 @@ struct request {
 // The handler of a request in a type of station.
 struct command {
     uint8_t code;
-    void (*handle) (struct station *station, const struct request *request);
+    void (*handle) (struct station *station, const struct target_request *request);
 };
 
 struct command_table {

@@ -148,7 +148,7 @@ static void open_ballot (struct station *station, struct job *job)
     end_if_over (station, ballot);
 }
 
-static void take (struct station *station, const struct request *request, enum job_kind kind)
+static void take (struct station *station, const struct target_request *request, enum job_kind kind)
 {
     struct job *job = front_job (station, request, kind);
     if (!job)
@@ -163,7 +163,7 @@ static void take (struct station *station, const struct request *request, enum j
 }
 
 // A REQ client would take what is left of one vote for the answer to its next request.
-static void call (struct station *station, const struct request *request)
+static void call (struct station *station, const struct target_request *request)
 {
     if (words_take (station, request))
         return;
@@ -174,13 +174,13 @@ static void call (struct station *station, const struct request *request)
         take (station, request, JOB_CALL);
 }
 
-static void run (struct station *station, const struct request *request)
+static void run (struct station *station, const struct target_request *request)
 {
     take (station, request, JOB_RUN);
 }
 
 // The votes of those who have it come all the same, and then its end.
-static void cancel (struct station *station, const struct request *request)
+static void cancel (struct station *station, const struct target_request *request)
 {
     struct ballot *oldest = NULL;
     for (struct ballot *ballot = ballots_first (station->ballots); ballot; ballot = ballot->next)

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "port.h"
 
-static void reply (struct station *station, const struct request *request, json_t *value)
+static void reply (struct station *station, const struct target_request *request, json_t *value)
 {
     char *text = json_write (value);
     struct message answer;
@@ -50,7 +50,7 @@ static json_t *worker_json (const struct worker *worker)
     return row;
 }
 
-static void list (struct station *station, const struct request *request)
+static void list (struct station *station, const struct target_request *request)
 {
     size_t count;
     struct worker **found = collect (station, (struct span){0}, &count);
@@ -62,7 +62,7 @@ static void list (struct station *station, const struct request *request)
 }
 
 // All workers of that name.
-static void drain (struct station *station, const struct request *request)
+static void drain (struct station *station, const struct target_request *request)
 {
     size_t count;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
@@ -84,10 +84,10 @@ static void drain (struct station *station, const struct request *request)
 
 static const struct {
     const char *name;
-    void (*handle) (struct station *station, const struct request *request);
+    void (*handle) (struct station *station, const struct target_request *request);
 } words[] = {{"workers", list}, {"drain", drain}};
 
-bool words_take (struct station *station, const struct request *request)
+bool words_take (struct station *station, const struct target_request *request)
 {
     enum envelope envelope = request->message.envelope;
     if (envelope != ENVELOPE_PLAIN && envelope != ENVELOPE_REQ)

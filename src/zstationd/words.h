@@ -6,4 +6,4 @@
 
 // Handle the call if its COMMAND is an admin command. False: it is for a worker, as are all calls
 // that were forwarded or are of plans: only a connected requester may use these.
-bool words_take (struct station *station, const struct request *request);
+bool words_take (struct station *station, const struct target_request *request);

@@ -20,7 +20,7 @@
 #include "progress.h"
 #include "when.h"
 
-struct wanted {
+struct archive_wanted {
     const char *file, *older_than, *station, *plan;
     int64_t keep;
     struct option_texts states;
@@ -31,19 +31,19 @@ static const struct option rows[] = {
     {.name = "--older-than",
      .metavar = "TIME",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, older_than),
+     .offset = offsetof (struct archive_wanted, older_than),
      .help = "runs that ended longer ago, as 30d, 12h or 1h30m"},
     {.name = "--keep",
      .metavar = "COUNT",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct wanted, keep),
+     .offset = offsetof (struct archive_wanted, keep),
      .help = "the newest COUNT of those selected stay, however old they are",
      .min = 1,
      .max = INT64_MAX},
     {.name = "--state",
      .metavar = "STATE",
      .type = OPTION_TEXTS,
-     .offset = offsetof (struct wanted, states),
+     .offset = offsetof (struct archive_wanted, states),
      .values = OUTCOME_WORDS,
      .offered = VALUES_SOME,
      .help = OUTCOME_HELP},
@@ -51,14 +51,14 @@ static const struct option rows[] = {
      .aliases = "--station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, station),
+     .offset = offsetof (struct archive_wanted, station),
      .offered = VALUES_STATIONS,
      .utf8 = true,
      .help = "runs at this target"},
     {.name = "--plan",
      .metavar = "ID",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, plan),
+     .offset = offsetof (struct archive_wanted, plan),
      .help = "runs of this plan, by its id or its name"},
 };
 
@@ -66,12 +66,12 @@ static const struct option where_rows[] = {
     {.name = "--to",
      .metavar = "FILE",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, file),
+     .offset = offsetof (struct archive_wanted, file),
      .offered = VALUES_FILES,
      .help = "all into this file, in the place of a folder"},
     {.name = "--dry-run",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wanted, dry_run),
+     .offset = offsetof (struct archive_wanted, dry_run),
      .help = "only print how many it would move"},
 };
 
@@ -94,7 +94,7 @@ enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 
 struct moving {
     const struct cli *cli;
-    const struct wanted *wanted;
+    const struct archive_wanted *wanted;
     const char *plan_text; // its plan as it was typed
     char *plan;            // the same as plan_ref.h has it
     bool found;            // a run of it
@@ -256,7 +256,7 @@ static bool take_kept (struct pages *pages, const json_t *page)
     return true;
 }
 
-static json_t *filter_of (const struct wanted *wanted)
+static json_t *filter_of (const struct archive_wanted *wanted)
 {
     json_t *filter = json_object ();
     if (wanted->station)
@@ -413,7 +413,7 @@ static int archive (struct moving *self, const char *folder)
 
 // -- what was asked for
 
-static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_REF_SIZE],
+static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN_REF_SIZE],
                         struct moving *ret, struct reason *reason)
 {
     int64_t age_s = 0;
@@ -437,7 +437,7 @@ static int read_wanted (struct wanted *wanted, int words, char plan[PLAN_REF_SIZ
 
 int verb_archive (const struct cli *cli)
 {
-    struct wanted wanted = {0};
+    struct archive_wanted wanted = {0};
     const struct usage usage = {
         .synopsis = "zplan archive DIR | --to FILE [--older-than TIME] [--keep COUNT] [--state "
                     "STATE] [--target NAME] [--plan ID] [--dry-run]",

@@ -36,7 +36,7 @@ struct watch {
     const char *place; // file of the last result's epoch and number; NULL = none
 };
 
-struct wanted {
+struct watch_wanted {
     int64_t count, since; // since -1 = not given
     const char *epoch, *program, *place, *events;
     char read_epoch[EPOCH_SIZE]; // of the file or the station
@@ -47,43 +47,43 @@ static const struct option rows[] = {
     {.name = "-n",
      .metavar = "COUNT",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct wanted, count),
+     .offset = offsetof (struct watch_wanted, count),
      .help = "end after this many results",
      .min = 1,
      .max = INT64_MAX},
     {.name = "--since",
      .metavar = "SEQ",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct wanted, since),
+     .offset = offsetof (struct watch_wanted, since),
      .help = "begin with what was published after this one",
      .max = INT64_MAX},
     {.name = "--epoch",
      .metavar = "TEXT",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, epoch),
+     .offset = offsetof (struct watch_wanted, epoch),
      .utf8 = true,
      .help = "epoch of SEQ; if the station's differs, start with the whole history"},
     {.name = "--failed",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wanted, failed),
-     .help = "only runs that failed and are not retried"},
+     .offset = offsetof (struct watch_wanted, failed),
+     .help = "only runs that failed and are not tried again"},
     {.name = "--exec",
      .metavar = "PROGRAM",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, program),
+     .offset = offsetof (struct watch_wanted, program),
      .offered = VALUES_FILES,
      .help = "with --failed: run this program for each, with the outcome as JSON on its "
              "standard input"},
     {.name = "--state",
      .metavar = "FILE",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, place),
+     .offset = offsetof (struct watch_wanted, place),
      .offered = VALUES_FILES,
      .help = "keep the place in this file, and begin there the next time"},
     {.name = "--events",
      .metavar = "ENDPOINTS",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, events),
+     .offset = offsetof (struct watch_wanted, events),
      .help = "print events instead, from this events socket of the station,\n"
              "as tcp://127.0.0.1:7922"},
 };
@@ -134,7 +134,7 @@ static bool is_ended (struct watch *self)
 // -- the place
 
 // Epoch and number of the last result; a file that is not there yet is no error.
-static int place_read (struct wanted *wanted, struct reason *reason)
+static int place_read (struct watch_wanted *wanted, struct reason *reason)
 {
     char rest;
     FILE *file = fopen (wanted->place, "r");
@@ -294,7 +294,7 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
 
 // Without --since the watch begins with results from now on. Without an answer of the history it
 // begins anyway, unless --since was given.
-static int begin (struct watch *self, const char *title, const struct wanted *wanted)
+static int begin (struct watch *self, const char *title, const struct watch_wanted *wanted)
 {
     const struct cli *cli = self->cli;
     struct zplan_recovery recovery = {.endpoint = cli->connect,
@@ -318,7 +318,7 @@ static int begin (struct watch *self, const char *title, const struct wanted *wa
 
 // The first time there is no place: keep the one of now, so that nothing is lost that comes before
 // a result was seen. Returns an exit code.
-static int place_make (struct watch *self, struct wanted *wanted)
+static int place_make (struct watch *self, struct watch_wanted *wanted)
 {
     int code;
     const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
@@ -338,7 +338,7 @@ static int place_make (struct watch *self, struct wanted *wanted)
     return code;
 }
 
-static int watch (struct watch *self, const char *title, struct wanted *wanted)
+static int watch (struct watch *self, const char *title, struct watch_wanted *wanted)
 {
     int code;
     self->subscriber = subscribe (self->cli, &code);
@@ -352,7 +352,7 @@ static int watch (struct watch *self, const char *title, struct wanted *wanted)
 
 int verb_watch (const struct cli *cli)
 {
-    struct wanted wanted = {.count = INT64_MAX, .since = -1};
+    struct watch_wanted wanted = {.count = INT64_MAX, .since = -1};
     const struct usage usage = {
         .synopsis = "zplan watch [TITLE] [-n COUNT] [--since SEQ] [--failed [--exec PROGRAM]]",
         .about = about,

@@ -22,7 +22,7 @@ enum {
     QUEUE_FULL_US = 10000 // what the connection does not take is offered again after this
 };
 
-struct request {
+struct pipeline_request {
     struct pipeline *pipeline;
     bool used;
     bool out;        // the client has it; else it is to be sent
@@ -46,7 +46,7 @@ struct pipeline {
     int64_t answered_us; // the last answer; or later, when a busy station wants to be asked again
     uint64_t given;      // requests, in all
     size_t in_flight;
-    struct request requests[PIPELINE_ROOM];
+    struct pipeline_request requests[PIPELINE_ROOM];
 };
 
 struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, void *owner,
@@ -62,11 +62,11 @@ struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, vo
     return self;
 }
 
-static void forget (struct request *request)
+static void forget (struct pipeline_request *request)
 {
     request->pipeline->in_flight--;
     free (request->bytes);
-    *request = (struct request){0};
+    *request = (struct pipeline_request){0};
 }
 
 void pipeline_destroy (struct pipeline **pipeline)
@@ -84,7 +84,8 @@ void pipeline_destroy (struct pipeline **pipeline)
 
 // -- answers
 
-static void call_back (struct request *request, int outcome, const struct zplan_reply *reply)
+static void call_back (struct pipeline_request *request, int outcome,
+                       const struct zplan_reply *reply)
 {
     struct pipeline *self = request->pipeline;
     void *item = request->item;
@@ -116,7 +117,7 @@ static int64_t busy_ms (const struct zplan_reply *reply)
 
 // Whether it was done is not known: repeated, a plan without an id of its own may be two, and
 // outcomes are added once more.
-static bool may_repeat (const struct request *request)
+static bool may_repeat (const struct pipeline_request *request)
 {
     const struct zplan_frame *frames = request->frames;
     if (request->command == ZERO_BYTE_COMMAND_NONE)
@@ -130,7 +131,7 @@ static bool may_repeat (const struct request *request)
 }
 
 // How long to wait until this request is sent again; 0: it is answered.
-static int64_t again_ms (struct request *request, const struct zplan_reply *reply)
+static int64_t again_ms (struct pipeline_request *request, const struct zplan_reply *reply)
 {
     int64_t wait_ms = busy_ms (reply);
     if (wait_ms > 0)
@@ -141,7 +142,7 @@ static int64_t again_ms (struct request *request, const struct zplan_reply *repl
 
 static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
-    struct request *request = context;
+    struct pipeline_request *request = context;
     int64_t now_us = clock_mono_us ();
     if (error == ZPLAN_ERROR_CLOSED)
         return; // who closes the client ends all requests
@@ -168,7 +169,7 @@ static void end_all (struct pipeline *self)
 
 // Whether one with the same REQUEST_ID was given before and is not answered: an answer to either
 // would look like the other's.
-static bool is_behind (const struct pipeline *self, const struct request *request)
+static bool is_behind (const struct pipeline *self, const struct pipeline_request *request)
 {
     for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)
         if (self->requests[i].used && self->requests[i].number < request->number &&
@@ -185,7 +186,7 @@ static bool is_any_out (const struct pipeline *self)
     return false;
 }
 
-static void put (struct pipeline *self, struct request *request)
+static void put (struct pipeline *self, struct pipeline_request *request)
 {
     int error = zplan_client_send (self->client, request->command, request->frames, request->count,
                                    on_reply, request);
@@ -203,7 +204,7 @@ static void put_due (struct pipeline *self)
 {
     int64_t now_us = clock_mono_us ();
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
-        struct request *request = &self->requests[i];
+        struct pipeline_request *request = &self->requests[i];
         if (request->used && !request->out && request->due_us <= now_us &&
             !is_behind (self, request))
             put (self, request);
@@ -214,7 +215,7 @@ static int64_t next_due_us (const struct pipeline *self)
 {
     int64_t next_us = INT64_MAX;
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
-        const struct request *request = &self->requests[i];
+        const struct pipeline_request *request = &self->requests[i];
         if (request->used && !request->out && request->due_us < next_us &&
             !is_behind (self, request))
             next_us = request->due_us;
@@ -238,7 +239,8 @@ static bool turn (struct pipeline *self)
 
 // -- requests
 
-static void copy_frames (struct request *self, const struct zplan_frame *frames, size_t count)
+static void copy_frames (struct pipeline_request *self, const struct zplan_frame *frames,
+                         size_t count)
 {
     size_t size = 1, used = 0;
     for (size_t i = 0; i < count; i++)
@@ -262,12 +264,12 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
         turn (self);
     if (!self->client)
         return false;
-    struct request *request = self->requests;
+    struct pipeline_request *request = self->requests;
     while (request->used)
         request++;
     if (self->in_flight++ == 0)
         note_answer (self, clock_mono_us ());
-    *request = (struct request){
+    *request = (struct pipeline_request){
         .pipeline = self, .used = true, .number = ++self->given, .command = command, .item = item};
     copy_frames (request, frames, count);
     if (!is_behind (self, request))

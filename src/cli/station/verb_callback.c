@@ -43,7 +43,7 @@ static const struct option rows[] = {
      .help = "test: with PUT instead of POST"},
 };
 
-struct request {
+struct callback_request {
     const struct cli *cli;
     struct zplan_client *client;
     const struct wish *wish;
@@ -141,7 +141,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-static int list (const struct request *request)
+static int list (const struct callback_request *request)
 {
     const struct cli *cli = request->cli;
     char target[NAME_SIZE];
@@ -182,7 +182,7 @@ static int send_again (const struct cli *cli, struct zplan_client *client, const
     return verdict_print (&verdict, id);
 }
 
-static int redeliver (const struct request *request)
+static int redeliver (const struct callback_request *request)
 {
     int code = EXIT_DONE;
     const struct cli *cli = request->cli;
@@ -256,7 +256,7 @@ static int await (const struct cli *cli, struct zplan_client *client, const char
     return code;
 }
 
-static int test (const struct request *request)
+static int test (const struct callback_request *request)
 {
     const struct cli *cli = request->cli;
     const struct wish *wish = request->wish;
@@ -288,7 +288,7 @@ static const struct subword words[WORDS] = {
     [WORD_TEST] = {"test", 2, 2, "want a target and a URL"},
 };
 
-static int (*const runs[WORDS]) (const struct request *request) = {
+static int (*const runs[WORDS]) (const struct callback_request *request) = {
     [WORD_LIST] = list, [WORD_REDELIVER] = redeliver, [WORD_TEST] = test};
 
 int verb_callback (const struct cli *cli)
@@ -310,7 +310,7 @@ int verb_callback (const struct cli *cli)
     int word = subword_read (words, WORDS, cli, count, &reason);
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
-    struct request request = {cli, call_open (cli, &code), &wish, count - 1};
+    struct callback_request request = {cli, call_open (cli, &code), &wish, count - 1};
     if (request.client)
         code = runs[word](&request);
     zplan_client_destroy (&request.client);

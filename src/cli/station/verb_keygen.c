@@ -7,7 +7,7 @@
 #include "options.h"
 #include "print.h"
 
-struct wanted {
+struct keygen_wanted {
     const char *folder;
     const char *roles;
     const char *stations;
@@ -17,14 +17,14 @@ static const struct option rows[] = {
     {.name = "--out",
      .metavar = "DIR",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, folder),
+     .offset = offsetof (struct keygen_wanted, folder),
      .offered = VALUES_FOLDERS,
      .utf8 = true,
      .help = "the folder to write to, which must be there; default: this one"},
     {.name = "--role",
      .metavar = "ROLES",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, roles),
+     .offset = offsetof (struct keygen_wanted, roles),
      .help = "what the key's owner may do, several with commas:\n"
              " submit   add, import, cron, next, kind list,\n"
              "          kind get, flow start, flow backfill\n"
@@ -49,7 +49,7 @@ static const struct option rows[] = {
      .aliases = "--station",
      .metavar = "NAMES",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wanted, stations),
+     .offset = offsetof (struct keygen_wanted, stations),
      .help = "only with plans of these targets, several with commas;\n"
              "report-* is all that begin so; such a key cannot watch"},
 };
@@ -92,8 +92,8 @@ static void report (const struct cli *cli, const struct curve_cert *cert, const 
 }
 
 // Fill in what was asked for. 0, or -1 with a reason.
-static int read_wanted (const struct wanted *wanted, const char *name, struct curve_cert *ret,
-                        struct reason *reason)
+static int read_wanted (const struct keygen_wanted *wanted, const char *name,
+                        struct curve_cert *ret, struct reason *reason)
 {
     struct {
         const char *what, *text;
@@ -117,7 +117,7 @@ static int read_wanted (const struct wanted *wanted, const char *name, struct cu
 
 int verb_keygen (const struct cli *cli)
 {
-    struct wanted wanted = {.folder = ".", .roles = "", .stations = ""};
+    struct keygen_wanted wanted = {.folder = ".", .roles = "", .stations = ""};
     const struct usage usage = {
         .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--target NAMES]",
         .about = about,

@@ -84,13 +84,13 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
 
 // -- the words
 
-struct request {
+struct kind_request {
     const struct cli *cli;
     struct zplan_client *client;
     int count; // arguments behind the word
 };
 
-static int list (const struct request *request)
+static int list (const struct kind_request *request)
 {
     int code;
     const char *const say[] = {"kind", "list", NULL};
@@ -101,7 +101,7 @@ static int list (const struct request *request)
     return code;
 }
 
-static int get (const struct request *request)
+static int get (const struct kind_request *request)
 {
     int code = EXIT_DONE;
     json_t *found = json_object ();
@@ -122,8 +122,8 @@ static int get (const struct request *request)
 }
 
 // Report the result for one.
-static int report (const struct request *request, const char *name, const char *word, int outcome,
-                   const struct zplan_reply *reply)
+static int report (const struct kind_request *request, const char *name, const char *word,
+                   int outcome, const struct zplan_reply *reply)
 {
     struct verdict verdict = call_verdict (request->cli, outcome, reply);
     bool done = verdict.code == EXIT_DONE;
@@ -144,7 +144,7 @@ static int report (const struct request *request, const char *name, const char *
     return verdict_print (&verdict, quoted (span_text (name)));
 }
 
-static int take_out (const struct request *request)
+static int take_out (const struct kind_request *request)
 {
     int code = EXIT_DONE;
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
@@ -181,7 +181,7 @@ static char *read_input (struct reason *reason)
     return NULL;
 }
 
-static int put (const struct request *request)
+static int put (const struct kind_request *request)
 {
     struct reason reason;
     struct zplan_reply reply;
@@ -211,7 +211,7 @@ static const struct subword words[WORDS] = {
     [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one kind"},
 };
 
-static int (*const runs[WORDS]) (const struct request *request) = {
+static int (*const runs[WORDS]) (const struct kind_request *request) = {
     [WORD_LIST] = list, [WORD_GET] = get, [WORD_PUT] = put, [WORD_REMOVE] = take_out};
 
 int verb_kind (const struct cli *cli)
@@ -229,7 +229,7 @@ int verb_kind (const struct cli *cli)
     int word = subword_read (words, WORDS, cli, count, &reason);
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
-    struct request request = {cli, call_open (cli, &code), count - 1};
+    struct kind_request request = {cli, call_open (cli, &code), count - 1};
     if (request.client)
         code = runs[word](&request);
     zplan_client_destroy (&request.client);

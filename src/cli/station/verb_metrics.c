@@ -16,13 +16,13 @@
 
 enum { TARGETS_DEFAULT = 64, LOOK_MS = 400 }; // of each of two requests: a scrape takes below 1 s
 
-struct wanted {
+struct metrics_wanted {
     const char *listen;
     bool insecure;
     int64_t targets;
 };
 
-#define FIELD(field) offsetof (struct wanted, field)
+#define FIELD(field) offsetof (struct metrics_wanted, field)
 
 static const struct option rows[] = {
     {.name = "--listen",
@@ -58,7 +58,7 @@ static const char about[] =
 
 struct metrics {
     const struct cli *cli;
-    const struct wanted *wanted;
+    const struct metrics_wanted *wanted;
     struct zplan_client *client;
     struct verdict health; // of the last request for it
 };
@@ -128,7 +128,7 @@ static int serve (struct metrics *self)
 
 int verb_metrics (const struct cli *cli)
 {
-    struct wanted wanted = {.targets = TARGETS_DEFAULT};
+    struct metrics_wanted wanted = {.targets = TARGETS_DEFAULT};
     const struct usage usage = {
         .synopsis = "zplan metrics [--listen ADDRESS:PORT]",
         .about = about,

@@ -13,7 +13,7 @@
 #include "text_table.h"
 #include "width.h"
 
-struct wanted {
+struct top_wanted {
     int64_t interval_s;
     int64_t count;
 };
@@ -23,15 +23,15 @@ static const struct option rows[] = {
      .metavar = "DURATION",
      .type = OPTION_NUMBER,
      .unit_ms = 1000,
-     .offset = offsetof (struct wanted, interval_s),
+     .offset = offsetof (struct top_wanted, interval_s),
      .help = "between two looks; default 1",
      .min = 1,
      .max = 86400},
     {.name = "-n",
      .metavar = "COUNT",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct wanted, count),
-     .help = "exit after N updates",
+     .offset = offsetof (struct top_wanted, count),
+     .help = "end after so many looks",
      .min = 1,
      .max = INT64_MAX},
 };
@@ -49,7 +49,7 @@ static const char about[] =
 // Two answers, and what is between them.
 struct top {
     const struct cli *cli;
-    const struct wanted *wanted;
+    const struct top_wanted *wanted;
     struct zplan_client *client;
     struct screen screen;
     json_t *before;         // the last answer; NULL = there is none
@@ -405,7 +405,7 @@ static int top (struct top *self)
 
 int verb_top (const struct cli *cli)
 {
-    struct wanted wanted = {.interval_s = 1, .count = INT64_MAX};
+    struct top_wanted wanted = {.interval_s = 1, .count = INT64_MAX};
     const struct usage usage = {
         .synopsis = "zplan top [--interval DURATION] [-n COUNT]",
         .about = about,

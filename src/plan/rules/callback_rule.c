@@ -11,13 +11,13 @@
 
 typedef bool check_fn (const char *name, const json_t *value, struct reason *reason);
 
-struct field {
+struct callback_field {
     const char *name;
     check_fn *check;
 };
 
-static bool check_fields (const char *name, const json_t *object, const struct field *fields,
-                          size_t count, struct reason *reason)
+static bool check_fields (const char *name, const json_t *object,
+                          const struct callback_field *fields, size_t count, struct reason *reason)
 {
     const char *key;
     json_t *value;
@@ -85,7 +85,7 @@ static bool check_method (const char *name, const json_t *value, struct reason *
     return false;
 }
 
-static const struct field end_fields[] = {{"url", check_url}, {"method", check_method}};
+static const struct callback_field end_fields[] = {{"url", check_url}, {"method", check_method}};
 
 static bool check_end (const char *name, const json_t *value, struct reason *reason)
 {
@@ -167,7 +167,7 @@ static bool check_headers (const char *name, const json_t *value, struct reason 
     return true;
 }
 
-static const struct field fields[] = {
+static const struct callback_field fields[] = {
     {"success", check_end}, {"error", check_end},       {"secret", check_secret},
     {"form", check_form},   {"when", check_when},       {"timeout", check_timeout},
     {"retry", check_retry}, {"headers", check_headers},

@@ -4,7 +4,7 @@
 
 #include "station_name.h"
 
-static const struct field {
+static const struct on_failure_field {
     const char *name;
     size_t offset;
 } fields[] = {
@@ -13,7 +13,7 @@ static const struct field {
     {"title", offsetof (struct on_failure, title)},
 };
 
-static const struct field *field_named (const char *name)
+static const struct on_failure_field *field_named (const char *name)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp (fields[i].name, name) == 0)
@@ -32,7 +32,7 @@ bool on_failure_read (const json_t *object, struct on_failure *ret, struct reaso
     }
     json_object_foreach ((json_t *)object, name, value)
     {
-        const struct field *field = field_named (name);
+        const struct on_failure_field *field = field_named (name);
         size_t size = json_string_length (value);
         if (!field) {
             reason_set (reason, "on_failure: %s: unknown field", quoted (span_text (name)));

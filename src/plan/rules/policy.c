@@ -235,7 +235,7 @@ static bool read_if_exists (struct policy *self, const char *name, const json_t 
 
 enum about { ABOUT_RUNS, ABOUT_WHEN, ABOUT_NAME, ABOUT_FLOW };
 
-static const struct field {
+static const struct policy_field {
     const char *name;
     policy_read_fn *read;
     enum about about;
@@ -246,7 +246,7 @@ static const struct field {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static const struct field *field_named (const char *name)
+static const struct policy_field *field_named (const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
         if (strcmp (fields[i].name, name) == 0)
@@ -309,7 +309,7 @@ static struct policy *read_all (const json_t *object, bool stored, struct reason
     self->stored = stored;
     json_object_foreach ((json_t *)object, name, value)
     {
-        const struct field *field = field_named (name);
+        const struct policy_field *field = field_named (name);
         if (!field)
             reason_set (reason, "%s: unknown field", quoted (span_text (name)));
         if (!field || !field->read (self, name, value, reason)) {
@@ -357,7 +357,7 @@ struct policy *policy_read_kind (const json_t *object, struct reason *reason)
     json_t *value;
     json_object_foreach ((json_t *)object, name, value)
     {
-        const struct field *field = field_named (name);
+        const struct policy_field *field = field_named (name);
         if (field && field->about != ABOUT_RUNS) {
             reason_set (reason, "%s: belongs to a plan, not to a kind", name);
             return NULL;

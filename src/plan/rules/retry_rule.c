@@ -10,7 +10,7 @@ static const char *const strategies[] = {[RETRY_NONE] = "none",
                                          [RETRY_EXPONENTIAL] = "exponential"};
 
 // What was seen: "absent" and 0 differ.
-struct reading {
+struct retry_reading {
     struct retry_policy *policy;
     bool has_interval, has_max;
     struct reason *reason;
@@ -26,7 +26,7 @@ static bool read_bounded (const json_t *value, const char *name, int64_t min, in
     return false;
 }
 
-static bool read_strategy (struct reading *self, const json_t *value)
+static bool read_strategy (struct retry_reading *self, const json_t *value)
 {
     for (int i = RETRY_NONE; i <= RETRY_EXPONENTIAL; i++) {
         if (json_is_string (value) && strcmp (json_string_value (value), strategies[i]) == 0) {
@@ -38,14 +38,14 @@ static bool read_strategy (struct reading *self, const json_t *value)
     return false;
 }
 
-static bool read_interval (struct reading *self, const json_t *value)
+static bool read_interval (struct retry_reading *self, const json_t *value)
 {
     self->has_interval = true;
     return read_bounded (value, "interval", 1, SECONDS_MAX, &self->policy->interval_s,
                          self->reason);
 }
 
-static bool read_sequence (struct reading *self, const json_t *value)
+static bool read_sequence (struct retry_reading *self, const json_t *value)
 {
     size_t size = json_array_size (value);
     if (!json_is_array (value) || size < 1 || size > RETRY_SEQUENCE_MAX) {
@@ -64,18 +64,18 @@ static bool read_sequence (struct reading *self, const json_t *value)
     return true;
 }
 
-static bool read_max (struct reading *self, const json_t *value)
+static bool read_max (struct retry_reading *self, const json_t *value)
 {
     self->has_max = true;
     return read_bounded (value, "max", 0, RETRIES_MAX, &self->policy->max, self->reason);
 }
 
-static bool read_jitter (struct reading *self, const json_t *value)
+static bool read_jitter (struct retry_reading *self, const json_t *value)
 {
     return read_bounded (value, "jitter", 0, JITTER_MAX, &self->policy->jitter_s, self->reason);
 }
 
-static bool read_manual (struct reading *self, const json_t *value)
+static bool read_manual (struct retry_reading *self, const json_t *value)
 {
     self->policy->need_manual = json_is_true (value);
     if (json_is_boolean (value))
@@ -84,15 +84,15 @@ static bool read_manual (struct reading *self, const json_t *value)
     return false;
 }
 
-static const struct field {
+static const struct retry_field {
     const char *name;
-    bool (*read) (struct reading *self, const json_t *value);
+    bool (*read) (struct retry_reading *self, const json_t *value);
 } fields[] = {
     {"strategy", read_strategy}, {"interval", read_interval}, {"sequence", read_sequence},
     {"max", read_max},           {"jitter", read_jitter},     {"need_manual", read_manual},
 };
 
-static bool read_field (struct reading *self, const char *name, const json_t *value)
+static bool read_field (struct retry_reading *self, const char *name, const json_t *value)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (strcmp (fields[i].name, name) == 0)
@@ -102,7 +102,7 @@ static bool read_field (struct reading *self, const char *name, const json_t *va
 }
 
 // Which fields a strategy needs, and which would mean nothing beside it.
-static bool check_together (const struct reading *self)
+static bool check_together (const struct retry_reading *self)
 {
     const struct retry_policy *policy = self->policy;
     bool interval = policy->strategy == RETRY_FIXED || policy->strategy == RETRY_EXPONENTIAL;
@@ -127,7 +127,7 @@ bool retry_rule_read (const json_t *object, struct retry_policy *ret, struct rea
 {
     const char *name;
     json_t *value;
-    struct reading reading = {.policy = ret, .reason = reason};
+    struct retry_reading reading = {.policy = ret, .reason = reason};
     *ret = (struct retry_policy){0};
     if (!json_is_object (object)) {
         reason_set (reason, "retry: want an object with strategy, max and others");

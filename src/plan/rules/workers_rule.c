@@ -70,7 +70,7 @@ static bool read_again (struct workers_rule *self, const json_t *value, struct r
     return false;
 }
 
-static const struct field {
+static const struct workers_field {
     const char *name;
     bool (*read) (struct workers_rule *self, const json_t *value, struct reason *reason);
 } fields[] = {

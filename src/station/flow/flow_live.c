@@ -25,7 +25,7 @@ struct wanting {
     void *owner;
 };
 
-struct wanted {
+struct wanted_run {
     struct table_node node; // by the number of the run
     uint64_t run;
     struct wanting *first, **last;
@@ -164,19 +164,19 @@ void flow_live_add (struct station *self, struct flow_live *live)
 
 // -- those that are being read
 
-static struct wanted *wanted_find (const struct flow_runs *runs, uint64_t run)
+static struct wanted_run *wanted_find (const struct flow_runs *runs, uint64_t run)
 {
     struct table_node *node = table_find (&runs->wanted, table_hash_number (run));
-    while (node && ((struct wanted *)node)->run != run)
+    while (node && ((struct wanted_run *)node)->run != run)
         node = table_next (node);
-    return (struct wanted *)node;
+    return (struct wanted_run *)node;
 }
 
 static void on_read (struct station *self, uint64_t run, struct flow_live *live, bool lost,
                      const char *damage)
 {
     struct flow_runs *runs = self->flow_runs;
-    struct wanted *wanted = wanted_find (runs, run);
+    struct wanted_run *wanted = wanted_find (runs, run);
     struct flow_live *present = flow_live_find (self, run);
     bool found = live || present || lost; // lost: who wanted it asks again
     if (live)
@@ -201,7 +201,7 @@ void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, v
         call (owner, true, NULL);
         return;
     }
-    struct wanted *wanted = wanted_find (runs, run);
+    struct wanted_run *wanted = wanted_find (runs, run);
     struct wanting *one = memory_new (sizeof *one);
     *one = (struct wanting){.call = call, .owner = owner};
     bool first = !wanted;
@@ -472,7 +472,7 @@ void flow_runs_stop (struct station *self)
     forget_all (runs);
     table_free (&runs->lives);
     for (struct table_node *node; (node = table_any (&runs->wanted));) {
-        struct wanted *wanted = (struct wanted *)node;
+        struct wanted_run *wanted = (struct wanted_run *)node;
         table_remove (&runs->wanted, node);
         for (struct wanting *one = wanted->first, *next; one; one = next) {
             next = one->next;

@@ -26,7 +26,7 @@ struct read {
 
 // -- peers that have reads waiting
 
-static void ring_add (struct reading *ring, struct load *load)
+static void ring_add (struct peer_reads *ring, struct load *load)
 {
     load->next_waiting = NULL;
     *(ring->first ? ring->end : &ring->first) = load;
@@ -34,7 +34,7 @@ static void ring_add (struct reading *ring, struct load *load)
     ring->peers++;
 }
 
-static struct load *ring_take (struct reading *ring)
+static struct load *ring_take (struct peer_reads *ring)
 {
     struct load *load = ring->first;
     ring->first = load->next_waiting;
@@ -78,7 +78,7 @@ static void grant (struct station *self, struct load *load, enum read_how how)
 // Each peer one, as long as some may.
 static void grant_all (struct station *self)
 {
-    struct reading *ring = &self->reading;
+    struct peer_reads *ring = &self->reading;
     bool granted = true;
     if (ring->granting)
         return; // a read that is answered at once: the caller goes on

@@ -43,8 +43,8 @@ struct outlet {
 };
 
 // Reads for peers: those in flight, and the peers that have more, which take turns.
-struct reading {
-    int cost;             // sum of the costs of the reads in flight
+struct peer_reads {
+    int cost;             // of those in flight
     size_t waiting_bytes; // of the requests that wait
     struct load *first, **end;
     size_t peers; // in the list that begins with `first`
@@ -105,7 +105,7 @@ struct station {
     struct load *loads;          // all of `peers`, as a list
     int64_t loads_swept_us;      // when it was looked through for those that have nothing any more
     struct packet_debt unread;   // replies of all peers that libzmq holds
-    struct reading reading;      // requests that read plans (reads.c)
+    struct peer_reads reading;   // requests that read plans (reads.c)
     struct packet_limits limits; // of messages from peers and targets
     struct reason refusing;      // why the last submission could not be written; "" = it was
     int64_t refusing_us;         // when that was, monotonic
