@@ -23,21 +23,21 @@ enum {
     UNKNOWN_US = 5000000
 };
 
-struct waiter {
-    struct waiter *next;
+struct name_waiter {
+    struct name_waiter *next;
     resolved_fn *call;
     void *owner;
 };
 
-struct lookup {
-    struct lookup *next;
-    struct waiter *waiters; // of the main thread
+struct name_lookup {
+    struct name_lookup *next;
+    struct name_waiter *waiters; // of the main thread
     struct resolved resolved;
     char source[256];
     char host[CALLBACK_HOST_SIZE];
 };
 
-struct kept {
+struct resolved_name {
     struct table_node node;
     int64_t until_us;
     struct resolved resolved;
@@ -50,16 +50,16 @@ static struct {
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    struct lookup *asked, *done;
-    const char *running[THREADS];       // the source of what each looks up; NULL = none
-    struct lookup *open[CALLBACKS_MAX]; // asked or running
+    struct name_lookup *asked, *done;
+    const char *running[THREADS];            // the source of what each looks up; NULL = none
+    struct name_lookup *open[CALLBACKS_MAX]; // asked or running
     size_t open_count;
     struct table kept;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .more = PTHREAD_COND_INITIALIZER};
 
 // -- the threads
 
-static void look_up (struct lookup *lookup)
+static void look_up (struct name_lookup *lookup)
 {
     struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
                                             .ai_socktype = SOCK_STREAM,
@@ -84,10 +84,10 @@ static void look_up (struct lookup *lookup)
 }
 
 // The first whose source has not its share of threads.
-static struct lookup *take_asked (void)
+static struct name_lookup *take_asked (void)
 {
-    for (struct lookup **at = &self.asked; *at; at = &(*at)->next) {
-        struct lookup *lookup = *at;
+    for (struct name_lookup **at = &self.asked; *at; at = &(*at)->next) {
+        struct name_lookup *lookup = *at;
         size_t same = 0;
         for (size_t i = 0; i < THREADS; i++)
             same += self.running[i] && strcmp (self.running[i], lookup->source) == 0;
@@ -105,7 +105,7 @@ static void *run (void *owner)
     uint64_t one = 1;
     pthread_mutex_lock (&self.lock);
     for (;;) {
-        struct lookup *lookup = take_asked ();
+        struct name_lookup *lookup = take_asked ();
         if (!lookup) {
             pthread_cond_wait (&self.more, &self.lock);
             continue;
@@ -126,18 +126,18 @@ static void *run (void *owner)
 
 // -- the main thread
 
-static void drop (struct kept *kept)
+static void drop (struct resolved_name *kept)
 {
     table_remove (&self.kept, &kept->node);
     free (kept);
 }
 
-static struct kept *kept_of (struct table_node *node)
+static struct resolved_name *kept_of (struct table_node *node)
 {
-    return (struct kept *)((uint8_t *)node - offsetof (struct kept, node));
+    return (struct resolved_name *)((uint8_t *)node - offsetof (struct resolved_name, node));
 }
 
-static struct kept *find_kept (const char *host)
+static struct resolved_name *find_kept (const char *host)
 {
     struct table_node *node = table_find (&self.kept, table_hash (span_text (host)));
     while (node && strcmp (kept_of (node)->host, host) != 0)
@@ -155,28 +155,28 @@ static void drop_all (void)
         drop (kept_of (node));
 }
 
-static void keep (const struct lookup *lookup)
+static void keep (const struct name_lookup *lookup)
 {
     if (self.kept.count >= KEPT_MAX)
         drop_all ();
     if (find_kept (lookup->host))
         return;
     size_t size = strlen (lookup->host) + 1;
-    struct kept *kept = memory_new (sizeof *kept + size);
+    struct resolved_name *kept = memory_new (sizeof *kept + size);
     kept->until_us = clock_mono_us () + (lookup->resolved.count ? KEPT_US : UNKNOWN_US);
     kept->resolved = lookup->resolved;
     memcpy (kept->host, lookup->host, size);
     table_add (&self.kept, &kept->node, table_hash (span_text (kept->host)));
 }
 
-static void finish (struct lookup *lookup)
+static void finish (struct name_lookup *lookup)
 {
     for (size_t i = 0; i < self.open_count; i++)
         if (self.open[i] == lookup) {
             self.open[i] = self.open[--self.open_count];
             break;
         }
-    for (struct waiter *waiter; (waiter = lookup->waiters);) {
+    for (struct name_waiter *waiter; (waiter = lookup->waiters);) {
         lookup->waiters = waiter->next;
         waiter->call (waiter->owner, &lookup->resolved);
         free (waiter);
@@ -191,17 +191,17 @@ static void on_wake (void *owner, uint32_t events)
     if (read (self.fd, &count, sizeof count) < 0)
         return;
     pthread_mutex_lock (&self.lock);
-    struct lookup *done = self.done;
+    struct name_lookup *done = self.done;
     self.done = NULL;
     pthread_mutex_unlock (&self.lock);
-    for (struct lookup *next; done; done = next) {
+    for (struct name_lookup *next; done; done = next) {
         next = done->next;
         keep (done);
         finish (done);
     }
 }
 
-static struct lookup *find_open (const char *host, const char *source)
+static struct name_lookup *find_open (const char *host, const char *source)
 {
     for (size_t i = 0; i < self.open_count; i++)
         if (strcmp (self.open[i]->host, host) == 0 && strcmp (self.open[i]->source, source) == 0)
@@ -212,13 +212,13 @@ static struct lookup *find_open (const char *host, const char *source)
 bool resolver_find (const char *host, const char *source, struct resolved *ret, resolved_fn *call,
                     void *owner)
 {
-    const struct kept *kept = find_kept (host);
-    struct lookup *lookup = find_open (host, source);
+    const struct resolved_name *kept = find_kept (host);
+    struct name_lookup *lookup = find_open (host, source);
     if (kept) {
         *ret = kept->resolved;
         return true;
     }
-    struct waiter *waiter = memory_new (sizeof *waiter);
+    struct name_waiter *waiter = memory_new (sizeof *waiter);
     waiter->call = call;
     waiter->owner = owner;
     if (lookup) {
@@ -232,7 +232,7 @@ bool resolver_find (const char *host, const char *source, struct resolved *ret, 
     lookup->waiters = waiter;
     self.open[self.open_count++] = lookup;
     pthread_mutex_lock (&self.lock);
-    struct lookup **end = &self.asked;
+    struct name_lookup **end = &self.asked;
     while (*end)
         end = &(*end)->next;
     *end = lookup;

@@ -134,7 +134,7 @@ static void write_place (const struct plan *self, int64_t ahead, struct json_tex
     int64_t cycle = policy_cycle (self->policy);
     if (!cycle)
         return;
-    struct place place = policy_place (plan_occurrence (self).used + ahead, cycle);
+    struct run_place place = policy_place (plan_occurrence (self).used + ahead, cycle);
     write_member (text, "current_iteration", place.iteration);
     write_member (text, "current_cycle", place.cycle);
 }
@@ -247,7 +247,7 @@ static void show_place (json_t *object)
     if (!cycle || !json_get_integer (object, "real_repet", 0, INT64_MAX / 4, &runs) ||
         !json_get_integer (object, "skip_num", 0, INT64_MAX / 4, &skips))
         return;
-    struct place place = policy_place (runs + skips, cycle);
+    struct run_place place = policy_place (runs + skips, cycle);
     json_object_set_new (object, "current_iteration", json_integer (place.iteration));
     json_object_set_new (object, "current_cycle", json_integer (place.cycle));
 }

@@ -32,7 +32,7 @@ static enum store_result read_result (const redisReply *reply, const char **ret_
 
 // -- all of them
 
-struct listing {
+struct flow_listing {
     struct store *store;
     size_t max, count, left; // left: answers of this page
     struct store_flow_head *heads;
@@ -47,7 +47,7 @@ struct listing {
     void *owner;
 };
 
-static void listing_end (struct listing *self)
+static void listing_end (struct flow_listing *self)
 {
     for (size_t i = 0; i < self->count; i++) {
         self->heads[i].name = span_text (self->names[i]);
@@ -66,15 +66,15 @@ static void listing_end (struct listing *self)
     free (self);
 }
 
-static void listing_fail (struct listing *self, enum store_result result, const char *error)
+static void listing_fail (struct flow_listing *self, enum store_result result, const char *error)
 {
     self->result = result;
     snprintf (self->error, sizeof self->error, "%s", error ? error : "");
 }
 
-static void next_page (struct listing *self);
+static void next_page (struct flow_listing *self);
 
-static void page_end (struct listing *self)
+static void page_end (struct flow_listing *self)
 {
     if (self->result == STORE_DONE && self->more && self->count < self->max)
         next_page (self);
@@ -82,7 +82,7 @@ static void page_end (struct listing *self)
         listing_end (self);
 }
 
-static void set_after (struct listing *self, struct span name)
+static void set_after (struct flow_listing *self, struct span name)
 {
     self->after = memory_resize (self->after, name.size + 1);
     self->after[0] = '(';
@@ -93,14 +93,14 @@ static void set_after (struct listing *self, struct span name)
 
 // What an answer of this page leads to.
 struct listed {
-    struct listing *listing;
+    struct flow_listing *listing;
     size_t at;
 };
 
 static void on_head (void *owner, const redisReply *reply)
 {
     struct listed *listed = owner;
-    struct listing *self = listed->listing;
+    struct flow_listing *self = listed->listing;
     struct store_flow_head *head = &self->heads[listed->at];
     const char *error;
     enum store_result result = read_result (reply, &error);
@@ -121,7 +121,7 @@ static void on_head (void *owner, const redisReply *reply)
         page_end (self);
 }
 
-static void ask_head (struct listing *self, size_t at)
+static void ask_head (struct flow_listing *self, size_t at)
 {
     char key[KEY_SIZE];
     struct listed *listed = memory_new (sizeof *listed);
@@ -134,7 +134,7 @@ static void ask_head (struct listing *self, size_t at)
 
 static void on_names (void *owner, const redisReply *reply)
 {
-    struct listing *self = owner;
+    struct flow_listing *self = owner;
     const char *error;
     size_t first = self->count;
     enum store_result result = reply_result (reply, &error);
@@ -160,7 +160,7 @@ static void on_names (void *owner, const redisReply *reply)
         page_end (self);
 }
 
-static void next_page (struct listing *self)
+static void next_page (struct flow_listing *self)
 {
     char page[DECIMAL_SIZE];
     struct span from = self->after ? span_of (self->after, self->after_size) : TEXT ("-");
@@ -173,7 +173,7 @@ static void next_page (struct listing *self)
 
 void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *reply, void *owner)
 {
-    struct listing *listing = memory_new (sizeof *listing);
+    struct flow_listing *listing = memory_new (sizeof *listing);
     listing->store = self;
     listing->max = max;
     listing->heads = memory_new (max * sizeof *listing->heads);

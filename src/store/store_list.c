@@ -14,7 +14,7 @@ enum { ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
 enum { ENTRY_STATION = IDENT_SIZE }; // where it begins in an entry of the index
 enum { MESSAGES_MAX = 250 };         // that a page looks at, where a filter selects
 
-struct listing {
+struct list_call {
     struct store *store;
     struct store_filter filter;
     struct frames *members;
@@ -59,7 +59,7 @@ static bool is_stopped (const struct store_filter *filter, struct span message)
            (filter->order != STORE_DEAD || stop_state == STOP_DEAD);
 }
 
-static bool fits (const struct listing *self, struct span message)
+static bool fits (const struct list_call *self, struct span message)
 {
     const struct store_filter *filter = &self->filter;
     for (size_t i = 0; i < filter->member_count; i++)
@@ -72,7 +72,7 @@ static bool fits (const struct listing *self, struct span message)
 
 // -- the page
 
-static void answer (struct listing *self, struct store_page *page)
+static void answer (struct list_call *self, struct store_page *page)
 {
     page->plans = self->plans;
     page->count = self->count;
@@ -86,7 +86,7 @@ static void answer (struct listing *self, struct store_page *page)
 }
 
 // Put it into the page if it was asked for.
-static void take (struct listing *self, struct store_listed plan, struct span stored,
+static void take (struct list_call *self, struct store_listed plan, struct span stored,
                   uint64_t exec_id)
 {
     size_t size;
@@ -99,7 +99,7 @@ static void take (struct listing *self, struct store_listed plan, struct span st
 }
 
 // Of an entry of the index, its message and its run.
-static void read_plan (struct listing *self, redisReply *const *fields, int64_t place_us)
+static void read_plan (struct list_call *self, redisReply *const *fields, int64_t place_us)
 {
     struct span entry = reply_text (fields[0]);
     struct store_listed plan = {.place_us = place_us};
@@ -113,14 +113,14 @@ static void read_plan (struct listing *self, redisReply *const *fields, int64_t 
     take (self, plan, reply_text (fields[1]), exec_id);
 }
 
-static void make_room (struct listing *self, size_t most)
+static void make_room (struct list_call *self, size_t most)
 {
     self->plans = memory_new ((most + 1) * sizeof *self->plans);
 }
 
 static void on_page (void *owner, const redisReply *reply)
 {
-    struct listing *self = owner;
+    struct list_call *self = owner;
     struct store_page page = {.error = ""};
     page.result = reply_result (reply, &page.error);
     if (page.result == STORE_DONE && reply_is_array (reply, PAGE_HEAD)) {
@@ -140,7 +140,7 @@ static int64_t most_of (const struct store_filter *filter)
     return selects && filter->limit < MESSAGES_MAX ? MESSAGES_MAX : filter->limit;
 }
 
-static void ask_by_id (struct listing *self)
+static void ask_by_id (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
     char id[IDENT_SIZE] = "", count[24];
@@ -177,7 +177,7 @@ static void drop_member (struct store *self, const char *key, struct span entry)
 static const char *const order_keys[STORE_ORDERS] = {
     [STORE_BY_TIME] = KEY_TIME_SET, [STORE_STOPPED] = KEY_STOPPED, [STORE_DEAD] = KEY_DEAD};
 
-static void read_ordered (struct listing *self, const redisReply *row)
+static void read_ordered (struct list_call *self, const redisReply *row)
 {
     if (!reply_is_array (row, ORDERED_FIELDS))
         return;
@@ -190,7 +190,7 @@ static void read_ordered (struct listing *self, const redisReply *row)
 
 static void on_ordered_page (void *owner, const redisReply *reply)
 {
-    struct listing *self = owner;
+    struct list_call *self = owner;
     struct store_page page = {.error = ""};
     page.result = reply_result (reply, &page.error);
     if (page.result == STORE_DONE && reply_is_array (reply, ORDERED_HEAD)) {
@@ -204,7 +204,7 @@ static void on_ordered_page (void *owner, const redisReply *reply)
     answer (self, &page);
 }
 
-static void ask_ordered (struct listing *self)
+static void ask_ordered (struct list_call *self)
 {
     const struct store_filter *filter = &self->filter;
     char place[24] = "", member[MEMBER_MAX + 2] = "", from[24] = "", to[24] = "", count[24];
@@ -241,7 +241,7 @@ static void ask_ordered (struct listing *self)
 
 static void on_running (void *owner, const redisReply *reply)
 {
-    struct listing *self = owner;
+    struct list_call *self = owner;
     struct store_page page = {.error = ""};
     page.result = reply_result (reply, &page.error);
     size_t found = page.result == STORE_DONE && reply_is_array (reply, 0) ? reply->elements : 0;
@@ -264,7 +264,7 @@ static void on_none (void *owner, enum store_result result, const char *error)
     answer (owner, &(struct store_page){.result = result, .error = error});
 }
 
-static void ask_running (struct listing *self)
+static void ask_running (struct list_call *self)
 {
     struct store *store = self->store;
     size_t most = (size_t)most_of (&self->filter);
@@ -297,8 +297,8 @@ static void ask_running (struct listing *self)
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner)
 {
-    struct listing *listing = memory_new (sizeof *listing);
-    *listing = (struct listing){.store = self, .filter = *filter, .reply = reply, .owner = owner};
+    struct list_call *listing = memory_new (sizeof *listing);
+    *listing = (struct list_call){.store = self, .filter = *filter, .reply = reply, .owner = owner};
     listing->members = frames_copy (filter->members, filter->member_count);
     if (filter->order == STORE_BY_ID)
         ask_by_id (listing);

@@ -8,7 +8,7 @@
 #include "store_private.h"
 
 // All questions go out at once and are answered in their order.
-struct loading {
+struct store_loading {
     struct store *store; // NULL: it was abandoned
     size_t left;         // answers
     bool refused;        // one of them says nothing of the data
@@ -18,13 +18,13 @@ struct loading {
     char schema[16];
 };
 
-static struct loading *of (void *owner)
+static struct store_loading *of (void *owner)
 {
-    struct loading *loading = owner;
+    struct store_loading *loading = owner;
     return loading->store ? loading : NULL;
 }
 
-static void finish (struct loading *loading)
+static void finish (struct store_loading *loading)
 {
     struct store *store = loading->store;
     bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
@@ -44,7 +44,7 @@ static void finish (struct loading *loading)
     free (loading);
 }
 
-static void answered (struct loading *loading)
+static void answered (struct store_loading *loading)
 {
     if (--loading->left == 0)
         finish (loading);
@@ -58,7 +58,7 @@ void store_load_end (struct store *self)
 }
 
 // Of another type: it is replaced by the first batch. Other errors pass: all is read again.
-static bool is_wrong (struct loading *loading, const char *key, const redisReply *reply)
+static bool is_wrong (struct store_loading *loading, const char *key, const redisReply *reply)
 {
     struct store *store = loading->store;
     if (!store || !reply || reply->type != REDIS_REPLY_ERROR)
@@ -77,7 +77,7 @@ static void copy_text (char *out, size_t room, const redisReply *reply)
 
 static void on_meta (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
         struct store *store = loading->store;
         char data[sizeof store->data];
@@ -96,7 +96,7 @@ static void on_meta (void *owner, const redisReply *reply)
 
 static void on_plans (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_INDEX, reply))
         loading->numbers.plans = reply_counter (reply);
     answered (owner);
@@ -104,7 +104,7 @@ static void on_plans (void *owner, const redisReply *reply)
 
 static void on_queue (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading)
         is_wrong (loading, KEY_TIME_SET, reply);
     answered (owner);
@@ -112,7 +112,7 @@ static void on_queue (void *owner, const redisReply *reply)
 
 static void on_newest (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     uint64_t seq = 0, sub = 0;
     if (loading && !is_wrong (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
@@ -128,7 +128,7 @@ static void on_newest (void *owner, const redisReply *reply)
 // below it. Where XINFO is not allowed, or there is no history, the newest entry stands for it.
 static void on_highest (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     uint64_t seq, sub;
     for (size_t i = 0; loading && reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
         if (!span_is (reply_text (reply->element[i]), "last-generated-id") ||
@@ -143,7 +143,7 @@ static void on_highest (void *owner, const redisReply *reply)
 
 static void on_counts (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span field = reply_text (reply->element[i]);
@@ -158,7 +158,7 @@ static void on_counts (void *owner, const redisReply *reply)
 // The last of the numbers: they are taken, and what becomes known of the data is written.
 static void on_classes (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_CLASS, reply)) {
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
@@ -200,7 +200,7 @@ void store_take_limits (struct store *self, const redisReply *reply)
 
 static void on_limits (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_LIMITS, reply))
         store_take_limits (loading->store, reply);
     answered (owner);
@@ -208,7 +208,7 @@ static void on_limits (void *owner, const redisReply *reply)
 
 static void on_tokens (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span used = reply_text (reply->element[i + 1]);
@@ -224,7 +224,7 @@ enum { PAGE = 1000 };
 
 // The members of a page of runs, for what is asked of them.
 struct run_page {
-    struct loading *loading;
+    struct store_loading *loading;
     size_t count;
     struct span members[PAGE]; // texts of `bytes`
     char bytes[];
@@ -233,7 +233,7 @@ struct run_page {
 static void on_run_classes (void *owner, const redisReply *reply)
 {
     struct run_page *page = owner;
-    struct loading *loading = of (page->loading);
+    struct store_loading *loading = of (page->loading);
     if (loading)
         is_wrong (loading, KEY_CLASS, reply);
     for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
@@ -242,12 +242,13 @@ static void on_run_classes (void *owner, const redisReply *reply)
         if (class.size && message_key_parse (page->members[i], &target, &id))
             core_load_class (loading->store->core, target, id, class);
     }
-    struct loading *all = page->loading;
+    struct store_loading *all = page->loading;
     free (page);
     answered (all);
 }
 
-static struct run_page *page_of (struct loading *loading, redisReply *const *members, size_t count)
+static struct run_page *page_of (struct store_loading *loading, redisReply *const *members,
+                                 size_t count)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -267,7 +268,7 @@ static struct run_page *page_of (struct loading *loading, redisReply *const *mem
 }
 
 // Priority and group of plans that have runs: limits count these.
-static void ask_classes (struct loading *loading, redisReply *const *members, size_t count)
+static void ask_classes (struct store_loading *loading, redisReply *const *members, size_t count)
 {
     struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};
     struct run_page *page = page_of (loading, members, count);
@@ -276,11 +277,11 @@ static void ask_classes (struct loading *loading, redisReply *const *members, si
     store_ask (loading->store, LINK_ONCE, words, 2 + count, on_run_classes, page);
 }
 
-static void read_teams (struct loading *loading);
+static void read_teams (struct store_loading *loading);
 
 static void on_runs (void *owner, const redisReply *reply)
 {
-    struct loading *loading = of (owner);
+    struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
         struct core *core = loading->store->core;
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
@@ -303,7 +304,7 @@ static void on_runs (void *owner, const redisReply *reply)
 enum { TEAMS_MAX = 4096 };
 
 struct team_read {
-    struct loading *loading;
+    struct store_loading *loading;
     struct core_team_name name;
     char *message;
     struct core_found found;
@@ -312,7 +313,7 @@ struct team_read {
 static void on_team (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
-    struct loading *loading = self->loading;
+    struct store_loading *loading = self->loading;
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
     if (of (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
@@ -344,7 +345,7 @@ static void on_team_message (void *owner, const redisReply *reply)
     self->found.target = self->name.target;
 }
 
-static void read_team (struct loading *loading, const struct core_team_name *name)
+static void read_team (struct store_loading *loading, const struct core_team_name *name)
 {
     struct store *store = loading->store;
     char key[MEMBER_MAX + 2];
@@ -359,7 +360,7 @@ static void read_team (struct loading *loading, const struct core_team_name *nam
     store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, read);
 }
 
-static void read_teams (struct loading *loading)
+static void read_teams (struct store_loading *loading)
 {
     struct core_team_name *names = memory_new (TEAMS_MAX * sizeof *names);
     for (size_t count; (count = core_unread_teams (loading->store->core, names, TEAMS_MAX));)
@@ -387,8 +388,8 @@ void store_load_begin (struct store *self)
     };
     enum { QUESTIONS = sizeof questions / sizeof *questions };
     store_load_end (self);
-    struct loading *loading = memory_new (sizeof *loading);
-    *loading = (struct loading){.store = self, .left = QUESTIONS};
+    struct store_loading *loading = memory_new (sizeof *loading);
+    *loading = (struct store_loading){.store = self, .left = QUESTIONS};
     self->loading = loading;
     for (size_t i = 0; i < QUESTIONS; i++) {
         struct span words[8];

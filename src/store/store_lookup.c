@@ -12,7 +12,7 @@ enum { CANDIDATES_MAX = 8 }; // entries of one id; two exist after edits by hand
 
 enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
 
-struct lookup {
+struct store_lookup {
     struct waiter waiter; // until what is known of the plan is written
     struct store *store;
     uint64_t plan_id;
@@ -28,26 +28,27 @@ struct lookup {
     void *owner;
 };
 
-static void answer (struct lookup *self)
+static void answer (struct store_lookup *self)
 {
     self->reply (self->owner, &self->answer);
     free (self->message);
     free (self);
 }
 
-static void fail (struct lookup *self, enum store_result result, const char *error)
+static void fail (struct store_lookup *self, enum store_result result, const char *error)
 {
     self->answer = (struct store_loaded){.result = result, .error = error};
     answer (self);
 }
 
-static void ask (struct lookup *self, const struct span *words, size_t count, link_reply_fn *reply)
+static void ask (struct store_lookup *self, const struct span *words, size_t count,
+                 link_reply_fn *reply)
 {
     store_ask (self->store, self->repeat, words, count, reply, self);
 }
 
 // An answer that says nothing ends the look.
-static bool failed (struct lookup *self, const redisReply *reply)
+static bool failed (struct store_lookup *self, const redisReply *reply)
 {
     const char *error;
     enum store_result result = reply_result (reply, &error);
@@ -62,7 +63,7 @@ static bool failed (struct lookup *self, const redisReply *reply)
 
 static void on_work (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     if (failed (self, reply))
         return;
     self->answer.work = reply;
@@ -71,7 +72,7 @@ static void on_work (void *owner, const redisReply *reply)
 
 static void on_failures (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     if (failed (self, reply))
         return;
     self->answer.failures = reply;
@@ -93,7 +94,7 @@ static void set_limit (const struct core *core, const char *kind, struct span na
 
 static void on_place (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     if (failed (self, reply))
         return;
     struct core *core = self->store->core;
@@ -122,7 +123,7 @@ static void on_place (void *owner, const redisReply *reply)
 
 static void on_waits (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     char member[MEMBER_MAX + 2];
     if (failed (self, reply))
         return;
@@ -131,7 +132,7 @@ static void on_waits (void *owner, const redisReply *reply)
     ask (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)), on_place);
 }
 
-static void ask_more (struct lookup *self)
+static void ask_more (struct store_lookup *self)
 {
     char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
     if (self->more == MORE_PLACE) {
@@ -151,7 +152,7 @@ static void ask_more (struct lookup *self)
 
 // -- the plan
 
-static void set_message (struct lookup *self, struct span message)
+static void set_message (struct store_lookup *self, struct span message)
 {
     size_t size;
     self->message = message_as_running (message, self->answer.exec_id, &size);
@@ -162,12 +163,12 @@ static void set_message (struct lookup *self, struct span message)
     ask_more (self);
 }
 
-static void look_next (struct lookup *self);
+static void look_next (struct store_lookup *self);
 static void look_now (void *owner, bool serves);
 
 static void on_settled (struct waiter *waiter, enum written how, const char *error)
 {
-    struct lookup *self = (struct lookup *)waiter; // it is the first member
+    struct store_lookup *self = (struct store_lookup *)waiter; // it is the first member
     (void)error;
     if (how == WRITTEN_UNKNOWN)
         fail (self, STORE_UNKNOWN, "");
@@ -177,7 +178,7 @@ static void on_settled (struct waiter *waiter, enum written how, const char *err
         store_when_serving (self->store, waiter->kind, look_now, self);
 }
 
-static void wait_until_settled (struct lookup *self)
+static void wait_until_settled (struct store_lookup *self)
 {
     self->waiter = (struct waiter){
         .kind = self->repeat == LINK_REPEAT ? WAITER_SURE : WAITER_CLIENT, .release = on_settled};
@@ -186,7 +187,7 @@ static void wait_until_settled (struct lookup *self)
 
 static void on_message (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     struct core_view view;
     if (failed (self, reply))
         return;
@@ -218,7 +219,7 @@ static void on_message (void *owner, const redisReply *reply)
 
 static void on_existence (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     if (failed (self, reply))
         return;
     if (!reply_number (reply)) {
@@ -231,7 +232,7 @@ static void on_existence (void *owner, const redisReply *reply)
 }
 
 // A plan that is in the index under this name, or that the core knows.
-static void look_next (struct lookup *self)
+static void look_next (struct store_lookup *self)
 {
     char member[MEMBER_MAX + 2];
     if (self->at == self->count) {
@@ -246,7 +247,7 @@ static void look_next (struct lookup *self)
         ask (self, WORDS (TEXT ("GET"), TEXT (member)), on_message);
 }
 
-static void add_target (struct lookup *self, struct span name)
+static void add_target (struct store_lookup *self, struct span name)
 {
     if (self->count == CANDIDATES_MAX || !station_name_valid (name))
         return;
@@ -259,7 +260,7 @@ static void add_target (struct lookup *self, struct span name)
 
 static void on_entries (void *owner, const redisReply *reply)
 {
-    struct lookup *self = owner;
+    struct store_lookup *self = owner;
     struct core_view view;
     if (failed (self, reply))
         return;
@@ -273,10 +274,10 @@ static void on_entries (void *owner, const redisReply *reply)
     look_next (self);
 }
 
-static struct lookup *lookup_new (struct store *self, uint64_t plan_id, store_loaded_fn *reply,
-                                  void *owner)
+static struct store_lookup *lookup_new (struct store *self, uint64_t plan_id,
+                                        store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = memory_new (sizeof *lookup);
+    struct store_lookup *lookup = memory_new (sizeof *lookup);
     lookup->store = self;
     lookup->plan_id = plan_id;
     lookup->more = MORE_NOTHING;
@@ -285,7 +286,7 @@ static struct lookup *lookup_new (struct store *self, uint64_t plan_id, store_lo
     return lookup;
 }
 
-static void look (struct lookup *self)
+static void look (struct store_lookup *self)
 {
     char from[IDENT_SIZE + 2], to[IDENT_SIZE + 2], digits[IDENT_SIZE];
     self->at = 0;
@@ -304,7 +305,7 @@ static void look_now (void *owner, bool serves)
 }
 
 // The core does not know results of participants: those that gather are written first.
-static void look_behind_writes (struct lookup *self)
+static void look_behind_writes (struct store_lookup *self)
 {
     if (store_serves (self->store) && core_has_rows (self->store->core))
         wait_until_settled (self);
@@ -315,7 +316,7 @@ static void look_behind_writes (struct lookup *self)
 void store_look_up (struct store *self, uint64_t plan_id, struct span station,
                     store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     if (station.size)
         add_target (lookup, station);
     look (lookup);
@@ -324,7 +325,7 @@ void store_look_up (struct store *self, uint64_t plan_id, struct span station,
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
                    store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = LESS_MESSAGE;
     add_target (lookup, station);
     look_behind_writes (lookup);
@@ -333,7 +334,7 @@ void store_exists (struct store *self, uint64_t plan_id, struct span station,
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->repeat = repeat;
     lookup->more = repeat == LINK_REPEAT ? MORE_VOTES : MORE_NOTHING;
     if (repeat == LINK_REPEAT && !store_serves (self))
@@ -346,21 +347,21 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
 
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = MORE_WORK;
     look_behind_writes (lookup);
 }
 
 void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = MORE_FAILURES;
     look_behind_writes (lookup);
 }
 
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
 {
-    struct lookup *lookup = lookup_new (self, plan_id, reply, owner);
+    struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = MORE_PLACE;
     look (lookup);
 }

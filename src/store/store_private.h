@@ -38,10 +38,10 @@ struct store {
     char data[32];            // identity of the data; "" = not known yet
     bool lost_tail, lost_all; // to be reported
 
-    bool alone;                  // the database is private
-    struct loading *loading;     // NULL = all is read
-    struct migration *migration; // of former data; NULL = none
-    struct claiming *claiming;   // a claim that reads; NULL = none
+    bool alone;                    // the database is private
+    struct store_loading *loading; // NULL = all is read
+    struct migration *migration;   // of former data; NULL = none
+    struct claiming *claiming;     // a claim that reads; NULL = none
     struct claiming
         *spare_claiming;       // memory of the last claim for the next: to free it costs malloc
     bool look_wanted;          // as soon as nothing is in flight

@@ -15,7 +15,7 @@ static void check_page (const struct list_filter *filter, struct span message)
     static struct peer peer;
     if (!station.runs)
         runs_start (&station);
-    struct listing listing = {.station = &station, .peer = &peer, .filter = *filter};
+    struct plan_listing listing = {.station = &station, .peer = &peer, .filter = *filter};
     char *json = page_json (&listing, &page);
     json_t *object = json_read_object (span_text (json), &reason);
     // The message stands two deeper than it was read.

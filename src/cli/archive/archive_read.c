@@ -17,14 +17,14 @@
 #include "print.h"
 
 // Where an outcome that is wanted stands.
-struct place {
+struct archive_place {
     struct outcome_key key;
     off_t at;
     size_t size;
 };
 
 struct places {
-    struct place *rows;
+    struct archive_place *rows;
     size_t count, room;
 };
 
@@ -36,7 +36,7 @@ static int fail (const char *path, struct reason *reason)
 
 static int compare (const void *a, const void *b)
 {
-    const struct place *one = a, *other = b;
+    const struct archive_place *one = a, *other = b;
     return outcome_key_compare (&one->key, &other->key);
 }
 
@@ -59,7 +59,7 @@ static json_t *outcome_of (struct span line, struct outcome_key *ret)
     return run;
 }
 
-static void keep_place (struct places *places, const struct place *place)
+static void keep_place (struct places *places, const struct archive_place *place)
 {
     if (places->count == places->room) {
         places->room = places->room ? 2 * places->room : 256;
@@ -77,7 +77,7 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
     enum archive_line line;
     archive_lines_start (lines, file);
     while ((line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
-        struct place place = {.at = lines->at, .size = text.size};
+        struct archive_place place = {.at = lines->at, .size = text.size};
         json_t *run = line == ARCHIVE_LONG ? NULL : outcome_of (text, &place.key);
         bool is_written =
             !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
@@ -96,7 +96,7 @@ static bool take_places (struct archive_reading *self, int fd, const struct plac
     bool going = true;
     uint8_t *text = memory_new (ARCHIVE_LINE_MAX);
     for (size_t i = 0; i < places->count && going; i++) {
-        const struct place *place = &places->rows[self->newest ? places->count - 1 - i : i];
+        const struct archive_place *place = &places->rows[self->newest ? places->count - 1 - i : i];
         struct outcome_key key;
         ssize_t size = pread (fd, text, place->size, place->at);
         json_t *run = size < 0 ? NULL : outcome_of (span_of (text, (size_t)size), &key);

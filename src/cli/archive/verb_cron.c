@@ -48,7 +48,7 @@ static const char about[] =
     "changed is another plan; remove the old one. Remove the lines from the crontab,\n"
     "too, or cron still runs them.\n";
 
-struct wish {
+struct cron_wish {
     const char *target, *timezone, *prefix, *user, *if_exists;
     bool system, dry_run, skip_bad, hold;
     struct terms terms;
@@ -58,50 +58,50 @@ static const struct option rows[] = {
     {.name = "--target",
      .metavar = "NAME",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, target),
+     .offset = offsetof (struct cron_wish, target),
      .offered = VALUES_STATIONS,
      .utf8 = true,
      .help = "the target; default: the only pull target that there is"},
     {.name = "--timezone",
      .metavar = "ZONE",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, timezone),
+     .offset = offsetof (struct cron_wish, timezone),
      .utf8 = true,
      .help = "zone of the hours, as Europe/Berlin; default this machine's"},
     {.name = "--dry-run",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, dry_run),
+     .offset = offsetof (struct cron_wish, dry_run),
      .help = "only print the next five times of each line; needs no station"},
     {.name = "--system",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, system),
+     .offset = offsetof (struct cron_wish, system),
      .help = "lines have a user behind the times, as in /etc/crontab"},
     {.name = "--user",
      .metavar = "NAME",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, user),
+     .offset = offsetof (struct cron_wish, user),
      .utf8 = true,
      .help = "with --system: only the lines of this user"},
     {.name = "--skip-bad",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, skip_bad),
+     .offset = offsetof (struct cron_wish, skip_bad),
      .help = "report lines that are wrong, but import the others"},
     {.name = "--name",
      .aliases = "--prefix",
      .metavar = "PREFIX",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, prefix),
+     .offset = offsetof (struct cron_wish, prefix),
      .utf8 = true,
      .help = "begin of the plans' names; default: the file's name, or stdin"},
     {.name = "--hold",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, hold),
+     .offset = offsetof (struct cron_wish, hold),
      .help = "keep them all paused, until `zplan reset --held`; what was\n"
              "imported before stays as it is, without --if-exists"},
     {.name = "--if-exists",
      .metavar = "WHAT",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, if_exists),
+     .offset = offsetof (struct cron_wish, if_exists),
      .values = "keep update replace",
      .help = "what becomes of plans that were imported before: keep, update\n"
              "or replace; default keep"},
@@ -109,7 +109,7 @@ static const struct option rows[] = {
 
 struct importing {
     const struct cli *cli;
-    const struct wish *wish;
+    const struct cron_wish *wish;
     const char *file, *prefix;
     const char *timezone; // of lines without CRON_TZ
     struct crontab *crontab;
@@ -162,7 +162,7 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
     if (!self->timezone)
         self->timezone = zonefile_machine (zone_room, &why);
 
-    const struct wish *wish = self->wish;
+    const struct cron_wish *wish = self->wish;
     struct when when;
     bool of_system =
         strcmp (self->file, "/etc/crontab") == 0 || strncmp (self->file, "/etc/cron.d/", 12) == 0;
@@ -455,7 +455,7 @@ static struct crontab *read_file (const char *name, enum crontab_format format)
 
 int verb_cron (const struct cli *cli)
 {
-    struct wish wish = {0};
+    struct cron_wish wish = {0};
     const struct usage usage = {
         .synopsis = "zplan cron FILE [--name PREFIX] [--target NAME] [--timezone ZONE] [--hold] "
                     "[--dry-run] [--system [--user NAME]]",

@@ -33,28 +33,28 @@ static const char about[] =
     "  zplan --connect tcp://10.0.0.7:7920 reset --held\n"
     "  zplan export --target jobs | zplan --connect tcp://10.0.0.7:7920 import -\n";
 
-struct wish {
+struct import_wish {
     bool hold, dry_run, stop_on_error;
 };
 
 static const struct option rows[] = {
     {.name = "--hold",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, hold),
+     .offset = offsetof (struct import_wish, hold),
      .help = "keep them all paused, until `zplan reset --held`"},
     {.name = "--dry-run",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, dry_run),
+     .offset = offsetof (struct import_wish, dry_run),
      .help = "of an export of everything: only print what would be added"},
     {.name = "--stop-on-error",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, stop_on_error),
+     .offset = offsetof (struct import_wish, stop_on_error),
      .help = "stop at the first line that is rejected"},
 };
 
 int verb_import (const struct cli *cli)
 {
-    struct wish wish = {0};
+    struct import_wish wish = {0};
     const struct usage usage = {
         .synopsis = "zplan import FILE [--hold] [--dry-run] [--stop-on-error]",
         .about = about,

@@ -18,7 +18,7 @@ static int64_t number (const json_t *object, const char *field)
 }
 
 // What the object says of when it runs; the policy, which may be NULL, is borrowed.
-struct kept {
+struct kept_entry {
     const json_t *object;
     const struct policy *policy;
     struct schedule rule;
@@ -26,14 +26,14 @@ struct kept {
     int64_t next, base, used; // as stored
 };
 
-static struct kept kept_of (const json_t *object, const struct policy *policy)
+static struct kept_entry kept_of (const json_t *object, const struct policy *policy)
 {
     int64_t type = number (object, "plan_type"), value = number (object, "plan_value");
-    struct kept kept = {.object = object,
-                        .policy = policy,
-                        .next = number (object, "plan_time"),
-                        .base = number (object, "base_time"),
-                        .used = number (object, "real_repet") + number (object, "skip_num")};
+    struct kept_entry kept = {.object = object,
+                              .policy = policy,
+                              .next = number (object, "plan_time"),
+                              .base = number (object, "base_time"),
+                              .used = number (object, "real_repet") + number (object, "skip_num")};
     struct schedule *rule = &kept.rule;
     bool good = type >= 0 && type < SCHEDULE_TYPES && value >= INT32_MIN && value <= INT32_MAX;
     rule->type = good ? (enum schedule_type)type : SCHEDULE_NONE;
@@ -49,7 +49,7 @@ static struct kept kept_of (const json_t *object, const struct policy *policy)
 
 // How many occurrences a copy of this plan skips to start with the one that waits here: a rule of
 // the calendar restarts at the moment of its submission.
-static int64_t skip_left (const struct kept *kept, const struct zone *zone, int64_t now)
+static int64_t skip_left (const struct kept_entry *kept, const struct zone *zone, int64_t now)
 {
     if (!kept->calendar)
         return 0;
@@ -62,7 +62,7 @@ static int64_t skip_left (const struct kept *kept, const struct zone *zone, int6
 }
 
 // The plan_time of a copy of an interval: its first occurrence is one step later.
-static int64_t step_before (const struct kept *kept)
+static int64_t step_before (const struct kept_entry *kept)
 {
     const struct cycle *cycle = kept->rule.cycle;
     int64_t steps = kept->rule.value;
@@ -72,7 +72,7 @@ static int64_t step_before (const struct kept *kept)
 }
 
 // The policy of the copy: a cycle of waits goes on where it is, and iterations are those left.
-static void policy_left (const struct kept *kept, int64_t repeats, json_t *plan)
+static void policy_left (const struct kept_entry *kept, int64_t repeats, json_t *plan)
 {
     const char *name;
     json_t *value;
@@ -102,7 +102,7 @@ static void policy_left (const struct kept *kept, int64_t repeats, json_t *plan)
 
 // The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
 // waits, or whose run is in flight.
-static json_t *rule_left (const struct kept *kept, int64_t left, int64_t skip)
+static json_t *rule_left (const struct kept_entry *kept, int64_t left, int64_t skip)
 {
     const struct schedule *rule = &kept->rule;
     const json_t *object = kept->object;
@@ -179,7 +179,7 @@ int entry_read_kept (json_t *object, const struct zone *zone, int64_t now_us, st
     struct policy *policy;
     if (!policy_read_from (object, &policy, reason))
         return -1;
-    const struct kept kept = kept_of (object, policy);
+    const struct kept_entry kept = kept_of (object, policy);
     json_t *plan = rule_left (&kept, left, skip_left (&kept, zone, now_us / 1000000));
     ret->plan = json_write (plan);
     json_decref (plan);

@@ -179,14 +179,14 @@ static const struct column columns[] = {
     {.heading = "UPDATED", .rule = COLUMN_REST, .write = write_updated},
 };
 
-struct listing {
+struct flow_list {
     const struct cli *cli;
     struct table *table; // NULL: JSON
 };
 
 static void list_flow (void *owner, const json_t *flow)
 {
-    struct listing *self = owner;
+    struct flow_list *self = owner;
     if (self->table)
         table_row (self->table, flow);
     else
@@ -195,7 +195,7 @@ static void list_flow (void *owner, const json_t *flow)
 
 int flow_list (const struct cli *cli, char **words, int count)
 {
-    struct listing listing = {
+    struct flow_list listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
     int code = flow_each (cli, count ? words[0] : NULL, list_flow, &listing);
     if (listing.table)

@@ -184,7 +184,7 @@ static void print_place (const json_t *plan, const struct policy *policy)
                    json_integer_value (json_object_get (plan, "skip_num"));
     if (cycle < 1)
         return;
-    struct place place = policy_place (used, cycle);
+    struct run_place place = policy_place (used, cycle);
     terms_label ("iteration");
     printf ("%" PRId64, place.iteration);
     if (policy->iteration)

@@ -6,7 +6,7 @@
 #include "select.h"
 #include "text_table.h"
 
-struct listing {
+struct list_wanted {
     const struct cli *cli;
     const char *order;
     int64_t limit;
@@ -17,7 +17,7 @@ static const struct option rows[] = {
     {.name = "--order",
      .metavar = "ORDER",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct listing, order),
+     .offset = offsetof (struct list_wanted, order),
      .values = "id time running stopped dead",
      .help = "id (default); time: what runs next first; running: only runs in\n"
              "progress; stopped: only plans out of the queue, the last first;\n"
@@ -25,7 +25,7 @@ static const struct option rows[] = {
     {.name = "--limit",
      .metavar = "N",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct listing, limit),
+     .offset = offsetof (struct list_wanted, limit),
      .help = "print at most this many",
      .min = 1,
      .max = INT64_MAX},
@@ -95,7 +95,7 @@ static const struct column columns[] = {
 
 static bool take_plan (void *owner, const json_t *plan)
 {
-    const struct listing *self = owner;
+    const struct list_wanted *self = owner;
     if (self->cli->json)
         print_plan (self->cli, plan);
     else
@@ -106,7 +106,7 @@ static bool take_plan (void *owner, const json_t *plan)
 int verb_list (const struct cli *cli)
 {
     struct selection selection = {0};
-    struct listing self = {.cli = cli, .limit = INT64_MAX};
+    struct list_wanted self = {.cli = cli, .limit = INT64_MAX};
     const struct usage usage = {
         .synopsis = "zplan list [OPTIONS]",
         .about = about,

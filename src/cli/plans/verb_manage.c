@@ -12,7 +12,7 @@
 
 // -- the options
 
-struct wish {
+struct manage_wish {
     struct bulk bulk;
     int64_t count;
     const char *reason, *remark;
@@ -21,19 +21,19 @@ struct wish {
 static const struct option count_row = {.name = "--count",
                                         .metavar = "N",
                                         .type = OPTION_NUMBER,
-                                        .offset = offsetof (struct wish, count),
+                                        .offset = offsetof (struct manage_wish, count),
                                         .help = "skip the next N occurrences; default 1",
                                         .min = 1,
                                         .max = INT32_MAX};
 static const struct option reason_row = {.name = "--reason",
                                          .metavar = "TEXT",
                                          .type = OPTION_TEXT,
-                                         .offset = offsetof (struct wish, reason),
+                                         .offset = offsetof (struct manage_wish, reason),
                                          .help = "why: for the target and the history"};
 static const struct option remark_row = {.name = "--remark",
                                          .metavar = "TEXT",
                                          .type = OPTION_TEXT,
-                                         .offset = offsetof (struct wish, remark),
+                                         .offset = offsetof (struct manage_wish, remark),
                                          .help = "what was done about it: shown by `show`"};
 
 // -- the verbs
@@ -187,7 +187,8 @@ static int do_one (struct acting *acting, const char *id)
 }
 
 // What goes behind the id, or NULL.
-static const char *argument_of (const struct deed *deed, const struct wish *wish, char number[24])
+static const char *argument_of (const struct deed *deed, const struct manage_wish *wish,
+                                char number[24])
 {
     if (deed->row != &count_row)
         return deed->row == &reason_row ? wish->reason : wish->remark;
@@ -205,7 +206,7 @@ static void hint_text (const struct deed *deed, const struct plan_ids *ids)
         fprintf (stderr, "zplan: a text follows %s\n", deed->row->name);
 }
 
-static int do_all (const struct cli *cli, const struct deed *deed, const struct wish *wish,
+static int do_all (const struct cli *cli, const struct deed *deed, const struct manage_wish *wish,
                    struct plan_ids *ids)
 {
     int code;
@@ -230,7 +231,7 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
 }
 
 // A filter means what the verb is for, unless it says otherwise itself.
-static void narrow (const struct deed *deed, struct wish *wish, int ids)
+static void narrow (const struct deed *deed, struct manage_wish *wish, int ids)
 {
     if (deed->narrow && ids == 0)
         deed->narrow (&wish->bulk.selection);
@@ -239,7 +240,7 @@ static void narrow (const struct deed *deed, struct wish *wish, int ids)
 int verb_manage (const struct cli *cli)
 {
     const struct deed *deed = deed_named (cli->verb);
-    struct wish wish = {.count = 1};
+    struct manage_wish wish = {.count = 1};
     const struct option_group which = select_options (&wish.bulk.selection);
     const struct usage usage = {
         .synopsis = deed->synopsis,

@@ -28,7 +28,7 @@ struct item {
     struct verdict refusal; // of STAGE_COMPARE: why the submission was refused
 };
 
-struct loading {
+struct load_test {
     const struct cli *cli;
     const struct load *load;
     struct pipeline *pipeline;
@@ -57,7 +57,7 @@ static void end_item (struct item **item)
     *item = NULL;
 }
 
-static void show_progress (struct loading *self)
+static void show_progress (struct load_test *self)
 {
     progress_share (
         &self->progress,
@@ -65,12 +65,12 @@ static void show_progress (struct loading *self)
         self->size ? self->read : 0, self->size);
 }
 
-static const char *file_name (const struct loading *self)
+static const char *file_name (const struct load_test *self)
 {
     return strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file;
 }
 
-static void report_line (struct loading *self, int64_t line, const char *name, struct span text)
+static void report_line (struct load_test *self, int64_t line, const char *name, struct span text)
 {
     if (self->cli->json) {
         json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
@@ -80,7 +80,7 @@ static void report_line (struct loading *self, int64_t line, const char *name, s
     }
 }
 
-static void refuse (struct loading *self, int64_t line, struct span words)
+static void refuse (struct load_test *self, int64_t line, struct span words)
 {
     char subject[REASON_MAX];
     snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), line);
@@ -91,7 +91,7 @@ static void refuse (struct loading *self, int64_t line, struct span words)
 }
 
 // The line may be taken another time.
-static void leave_item (struct loading *self, const struct item *item,
+static void leave_item (struct load_test *self, const struct item *item,
                         const struct verdict *verdict)
 {
     if (self->untaken++ == 0 || item->line < self->untaken_line) {
@@ -100,7 +100,7 @@ static void leave_item (struct loading *self, const struct item *item,
     }
 }
 
-static void refuse_item (struct loading *self, struct item **item, const struct verdict *verdict)
+static void refuse_item (struct load_test *self, struct item **item, const struct verdict *verdict)
 {
     if (verdict_is_common (verdict))
         leave_item (self, *item, verdict);
@@ -109,7 +109,8 @@ static void refuse_item (struct loading *self, struct item **item, const struct 
     end_item (item);
 }
 
-static void count_item (struct loading *self, struct item **item, int64_t *count, const char *word)
+static void count_item (struct load_test *self, struct item **item, int64_t *count,
+                        const char *word)
 {
     ++*count;
     if (self->cli->json) {
@@ -125,7 +126,7 @@ static void count_item (struct loading *self, struct item **item, int64_t *count
 
 // -- the stages
 
-static bool submit (struct loading *self, struct item *item)
+static bool submit (struct load_test *self, struct item *item)
 {
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     const struct entry *entry = &item->entry;
@@ -157,14 +158,14 @@ static bool submit (struct loading *self, struct item *item)
     return pipeline_send (self->pipeline, ZERO_BYTE_COMMAND_PLAN, frames, count, item);
 }
 
-static bool manage (struct loading *self, struct item *item, enum stage stage, const char *word)
+static bool manage (struct load_test *self, struct item *item, enum stage stage, const char *word)
 {
     item->stage = stage;
     return pipeline_manage (self->pipeline, word, (const char *[]){item->entry.id}, 1, item);
 }
 
 // Whether the plan that is there with this id is the one of the line.
-static bool is_there (const struct loading *self, const struct item *item,
+static bool is_there (const struct load_test *self, const struct item *item,
                       const struct zplan_reply *reply)
 {
     struct reason reason;
@@ -180,7 +181,7 @@ static bool is_there (const struct loading *self, const struct item *item,
     return same;
 }
 
-static void on_looked (struct loading *self, struct item *item, const struct verdict *verdict,
+static void on_looked (struct load_test *self, struct item *item, const struct verdict *verdict,
                        const struct zplan_reply *reply)
 {
     if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
@@ -195,7 +196,7 @@ static void on_looked (struct loading *self, struct item *item, const struct ver
     }
 }
 
-static void count_kept (struct loading *self, struct item *item, const struct zplan_reply *reply)
+static void count_kept (struct load_test *self, struct item *item, const struct zplan_reply *reply)
 {
     enum zplan_stored stored = zplan_reply_stored (reply);
     if (stored == ZPLAN_STORED_BEFORE)
@@ -207,7 +208,7 @@ static void count_kept (struct loading *self, struct item *item, const struct zp
         count_item (self, &item, &self->added, "add");
 }
 
-static void on_submitted (struct loading *self, struct item *item, const struct verdict *verdict,
+static void on_submitted (struct load_test *self, struct item *item, const struct verdict *verdict,
                           const struct zplan_reply *reply)
 {
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
@@ -229,7 +230,7 @@ static void on_submitted (struct loading *self, struct item *item, const struct 
 
 static void on_answer (void *owner, void *given, int outcome, const struct zplan_reply *reply)
 {
-    struct loading *self = owner;
+    struct load_test *self = owner;
     struct item *item = given;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
     if (verdict.code == EXIT_NO_ANSWER) {
@@ -271,7 +272,7 @@ static void hold (struct entry *entry)
 }
 
 // False: the station does not answer.
-static bool start_item (struct loading *self, struct item *item)
+static bool start_item (struct load_test *self, struct item *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
@@ -291,7 +292,7 @@ static bool start_item (struct loading *self, struct item *item)
 }
 
 // A plan that names no target is for the only one. False with a reason: there is not one only.
-static bool add_target (struct loading *self, json_t *object, struct reason *reason)
+static bool add_target (struct load_test *self, json_t *object, struct reason *reason)
 {
     bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
     if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
@@ -313,7 +314,7 @@ static bool add_target (struct loading *self, json_t *object, struct reason *rea
     return self->only[0] != '\0';
 }
 
-static bool take_line (struct loading *self, struct span text)
+static bool take_line (struct load_test *self, struct span text)
 {
     struct reason reason;
     struct item *item = memory_new (sizeof *item);
@@ -339,7 +340,7 @@ static bool is_blank (const char *text, size_t size)
 }
 
 // A line as it was read. False: the station does not answer.
-static bool take_text (struct loading *self, const char *text, size_t size)
+static bool take_text (struct load_test *self, const char *text, size_t size)
 {
     self->line++;
     self->read += (int64_t)size;
@@ -349,7 +350,7 @@ static bool take_text (struct loading *self, const char *text, size_t size)
 }
 
 // False: the station does not answer.
-static bool take_lines (struct loading *self)
+static bool take_lines (struct load_test *self)
 {
     char *text = NULL;
     size_t room = 0;
@@ -370,7 +371,7 @@ static bool take_lines (struct loading *self)
 // -- all of it
 
 // Report it once, however many lines were in flight.
-static void report_untaken (struct loading *self)
+static void report_untaken (struct load_test *self)
 {
     char subject[REASON_MAX];
     struct span words = span_of (self->why.words, self->why.size);
@@ -383,7 +384,7 @@ static void report_untaken (struct loading *self)
              self->untaken_line);
 }
 
-static int report (struct loading *self)
+static int report (struct load_test *self)
 {
     progress_clear (&self->progress);
     if (self->untaken)
@@ -438,7 +439,7 @@ int load_file (const struct cli *cli, const struct load *load)
 {
     int code = EXIT_REFUSED;
     struct reason reason;
-    struct loading self = {.cli = cli, .load = load};
+    struct load_test self = {.cli = cli, .load = load};
     self.zone = zonefile_load (load->timezone ? load->timezone : "UTC", &reason);
     if (!self.zone)
         return usage_error (cli->argv[0], &reason);

@@ -25,7 +25,7 @@ static const char about[] =
     "  zplan callback test jobs https://hooks.example/alert --secret billing\n"
     "  zplan add --command backup --daily 2:00 --callback https://hooks.example/alert\n";
 
-struct wish {
+struct callback_wish {
     const char *secret;
     bool put;
 };
@@ -34,19 +34,19 @@ static const struct option rows[] = {
     {.name = "--secret",
      .metavar = "NAME",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, secret),
+     .offset = offsetof (struct callback_wish, secret),
      .help = "test: sign it with this secret of the sender",
      .utf8 = true},
     {.name = "--put",
      .type = OPTION_FLAG,
-     .offset = offsetof (struct wish, put),
+     .offset = offsetof (struct callback_wish, put),
      .help = "test: with PUT instead of POST"},
 };
 
 struct callback_request {
     const struct cli *cli;
     struct zplan_client *client;
-    const struct wish *wish;
+    const struct callback_wish *wish;
     int count; // arguments behind the word
 };
 
@@ -121,14 +121,14 @@ static const struct column columns[] = {
     {.heading = "LAST TRY", .rule = COLUMN_REST, .write = write_last_try},
 };
 
-struct listing {
+struct callback_listing {
     const struct cli *cli;
     struct table *table;
 };
 
 static bool take_page (struct pages *pages, const json_t *page)
 {
-    const struct listing *self = pages->owner;
+    const struct callback_listing *self = pages->owner;
     size_t i;
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
@@ -148,7 +148,7 @@ static int list (const struct callback_request *request)
     int code = find_target (cli, request->client, target);
     if (code != EXIT_DONE || !target[0])
         return code;
-    struct listing listing = {
+    struct callback_listing listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
     json_t *filter = json_pack ("{s:s}", "station", target);
     struct pages pages = {
@@ -259,7 +259,7 @@ static int await (const struct cli *cli, struct zplan_client *client, const char
 static int test (const struct callback_request *request)
 {
     const struct cli *cli = request->cli;
-    const struct wish *wish = request->wish;
+    const struct callback_wish *wish = request->wish;
     struct zplan_reply reply;
     char id[PLAN_ID_SIZE];
     json_t *callback = json_pack ("{s:{s:s, s:s}}", "success", "url", cli->argv[3], "method",
@@ -293,7 +293,7 @@ static int (*const runs[WORDS]) (const struct callback_request *request) = {
 
 int verb_callback (const struct cli *cli)
 {
-    struct wish wish = {0};
+    struct callback_wish wish = {0};
     const struct usage usage = {
         .synopsis =
             "zplan callback [list] | redeliver ID... | test TARGET URL [--secret NAME] [--put]",

@@ -22,7 +22,7 @@ static const char about[] =
     "  zplan limit set jobs                  # none, whatever the settings say\n"
     "  zplan limit remove jobs group:mail\n";
 
-struct wish {
+struct limit_wish {
     const char *concurrency, *rate, *burst;
 };
 
@@ -30,18 +30,18 @@ static const struct option rows[] = {
     {.name = "--concurrency",
      .metavar = "N",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, concurrency),
-     .help = "at most N concurrent runs"},
+     .offset = offsetof (struct limit_wish, concurrency),
+     .help = "so many runs at a time"},
     {.name = "--rate",
      .metavar = "N",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, rate),
-     .help = "at most N starts per second; may be a fraction"},
+     .offset = offsetof (struct limit_wish, rate),
+     .help = "so many begin in a second; may be a fraction"},
     {.name = "--burst",
      .metavar = "N",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, burst),
-     .help = "at most N starts at once after a pause; default 1"},
+     .offset = offsetof (struct limit_wish, burst),
+     .help = "so many of them may begin at once after a pause; default 1"},
 };
 
 // -- list
@@ -132,7 +132,8 @@ static const struct subword words[WORDS] = {
 };
 
 // A number goes as it was written: the station says what is wrong with it.
-static bool write_rule (const struct wish *wish, char *out, size_t size, struct reason *reason)
+static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
+                        struct reason *reason)
 {
     const struct {
         const char *name, *value;
@@ -212,8 +213,8 @@ static int change_all (const struct cli *cli, struct zplan_client *client, enum 
 }
 
 // `limit set mail 5`: a target may be called 5, but nobody sets limits that say nothing.
-static bool is_number_behind (const struct cli *cli, const struct wish *wish, int word, int count,
-                              struct reason *reason)
+static bool is_number_behind (const struct cli *cli, const struct limit_wish *wish, int word,
+                              int count, struct reason *reason)
 {
     const char *last = cli->argv[count];
     if (word != WORD_SET || count < 3 || wish->concurrency || wish->rate || wish->burst ||
@@ -225,7 +226,7 @@ static bool is_number_behind (const struct cli *cli, const struct wish *wish, in
 
 int verb_limit (const struct cli *cli)
 {
-    struct wish wish = {0};
+    struct limit_wish wish = {0};
     const struct usage usage = {
         .synopsis = "zplan limit [list] | set NAME... [--concurrency N] [--rate N] [--burst N] | "
                     "remove NAME...",

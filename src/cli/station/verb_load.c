@@ -18,7 +18,7 @@ static const char about[] =
 
 enum { BAR = 50, ROW_S = 60, HOURS_MAX = 8760 };
 
-struct wish {
+struct load_wish {
     int64_t hours;
 };
 
@@ -26,8 +26,8 @@ static const struct option rows[] = {
     {.name = "--hours",
      .metavar = "N",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct wish, hours),
-     .help = "number of hours from now; default 1",
+     .offset = offsetof (struct load_wish, hours),
+     .help = "so many from now on; default 1",
      .min = 1,
      .max = HOURS_MAX},
 };
@@ -65,7 +65,7 @@ static void draw (const json_t *answer)
 
 int verb_load (const struct cli *cli)
 {
-    struct wish wish = {.hours = 1};
+    struct load_wish wish = {.hours = 1};
     const struct usage usage = {
         .synopsis = "zplan load [--hours N]",
         .about = about,

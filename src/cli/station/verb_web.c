@@ -14,7 +14,7 @@
 #include "subword.h"
 #include "user_file.h"
 
-struct wish {
+struct web_wish {
     const char *folder;
     int64_t rate; // 0: no limit
 };
@@ -23,14 +23,14 @@ static const struct option rows[] = {
     {.name = "--out",
      .metavar = "DIR",
      .type = OPTION_TEXT,
-     .offset = offsetof (struct wish, folder),
+     .offset = offsetof (struct web_wish, folder),
      .offered = VALUES_FOLDERS,
      .utf8 = true,
      .help = "the folder of users of zplan-web; default: this one"},
     {.name = "--rate",
      .metavar = "N",
      .type = OPTION_NUMBER,
-     .offset = offsetof (struct wish, rate),
+     .offset = offsetof (struct web_wish, rate),
      .help = "serve at most N requests of the token in a second",
      .min = 1,
      .max = USER_RATE_MAX},
@@ -48,7 +48,7 @@ static const char about[] =
     "Needs no station.\n";
 
 // 0, or -1 with a reason; it writes over no file.
-static int write_user (const struct wish *wish, const char *name, const char *key,
+static int write_user (const struct web_wish *wish, const char *name, const char *key,
                        const char *token, struct reason *reason)
 {
     char path[PATH_MAX], hex[2 * TOKEN_SUM_SIZE + 1];
@@ -72,7 +72,7 @@ static int write_user (const struct wish *wish, const char *name, const char *ke
     return -1;
 }
 
-static int make_user (const struct cli *cli, const struct wish *wish)
+static int make_user (const struct cli *cli, const struct web_wish *wish)
 {
     const char *name = cli->argv[2];
     // $ZPLAN_KEY is the operator's own: the user would get its rights.
@@ -108,7 +108,7 @@ static int make_user (const struct cli *cli, const struct wish *wish)
 int verb_web (const struct cli *cli)
 {
     static const struct subword words[] = {{"user", 1, 1, "want the name of a user"}};
-    struct wish wish = {.folder = "."};
+    struct web_wish wish = {.folder = "."};
     const struct usage usage = {
         .synopsis = "zplan web user NAME [--key FILE] [--out DIR] [--rate N]",
         .about = about,

@@ -448,9 +448,9 @@ struct span policy_key (const struct policy *self)
     return self ? span_text (self->key) : (struct span){0};
 }
 
-struct place policy_place (int64_t count, int64_t cycle)
+struct run_place policy_place (int64_t count, int64_t cycle)
 {
     if (count < 1)
-        return (struct place){0};
-    return (struct place){(count - 1) / cycle + 1, (count - 1) % cycle + 1};
+        return (struct run_place){0};
+    return (struct run_place){(count - 1) / cycle + 1, (count - 1) % cycle + 1};
 }

@@ -130,10 +130,10 @@ int64_t policy_cycle (const struct policy *self);
 struct span policy_key (const struct policy *self);
 
 // The place of run number `count` (from 1 on; 0 = none yet: 0 and 0) among iterations and cycles.
-struct place {
+struct run_place {
     int64_t iteration, cycle;
 };
-struct place policy_place (int64_t count, int64_t cycle);
+struct run_place policy_place (int64_t count, int64_t cycle);
 
 // Write its fields as members of an object that has others already. In the stored text
 // objects with names of a client's own, as `ext`, are strings: what is in them must not look like a

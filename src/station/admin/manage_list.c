@@ -40,7 +40,7 @@ struct list_filter {
     size_t member_count;
 };
 
-struct listing {
+struct plan_listing {
     struct station *station;
     struct peer *peer;
     struct list_filter filter;
@@ -291,7 +291,7 @@ static const char *progress_of (struct station *self, uint64_t id, const json_t 
 }
 
 // A stored message as it is listed. NULL: it cannot be read, or is not asked for.
-static json_t *listed (const struct listing *listing, uint64_t id, struct span message)
+static json_t *listed (const struct plan_listing *listing, uint64_t id, struct span message)
 {
     struct reason reason;
     json_t *plan = json_read_object (message, &reason);
@@ -312,7 +312,7 @@ static json_t *listed (const struct listing *listing, uint64_t id, struct span m
     return plan;
 }
 
-static char *page_json (const struct listing *listing, const struct store_page *page)
+static char *page_json (const struct plan_listing *listing, const struct store_page *page)
 {
     const struct list_filter *filter = &listing->filter;
     json_t *plans = json_array ();
@@ -340,7 +340,7 @@ static char *page_json (const struct listing *listing, const struct store_page *
     return text;
 }
 
-static char *monitor_json (const struct listing *listing, const struct store_page *page)
+static char *monitor_json (const struct plan_listing *listing, const struct store_page *page)
 {
     json_t *plans = json_array ();
     for (size_t i = 0; i < page->count; i++) {
@@ -359,7 +359,7 @@ static char *monitor_json (const struct listing *listing, const struct store_pag
     return text;
 }
 
-static void reply_page (const struct listing *listing, const struct store_page *page)
+static void reply_page (const struct plan_listing *listing, const struct store_page *page)
 {
     char *json = page_json (listing, page);
     char *text = listing->of_monitor ? monitor_json (listing, page) : NULL;
@@ -372,7 +372,7 @@ static void reply_page (const struct listing *listing, const struct store_page *
 
 static void on_listed (void *owner, const struct store_page *page)
 {
-    struct listing *listing = owner;
+    struct plan_listing *listing = owner;
     struct station *self = listing->station;
     if (page->result == STORE_DONE)
         reply_page (listing, page);
@@ -384,7 +384,7 @@ static void on_listed (void *owner, const struct store_page *page)
 
 static void list_go (void *owner, enum read_how how)
 {
-    struct listing *listing = owner;
+    struct plan_listing *listing = owner;
     if (how == READ_DROP) {
         on_listed (listing, &(struct store_page){.result = STORE_LOST, .error = ""});
         return;
@@ -399,7 +399,7 @@ static void list_go (void *owner, enum read_how how)
 
 void manage_list (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    struct listing *listing = memory_new (sizeof *listing);
+    struct plan_listing *listing = memory_new (sizeof *listing);
     struct reason reason;
     struct span text = arguments->count ? arguments->at[0] : (struct span){0};
     if (!read_filter (text, &listing->filter, &reason)) {

@@ -13,7 +13,7 @@
 
 enum { BUCKETS_MAX = 1440, STEP_DEFAULT_S = 60, BUCKETS_DEFAULT = 60 };
 
-struct loading {
+struct load_inquiry {
     struct station *station;
     struct peer *peer;
     int64_t from_s, to_s, step_s; // 0 = not given
@@ -23,11 +23,11 @@ struct loading {
 };
 
 struct bucket {
-    struct loading *loading;
+    struct load_inquiry *loading;
     size_t at;
 };
 
-static void finish (struct loading *self)
+static void finish (struct load_inquiry *self)
 {
     struct station *station = self->station;
     json_t *counts = json_array ();
@@ -54,7 +54,7 @@ static void finish (struct loading *self)
 static void on_count (void *owner, const redisReply *reply)
 {
     struct bucket *bucket = owner;
-    struct loading *self = bucket->loading;
+    struct load_inquiry *self = bucket->loading;
     if (reply && reply->type == REDIS_REPLY_INTEGER)
         self->counts[bucket->at] += reply->integer;
     else
@@ -64,7 +64,7 @@ static void on_count (void *owner, const redisReply *reply)
         finish (self);
 }
 
-static void ask (struct loading *self, size_t at)
+static void ask (struct load_inquiry *self, size_t at)
 {
     char from[24], to[24];
     struct bucket *bucket = memory_new (sizeof *bucket);
@@ -80,7 +80,7 @@ static void ask (struct loading *self, size_t at)
 
 static void go (void *owner, enum read_how how)
 {
-    struct loading *self = owner;
+    struct load_inquiry *self = owner;
     struct station *station = self->station;
     if (how == READ_DROP) {
         self->lost = true;
@@ -104,18 +104,18 @@ static bool read_seconds (const json_t *value, int64_t max, int64_t *ret)
 
 static bool read_from (void *owner, const json_t *value)
 {
-    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct loading *)owner)->from_s);
+    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct load_inquiry *)owner)->from_s);
 }
 
 static bool read_to (void *owner, const json_t *value)
 {
-    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct loading *)owner)->to_s);
+    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct load_inquiry *)owner)->to_s);
 }
 
 static bool read_step (void *owner, const json_t *value)
 {
     enum { WEEK_S = 604800 };
-    return read_seconds (value, WEEK_S, &((struct loading *)owner)->step_s);
+    return read_seconds (value, WEEK_S, &((struct load_inquiry *)owner)->step_s);
 }
 
 static const struct filter_field fields[] = {
@@ -125,7 +125,7 @@ static const struct filter_field fields[] = {
 };
 
 // False: see the reason.
-static bool read_wish (struct loading *self, const struct arguments *arguments,
+static bool read_wish (struct load_inquiry *self, const struct arguments *arguments,
                        struct reason *reason)
 {
     json_t *object = arguments->count ? json_read_object (arguments->at[0], reason) : NULL;
@@ -154,7 +154,7 @@ void manage_load (struct station *self, struct request *request, const struct ar
                       "load: counts the plans of all targets, and the key is bound to some");
         return;
     }
-    struct loading *loading = memory_new (sizeof *loading);
+    struct load_inquiry *loading = memory_new (sizeof *loading);
     loading->station = self;
     if (!read_wish (loading, arguments, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);

@@ -19,7 +19,7 @@ static const char *progress_of (struct station *self, uint64_t id,
 }
 
 // The place of the plan among its iterations, which is derived and never stored.
-static bool place_in (uint64_t id, struct span message, struct place *ret)
+static bool place_in (uint64_t id, struct span message, struct run_place *ret)
 {
     struct reason reason;
     // Mostly there are none, and the message, which may be large, is not read for that.
@@ -39,7 +39,7 @@ static char *more_members (struct station *self, uint64_t id, const struct store
                            json_t *failures)
 {
     const char *progress = progress_of (self, id, answer);
-    struct place place;
+    struct run_place place;
     json_t *object = json_object ();
     if (*progress)
         json_object_set_new (object, "progress", json_string (progress));

@@ -35,8 +35,8 @@ struct former {
 };
 
 // An answer that waits to be sent.
-struct kept {
-    struct kept *next;
+struct kept_answer {
+    struct kept_answer *next;
     size_t bytes;
     struct frames *frames;
 };
@@ -49,7 +49,7 @@ struct forward {
     int64_t context_us;      // when the context may end: nothing lingers; 0 = not over yet
     struct former *rows;
     size_t count;
-    struct kept *first, **last;
+    struct kept_answer *first, **last;
     size_t kept_bytes;
     void *link; // to the request socket of the new owner; NULL = it is not known
     char endpoint[ENDPOINT_SIZE];
@@ -63,7 +63,7 @@ struct forward {
 
 static void drop_first (struct forward *self)
 {
-    struct kept *kept = self->first;
+    struct kept_answer *kept = self->first;
     self->first = kept->next;
     if (!self->first)
         self->last = &self->first;
@@ -74,15 +74,15 @@ static void drop_first (struct forward *self)
 
 static void keep (struct forward *self, const struct span *frames, size_t count)
 {
-    size_t bytes = sizeof (struct kept) + sizeof (struct frames);
+    size_t bytes = sizeof (struct kept_answer) + sizeof (struct frames);
     for (size_t i = 0; i < count; i++)
         bytes += sizeof (struct span) + frames[i].size;
     if (bytes > KEPT_BYTES_MAX - self->kept_bytes) {
         self->dropped++;
         return;
     }
-    struct kept *kept = memory_new (sizeof *kept);
-    *kept = (struct kept){.bytes = bytes, .frames = frames_copy (frames, count)};
+    struct kept_answer *kept = memory_new (sizeof *kept);
+    *kept = (struct kept_answer){.bytes = bytes, .frames = frames_copy (frames, count)};
     *self->last = kept;
     self->last = &kept->next;
     self->kept_bytes += bytes;

@@ -144,7 +144,7 @@ void reads_stop (struct station *self)
 
 static const struct store_loaded read_dropped = {.result = STORE_LOST, .error = ""};
 
-struct loading {
+struct queued_read {
     struct station *station;
     struct peer *peer;
     uint64_t plan_id;
@@ -154,7 +154,7 @@ struct loading {
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct loading loading = *(struct loading *)owner;
+    struct queued_read loading = *(struct queued_read *)owner;
     struct load *load = loading.peer->load;
     int cost = loading.peer->read_cost;
     free (owner);
@@ -171,7 +171,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 
 static void load_go (void *owner, enum read_how how)
 {
-    const struct loading *loading = owner;
+    const struct queued_read *loading = owner;
     if (how == READ_DROP)
         on_loaded (owner, &read_dropped);
     else
@@ -180,16 +180,16 @@ static void load_go (void *owner, enum read_how how)
 
 static void place_go (void *owner, enum read_how how)
 {
-    const struct loading *loading = owner;
+    const struct queued_read *loading = owner;
     if (how == READ_DROP)
         on_loaded (owner, &read_dropped);
     else
         store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
 }
 
-static void start_load (const struct loading *wanted, read_fn *go)
+static void start_load (const struct queued_read *wanted, read_fn *go)
 {
-    struct loading *loading = memory_new (sizeof *loading);
+    struct queued_read *loading = memory_new (sizeof *loading);
     *loading = *wanted;
     start (wanted->station,
            &(struct read){.peer = wanted->peer, .go = go, .owner = loading, .of_plan = true});
@@ -198,11 +198,11 @@ static void start_load (const struct loading *wanted, read_fn *go)
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,
                  void *owner)
 {
-    start_load (&(struct loading){self, peer, plan_id, reply, owner}, load_go);
+    start_load (&(struct queued_read){self, peer, plan_id, reply, owner}, load_go);
 }
 
 void reads_load_place (struct station *self, struct peer *peer, uint64_t plan_id,
                        store_loaded_fn *reply, void *owner)
 {
-    start_load (&(struct loading){self, peer, plan_id, reply, owner}, place_go);
+    start_load (&(struct queued_read){self, peer, plan_id, reply, owner}, place_go);
 }

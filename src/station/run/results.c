@@ -27,7 +27,7 @@ enum { FORGET_US = 5000000, KEPT_BYTES = 65536 };
 enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
 
 // An answer whose plan is being looked up. The target is kept by name: it may be taken away.
-struct lookup {
+struct answer_lookup {
     struct station *station;
     uint64_t plan_id;
     char target[STATION_NAME_MAX + 1]; // whose connection it came on, "" = the request socket
@@ -312,7 +312,7 @@ static bool may_answer (struct station *self, struct span key_station, const str
 }
 
 // It could not be looked up, as the plans are another station's now.
-static void forward_unread (const struct lookup *lookup, const struct store_loaded *answer,
+static void forward_unread (const struct answer_lookup *lookup, const struct store_loaded *answer,
                             const struct message *message)
 {
     bool may = *lookup->target || permits_all_stations (lookup->station, lookup->user);
@@ -322,7 +322,7 @@ static void forward_unread (const struct lookup *lookup, const struct store_load
 
 // No run of the plan is in progress: a result is of one that is over. What a target sends of a vote
 // as it ends is none, and may come at any time.
-static bool take_late (const struct lookup *lookup, const struct store_loaded *answer,
+static bool take_late (const struct answer_lookup *lookup, const struct store_loaded *answer,
                        const struct target *target, const struct message *message)
 {
     struct station *self = lookup->station;
@@ -345,7 +345,7 @@ static bool take_late (const struct lookup *lookup, const struct store_loaded *a
 
 static void on_looked_up (void *owner, const struct store_loaded *answer)
 {
-    struct lookup *lookup = owner;
+    struct answer_lookup *lookup = owner;
     struct station *self = lookup->station;
     struct message message;
     struct reason reason;
@@ -385,13 +385,13 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
         return;
     }
     self->lookup_bytes += bytes;
-    struct lookup *lookup = memory_new (sizeof *lookup);
-    *lookup = (struct lookup){.station = self,
-                              .plan_id = plan_id,
-                              .bytes = bytes,
-                              .status = message->desc.code,
-                              .connection = target ? target_connection (target) : 0,
-                              .frames = frames_copy (frames, count)};
+    struct answer_lookup *lookup = memory_new (sizeof *lookup);
+    *lookup = (struct answer_lookup){.station = self,
+                                     .plan_id = plan_id,
+                                     .bytes = bytes,
+                                     .status = message->desc.code,
+                                     .connection = target ? target_connection (target) : 0,
+                                     .frames = frames_copy (frames, count)};
     if (target)
         memcpy (lookup->target, target_name (target), sizeof lookup->target);
     snprintf (lookup->user, sizeof lookup->user, "%s", user);

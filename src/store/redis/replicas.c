@@ -10,15 +10,15 @@
 enum { SLACK_US = 2000000 }; // behind the timeout of a WAIT, for the way and a slow Redis
 
 // A caller that waits.
-struct waiter {
-    struct waiter *next;
+struct replica_waiter {
+    struct replica_waiter *next;
     link_replicated_fn *reply;
     void *owner;
 };
 
 struct waiter_list {
-    struct waiter *first;
-    struct waiter **end;
+    struct replica_waiter *first;
+    struct replica_waiter **end;
 };
 
 struct replicas {
@@ -32,10 +32,10 @@ struct replicas {
 
 static void answer (struct waiter_list *list, bool enough)
 {
-    struct waiter *waiter = list->first;
+    struct replica_waiter *waiter = list->first;
     *list = (struct waiter_list){0};
     while (waiter) {
-        struct waiter *next = waiter->next;
+        struct replica_waiter *next = waiter->next;
         waiter->reply (waiter->owner, enough);
         free (waiter);
         waiter = next;
@@ -125,8 +125,8 @@ static void on_turn (void *owner)
 
 void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owner)
 {
-    struct waiter *waiter = memory_new (sizeof *waiter);
-    *waiter = (struct waiter){NULL, reply, owner};
+    struct replica_waiter *waiter = memory_new (sizeof *waiter);
+    *waiter = (struct replica_waiter){NULL, reply, owner};
     *(self->asking.first ? self->asking.end : &self->asking.first) = waiter;
     self->asking.end = &waiter->next;
 }

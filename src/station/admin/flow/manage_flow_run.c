@@ -297,7 +297,7 @@ struct run_filter {
     int64_t limit, offset;
 };
 
-struct listing {
+struct run_listing {
     struct station *station;
     struct peer *peer;
     struct run_filter filter;
@@ -339,7 +339,7 @@ static const struct filter_field run_fields[] = {
     {"after", read_run_offset, "want the number that the page before ended with"},
 };
 
-static void listing_end (struct listing *self)
+static void listing_end (struct run_listing *self)
 {
     struct station *station = self->station;
     json_t *object = json_pack ("{s:O}", "runs", self->runs);
@@ -368,14 +368,14 @@ static void set_text (json_t *object, const char *name, const redisReply *value)
 }
 
 struct listed_run {
-    struct listing *listing;
+    struct run_listing *listing;
     char run[IDENT_SIZE];
 };
 
 static void on_listed (void *owner, const redisReply *reply)
 {
     struct listed_run *self = owner;
-    struct listing *listing = self->listing;
+    struct run_listing *listing = self->listing;
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 7 &&
         reply->element[0]->type == REDIS_REPLY_STRING) {
         json_t *run = json_object ();
@@ -405,7 +405,7 @@ static void on_listed (void *owner, const redisReply *reply)
 
 static void on_runs (void *owner, const redisReply *reply)
 {
-    struct listing *self = owner;
+    struct run_listing *self = owner;
     bool is_list = reply && reply->type == REDIS_REPLY_ARRAY;
     size_t count = is_list ? reply->elements : 0;
     if (!is_list) {
@@ -447,8 +447,8 @@ void manage_flow_show_runs (struct station *self, struct request *request,
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    struct listing *listing = memory_new (sizeof *listing);
-    *listing = (struct listing){.station = self, .filter = filter, .runs = json_array ()};
+    struct run_listing *listing = memory_new (sizeof *listing);
+    *listing = (struct run_listing){.station = self, .filter = filter, .runs = json_array ()};
     listing->peer = peer_keep (self, request);
     char first[24], last[24];
     snprintf (first, sizeof first, "%" PRId64, filter.offset);
