@@ -217,7 +217,7 @@ struct core_choice {
 // Whether plans are due, or are within so long, that a target with free slots may take.
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
 
-// Choose at most `max`: they are open, and stay chosen until core_take or core_let_go.
+// Choose at most `max`: they are open, and stay chosen until core_take or core_unchoose.
 size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now_us,
                     struct core_choice *out, size_t max);
 
@@ -258,7 +258,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
                             const struct core_wish *wish, int64_t now_us, struct core_taken *ret);
 
 // Put it back: it was not read.
-void core_let_go (struct core *self, const struct core_choice *choice);
+void core_unchoose (struct core *self, const struct core_choice *choice);
 
 // -- what becomes of runs
 

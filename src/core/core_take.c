@@ -249,7 +249,7 @@ static void give_back (struct core *self, struct open_plan *plan)
         limit_give_back (group);
 }
 
-void core_let_go (struct core *self, const struct core_choice *choice)
+void core_unchoose (struct core *self, const struct core_choice *choice)
 {
     struct open_plan *plan = choice->plan;
     plan->chosen = false;

@@ -364,7 +364,7 @@ void store_destroy (struct store **self_p)
     call_later (self, WAITER_SURE, false); // those whom that let wait
     core_destroy (&self->core);
     state_folder_close (&self->state_folder);
-    free (self->spare_claiming);
+    free (self->spare_claim);
     free (self->text.bytes);
     free (self);
     *self_p = NULL;

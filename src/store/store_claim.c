@@ -10,7 +10,7 @@
 
 enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256 };
 
-struct claiming {
+struct claim_call {
     struct waiter waiter;
     struct store *store; // NULL: the choices are dropped
     store_claim_fn *reply;
@@ -29,7 +29,7 @@ struct claiming {
     char first_broken[MEMBER_MAX + 2];
 };
 
-static void finish (struct claiming *self, enum store_result result, const char *error)
+static void finish (struct claim_call *self, enum store_result result, const char *error)
 {
     self->answer.result = result;
     self->answer.error = error;
@@ -37,33 +37,32 @@ static void finish (struct claiming *self, enum store_result result, const char 
     if (result != STORE_DONE)
         self->answer.count = 0;
     struct store *store = self->store;
-    if (store && store->claiming == self)
-        store->claiming = NULL;
+    if (store && store->claim == self)
+        store->claim = NULL;
     self->reply (self->owner, &self->answer);
-    if (store && !store->spare_claiming)
-        store->spare_claiming = self;
+    if (store && !store->spare_claim)
+        store->spare_claim = self;
     else
         free (self);
 }
 
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    finish ((struct claiming *)waiter, written_result (how), error);
+    finish ((struct claim_call *)waiter, written_result (how), error);
 }
 
 // -- runs whose lease ended
 
 // The outcome of a run whose lease ended without a result, unless the engine reports one. Only here
 // is it known in the step in which it happens.
-static void remember_lost (const struct claiming *claiming, const struct core_taken *taken)
+static void remember_lost (const struct claim_call *call, const struct core_taken *taken)
 {
-    struct store *self = claiming->store;
+    struct store *self = call->store;
     struct reason reason;
     struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
     struct due due = {.exec_id = taken->exec_id,
                       .lost = taken->lost,
-                      .pull =
-                          claiming->is_pull && claiming->is_pull (claiming->owner, taken->target)};
+                      .pull = call->is_pull && call->is_pull (call->owner, taken->target)};
     if (!plan || engine_reports_lost (plan, &due) ||
         (plan->policy && plan->policy->log == LOG_NONE)) {
         plan_destroy (&plan);
@@ -93,7 +92,7 @@ static void remember_lost (const struct claiming *claiming, const struct core_ta
 
 // -- taking
 
-static void take_all (struct claiming *self)
+static void take_all (struct claim_call *self)
 {
     struct store *store = self->store;
     int64_t now_us = store_now_us (store), next_us;
@@ -144,9 +143,9 @@ static void take_all (struct claiming *self)
 
 void store_claim_reset (struct store *self)
 {
-    if (self->claiming)
-        self->claiming->store = NULL; // what was chosen is forgotten with the core
-    self->claiming = NULL;
+    if (self->claim)
+        self->claim->store = NULL; // what was chosen is forgotten with the core
+    self->claim = NULL;
 }
 
 // Messages, scores and, where earlier runs may still answer, plan:run: three questions.
@@ -201,22 +200,18 @@ typedef void found_fn (struct store *self, const struct core_choice *choices, co
                        size_t count, const redisReply *reply);
 static found_fn *const found[] = {found_messages, found_scores, found_runs};
 
-// Some could not be read: all are put back, for another claim.
-static void let_go (struct claiming *self)
-{
-    for (size_t i = 0; i < self->count; i++)
-        core_let_go (self->store->core, &self->choices[i]);
-    store_claim_reset (self->store);
-}
-
 static void on_plans (void *owner, const redisReply *reply)
 {
-    struct claiming *self = owner;
+    struct claim_call *self = owner;
     size_t index = self->answered++;
-    if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR))
-        let_go (self);
-    else if (self->store)
+    if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR)) {
+        // Some could not be read: all are put back, for another claim.
+        for (size_t i = 0; i < self->count; i++)
+            core_unchoose (self->store->core, &self->choices[i]);
+        store_claim_reset (self->store);
+    } else if (self->store) {
         found[index](self->store, self->choices, self->read, self->read_count, reply);
+    }
     if (--self->reads)
         return;
     if (self->store)
@@ -266,7 +261,7 @@ static void read_ahead (struct store *self)
 
 // -- a claim
 
-static void copy_wish (struct claiming *self, const struct claim_wish *wish)
+static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
 {
     struct core *core = self->store->core;
     self->wish = (struct core_wish){.limit = wish->limit,
@@ -291,41 +286,40 @@ static void copy_wish (struct claiming *self, const struct claim_wish *wish)
 static void on_not_serving (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    finish ((struct claiming *)waiter, STORE_LOST, "");
+    finish ((struct claim_call *)waiter, STORE_LOST, "");
 }
 
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,
                   void *owner)
 {
-    struct claiming *claiming = self->spare_claiming;
-    self->spare_claiming = NULL;
-    claiming = claiming ? claiming : memory_resize (NULL, sizeof *claiming);
-    memset (claiming, 0, offsetof (struct claiming, targets));
-    claiming->count = claiming->read_count = claiming->answered = 0;
-    claiming->answer = (struct store_claim){.error = ""};
-    claiming->store = self;
-    claiming->reply = reply;
-    claiming->is_pull = wish->is_pull;
-    claiming->owner = owner;
+    struct claim_call *call = self->spare_claim;
+    self->spare_claim = NULL;
+    call = call ? call : memory_resize (NULL, sizeof *call);
+    memset (call, 0, offsetof (struct claim_call, targets));
+    call->count = call->read_count = call->answered = 0;
+    call->answer = (struct store_claim){.error = ""};
+    call->store = self;
+    call->reply = reply;
+    call->is_pull = wish->is_pull;
+    call->owner = owner;
     if (!store_serves (self)) {
-        claiming->waiter.release = on_not_serving;
-        writer_wait_turn (self->writer, &claiming->waiter);
+        call->waiter.release = on_not_serving;
+        writer_wait_turn (self->writer, &call->waiter);
         return;
     }
-    copy_wish (claiming, wish);
-    claiming->count = core_choose (self->core, &claiming->wish, store_now_us (self),
-                                   claiming->choices, CLAIM_MAX);
-    claiming->wish.writes = claiming->count <= WRITES_MAX;
-    for (size_t i = 0; i < claiming->count; i++)
-        if (claiming->choices[i].needs_read)
-            claiming->read[claiming->read_count++] = i;
-    if (claiming->read_count) {
-        self->claiming = claiming;
-        claiming->reads = (size_t)2 + core_wants_runs (self->core);
-        ask_plans (self, claiming->choices, claiming->read, claiming->read_count, on_plans,
-                   claiming);
+    copy_wish (call, wish);
+    call->count =
+        core_choose (self->core, &call->wish, store_now_us (self), call->choices, CLAIM_MAX);
+    call->wish.writes = call->count <= WRITES_MAX;
+    for (size_t i = 0; i < call->count; i++)
+        if (call->choices[i].needs_read)
+            call->read[call->read_count++] = i;
+    if (call->read_count) {
+        self->claim = call;
+        call->reads = (size_t)2 + core_wants_runs (self->core);
+        ask_plans (self, call->choices, call->read, call->read_count, on_plans, call);
     } else {
-        take_all (claiming);
+        take_all (call);
     }
     read_ahead (self);
 }

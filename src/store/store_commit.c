@@ -9,7 +9,7 @@
 #include "store_private.h"
 
 // Who waits. The commit of a vote that is closed is kept until its votes are read.
-struct committing {
+struct commit_call {
     struct waiter waiter;
     struct store *store;
     store_committed_fn *reply;
@@ -31,7 +31,7 @@ struct committing {
     char *votes;
 };
 
-static void answer (struct committing *self)
+static void answer (struct commit_call *self)
 {
     self->answer.epoch = self->epoch;
     self->reply (self->owner, &self->answer);
@@ -114,7 +114,7 @@ static void write_work (struct store *self, const struct store_commit *commit, c
 
 // -- a plan that is placed with the outcome, in one batch with it
 
-static void place_called (struct committing *self, const struct plan *plan, struct span unplaced)
+static void place_called (struct commit_call *self, const struct plan *plan, struct span unplaced)
 {
     struct store *store = self->store;
     struct core_refusal refusal;
@@ -144,7 +144,7 @@ static void place_called (struct committing *self, const struct plan *plan, stru
 
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct committing *self = (struct committing *)waiter; // it is the first member
+    struct commit_call *self = (struct commit_call *)waiter; // it is the first member
     self->answer.result = written_result (how);
     self->answer.error = error;
     self->answer.full = span_text (self->full);
@@ -155,11 +155,11 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 static void on_decided (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    answer ((struct committing *)waiter);
+    answer ((struct commit_call *)waiter);
 }
 
 // Not written, and why not.
-static void refuse (struct committing *self, enum core_result result,
+static void refuse (struct commit_call *self, enum core_result result,
                     const struct core_committed *committed)
 {
     self->answer.result = result == CORE_CHANGED ? STORE_CHANGED : STORE_HELD;
@@ -172,7 +172,7 @@ static void refuse (struct committing *self, enum core_result result,
     writer_wait_turn (self->store->writer, &self->waiter);
 }
 
-static bool commit_to_core (struct committing *self, const struct core_commit *commit)
+static bool commit_to_core (struct commit_call *self, const struct core_commit *commit)
 {
     struct core_committed committed;
     struct store *store = self->store;
@@ -191,7 +191,7 @@ static bool commit_to_core (struct committing *self, const struct core_commit *c
 // -- what is kept beside the plan: that its run leaves it stopped, or that it was stopped during
 // the run; and how it failed
 
-static void note_stop_and_failure (struct committing *self, const struct store_commit *commit)
+static void note_stop_and_failure (struct commit_call *self, const struct store_commit *commit)
 {
     const struct plan *plan = commit->plan;
     bool ends = commit->decision->commit == COMMIT_END;
@@ -200,7 +200,7 @@ static void note_stop_and_failure (struct committing *self, const struct store_c
     self->failure = commit->failed && !ends ? commit->record : (struct span){0};
 }
 
-static void write_stop_and_failure (const struct committing *self)
+static void write_stop_and_failure (const struct commit_call *self)
 {
     const struct core_commit *commit = &self->commit;
     if (self->stop_state != STOP_NONE || self->was_stopped)
@@ -211,7 +211,7 @@ static void write_stop_and_failure (const struct committing *self)
 
 // -- a vote is closed: all votes are published, so they are read when the last one is written
 
-static struct span keep (struct committing *self, int at, struct span text)
+static struct span keep (struct commit_call *self, int at, struct span text)
 {
     if (!text.data)
         return text;
@@ -242,8 +242,8 @@ static char *votes_text (const redisReply *votes)
 
 static void on_votes (void *owner, const redisReply *reply)
 {
-    struct committing *self = owner;
-    if (!reply) { // the link is being destroyed: else the call waits for Redis
+    struct commit_call *self = owner;
+    if (!reply) { // asked again when Redis is back
         self->answer.result = STORE_LOST;
         answer (self);
         return;
@@ -260,7 +260,7 @@ static void on_votes (void *owner, const redisReply *reply)
 
 static void on_vote_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct committing *self = (struct committing *)waiter;
+    struct commit_call *self = (struct commit_call *)waiter;
     if (how == WRITTEN)
         store_ask (self->store, LINK_REPEAT, WORDS (TEXT ("HGETALL"), TEXT (self->work)), on_votes,
                    self);
@@ -268,7 +268,7 @@ static void on_vote_written (struct waiter *waiter, enum written how, const char
         on_written (waiter, how, error);
 }
 
-static void close_poll (struct committing *self, const struct store_commit *commit)
+static void close_poll (struct commit_call *self, const struct store_commit *commit)
 {
     struct core_commit *kept = &self->commit;
     kept->message = keep (self, 0, kept->message);
@@ -307,36 +307,36 @@ void store_callback_try (struct store *self, uint64_t plan_id, struct span stati
 void store_commit (struct store *self, const struct store_commit *commit, store_committed_fn *reply,
                    void *owner)
 {
-    struct committing *committing = memory_new (sizeof *committing);
-    committing->store = self;
-    committing->reply = reply;
-    committing->owner = owner;
-    committing->answer.error = "";
-    memcpy (committing->target, commit->key_station.data, commit->key_station.size);
+    struct commit_call *call = memory_new (sizeof *call);
+    call->store = self;
+    call->reply = reply;
+    call->owner = owner;
+    call->answer.error = "";
+    memcpy (call->target, commit->key_station.data, commit->key_station.size);
     bool has_work = commit->participant_count || commit->decision->open_poll;
     if (commit->decision->commit == COMMIT_END) // nobody counts it any more
-        caller_field (self, commit->plan->caller, committing->caller);
+        caller_field (self, commit->plan->caller, call->caller);
     if (has_work || commit->decision->close_poll)
-        member_make (committing->work, "work", commit->key_station, commit->plan->id);
-    note_stop_and_failure (committing, commit);
-    committing->commit = commit_of (self, commit, committing->caller);
-    committing->commit.target = span_of (committing->target, commit->key_station.size);
+        member_make (call->work, "work", commit->key_station, commit->plan->id);
+    note_stop_and_failure (call, commit);
+    call->commit = commit_of (self, commit, call->caller);
+    call->commit.target = span_of (call->target, commit->key_station.size);
     if (commit->output.size)
         store_outputs_written (self, commit->output.size);
     if (commit->decision->close_poll) {
-        write_work (self, commit, committing->work);
-        close_poll (committing, commit);
+        write_work (self, commit, call->work);
+        close_poll (call, commit);
         return;
     }
-    if (!commit_to_core (committing, &committing->commit))
+    if (!commit_to_core (call, &call->commit))
         return;
     if (has_work && commit->decision->commit != COMMIT_END)
-        write_work (self, commit, committing->work);
-    write_stop_and_failure (committing);
+        write_work (self, commit, call->work);
+    write_stop_and_failure (call);
     if (commit->callback && commit->record.size)
         store_callback_try (self, commit->plan->id, commit->key_station, commit->record);
     if (commit->called)
-        place_called (committing, commit->called, commit->uncalled);
+        place_called (call, commit->called, commit->uncalled);
     if (commit->then)
         commit->then (owner);
 }

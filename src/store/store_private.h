@@ -41,9 +41,9 @@ struct store {
     bool alone;                    // the database is private
     struct store_loading *loading; // NULL = all is read
     struct migration *migration;   // of former data; NULL = none
-    struct claiming *claiming;     // a claim that reads; NULL = none
-    struct claiming
-        *spare_claiming;       // memory of the last claim for the next: to free it costs malloc
+    struct claim_call *claim;      // a claim that reads; NULL = none
+    struct claim_call
+        *spare_claim;          // memory of the last claim for the next: to free it costs malloc
     bool look_wanted;          // as soon as nothing is in flight
     int64_t look_us;           // when to look for edits by hand next, monotonic
     size_t limits_unwritten;   // changes of limits that are not acknowledged

@@ -7,7 +7,7 @@
 #include "store_private.h"
 
 // A call of the core, with its arguments: kept until its answer is written.
-struct pulling {
+struct pull_call {
     struct waiter waiter;
     struct store *store;
     enum op { OP_OFFER, OP_TAKE, OP_ALIVE, OP_REPORT, OP_TEAM } op;
@@ -39,7 +39,7 @@ struct pulling {
 
 // -- answers
 
-static void give_answer (struct pulling *self, enum store_result result, const char *error)
+static void give_answer (struct pull_call *self, enum store_result result, const char *error)
 {
     switch (self->op) {
     case OP_OFFER:
@@ -73,7 +73,7 @@ static void give_answer (struct pulling *self, enum store_result result, const c
     }
 }
 
-static void end (struct pulling *self, enum store_result result, const char *error)
+static void end (struct pull_call *self, enum store_result result, const char *error)
 {
     give_answer (self, result, error);
     free (self->texts[0]);
@@ -86,16 +86,16 @@ static void end (struct pulling *self, enum store_result result, const char *err
 
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    end ((struct pulling *)waiter, written_result (how), error);
+    end ((struct pull_call *)waiter, written_result (how), error);
 }
 
 static void on_not_current (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    end ((struct pulling *)waiter, STORE_HELD, "");
+    end ((struct pull_call *)waiter, STORE_HELD, "");
 }
 
-static void wait (struct pulling *self)
+static void wait (struct pull_call *self)
 {
     bool sure = self->op == OP_OFFER || self->op == OP_REPORT;
     self->waiter =
@@ -105,7 +105,7 @@ static void wait (struct pulling *self)
 
 // -- the core's calls
 
-static enum core_result call_core (struct pulling *self)
+static enum core_result call_core (struct pull_call *self)
 {
     struct core *core = self->store->core;
     int64_t now_us = store_now_us (self->store);
@@ -126,9 +126,9 @@ static enum core_result call_core (struct pulling *self)
     }
 }
 
-static void read_plan (struct pulling *self);
+static void read_plan (struct pull_call *self);
 
-static void go (struct pulling *self)
+static void go (struct pull_call *self)
 {
     enum core_result result = store_serves (self->store) ? call_core (self) : CORE_FULL;
     if (result == CORE_UNREAD && !self->found.team) {
@@ -148,11 +148,11 @@ static void go (struct pulling *self)
 static void on_turn (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    go ((struct pulling *)waiter);
+    go ((struct pull_call *)waiter);
 }
 
 // At the end of the turn: no callback runs within the call that asked for it.
-static void begin (struct pulling *self)
+static void begin (struct pull_call *self)
 {
     self->waiter.release = on_turn;
     writer_wait_turn (self->store->writer, &self->waiter);
@@ -162,7 +162,7 @@ static void begin (struct pulling *self)
 
 static void on_team (void *owner, const redisReply *reply)
 {
-    struct pulling *self = owner;
+    struct pull_call *self = owner;
     if (!reply) {
         end (self, STORE_LOST, "");
         return;
@@ -170,25 +170,25 @@ static void on_team (void *owner, const redisReply *reply)
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
     go (self);
-    free (spans); // the pulling may be gone
+    free (spans); // the call may be gone
 }
 
 static void on_report (void *owner, const redisReply *reply)
 {
-    struct pulling *self = owner;
+    struct pull_call *self = owner;
     struct span text = reply ? reply_text (reply) : (struct span){0};
     self->found.report = text.size ? (int64_t)strtod ((const char *)text.data, NULL) : -1;
 }
 
 static void on_score (void *owner, const redisReply *reply)
 {
-    struct pulling *self = owner;
+    struct pull_call *self = owner;
     self->found.score_us = reply ? reply_score_us (reply) : -1;
 }
 
 static void on_plan (void *owner, const struct store_loaded *plan)
 {
-    struct pulling *self = owner;
+    struct pull_call *self = owner;
     struct store *store = self->store;
     char key[MEMBER_MAX + 2], report[REPORT_NAME_SIZE];
     if (plan->result == STORE_DONE) {
@@ -215,7 +215,7 @@ static void on_plan (void *owner, const struct store_loaded *plan)
     store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, self);
 }
 
-static void read_plan (struct pulling *self)
+static void read_plan (struct pull_call *self)
 {
     bool offers = self->op == OP_OFFER;
     self->found = (struct core_found){.score_us = -1, .report = -1};
@@ -226,33 +226,33 @@ static void read_plan (struct pulling *self)
 
 // -- the store's calls
 
-static struct pulling *pulling_new (struct store *self, enum op op, struct span target,
-                                    void (*reply) (void), void *owner)
+static struct pull_call *pull_call_new (struct store *self, enum op op, struct span target,
+                                        void (*reply) (void), void *owner)
 {
-    struct pulling *pulling = memory_new (sizeof *pulling);
-    pulling->store = self;
-    pulling->op = op;
-    pulling->reply = reply;
-    pulling->owner = owner;
+    struct pull_call *call = memory_new (sizeof *call);
+    call->store = self;
+    call->op = op;
+    call->reply = reply;
+    call->owner = owner;
     if (target.size)
-        memcpy (pulling->target, target.data, target.size);
-    return pulling;
+        memcpy (call->target, target.data, target.size);
+    return call;
 }
 
 void store_offer (struct store *self, const struct store_offer *offer, store_offered_fn *reply,
                   void *owner)
 {
-    struct pulling *pulling =
-        pulling_new (self, OP_OFFER, offer->key_station, (void (*) (void))reply, owner);
-    pulling->offer = (struct core_offer){.target = span_text (pulling->target),
-                                         .id = offer->plan_id,
-                                         .exec_id = offer->exec_id,
-                                         .stands = offer->stands,
-                                         .lease_us = offer->lease_s * 1000000};
-    begin (pulling);
+    struct pull_call *call =
+        pull_call_new (self, OP_OFFER, offer->key_station, (void (*) (void))reply, owner);
+    call->offer = (struct core_offer){.target = span_text (call->target),
+                                      .id = offer->plan_id,
+                                      .exec_id = offer->exec_id,
+                                      .stands = offer->stands,
+                                      .lease_us = offer->lease_s * 1000000};
+    begin (call);
 }
 
-static void keep_members (struct pulling *self, const struct store_take *take)
+static void keep_members (struct pull_call *self, const struct store_take *take)
 {
     size_t size = 0;
     for (size_t i = 0; i < take->member_count; i++)
@@ -269,23 +269,22 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
                  void *owner)
 {
     char limit[LIMIT_NAME_MAX + 1];
-    struct pulling *pulling =
-        pulling_new (self, OP_TAKE, span_text (take->station), (void (*) (void))reply, owner);
-    snprintf (pulling->name, sizeof pulling->name, "%s", take->worker);
-    keep_members (pulling, take);
-    pulling->take = (struct core_pull_take){.target = span_text (pulling->target),
-                                            .worker = span_text (pulling->name),
-                                            .limit = take->limit,
-                                            .from = take->from,
-                                            .lease_us = take->lease_s * 1000000,
-                                            .alone = take->alone,
-                                            .members = pulling->members,
-                                            .member_count = take->member_count};
+    struct pull_call *call =
+        pull_call_new (self, OP_TAKE, span_text (take->station), (void (*) (void))reply, owner);
+    snprintf (call->name, sizeof call->name, "%s", take->worker);
+    keep_members (call, take);
+    call->take = (struct core_pull_take){.target = span_text (call->target),
+                                         .worker = span_text (call->name),
+                                         .limit = take->limit,
+                                         .from = take->from,
+                                         .lease_us = take->lease_s * 1000000,
+                                         .alone = take->alone,
+                                         .members = call->members,
+                                         .member_count = take->member_count};
     int size = snprintf (limit, sizeof limit, "s:%s", take->station);
     core_configure_limit (self->core, span_of (limit, (size_t)size), &take->station_limit);
-    pulling->jobs =
-        memory_new ((size_t)(take->limit > 0 ? take->limit : 1) * sizeof *pulling->jobs);
-    begin (pulling);
+    call->jobs = memory_new ((size_t)(take->limit > 0 ? take->limit : 1) * sizeof *call->jobs);
+    begin (call);
 }
 
 int64_t store_offers (const struct store *self, const char *station)
@@ -293,21 +292,21 @@ int64_t store_offers (const struct store *self, const char *station)
     return core_pull_offers (self->core, span_text (station));
 }
 
-static struct pulling *worker_new (struct store *self, enum op op,
-                                   const struct store_worker *worker, void (*reply) (void),
-                                   void *owner)
+static struct pull_call *worker_new (struct store *self, enum op op,
+                                     const struct store_worker *worker, void (*reply) (void),
+                                     void *owner)
 {
-    struct pulling *pulling = pulling_new (self, op, span_text (worker->station), reply, owner);
-    snprintf (pulling->name, sizeof pulling->name, "%s", worker->worker ? worker->worker : "");
-    pulling->worker = (struct core_worker){.id = worker->plan_id,
-                                           .target = span_text (pulling->target),
-                                           .worker = span_text (pulling->name),
-                                           .exec_id = worker->exec_id,
-                                           .lease_us = worker->lease_s * 1000000};
-    return pulling;
+    struct pull_call *call = pull_call_new (self, op, span_text (worker->station), reply, owner);
+    snprintf (call->name, sizeof call->name, "%s", worker->worker ? worker->worker : "");
+    call->worker = (struct core_worker){.id = worker->plan_id,
+                                        .target = span_text (call->target),
+                                        .worker = span_text (call->name),
+                                        .exec_id = worker->exec_id,
+                                        .lease_us = worker->lease_s * 1000000};
+    return call;
 }
 
-static struct span keep (struct pulling *self, int at, struct span text)
+static struct span keep (struct pull_call *self, int at, struct span text)
 {
     self->texts[at] = memory_resize (NULL, text.size + 1);
     if (text.size)
@@ -318,19 +317,19 @@ static struct span keep (struct pulling *self, int at, struct span text)
 void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_sign *sign, store_alive_fn *reply, void *owner)
 {
-    struct pulling *pulling = worker_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
-    pulling->sign = (struct core_sign){keep (pulling, 0, sign->progress), sign->release};
-    begin (pulling);
+    struct pull_call *call = worker_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
+    call->sign = (struct core_sign){keep (call, 0, sign->progress), sign->release};
+    begin (call);
 }
 
 void store_report (struct store *self, const struct store_worker *worker,
                    const struct core_report *report, store_reported_fn *reply, void *owner)
 {
-    struct pulling *pulling = worker_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
-    pulling->report = *report;
-    pulling->report.reason = keep (pulling, 0, report->reason);
-    pulling->report.result = keep (pulling, 1, report->result);
-    begin (pulling);
+    struct pull_call *call = worker_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
+    call->report = *report;
+    call->report.reason = keep (call, 0, report->reason);
+    call->report.result = keep (call, 1, report->result);
+    begin (call);
 }
 
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,

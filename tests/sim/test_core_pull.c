@@ -124,7 +124,7 @@ static void claim (struct world *world)
         const struct kept_plan *plan = &world->data->plans[core_choice_id (&choices[i])];
         struct core_taken taken;
         if (choices[i].needs_read && chance (world, 50)) {
-            core_let_go (world->core, &choices[i]);
+            core_unchoose (world->core, &choices[i]);
             continue;
         }
         if (choices[i].needs_read) {

@@ -393,7 +393,7 @@ static void on_plans (struct station *station, void *owner, redisReply *const *r
     }
     if (!is_read (replies, count)) {
         for (size_t i = 0; i < claim->count; i++)
-            core_let_go (station->core, &claim->choices[i]);
+            core_unchoose (station->core, &claim->choices[i]);
         claim_reset (station);
         free (claim);
         return;

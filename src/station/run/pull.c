@@ -14,7 +14,7 @@
 #include "publish.h"
 #include "runs.h"
 
-struct offering {
+struct offer_call {
     struct station *station;
     char key_station[STATION_NAME_MAX + 1];
     struct plan *plan;
@@ -98,7 +98,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     free (bytes);
 }
 
-static void time_out (struct offering *self)
+static void time_out (struct offer_call *self)
 {
     char reason[64];
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
@@ -113,13 +113,13 @@ static void time_out (struct offering *self)
 
 // -- the offer
 
-static char *run_text (const struct offering *self)
+static char *run_text (const struct offer_call *self)
 {
     uint64_t exec_id = self->run.exec_id;
     return plan_run_text (self->plan, exec_id, plan_nominal (self->plan, exec_id));
 }
 
-static void publish_offered (const struct offering *self)
+static void publish_offered (const struct offer_call *self)
 {
     char *json = publish_has_event_subscribers (self->station) ? run_text (self) : NULL;
     self->station->counters.runs_sent++;
@@ -133,23 +133,23 @@ static void publish_offered (const struct offering *self)
 
 static void on_offered (void *owner, const struct store_offered *answer)
 {
-    struct offering *offering = owner;
-    struct station *self = offering->station;
+    struct offer_call *call = owner;
+    struct station *self = call->station;
     bool offered = answer->result == STORE_DONE;
     if (answer->result == STORE_ERROR)
-        log_event (LEVEL_ERROR, "offer.failed", "plan=%" PRIx64 " error=%s", offering->plan->id,
+        log_event (LEVEL_ERROR, "offer.failed", "plan=%" PRIx64 " error=%s", call->plan->id,
                    quoted (span_text (answer->error)));
-    if (offered && !offering->stands)
-        publish_offered (offering);
+    if (offered && !call->stands)
+        publish_offered (call);
     if (offered && answer->offered.outcome.complete) // the owner before could not end it
-        pull_end (self, span_text (offering->key_station), offering->plan, offering->run,
+        pull_end (self, span_text (call->key_station), call->plan, call->run,
                   &answer->offered.outcome);
     else if (offered && answer->offered.over)
-        time_out (offering);
+        time_out (call);
     else if (offered)
-        pull_wake (self, offering->key_station, answer->offered.free);
-    plan_destroy (&offering->plan);
-    free (offering);
+        pull_wake (self, call->key_station, answer->offered.free);
+    plan_destroy (&call->plan);
+    free (call);
     if (offered)
         link_flush (store_link (self->store));
     station_resume (self);
@@ -158,20 +158,20 @@ static void on_offered (void *owner, const struct store_offered *answer)
 void pull_offer (struct station *self, const struct store_claimed *claimed, struct plan *plan,
                  bool stands)
 {
-    struct offering *offering = memory_new (sizeof *offering);
+    struct offer_call *call = memory_new (sizeof *call);
     struct held_run *held = runs_find (self, plan->id);
     if (held) // it was looked up
         runs_drop (&held);
-    offering->station = self;
-    offering->plan = plan;
-    offering->run = (struct run){claimed->exec_id, RUN_SENT, claimed->again};
-    offering->stands = stands;
-    memcpy (offering->key_station, claimed->station.data, claimed->station.size);
+    call->station = self;
+    call->plan = plan;
+    call->run = (struct run){claimed->exec_id, RUN_SENT, claimed->again};
+    call->stands = stands;
+    memcpy (call->key_station, claimed->station.data, claimed->station.size);
     store_offer (self->store,
                  &(struct store_offer){.key_station = claimed->station,
                                        .plan_id = plan->id,
                                        .exec_id = claimed->exec_id,
                                        .stands = stands,
                                        .lease_s = self->settings->exec_timeout_s},
-                 on_offered, offering);
+                 on_offered, call);
 }

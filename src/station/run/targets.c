@@ -69,7 +69,7 @@ static void on_responsive (void *owner, struct target *target)
 
 // -- the identity of its connections
 
-struct naming {
+struct identity_call {
     struct station *station;
     char target[STATION_NAME_MAX + 1];
     char fresh[TARGET_IDENTITY_SIZE];
@@ -78,18 +78,18 @@ struct naming {
 // One that cannot be kept is used all the same: it works until the next restart.
 static void on_identity (void *owner, const struct store_identity *answer)
 {
-    struct naming *naming = owner;
-    struct target *target = station_target (naming->station, span_text (naming->target));
+    struct identity_call *call = owner;
+    struct target *target = station_target (call->station, span_text (call->target));
     bool done = answer->result == STORE_DONE && answer->identity.size &&
                 answer->identity.size < TARGET_IDENTITY_SIZE;
     bool lost = answer->result == STORE_LOST || answer->result == STORE_UNKNOWN;
     if (!done && !lost)
-        log_event (LEVEL_ERROR, "target.identity_not_kept", "station=%s error=%s", naming->target,
+        log_event (LEVEL_ERROR, "target.identity_not_kept", "station=%s error=%s", call->target,
                    quoted (span_text (answer->error ? answer->error : "")));
     if (target && target_settings (target)->by_identity && !lost)
-        target_identify (target, done ? answer->identity : span_text (naming->fresh),
+        target_identify (target, done ? answer->identity : span_text (call->fresh),
                          done && answer->used);
-    free (naming);
+    free (call);
 }
 
 // The same after a restart: host and request endpoint, which no two stations share.
@@ -106,18 +106,18 @@ static void needs_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
     char home[HOST_NAME_MAX + SETTING_TEXT_MAX + 2];
-    struct naming *naming = memory_new (sizeof *naming);
-    naming->station = self;
-    memcpy (naming->target, target_name (target), sizeof naming->target);
-    snprintf (naming->fresh, sizeof naming->fresh, "+zplan-%016" PRIx64 "%016" PRIx64,
+    struct identity_call *call = memory_new (sizeof *call);
+    call->station = self;
+    memcpy (call->target, target_name (target), sizeof call->target);
+    snprintf (call->fresh, sizeof call->fresh, "+zplan-%016" PRIx64 "%016" PRIx64,
               process_random (), process_random ());
     home_of (self, home, sizeof home);
     store_identity (self->store,
                     &(struct store_identity_wish){.home = home,
-                                                  .target = naming->target,
-                                                  .fresh = naming->fresh,
+                                                  .target = call->target,
+                                                  .fresh = call->fresh,
                                                   .replaces = target_identity (target)},
-                    on_identity, naming);
+                    on_identity, call);
 }
 
 void targets_wake (struct station *self)
