@@ -176,7 +176,7 @@ void core_reset (struct core *self)
     tallies_free (&self->callers);
     tallies_free (&self->counts);
     reports_free (&self->reports);
-    reports_free (&self->reports_flown);
+    reports_free (&self->reports_in_flight);
     self->unread_count = 0;
     team_destroy (&self->shown);
     for (size_t i = 0; i < self->window.count; i++)
@@ -191,11 +191,11 @@ void core_reset (struct core *self)
     self->plan_id_written = self->plan_id;
     self->seq_written = self->seq;
     self->new_epoch = false;
-    self->touched.count = self->flown.count = 0;
+    self->touched.count = self->batch_plans.count = 0;
     self->message_bytes = 0;
-    if (self->flying)
+    if (self->in_flight)
         self->batch++; // of the one that gathers nothing is written
-    self->flying = NULL;
+    self->in_flight = NULL;
     rows_clear (&self->rows[0]);
     rows_clear (&self->rows[1]);
     limits_free (&self->limits);
@@ -218,7 +218,7 @@ void core_destroy (struct core **self_p)
     free (self->unread);
     free (self->window.plans);
     free (self->touched.at);
-    free (self->flown.at);
+    free (self->batch_plans.at);
     rows_free (&self->rows[0]);
     rows_free (&self->rows[1]);
     free (self);

@@ -318,10 +318,10 @@ const struct rows *core_take_rows (struct core *self)
     if (self->reports)
         reports_write (self);
     emit_numbers (self);
-    struct plan_list spare = self->flown;
-    self->flown = self->touched;
+    struct plan_list spare = self->batch_plans;
+    self->batch_plans = self->touched;
     self->touched = spare;
-    self->flying = rows;
+    self->in_flight = rows;
     self->gathering = rows == &self->rows[0] ? &self->rows[1] : &self->rows[0];
     self->message_bytes = 0;
     self->batch++;
@@ -330,13 +330,13 @@ const struct rows *core_take_rows (struct core *self)
 
 void core_acked (struct core *self, int64_t now_us)
 {
-    if (!self->flying)
+    if (!self->in_flight)
         return; // who waited for the batch has reset the core
-    for (size_t i = 0; i < self->flown.count; i++) {
-        struct open_plan *plan = self->flown.at[i].plan;
+    for (size_t i = 0; i < self->batch_plans.count; i++) {
+        struct open_plan *plan = self->batch_plans.at[i].plan;
         bool soon = plan->placed && plan->queued && plan->score_us <= now_us + PREPARED_US &&
                     plan->message_size <= PREPARED_BYTES;
-        bool idle = plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST;
+        bool idle = !open_has_run (plan);
         bool pull_run = plan->pull_run && !idle;
         if (plan->lent) { // the message is its own again, or as Redis has it
             bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
@@ -355,12 +355,12 @@ void core_acked (struct core *self, int64_t now_us)
         plan->listed_in--;
         open_settle (self, plan, now_us);
     }
-    self->flown.count = 0;
-    if (self->reports_flown)
-        reports_free (&self->reports_flown);
+    self->batch_plans.count = 0;
+    if (self->reports_in_flight)
+        reports_free (&self->reports_in_flight);
     self->seq_acked = self->seq_written;
-    rows_clear (self->flying);
-    self->flying = NULL;
+    rows_clear (self->in_flight);
+    self->in_flight = NULL;
 }
 
 // What counted it takes it back with the same batch.
@@ -414,23 +414,23 @@ static void refuse_submission (struct core *self, struct open_plan *plan, struct
 
 const struct rows *core_without_submissions (struct core *self)
 {
-    struct rows *rows = self->flying, *gathering = self->gathering;
+    struct rows *rows = self->in_flight, *gathering = self->gathering;
     size_t kept = 0;
     for (int i = 0; i < COLUMNS; i++)
         rows->columns[i].count = 0;
     drop_missed (self, rows);
     self->gathering = rows; // where texts are copied to
-    for (size_t i = 0; i < self->flown.count; i++) {
-        struct written_plan written = self->flown.at[i];
+    for (size_t i = 0; i < self->batch_plans.count; i++) {
+        struct written_plan written = self->batch_plans.at[i];
         if (written.plan->submitted) {
             refuse_submission (self, written.plan, rows);
             continue;
         }
         emit (self, written.plan, written.writes);
-        self->flown.at[kept++] = written;
+        self->batch_plans.at[kept++] = written;
     }
     self->gathering = gathering;
-    self->flown.count = kept;
+    self->batch_plans.count = kept;
     return rows;
 }
 

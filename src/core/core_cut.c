@@ -159,7 +159,7 @@ void cut_page (struct core *self, struct core_target *target, const struct core_
             continue;
         target->cut_at = (struct core_cursor){.score_us = member->score_us, .id = member->id};
         memcpy (target->cut_at.target, of->name, sizeof of->name);
-        if (is_of_cut (target, member) && core_meet (self, member)) {
+        if (is_of_cut (target, member) && core_see_member (self, member)) {
             cut_left (target);
             found++;
         }

@@ -126,7 +126,7 @@ char *open_class (const struct open_plan *plan)
 // It leaves its place in the queue: if it is ready there, that is not true any more.
 static void leave_place (struct core *self, const struct open_plan *plan)
 {
-    bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    bool flies = open_has_run (plan);
     bool was_ready =
         plan->placed && plan->queued && !plan->chosen && !plan->submitted &&
         is_within_cursor (self, plan->target, plan->id, plan->score_us) &&
@@ -153,7 +153,7 @@ void open_queue (struct core *self, struct open_plan *plan, int64_t score_us)
     plan->placed = plan->queued = true;
     plan->overdue = false;
     plan->score_us = score_us;
-    if (plan->flight == FLIGHT_NONE || plan->flight == FLIGHT_PAST)
+    if (!open_has_run (plan))
         heap_remove (&self->leases, &plan->lease);
     else
         heap_set (&self->leases, &plan->lease, score_us);

@@ -185,14 +185,14 @@ struct core {
 
     int64_t batch; // the number of the one that gathers
     struct rows rows[2];
-    size_t message_bytes;            // of the plans that were touched
-    struct rows *gathering, *flying; // NULL = none is in flight
-    struct plan_list touched, flown;
+    size_t message_bytes;               // of the plans that were touched
+    struct rows *gathering, *in_flight; // NULL = none is in flight
+    struct plan_list touched, batch_plans;
     struct table counts; // of the one that gathers
 
-    struct heap busy;                            // of teams with workers at work
-    struct kept_report *reports, *reports_flown; // of the two batches
-    struct unread_team *unread;                  // that were loaded as offered
+    struct heap busy;                                // of teams with workers at work
+    struct kept_report *reports, *reports_in_flight; // of the two batches
+    struct unread_team *unread;                      // that were loaded as offered
     size_t unread_count, unread_room;
     struct team *shown; // lent by core_pull_team
 };
@@ -296,7 +296,7 @@ void cut_end (struct core *self, struct core_target *target);
 // Of core_queue.c: take in a member that was read, and what of the window is due until then.
 bool is_within (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
                 int64_t score_us);
-bool core_meet (struct core *self, const struct core_member *member);
+bool core_see_member (struct core *self, const struct core_member *member);
 void window_ripen (struct core *self, int64_t until_us, int most);
 
 // The same of one that is open: its lease has ended, or it was not taken.

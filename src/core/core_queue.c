@@ -147,7 +147,7 @@ void core_reread (struct core *self)
 // becomes known.
 static void meet_open (struct core *self, struct open_plan *plan, int64_t score_us)
 {
-    bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    bool flies = open_has_run (plan);
     if (!flies || plan->listed_in || plan->chosen || plan->overdue)
         return;
     if (PLANTED (SENT_GIVEN_UP) && !plan->placed && plan->flight == FLIGHT_OUT)
@@ -165,7 +165,7 @@ static bool is_where_read (const struct open_plan *plan)
 }
 
 // Whether it waits in the window now.
-bool core_meet (struct core *self, const struct core_member *member)
+bool core_see_member (struct core *self, const struct core_member *member)
 {
     struct core_target *target = target_for (self, member->target);
     struct open_plan *plan = open_find (self, member->target, member->id);
@@ -200,7 +200,7 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
         struct core_target *target = target_for (self, member->target);
         if (is_within_cursor (self, target, member->id, member->score_us))
             continue;
-        core_meet (self, member);
+        core_see_member (self, member);
         *cursor = (struct core_cursor){.score_us = member->score_us, .id = member->id};
         memcpy (cursor->target, target->name, sizeof cursor->target);
     }
@@ -275,7 +275,7 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
 
 bool core_is_quiet (const struct core *self)
 {
-    return !self->reading && !self->flying && !core_has_rows (self);
+    return !self->reading && !self->in_flight && !core_has_rows (self);
 }
 
 int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us)

@@ -61,7 +61,7 @@ static struct open_plan *open_ready (struct core *self, struct core_target *targ
         plan->group = *group->name ? memory_text (group->name) : NULL;
         return plan;
     }
-    bool flies = plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    bool flies = open_has_run (plan);
     bool stale = plan->gone || plan->chosen || plan->submitted || (flies && !plan->overdue) ||
                  (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
     if (!stale && !plan->group && !plan->priority) { // it was opened to be read ahead

@@ -164,7 +164,7 @@ static void remember (struct core *self, const struct core_worker *worker,
 // The score of it in a batch that is not acknowledged, or -1.
 static int64_t kept_score (const struct core *self, const char *name)
 {
-    const struct kept_report *lists[] = {self->reports, self->reports_flown};
+    const struct kept_report *lists[] = {self->reports, self->reports_in_flight};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct kept_report *kept = lists[i]; kept; kept = kept->next)
             if (strcmp (kept->name, name) == 0)
@@ -205,7 +205,7 @@ void reports_write (struct core *self)
                   4);
     rows_command (rows, (const struct span[]){span_text ("EXPIRE"), key, span_text ("86400")}, 3);
     free (words);
-    self->reports_flown = self->reports;
+    self->reports_in_flight = self->reports;
     self->reports = NULL;
 }
 
