@@ -99,10 +99,10 @@ static void take (struct list_call *self, struct store_listed plan, struct span 
 }
 
 // Of an entry of the index, its message and its run.
-static void read_plan (struct list_call *self, redisReply *const *fields, int64_t place_us)
+static void read_plan (struct list_call *self, redisReply *const *fields, int64_t score_us)
 {
     struct span entry = reply_text (fields[0]);
-    struct store_listed plan = {.place_us = place_us};
+    struct store_listed plan = {.score_us = score_us};
     uint64_t exec_id;
     bool again;
     if (entry.size <= ENTRY_STATION ||

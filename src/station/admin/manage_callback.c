@@ -61,7 +61,7 @@ static int check (struct station *self, const struct request *request, struct sp
 {
     int64_t now_us = clock_mono_us ();
     if (station_is_callbacks (self, target))
-        return permit_deny_callback (reason);
+        return permit_callback_denied (reason);
     if (!station_target (self, target) && !flow_book_has (self, target))
         return target_not_found (self, request->peer.user, "target", target, reason);
     if (callback_book_full (self, target)) {

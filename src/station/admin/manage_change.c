@@ -280,7 +280,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     bool moves = self->command == MANAGE_PAUSE || resets (self) || self->command == MANAGE_DONE;
     if (!moves && station_is_callbacks (station, answer->station)) {
-        refuse (self, (enum wire_error)permit_deny_callback (&reason), reason.text);
+        refuse (self, (enum wire_error)permit_callback_denied (&reason), reason.text);
         return;
     }
     if (self->command == MANAGE_CLOSE || self->command == MANAGE_DONE) {

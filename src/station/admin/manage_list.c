@@ -269,7 +269,7 @@ static json_t *place_json (const struct store_filter *filter, const struct store
     ident_text (last->plan_id, id);
     if (!orders_by_place (filter))
         return json_string (id);
-    snprintf (place, sizeof place, "%" PRId64 ":%.*s:%s", last->place_us, (int)last->station.size,
+    snprintf (place, sizeof place, "%" PRId64 ":%.*s:%s", last->score_us, (int)last->station.size,
               (const char *)last->station.data, id);
     return json_string (place);
 }
@@ -318,7 +318,7 @@ static char *page_json (const struct plan_listing *listing, const struct store_p
     json_t *plans = json_array ();
     json_t *object = json_object ();
     struct store_listed last = {
-        .plan_id = page->last, .place_us = page->last_us, .station = page->last_station};
+        .plan_id = page->last, .score_us = page->last_us, .station = page->last_station};
     for (size_t i = 0; i < page->count; i++) {
         const struct store_listed *one = &page->plans[i];
         json_t *plan = NULL;

@@ -71,7 +71,7 @@ static int check_plan (struct station *self, const char *user, const struct plan
 {
     const struct target *target = station_target (self, plan->station);
     int rc = station_is_callbacks (self, plan->station)
-                 ? permit_deny_callback (reason)
+                 ? permit_callback_denied (reason)
                  : manage_check_messages (self, user, plan, reason);
     if (!rc && !target)
         rc = submit_check_flow (plan->vote.need, plan->policy, reason);

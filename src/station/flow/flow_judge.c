@@ -32,7 +32,7 @@ static bool judge_target (struct station *station, const char *user, const char 
         return false;
     }
     if (station_is_callbacks (station, name)) {
-        permit_deny_callback (ret);
+        permit_callback_denied (ret);
         return false;
     }
     if (!station_target (station, name) && !flow_book_claims (station, name))

@@ -82,7 +82,7 @@ static void on_page (void *owner, const struct store_page *page)
     struct dropping *self = owner;
     struct station *station = self->station;
     size_t at = 0, dropped = 0;
-    for (; page->result == STORE_DONE && at < page->count && wants (self, page->plans[at].place_us);
+    for (; page->result == STORE_DONE && at < page->count && wants (self, page->plans[at].score_us);
          at++)
         dropped += drop (self, &page->plans[at]);
     bool done = page->result == STORE_DONE;

@@ -28,7 +28,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
         return ZPLAN_EDENY;
     }
     if (station_is_callbacks (self, span_text (name)))
-        return permit_deny_callback (reason);
+        return permit_callback_denied (reason);
     if (station_target (self, span_text (name)) || flow_book_takes (self, span_text (name)))
         return 0;
     return target_not_found (self, user, "on_failure: station", span_text (name), reason);

@@ -89,7 +89,7 @@ bool permits_work (const struct station *self, const char *user, struct span sta
            (named || !station_is_callbacks (self, station));
 }
 
-int permit_deny_callback (struct reason *reason)
+int permit_callback_denied (struct reason *reason)
 {
     reason_set (reason, "callbacks: only the station makes and changes them");
     return ZPLAN_EDENY;

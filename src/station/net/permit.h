@@ -45,7 +45,7 @@ bool permit_work (struct station *self, struct peer *peer, struct span station);
 bool permits_work (const struct station *self, const char *user, struct span station);
 
 // The error for those who would make a callback, or change one: only the station does.
-int permit_deny_callback (struct reason *reason);
+int permit_callback_denied (struct reason *reason);
 
 // The one target of a key that is bound to a single name; empty: it is bound to none, to several or
 // to a pattern.

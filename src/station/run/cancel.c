@@ -45,7 +45,7 @@ bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, vo
     if (decision.commit == COMMIT_END)
         late_remember (self, plan_id, exec_id, held->key_station);
     bool notified = sent && cancel_notify (held, reason);
-    held = runs_find_run (self, plan_id, exec_id); // a target that is given up is read to its end
+    held = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
     if (held)
         runs_drop (&held);
     return notified;

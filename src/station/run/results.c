@@ -251,7 +251,7 @@ static void time_out (struct held_run *held)
                                        .cause = CAUSE_TIMEOUT,
                                        .reason = reason});
     cancel_notify (held, reason);
-    held = runs_find_run (self, plan_id, exec_id); // a target that is given up is read to its end
+    held = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
     if (held)
         keep_or_drop (held, &decision);
 }

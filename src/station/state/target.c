@@ -53,7 +53,7 @@ static uint64_t made; // connections of the process: no two targets' have one nu
 static bool on_message (void *owner);
 static bool on_monitor (void *owner);
 static void connect_anew (struct target *self);
-static void give_up (struct target *self);
+static void drop_connection (struct target *self);
 static bool read_message (struct target *self);
 
 static void close_watched (struct watch *watch, void **socket)
@@ -68,7 +68,8 @@ static void on_timer (void *owner)
 {
     struct target *self = owner;
     if (self->socket)
-        give_up (self); // it did not connect; libzmq does not report a name that does not resolve
+        drop_connection (
+            self); // in vain, also as libzmq says nothing of a name that does not resolve
     else
         connect_anew (self);
 }
@@ -85,7 +86,7 @@ static void close_sockets (struct target *self)
 
 // Throw the socket away, with all that waits in it to be sent, and try again a little later. What
 // the target said before it went counts.
-static void give_up (struct target *self)
+static void drop_connection (struct target *self)
 {
     if (self->up) {
         log_event (LEVEL_WARN, "target.lost", "station=%s endpoint=%s", self->settings.name,
@@ -123,7 +124,7 @@ static void connect_anew (struct target *self)
     if (!self->socket || !open_monitor (self)) {
         log_event (LEVEL_ERROR, "target.no_socket", "station=%s reason=\"%s\"", self->settings.name,
                    zmq_strerror (zmq_errno ()));
-        give_up (self);
+        drop_connection (self);
         return;
     }
     if (self->settings.curve[0])
@@ -141,7 +142,7 @@ static void connect_anew (struct target *self)
     if (zmq_connect (self->socket, self->settings.endpoint)) {
         log_event (LEVEL_ERROR, "target.no_endpoint", "station=%s endpoint=%s reason=\"%s\"",
                    self->settings.name, self->settings.endpoint, zmq_strerror (zmq_errno ()));
-        give_up (self);
+        drop_connection (self);
     }
 }
 
@@ -179,7 +180,7 @@ static bool on_monitor (void *owner)
         if (event & ZMQ_EVENT_HANDSHAKE_SUCCEEDED)
             on_connected (self);
         else if (event & lost)
-            give_up (self);
+            drop_connection (self);
     }
     return false;
 }
@@ -391,6 +392,6 @@ bool target_send (struct target *self, const struct message *message)
     // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
     // queue full would stand as connected for ever.
     if (self->up && !sent && clock_mono_us () - self->response->message_us > STUCK_US)
-        give_up (self);
+        drop_connection (self);
     return sent;
 }

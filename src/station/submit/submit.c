@@ -78,7 +78,7 @@ static void refuse_unsure (struct submission *submission)
                                 .plan_id = submission->plan->id});
 }
 
-static void on_there_safe (void *owner, bool enough)
+static void on_existing_replicated (void *owner, bool enough)
 {
     struct submission *submission = owner;
     if (enough)
@@ -89,9 +89,9 @@ static void on_there_safe (void *owner, bool enough)
 }
 
 // Reply that it exists, when the replicas that are asked for have it; the submission ends.
-void submission_accept_there (struct submission *submission)
+void submission_accept_existing (struct submission *submission)
 {
-    link_replicate (store_link (submission->station->store), on_there_safe, submission);
+    link_replicate (store_link (submission->station->store), on_existing_replicated, submission);
 }
 
 void submission_refuse_in_use (struct submission *submission, const char *words)
@@ -117,7 +117,7 @@ static void answer_held (struct submission *submission, struct span message)
     if (held && submit_repeats (submission->plan, held)) {
         submission_set_words (submission, "already exists", PLAN_NONE);
         submission->next = submission_next (held);
-        submission_accept_there (submission);
+        submission_accept_existing (submission);
     } else {
         submission_refuse_in_use (submission, "GLOBAL_ID:");
     }

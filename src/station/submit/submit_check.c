@@ -93,7 +93,7 @@ int submission_check (struct station *self, const char *user, const struct messa
         return ZPLAN_EPLAN;
     }
     if (station_is_callbacks (self, frame))
-        return permit_deny_callback (reason);
+        return permit_callback_denied (reason);
     const struct target *target = station_target (self, frame);
     if (!target && !flow_book_takes (self, frame))
         return target_not_found (self, user, "STATION_ID", frame, reason);

@@ -167,7 +167,7 @@ static void answer_key (struct submission *submission, const struct plan *held,
         submission_set_words (
             submission, running ? "already exists, and is running" : "already exists", held->state);
         submission->next = submission_next (held);
-        submission_accept_there (submission);
+        submission_accept_existing (submission);
     }
 }
 

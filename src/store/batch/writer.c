@@ -47,7 +47,7 @@ static void release_ended (struct writer *self)
     if (self->releasing)
         return;
     self->releasing = true;
-    for (int how = 0; how < 4; how++)
+    for (int how = 0; how < WRITTEN_HOWS; how++)
         for (struct waiter *waiter; (waiter = list_take (&self->ended[how]));)
             waiter->release (waiter, how, how == WRITTEN_REFUSED ? self->ended_error : "");
     self->releasing = false;
@@ -62,7 +62,7 @@ void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us)
         self->hurries = self->hurries || waiter->kind != WAITER_SURE;
         list_add (&self->gathering, waiter);
     } else { // nothing was changed, and what was seen may be in flight
-        list_add (self->has_rows ? &self->flying : &self->ended[WRITTEN], waiter);
+        list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
     }
 }
 
@@ -137,9 +137,9 @@ static void on_acked (struct writer *self)
         return;
     self->has_rows = false;
     self->kinds = 0;
-    struct waiter_list flying = self->flying;
-    self->flying = (struct waiter_list){0};
-    for (struct waiter *waiter; (waiter = list_take (&flying));)
+    struct waiter_list in_flight = self->in_flight;
+    self->in_flight = (struct waiter_list){0};
+    for (struct waiter *waiter; (waiter = list_take (&in_flight));)
         waiter->release (waiter, WRITTEN, "");
     self->io.news (self->io.owner, OWNER_ACKED);
 }
@@ -153,7 +153,7 @@ static void on_refused (struct writer *self)
     memcpy (self->ended_error, self->refusal, sizeof self->ended_error);
     commands_clear (&self->rows);
     commands_of_rows (&self->rows, core_without_submissions (self->core), self->outcomes);
-    end_waiters (self, &self->flying, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
+    end_waiters (self, &self->in_flight, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
 }
 
 // The decisions are about data that are gone.
@@ -164,7 +164,7 @@ static void on_reset (struct writer *self)
     self->kinds = 0;
     self->failure_count = 0;
     self->number = 0;
-    end_waiters (self, &self->flying, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
+    end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_RESET, INT64_MAX);
     self->gathers_us = 0;
 }
@@ -235,7 +235,7 @@ void writer_closed (struct writer *self, int64_t boot_us)
     self->awaited = 0;
     self->todo = OWNER_WAIT;
     event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
-    end_waiters (self, &self->flying, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
+    end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
 }
 
@@ -255,8 +255,8 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
 {
     // Answers come in order: while Redis gives any, that of the batch is to come.
     int64_t late_us = mono_us - self->answered_us < SILENT_US ? 0 : mono_us - CLIENT_WAITS_US;
-    if (self->flying.first && self->flying.first->since_us < late_us)
-        end_waiters (self, &self->flying, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
+    if (self->in_flight.first && self->in_flight.first->since_us < late_us)
+        end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     if (self->gathering.first && self->gathering.first->since_us < late_us)
         end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     release_ended (self);
@@ -306,12 +306,12 @@ const char *writer_refusal (const struct writer *self)
 
 size_t writer_pending (const struct writer *self)
 {
-    return self->gathering.count + self->flying.count;
+    return self->gathering.count + self->in_flight.count;
 }
 
 bool writer_is_idle (const struct writer *self)
 {
-    return !self->gathering.count && !self->flying.count && !self->has_rows &&
+    return !self->gathering.count && !self->in_flight.count && !self->has_rows &&
            !core_has_rows (self->core);
 }
 
@@ -353,9 +353,9 @@ void writer_destroy (struct writer **self_p)
     if (!self)
         return;
     self->closes = true;
-    end_waiters (self, &self->flying, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
+    end_waiters (self, &self->in_flight, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
-    for (int how = 0; how < 4; how++)
+    for (int how = 0; how < WRITTEN_HOWS; how++)
         if (how != WRITTEN_UNKNOWN)
             end_waiters (self, &self->ended[how], WAITER_SURE, WRITTEN_UNKNOWN, INT64_MAX);
     release_ended (self);

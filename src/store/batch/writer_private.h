@@ -47,8 +47,8 @@ struct writer {
     struct failure *failures;
     size_t failure_count, failure_room;
 
-    struct waiter_list gathering, flying;
-    struct waiter_list ended[4]; // by how: released with the next flush
+    struct waiter_list gathering, in_flight;
+    struct waiter_list ended[WRITTEN_HOWS]; // by how: released with the next flush
     char ended_error[REFUSAL_SIZE];
     bool hurries; // a caller waits for what gathers
     int64_t gathers_us;

@@ -111,9 +111,9 @@ static void send_rows (struct writer *self, int64_t mono_us)
         self->has_rows = true;
         self->kinds = rows->kinds;
         commands_of_rows (&self->rows, rows, self->outcomes);
-        self->flying = self->gathering;
-        if (!self->flying.first)
-            self->flying.end = NULL;
+        self->in_flight = self->gathering;
+        if (!self->in_flight.first)
+            self->in_flight.end = NULL;
         self->gathering = (struct waiter_list){0};
         self->hurries = false;
         self->gathers_us = 0;

@@ -150,7 +150,7 @@ static void on_turn (void *owner)
 // -- calls
 
 // Errors that pass by themselves: what may be repeated waits for that.
-static bool passes (const char *error)
+static bool is_temporary (const char *error)
 {
     static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
                                            "READONLY",   "NOREPLICAS", "CLUSTERDOWN",
@@ -183,7 +183,7 @@ static bool goes_on (struct link *self, struct call *call, const redisReply *rep
         return true;
     }
     bool cut = strncmp (reply->str, "NOSCRIPT", 8) == 0; // by an error before it
-    if ((cut || passes (reply->str)) && call->repeat == LINK_REPEAT) {
+    if ((cut || is_temporary (reply->str)) && call->repeat == LINK_REPEAT) {
         link_give_up (self, reply->str);
         list_add (&self->lost, call);
         return true;
