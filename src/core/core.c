@@ -91,8 +91,8 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
     plan->exec_id = strtoull (text, &at, 10);
     if (plan->exec_id > self->exec_id)
         self->exec_id = plan->exec_id;
-    plan->again = *at == '+';
-    at += plan->again;
+    plan->earlier_may_answer = *at == '+';
+    at += plan->earlier_may_answer;
     plan->flight = FLIGHT_OUT;
     if (*at == '?')
         plan->flight = at[1] == '!' ? FLIGHT_OFFERED : FLIGHT_DOUBT;

@@ -246,7 +246,7 @@ struct core_taken {
     uint64_t id;
     struct span message; // as it was before this run; lives until core_acked of this batch
     uint64_t exec_id;
-    bool again;    // an earlier run of this occurrence has not ended
+    bool earlier_may_answer; // an earlier run of this occurrence has not ended
     uint64_t lost; // that one, in flight until now without a result within its lease; 0 = none
     int64_t at_us; // now, or when it is due if that is later
     bool written;  // the message says that it runs
@@ -361,7 +361,7 @@ struct core_view {
     int64_t score_us;
     bool counted; // it counts as a run of its target and group
     uint64_t exec_id;
-    bool again, given_up, offered;
+    bool earlier_may_answer, given_up, offered;
 };
 bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
 

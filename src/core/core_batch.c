@@ -55,7 +55,7 @@ static struct span run_text (struct core *self, const struct open_plan *plan)
     if (plan->flight == FLIGHT_PAST)
         return span_text ("+");
     size_t size = decimal_text ((int64_t)plan->exec_id, text);
-    if (plan->again)
+    if (plan->earlier_may_answer)
         text[size++] = '+';
     if (plan->flight != FLIGHT_OUT)
         size = span_put (text, size, span_text (marks[plan->flight]));

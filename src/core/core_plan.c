@@ -159,7 +159,7 @@ static bool is_full (const struct core *self, const struct core_submission *subm
 static void put_in (struct core *self, const struct core_submission *submission, int64_t now_us)
 {
     struct open_plan *plan = open_for (self, target_for (self, submission->target), submission->id);
-    plan->gone = plan->again = plan->queued = false;
+    plan->gone = plan->earlier_may_answer = plan->queued = false;
     plan->placed = plan->team_known = true;
     plan->exec_id = 0;
     plan->flight = FLIGHT_NONE;
@@ -307,7 +307,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
     }
     // An earlier run that ran out of its lease may still answer.
     enum flight flight =
-        commit->end == CORE_RETRY && plan->again ? FLIGHT_PAST : flights[commit->end];
+        commit->end == CORE_RETRY && plan->earlier_may_answer ? FLIGHT_PAST : flights[commit->end];
     if (flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // it was over, or in doubt
         open_charge (self, plan, now_us);
     else if (flight == FLIGHT_FLOW)
@@ -316,9 +316,9 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         open_discharge (self, plan);
     set_flight (self, plan, flight);
     if (flight == FLIGHT_NONE)
-        plan->again = false;
+        plan->earlier_may_answer = false;
     else if (flight == FLIGHT_PAST)
-        plan->again = true;
+        plan->earlier_may_answer = true;
     if (plan->pull && !open_has_run (plan))
         offers_leave (self, plan);
     if (commit->queued)
@@ -391,12 +391,12 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     }
     if (change->place == CORE_AT) { // no run is in flight: an old one is of what was before
         bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
-                        (open_has_run (plan) && plan->again);
+                        (open_has_run (plan) && plan->earlier_may_answer);
         open_discharge (self, plan);
         offers_leave (self, plan);
         if (plan->flight != FLIGHT_NONE)
             set_flight (self, plan, expected ? FLIGHT_PAST : FLIGHT_NONE);
-        plan->again = expected;
+        plan->earlier_may_answer = expected;
         if (change->begins_anew)
             forget_team (self, plan);
     }

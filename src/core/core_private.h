@@ -84,9 +84,9 @@ struct open_plan {
     unsigned writes;    // of the batch that gathers
     unsigned listed_in; // batches that it is in
     uint8_t priority;
-    uint8_t flight; // enum flight
-    bool again;     // an earlier run may still answer
-    bool placed;    // `queued` and `score_us` are known
+    uint8_t flight;          // enum flight
+    bool earlier_may_answer; // an earlier run may still answer
+    bool placed;             // `queued` and `score_us` are known
     bool queued;
     bool submitted; // and not acknowledged
     bool gone;

@@ -155,7 +155,7 @@ struct core_reported {
     struct team_outcome outcome; // complete: the run has ended, and is to be committed as such
     struct span target, message; // of the plan, when the worker had a part in the run in flight
     uint64_t exec_id;            // of that run, 0 = it had none
-    bool again;                  // an earlier run of the occurrence may still answer
+    bool earlier_may_answer;     // an earlier run of the occurrence may still answer
 };
 
 // The worker has ended its work. The same report counts once and is accepted again, also when the

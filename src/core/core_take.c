@@ -231,7 +231,7 @@ void core_found_run (struct core *self, const struct core_choice *choice, struct
     if (plan->flight != FLIGHT_NONE || !run.size || run.data[0] != '+')
         return;
     plan->flight = FLIGHT_PAST;
-    plan->again = true;
+    plan->earlier_may_answer = true;
 }
 
 // -- taking
@@ -314,7 +314,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     }
     bool ended = plan->flight == FLIGHT_OUT; // its lease has ended
     bool past = plan->flight == FLIGHT_PAST;
-    ret->again = ended || past || plan->again;
+    ret->earlier_may_answer = ended || past || plan->earlier_may_answer;
     ret->lost = ended ? plan->exec_id : 0;
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
@@ -327,7 +327,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     }
     ret->exec_id = plan->exec_id;
     self->gathering->kinds |= ROWS_CLAIM;
-    plan->again = ret->again;
+    plan->earlier_may_answer = ret->earlier_may_answer;
     plan->keeps = false;
     if (plan->lent) {
         uint8_t *copy = memory_resize (NULL, plan->message_size + 1);

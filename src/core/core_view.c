@@ -18,7 +18,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
                               .score_us = plan->score_us,
                               .counted = plan->charged,
                               .exec_id = flies ? plan->exec_id : 0,
-                              .again = plan->again,
+                              .earlier_may_answer = plan->earlier_may_answer,
                               .given_up = plan->flight == FLIGHT_DOUBT,
                               .offered = plan->flight == FLIGHT_OFFERED};
     return true;

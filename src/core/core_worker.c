@@ -280,7 +280,7 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     ret->target = span_of (plan->target->name, plan->target->name_size);
     ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
     ret->exec_id = plan->exec_id;
-    ret->again = plan->again;
+    ret->earlier_may_answer = plan->earlier_may_answer;
     return CORE_DONE;
 }
 

@@ -200,7 +200,7 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
     struct misses misses;
     struct occurrence next;
     bool ended = true, rest = !plan->extra && misses_rest (plan, due->zone, due->now, &misses);
-    if (!rest && (plan->extra || due->again ||
+    if (!rest && (plan->extra || due->earlier_may_answer ||
                   !misses_present (plan, due->zone, due->now, &misses, &next, &ended)))
         return false;
     reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,

@@ -57,7 +57,8 @@ enum run_phase {
 struct run {
     uint64_t exec_id;
     enum run_phase phase;
-    bool again; // an earlier run of this occurrence ran out of its lease: its answer may still come
+    bool earlier_may_answer; // an earlier run of this occurrence ran out of its lease: its answer
+                             // may still come
 };
 
 enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_PULL, TARGET_TYPES };
@@ -94,11 +95,11 @@ struct due {
     uint64_t lost; // the run before this one, which had no result within its lease; 0 = none
     const struct dispatch_way *way; // of its target
     const struct zone *zone;
-    bool again;  // an earlier run of this occurrence has not ended
-    bool pull;   // workers fetch it, or it is a flow: a lease that ended is no loss
-    bool flow;   // it needs no command
-    bool stands; // it is offered to workers already, or they work on it
-    int64_t now; // Unix seconds
+    bool earlier_may_answer; // an earlier run of this occurrence has not ended
+    bool pull;               // workers fetch it, or it is a flow: a lease that ended is no loss
+    bool flow;               // it needs no command
+    bool stands;             // it is offered to workers already, or they work on it
+    int64_t now;             // Unix seconds
 };
 
 // A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason), or skip

@@ -200,7 +200,7 @@ bool engine_is_late (const struct run *run, const struct answer *answer)
 {
     if (answer->has_exec_id)
         return answer->exec_id != run->exec_id;
-    if (!run->again)
+    if (!run->earlier_may_answer)
         return false;
     if (!answer->on_connection)
         return true;

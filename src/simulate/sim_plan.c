@@ -272,12 +272,12 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
                             .lost = taken->lost,
                             .way = &way,
                             .zone = station->zone,
-                            .again = taken->again,
+                            .earlier_may_answer = taken->earlier_may_answer,
                             .pull = pull,
                             .stands = stands,
                             .now = station->now / 1000};
     struct decision decision = engine_due (self->plan, &due, &reason);
-    self->run = (struct run){taken->exec_id, RUN_RUNNING, taken->again};
+    self->run = (struct run){taken->exec_id, RUN_RUNNING, taken->earlier_may_answer};
     self->queued = false;
     sim_timer_stop (station, &self->due);
     if (!decision.send) {

@@ -144,7 +144,7 @@ struct store_claimed {
     uint64_t plan_id;    // of the key
     struct span message; // JSON, as it was before this run
     uint64_t exec_id;
-    bool again;    // an earlier run of this occurrence has not ended
+    bool earlier_may_answer; // an earlier run of this occurrence has not ended
     uint64_t lost; // that one, in flight until now without a result within its lease; 0 = none
     int64_t at_us; // Redis' clock: that of the claim, or when it is due if that is later
     int64_t lease_end_us;

@@ -113,7 +113,7 @@ static void take_all (struct claim_call *self)
                                    .plan_id = taken.id,
                                    .message = taken.message,
                                    .exec_id = taken.exec_id,
-                                   .again = taken.again,
+                                   .earlier_may_answer = taken.earlier_may_answer,
                                    .lost = taken.lost,
                                    .at_us = taken.at_us,
                                    .lease_end_us = now_us + self->wish.lease_us,

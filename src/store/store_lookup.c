@@ -210,7 +210,7 @@ static void on_message (void *owner, const redisReply *reply)
     }
     if (known) {
         self->answer.exec_id = view.exec_id;
-        self->answer.again = view.again;
+        self->answer.earlier_may_answer = view.earlier_may_answer;
         self->answer.given_up = view.given_up;
     }
     self->answer.running = self->answer.exec_id != 0;

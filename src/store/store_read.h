@@ -32,7 +32,7 @@ struct store_loaded {
     bool running;        // a run is in progress
     bool given_up;       // that run gave no status in time: only a late one can still come
     uint64_t exec_id;
-    bool again;
+    bool earlier_may_answer;
     const redisReply *work;     // participant, its result as JSON text, ...; NULL if not asked for
     const redisReply *failures; // the last ones of the plan; NULL if not asked for
     const struct store_place *place; // in the queue; NULL if not asked for

@@ -41,10 +41,10 @@ static struct decision fire (struct story *self, uint8_t knob)
                       .lost = knob & 1 ? some_exec_id (self) : 0,
                       .way = self->way,
                       .zone = self->zone,
-                      .again = knob & 2,
+                      .earlier_may_answer = knob & 2,
                       .now = self->now};
     struct decision decision = engine_due (self->plan, &due, &reason);
-    self->run = (struct run){.exec_id = exec_id, .again = knob & 2};
+    self->run = (struct run){.exec_id = exec_id, .earlier_may_answer = knob & 2};
     if (decision.send)
         check_sent (self->plan, self->way, self->now);
     return decision;

@@ -144,7 +144,7 @@ static void send (struct sim *self, struct sim_plan *sim_plan, struct plan *plan
                             .at_us = self->now_us,
                             .plan_time = plan->plan_time,
                             .exec_id = exec_id,
-                            .again = sim_plan->held_again};
+                            .earlier_may_answer = sim_plan->held_again};
     check_fire (self, &fire);
     if (self->fire_count == self->fire_capacity) {
         self->fire_capacity = self->fire_capacity ? self->fire_capacity * 2 : 256;
@@ -173,7 +173,7 @@ static void fire (struct sim *self, struct sim_plan *sim_plan)
                             .lost = sim_plan->lost,
                             .way = &by_frame,
                             .zone = self->zone,
-                            .again = sim_plan->held_again,
+                            .earlier_may_answer = sim_plan->held_again,
                             .now = now_s (self)};
     struct decision decision = engine_due (plan, &due, &reason);
     if (decision.send && self->connection) {

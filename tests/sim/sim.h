@@ -66,7 +66,7 @@ struct sim_fire {
     int64_t at_us;
     int64_t plan_time;
     uint64_t exec_id;
-    bool again;
+    bool earlier_may_answer;
     bool extra;   // besides the schedule
     bool counted; // its run ended well
 };

@@ -202,7 +202,7 @@ static void a_worker_that_dies_behind_a_pause_is_replaced_after_the_reset (void 
         run_until (&sim, rows[i].fired + 1);
         CHECK_INT (rows[i].name, sim.fire_count, 2);
         CHECK_INT (rows[i].name, sim.fires[1].at_us, sim_at (rows[i].fired));
-        CHECK (rows[i].name, sim.fires[1].again);
+        CHECK (rows[i].name, sim.fires[1].earlier_may_answer);
         sim_end (&sim);
     }
 }
@@ -260,7 +260,7 @@ static void a_run_is_sent_between_tries_of_a_silent_target (void **state)
     manage (&sim, plan, MANAGE_RUN, 0);
     sim_run_until (&sim, sim.now_us + SIM_S, STEPS);
     struct sim_fire *last = &sim.fires[sim.fire_count - 1];
-    assert_true (last->extra && !last->again);
+    assert_true (last->extra && !last->earlier_may_answer);
     assert_int_equal (last->at_us, sim_at (23));
     check_stored (&sim, plan, PLAN_RETRY, OK);
     sim_end (&sim);

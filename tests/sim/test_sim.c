@@ -206,7 +206,7 @@ static void errors_are_retried_with_the_same_plan_time (void **state)
     for (size_t i = 0; i < ROWS (fired); i++) {
         assert_int_equal (fired_ms (&sim, i), fired[i]);
         assert_int_equal (nominal_s (&sim, i), nominal[i]);
-        assert_false (sim.fires[i].again);
+        assert_false (sim.fires[i].earlier_may_answer);
     }
     assert_int_equal (plan->counted, 3);
     assert_int_equal (plan->skipped, 0);
@@ -225,7 +225,7 @@ static void a_worker_that_dies_is_replaced_after_its_lease (void **state)
     assert_int_equal (sim.fire_count, 4);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal (fired_ms (&sim, i), (int64_t)i * 300100);
-        assert_int_equal (sim.fires[i].again, i > 0);
+        assert_int_equal (sim.fires[i].earlier_may_answer, i > 0);
     }
     sim.target = work_300_ms;
     run_to_the_end (&sim);
@@ -371,7 +371,7 @@ static void late_answers_count_for_no_run (void **state)
         submit (&sim, "{\"plan_type\":\"day\",\"plan_value\":1,\"plan_repet\":1}");
     run_to_the_end (&sim);
     assert_int_equal (sim.fire_count, 2);
-    assert_true (sim.fires[1].again && sim.fires[1].exec_id > sim.fires[0].exec_id);
+    assert_true (sim.fires[1].earlier_may_answer && sim.fires[1].exec_id > sim.fires[0].exec_id);
     assert_true (!sim.fires[0].counted && sim.fires[1].counted);
     assert_int_equal (sim.late, 3 * 8);
     assert_int_equal (sim.dropped, 1); // the OK sent twice

@@ -27,7 +27,7 @@ static void a_run_without_a_result_is_lost_when_its_lease_ends (void **state)
         CHECK_TEXT (rows[i].name, take (NULL), "");
         now_us += LEASE_US;
         CHECK_TEXT (rows[i].name, take (&second), "1");
-        CHECK_INT (rows[i].name, second.again, rows[i].again);
+        CHECK_INT (rows[i].name, second.earlier_may_answer, rows[i].again);
         CHECK_INT (rows[i].name, second.lost, rows[i].lost ? first.exec_id : 0);
         CHECK (rows[i].name, second.exec_id > first.exec_id);
         CHECK_INT (rows[i].name, end (first.exec_id, CORE_OVER), CORE_NOT_CURRENT);
@@ -48,18 +48,18 @@ static void a_run_that_may_still_answer_is_not_hidden (void **state)
         take (&taken);
         now_us += LEASE_US;
         take (&taken);
-        assert_true (taken.again);
+        assert_true (taken.earlier_may_answer);
         assert_int_equal (end (taken.exec_id, ends[i]), CORE_DONE);
         now_us += 10 * SECOND;
         assert_string_equal (take (&taken), "1");
-        assert_true (taken.again);
+        assert_true (taken.earlier_may_answer);
         assert_int_equal (end (taken.exec_id, CORE_RETRY), CORE_DONE);
         // Also by the next owner.
         core_reset (core);
         core_data_load (data, core);
         now_us += 10 * SECOND;
         assert_string_equal (take (&taken), "1");
-        assert_true (taken.again && !taken.lost);
+        assert_true (taken.earlier_may_answer && !taken.lost);
         assert_int_equal (end (taken.exec_id, CORE_OVER), CORE_DONE);
         assert_string_equal (data->plans[1].run, "");
         finish ();
@@ -225,7 +225,7 @@ static void what_was_removed_is_not_run_nor_changed (void **state)
     assert_int_equal (end (taken.exec_id, CORE_OVER), CORE_NOT_CURRENT);
     struct core_taken next = {0};
     assert_string_equal (take (&next), "1");
-    assert_true (!next.again && !next.lost && next.exec_id > taken.exec_id);
+    assert_true (!next.earlier_may_answer && !next.lost && next.exec_id > taken.exec_id);
     finish ();
 }
 

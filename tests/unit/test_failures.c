@@ -60,7 +60,7 @@ static struct decision happen (struct plan *plan, enum event event, uint8_t stat
         return engine_cancel (plan, utc, NOW);
     case LOST:
         due.lost = EXEC_ID;
-        due.again = true;
+        due.earlier_may_answer = true;
         return engine_due (plan, &due, &reason);
     case DUE:
         return engine_due (plan, &due, &reason);
@@ -394,7 +394,7 @@ static void what_is_too_late_is_passed_over (void **state)
         plan->extra = row->extra;
         due.zone = utc;
         due.now = row->now;
-        due.again = row->again;
+        due.earlier_may_answer = row->again;
         struct decision decision = engine_due (plan, &due, &reason);
         CHECK_INT (row->name, decision.send, row->send);
         CHECK (row->name, strncmp (reason.text, row->reason, strlen (row->reason)) == 0);

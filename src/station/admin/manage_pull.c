@@ -332,7 +332,7 @@ static void on_alive (void *owner, const struct store_alive *answer)
 static void end_run (struct station *self, uint64_t plan_id, const struct core_reported *answer)
 {
     struct reason reason;
-    struct run run = {answer->exec_id, RUN_SENT, answer->again};
+    struct run run = {answer->exec_id, RUN_SENT, answer->earlier_may_answer};
     struct plan *plan = plan_from_stored_json (plan_id, answer->message, &reason);
     if (plan)
         pull_end (self, answer->target, plan, run, &answer->outcome);

@@ -67,7 +67,7 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
     // Asked first: the message of a run that cannot be sent need not be made.
     if (!target || !target_connection (target) || !dispatch (self, target, plan, claimed->at_us))
         return false;
-    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
     struct held_run *held = runs_add (self, plan, claimed->station, run);
     held->target = target;
     held->connection = target_connection (target);
@@ -123,7 +123,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
         plan->exec_time = claimed->at_us / 1000000;
         plan->state = goes_on ? was : PLAN_EXECUTE;
     }
-    struct run run = {claimed->exec_id, RUN_SENT, claimed->again};
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
     struct outcome outcome = {
         .key_station = claimed->station, .run = &run, .cause = CAUSE_DUE, .keep_message = !plan};
     struct due due = {.key_station = claimed->station,
@@ -131,7 +131,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
                       .lost = claimed->lost,
                       .way = target ? target_way (target) : &plain,
                       .zone = plan ? zones_of (self, plan) : self->zone,
-                      .again = claimed->again,
+                      .earlier_may_answer = claimed->earlier_may_answer,
                       .pull = resumes,
                       .flow = flow,
                       .stands = stands,
@@ -142,7 +142,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
     outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision = unread ? engine_revoke (plan) : engine_due (plan, &due, &reason);
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
-                 !claimed->again && !claimed->lost && !stands;
+                 !claimed->earlier_may_answer && !claimed->lost && !stands;
     bool full = decision.send && !stands && plan->policy && plan->policy->callback &&
                 callback_book_full (self, plan->station);
     if (full) {

@@ -164,7 +164,7 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
         runs_drop (&held);
     call->station = self;
     call->plan = plan;
-    call->run = (struct run){claimed->exec_id, RUN_SENT, claimed->again};
+    call->run = (struct run){claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
     call->stands = stands;
     memcpy (call->key_station, claimed->station.data, claimed->station.size);
     store_offer (self->store,

@@ -293,8 +293,8 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
         return held;
     }
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
-    held =
-        runs_add (self, plan, answer->station, (struct run){answer->exec_id, phase, answer->again});
+    held = runs_add (self, plan, answer->station,
+                     (struct run){answer->exec_id, phase, answer->earlier_may_answer});
     runs_set_end (held);
     runs_forget_at (held, clock_mono_us () + FORGET_US);
     votes_recall (held, answer->work);
