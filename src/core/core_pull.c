@@ -69,7 +69,7 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     pull_read_message (plan);
     plan->flight = FLIGHT_OFFERED;
     open_touch (self, plan, WRITE_RUN);
-    team_gather (team, offer->exec_id, offer->stands);
+    team_gather (team, offer->exec_id, offer->already_offered);
     team_remove_late (team, now_us / 1000);
     struct pull_placed placed = pull_place (self, plan, offer->lease_us, now_us);
     ret->free = placed.free;

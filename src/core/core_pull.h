@@ -56,9 +56,10 @@ bool core_wants_team (const struct core *self, struct span target, uint64_t id);
 struct core_offer {
     struct span target;
     uint64_t id;
-    uint64_t exec_id; // of core_taken
-    bool stands;      // a re-offer: the stored message already says that the run is in progress
-    int64_t lease_us; // an offer that nobody takes is looked at again after this
+    uint64_t exec_id;     // of core_taken
+    bool already_offered; // the message said before this run that it runs: the lease of an offer
+                          // ended
+    int64_t lease_us;     // an offer that nobody takes is looked at again after this
     const struct core_found *found; // NULL = nothing was read
 };
 

@@ -257,10 +257,10 @@ static void remove_released (struct team *self, uint64_t exec_id)
     }
 }
 
-void team_gather (struct team *self, uint64_t exec_id, bool stands)
+void team_gather (struct team *self, uint64_t exec_id, bool already_offered)
 {
     char round[sizeof self->round];
-    bool same = self->rule.extra && stands && self->round[0] == 'x';
+    bool same = self->rule.extra && already_offered && self->round[0] == 'x';
     if (same)
         memcpy (round, self->round, sizeof round);
     else if (self->rule.extra)
@@ -274,7 +274,7 @@ void team_gather (struct team *self, uint64_t exec_id, bool stands)
     } else if (self->rule.error_count > self->try) {
         self->since = exec_id;
         begin_try (self);
-    } else if (!stands) {
+    } else if (!already_offered) {
         remove_released (self, exec_id);
     }
     memcpy (self->round, round, sizeof self->round);

@@ -95,9 +95,9 @@ struct team_tally team_count (const struct team *self);
 bool team_is_current (const struct team *self);
 
 // From now on it is the team of this run: on another try of the same occurrence those who failed
-// leave it; for another occurrence it is emptied. `stands`: the same run goes on, with a new
-// exec_id.
-void team_gather (struct team *self, uint64_t exec_id, bool stands);
+// leave it; for another occurrence it is emptied. `already_offered`: the same run goes on, with a
+// new exec_id.
+void team_gather (struct team *self, uint64_t exec_id, bool already_offered);
 
 // Replace a text of a worker.
 void worker_set (struct span *text, struct span value);

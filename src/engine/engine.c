@@ -243,11 +243,11 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         return run_lost (plan, due);
     }
     struct decision decision;
-    if (!due->stands && too_late (plan, due, &decision, reason))
+    if (!due->goes_on && too_late (plan, due, &decision, reason))
         return decision;
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
-    if (!due->flow || !due->stands) // a flow plan may have been paused while its run goes on
+    if (!due->flow || !due->goes_on) // a flow plan may have been paused while its run goes on
         plan->state = PLAN_EXECUTE;
     return (struct decision){.send = true};
 }

@@ -98,7 +98,7 @@ struct due {
     bool earlier_may_answer; // an earlier run of this occurrence has not ended
     bool pull;               // workers fetch it, or it is a flow: a lease that ended is no loss
     bool flow;               // it needs no command
-    bool stands;             // it is offered to workers already, or they work on it
+    bool goes_on;            // workers have its offer or work on it, or it is a flow in progress
     int64_t now;             // Unix seconds
 };
 

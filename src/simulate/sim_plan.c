@@ -246,17 +246,17 @@ static int64_t run_end_ms (const struct sim_plan *self)
 }
 
 // False: the time of its run is over.
-static bool offer (struct sim_plan *self, const struct core_taken *taken, bool stands)
+static bool offer (struct sim_plan *self, const struct core_taken *taken, bool already_offered)
 {
     struct core_offered offered;
     struct core_offer offer = {.target = taken->target,
                                .id = taken->id,
                                .exec_id = taken->exec_id,
-                               .stands = stands,
+                               .already_offered = already_offered,
                                .lease_us = SIM_LEASE_US};
     sim_team_offer (self, &offer, &offered);
     sim_team_of (self->station, self->target)->polls = 0;
-    if (!stands)
+    if (!already_offered)
         look_at (self);
     return !offered.over;
 }
@@ -266,7 +266,7 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
     static const struct dispatch_way way = {.key = ""};
     struct sim_station *station = self->station;
     struct reason reason;
-    bool pull = sim_team_of (station, self->target), stands = self->offered;
+    bool pull = sim_team_of (station, self->target), already_offered = self->offered;
     const struct due due = {.key_station = self->plan->station,
                             .exec_id = taken->exec_id,
                             .lost = taken->lost,
@@ -274,7 +274,7 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
                             .zone = station->zone,
                             .earlier_may_answer = taken->earlier_may_answer,
                             .pull = pull,
-                            .stands = stands,
+                            .goes_on = already_offered,
                             .now = station->now / 1000};
     struct decision decision = engine_due (self->plan, &due, &reason);
     self->run = (struct run){taken->exec_id, RUN_RUNNING, taken->earlier_may_answer};
@@ -287,9 +287,9 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
     self->offered = pull;
     if (!pull)
         sim_plan_begin (self);
-    else if (!offer (self, taken, stands))
+    else if (!offer (self, taken, already_offered))
         time_out (self);
-    if (stands)
+    if (already_offered)
         return;
     int64_t end_ms = run_end_ms (self);
     if (!pull && self->end_ms < end_ms)

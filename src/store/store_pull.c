@@ -247,7 +247,7 @@ void store_offer (struct store *self, const struct store_offer *offer, store_off
     call->offer = (struct core_offer){.target = span_text (call->target),
                                       .id = offer->plan_id,
                                       .exec_id = offer->exec_id,
-                                      .stands = offer->stands,
+                                      .already_offered = offer->already_offered,
                                       .lease_us = offer->lease_s * 1000000};
     begin (call);
 }

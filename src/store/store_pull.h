@@ -11,7 +11,7 @@ struct store_offer {
     struct span key_station;
     uint64_t plan_id;
     uint64_t exec_id;
-    bool stands; // it is offered already: the lease has ended, the run goes on
+    bool already_offered; // it is offered already: the lease has ended, the run goes on
     int64_t lease_s;
 };
 

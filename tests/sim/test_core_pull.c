@@ -94,12 +94,12 @@ static void offer (struct world *world, const struct core_taken *taken)
 {
     struct core_found found;
     struct core_offered offered;
-    struct core_offer given = {
-        .target = target (),
-        .id = taken->id,
-        .exec_id = taken->exec_id,
-        .stands = memmem (taken->message.data, taken->message.size, "\"plan_state\":2", 14) != NULL,
-        .lease_us = LEASE_US};
+    struct core_offer given = {.target = target (),
+                               .id = taken->id,
+                               .exec_id = taken->exec_id,
+                               .already_offered = memmem (taken->message.data, taken->message.size,
+                                                          "\"plan_state\":2", 14) != NULL,
+                               .lease_us = LEASE_US};
     if (core_wants_team (world->core, target (), taken->id)) {
         CHECK (world->name,
                core_pull_offer (world->core, &given, world->now_us, &offered) == CORE_UNREAD);

@@ -160,7 +160,7 @@ static void due_sends_or_takes_the_right_to_run (void **state)
 // and what stands offered is not too late, though `end_time` is past.
 static const struct pull_row {
     const char *name, *policy;
-    bool pull, stands, send, reported; // `reported`: a run before it that was lost
+    bool pull, goes_on, send, reported; // `reported`: a run before it that was lost
 } pull_rows[] = {
     {"a run that was sent is lost", "{\"retry\":{\"strategy\":\"none\"}}", false, false, false,
      true},
@@ -182,7 +182,7 @@ static void due_renews_what_is_offered (void **state)
         struct due due = due_now (78);
         due.lost = plan->policy->end_time ? 0 : EXEC_ID;
         due.pull = row->pull;
-        due.stands = row->stands;
+        due.goes_on = row->goes_on;
         CHECK_INT (row->name, engine_reports_lost (plan, &due), row->reported);
         CHECK_INT (row->name, engine_due (plan, &due, &reason).send, row->send);
         json_decref (object);

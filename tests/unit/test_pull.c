@@ -69,7 +69,8 @@ static struct core_offered offer (uint64_t *ret_exec_id)
         .target = jobs (),
         .id = taken.id,
         .exec_id = taken.exec_id,
-        .stands = memmem (taken.message.data, taken.message.size, "\"plan_state\":2", 14) != NULL,
+        .already_offered =
+            memmem (taken.message.data, taken.message.size, "\"plan_state\":2", 14) != NULL,
         .lease_us = wish.lease_us,
         .found = &(struct core_found){.score_us = -1, .report = -1}};
     assert_int_equal (core_pull_offer (core, &given, now_us, &offered), CORE_DONE);

@@ -114,14 +114,14 @@ void fire (struct station *self, const struct store_claimed *claimed)
     bool pull = target && resumes, flow = !target && resumes;
     enum plan_state was = plan ? plan->state : PLAN_NONE;
     // The number of its run identifies a flow: it may have been paused meanwhile.
-    bool goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
-    bool stands = (pull && was == PLAN_EXECUTE) || goes_on;
+    bool flow_goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
+    bool goes_on = (pull && was == PLAN_EXECUTE) || flow_goes_on;
     if (plan) { // the message is as it was before the claim
         plan->first_run = plan->exec_id == 0;
         plan->as_claimed = claimed->unwritten;
         plan->exec_id = claimed->exec_id;
         plan->exec_time = claimed->at_us / 1000000;
-        plan->state = goes_on ? was : PLAN_EXECUTE;
+        plan->state = flow_goes_on ? was : PLAN_EXECUTE;
     }
     struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
     struct outcome outcome = {
@@ -134,7 +134,7 @@ void fire (struct station *self, const struct store_claimed *claimed)
                       .earlier_may_answer = claimed->earlier_may_answer,
                       .pull = resumes,
                       .flow = flow,
-                      .stands = stands,
+                      .goes_on = goes_on,
                       .now = station_now (self)};
     bool unread = !plan;
     if (unread)
@@ -142,8 +142,8 @@ void fire (struct station *self, const struct store_claimed *claimed)
     outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision = unread ? engine_revoke (plan) : engine_due (plan, &due, &reason);
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
-                 !claimed->earlier_may_answer && !claimed->lost && !stands;
-    bool full = decision.send && !stands && plan->policy && plan->policy->callback &&
+                 !claimed->earlier_may_answer && !claimed->lost && !goes_on;
+    bool full = decision.send && !goes_on && plan->policy && plan->policy->callback &&
                 callback_book_full (self, plan->station);
     if (full) {
         outcome.cause = CAUSE_HELD;
@@ -151,17 +151,17 @@ void fire (struct station *self, const struct store_claimed *claimed)
     }
     if (decision.send && flow && !full) {
         flow_fire (self, claimed, plan,
-                   goes_on             ? FLOW_GOES_ON
+                   flow_goes_on        ? FLOW_GOES_ON
                    : was == PLAN_RETRY ? FLOW_RETRIES
                                        : FLOW_BEGINS);
         plan_destroy (&plan);
         return;
     }
     if (decision.send && pull && !full) {
-        target_tally (target)->sent += !stands;
+        target_tally (target)->sent += !goes_on;
         if (fresh)
             count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
-        pull_offer (self, claimed, plan, stands);
+        pull_offer (self, claimed, plan, goes_on);
         return;
     }
     if (decision.send && !full && send_run (self, claimed, plan, target, &outcome.cause)) {

@@ -19,7 +19,7 @@ struct offer_call {
     char key_station[STATION_NAME_MAX + 1];
     struct plan *plan;
     struct run run;
-    bool stands;
+    bool already_offered;
 };
 
 // -- the end of a run
@@ -139,7 +139,7 @@ static void on_offered (void *owner, const struct store_offered *answer)
     if (answer->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "offer.failed", "plan=%" PRIx64 " error=%s", call->plan->id,
                    quoted (span_text (answer->error)));
-    if (offered && !call->stands)
+    if (offered && !call->already_offered)
         publish_offered (call);
     if (offered && answer->offered.outcome.complete) // the owner before could not end it
         pull_end (self, span_text (call->key_station), call->plan, call->run,
@@ -156,7 +156,7 @@ static void on_offered (void *owner, const struct store_offered *answer)
 }
 
 void pull_offer (struct station *self, const struct store_claimed *claimed, struct plan *plan,
-                 bool stands)
+                 bool already_offered)
 {
     struct offer_call *call = memory_new (sizeof *call);
     struct held_run *held = runs_find (self, plan->id);
@@ -165,13 +165,13 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
     call->station = self;
     call->plan = plan;
     call->run = (struct run){claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
-    call->stands = stands;
+    call->already_offered = already_offered;
     memcpy (call->key_station, claimed->station.data, claimed->station.size);
     store_offer (self->store,
                  &(struct store_offer){.key_station = claimed->station,
                                        .plan_id = plan->id,
                                        .exec_id = claimed->exec_id,
-                                       .stands = stands,
+                                       .already_offered = already_offered,
                                        .lease_s = self->settings->exec_timeout_s},
                  on_offered, call);
 }

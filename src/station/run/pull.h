@@ -11,9 +11,9 @@
 #include "store_pull.h"
 #include "workers_rule.h"
 
-// Offer a claimed run; takes the plan. `stands`: it is offered already.
+// Offer a claimed run; takes the plan. `already_offered`: it is offered already.
 void pull_offer (struct station *self, const struct store_claimed *claimed, struct plan *plan,
-                 bool stands);
+                 bool already_offered);
 
 // All workers of the run have ended: the run ends as any other. The plan is changed, and stays the
 // caller's.
