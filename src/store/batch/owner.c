@@ -87,13 +87,6 @@ static uint64_t epoch_of (struct span found)
     return epoch;
 }
 
-static void note_epoch (struct owner *self, struct span found)
-{
-    uint64_t epoch = epoch_of (found);
-    if (epoch > self->epoch && epoch < INT64_MAX)
-        self->epoch = epoch;
-}
-
 static void copy (struct span token, char out[OWNER_TOKEN_SIZE])
 {
     size_t size = token.size < OWNER_TOKEN_SIZE ? token.size : OWNER_TOKEN_SIZE - 1;
@@ -170,22 +163,17 @@ static void note_loss (struct owner *self, const struct owner_event *event)
         self->lost = OWNER_LOST_NOTHING;
 }
 
-// The seed is of the name if that is planted (writer.c).
-static uint64_t next_nonce (struct owner *self)
-{
-    if (PLANTED (TOKEN_BY_NAME))
-        return self->config.seed;
-    return PLANTED (EPOCH_ALONE) ? 0 : next_random (self);
-}
-
 static struct owner_step take (struct owner *self, const struct owner_event *event, int64_t now_us)
 {
+    // The seed is of the name if that is planted (writer.c).
+    uint64_t nonce = PLANTED (TOKEN_BY_NAME) ? self->config.seed
+                     : PLANTED (EPOCH_ALONE) ? 0
+                                             : next_random (self);
     note_loss (self, event);
     self->full = event->refusal == OWNER_NO_MEMORY;
     self->held = self->held || self->token[0];
     self->token[0] = '\0';
-    snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch,
-              next_nonce (self));
+    snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch, nonce);
     self->sent_us = now_us;
     return ask (self, OWNER_TAKE, OWNER_NOTHING, now_us);
 }
@@ -262,8 +250,10 @@ static struct owner_step judge_own (struct owner *self, const struct owner_event
 
 static struct owner_step found (struct owner *self, const struct owner_event *event, int64_t now_us)
 {
+    uint64_t epoch = epoch_of (event->token);
     self->link = WATCHED;
-    note_epoch (self, event->token);
+    if (epoch > self->epoch && epoch < INT64_MAX)
+        self->epoch = epoch;
     copy (event->token, self->found);
     self->found_batch = event->batch;
     if (is_token (event->token, self->taking))
