@@ -267,6 +267,32 @@ static bool resets (const struct change *self)
     return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
 }
 
+// Store the plan as it is changed, if it is still that of `revision`.
+static void store_changed (struct change *self, const struct store_loaded *answer, int64_t revision)
+{
+    struct station *station = self->inquiry.station;
+    memcpy (self->key_station, answer->station.data, answer->station.size);
+    self->plan->revision = station_revision ();
+    bool gives_up = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
+    const struct target *target = station_target (station, answer->station);
+    bool pull = target && target_type (target) == TARGET_PULL;
+    size_t missed_size;
+    char *missed = missed_record (self->plan, &self->misses,
+                                  (uint64_t)store_now_us (station->store), &missed_size);
+    store_change (station->store,
+                  &(struct store_change){.plan = self->plan,
+                                         .revision = revision,
+                                         .key_station = span_text (self->key_station),
+                                         .exec_id = answer->exec_id,
+                                         .queue = self->queue,
+                                         .lease_s = apply_lease_s (station, self->plan),
+                                         .begins_anew = resets (self) && pull,
+                                         .missed = span_of (missed, missed_size),
+                                         .first = gives_up ? give_up : NULL},
+                  on_stored, self);
+    free (missed);
+}
+
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct change *self = owner;
@@ -319,26 +345,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         refuse (self, (enum wire_error)rc, reason.text);
         return;
     }
-    memcpy (self->key_station, answer->station.data, answer->station.size);
-    self->plan->revision = station_revision ();
-    bool gives_up = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
-    const struct target *target = station_target (station, answer->station);
-    bool pull = target && target_type (target) == TARGET_PULL;
-    size_t missed_size;
-    char *missed = missed_record (self->plan, &self->misses,
-                                  (uint64_t)store_now_us (station->store), &missed_size);
-    store_change (station->store,
-                  &(struct store_change){.plan = self->plan,
-                                         .revision = revision,
-                                         .key_station = span_text (self->key_station),
-                                         .exec_id = answer->exec_id,
-                                         .queue = self->queue,
-                                         .lease_s = apply_lease_s (station, self->plan),
-                                         .begins_anew = resets (self) && pull,
-                                         .missed = span_of (missed, missed_size),
-                                         .first = gives_up ? give_up : NULL},
-                  on_stored, self);
-    free (missed);
+    store_changed (self, answer, revision);
 }
 
 static void load (struct change *self)

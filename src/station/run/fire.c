@@ -104,18 +104,27 @@ bool fire_is_pull (void *owner, struct span target)
     return known ? target_type (known) == TARGET_PULL : flow_book_has (self, target);
 }
 
-void fire (struct station *self, const struct store_claimed *claimed)
+// A claim, with what the station knows of it.
+struct claim {
+    const struct store_claimed *claimed;
+    struct plan *plan;     // NULL: its message cannot be read
+    enum plan_state was;   // before the claim
+    struct target *target; // NULL: it is a flow, or there is none of this name
+    struct due due;
+    bool flow_goes_on;
+};
+
+static void read_claim (struct station *self, const struct store_claimed *claimed,
+                        struct claim *ret, struct reason *reason)
 {
     static const struct dispatch_way plain = {.key = ""};
-    struct reason reason = {""};
     struct target *target = station_target (self, claimed->station);
-    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, &reason);
+    struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, reason);
     bool resumes = fire_is_pull (self, claimed->station);
     bool pull = target && resumes, flow = !target && resumes;
     enum plan_state was = plan ? plan->state : PLAN_NONE;
     // The number of its run identifies a flow: it may have been paused meanwhile.
     bool flow_goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
-    bool goes_on = (pull && was == PLAN_EXECUTE) || flow_goes_on;
     if (plan) { // the message is as it was before the claim
         plan->first_run = plan->exec_id == 0;
         plan->as_claimed = claimed->unwritten;
@@ -123,65 +132,88 @@ void fire (struct station *self, const struct store_claimed *claimed)
         plan->exec_time = claimed->at_us / 1000000;
         plan->state = flow_goes_on ? was : PLAN_EXECUTE;
     }
-    struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
-    struct outcome outcome = {
-        .key_station = claimed->station, .run = &run, .cause = CAUSE_DUE, .keep_message = !plan};
-    struct due due = {.key_station = claimed->station,
-                      .exec_id = claimed->exec_id,
-                      .lost = claimed->lost,
-                      .way = target ? target_way (target) : &plain,
-                      .zone = plan ? zones_of (self, plan) : self->zone,
-                      .earlier_may_answer = claimed->earlier_may_answer,
-                      .pull = resumes,
-                      .flow = flow,
-                      .goes_on = goes_on,
-                      .now = station_now (self)};
-    bool unread = !plan;
-    if (unread)
-        plan = unreadable (claimed);
-    outcome.nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
-    struct decision decision = unread ? engine_revoke (plan) : engine_due (plan, &due, &reason);
+    *ret = (struct claim){.claimed = claimed,
+                          .plan = plan,
+                          .was = was,
+                          .target = target,
+                          .flow_goes_on = flow_goes_on};
+    ret->due = (struct due){.key_station = claimed->station,
+                            .exec_id = claimed->exec_id,
+                            .lost = claimed->lost,
+                            .way = target ? target_way (target) : &plain,
+                            .zone = plan ? zones_of (self, plan) : self->zone,
+                            .earlier_may_answer = claimed->earlier_may_answer,
+                            .pull = resumes,
+                            .flow = flow,
+                            .goes_on = (pull && was == PLAN_EXECUTE) || flow_goes_on,
+                            .now = station_now (self)};
+}
+
+// Hand the run to its flow, to the workers or to the target. False: that cannot be, for
+// `ret_cause`; else the plan is theirs.
+static bool hand_over (struct station *self, struct claim *claim, enum cause *ret_cause)
+{
+    const struct store_claimed *claimed = claim->claimed;
+    struct plan *plan = claim->plan;
+    bool goes_on = claim->due.goes_on;
     bool fresh = plan->schedule.type != SCHEDULE_NONE && !plan->error_count && !plan->tries &&
                  !claimed->earlier_may_answer && !claimed->lost && !goes_on;
-    bool full = decision.send && !goes_on && plan->policy && plan->policy->callback &&
-                callback_book_full (self, plan->station);
-    if (full) {
-        outcome.cause = CAUSE_HELD;
-        callback_drop_full (self, plan->station);
-    }
-    if (decision.send && flow && !full) {
+    if (claim->due.flow) {
         flow_fire (self, claimed, plan,
-                   flow_goes_on        ? FLOW_GOES_ON
-                   : was == PLAN_RETRY ? FLOW_RETRIES
-                                       : FLOW_BEGINS);
+                   claim->flow_goes_on        ? FLOW_GOES_ON
+                   : claim->was == PLAN_RETRY ? FLOW_RETRIES
+                                              : FLOW_BEGINS);
         plan_destroy (&plan);
-        return;
+        return true;
     }
-    if (decision.send && pull && !full) {
-        target_tally (target)->sent += !goes_on;
-        if (fresh)
-            count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
+    if (!claim->due.pull && !send_run (self, claimed, plan, claim->target, ret_cause))
+        return false;
+    if (fresh)
+        count_late (self, claim->target, claimed->at_us, plan_due_time (plan) * 1000000);
+    if (claim->due.pull) {
+        target_tally (claim->target)->sent += !goes_on;
         pull_offer (self, claimed, plan, goes_on);
-        return;
     }
-    if (decision.send && !full && send_run (self, claimed, plan, target, &outcome.cause)) {
-        if (fresh)
-            count_late (self, target, claimed->at_us, plan_due_time (plan) * 1000000);
+    return true;
+}
+
+void fire (struct station *self, const struct store_claimed *claimed)
+{
+    struct reason reason = {""};
+    struct claim claim;
+    read_claim (self, claimed, &claim, &reason);
+    bool unread = !claim.plan;
+    if (unread)
+        claim.plan = unreadable (claimed);
+    struct plan *plan = claim.plan;
+    int64_t nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
+    struct decision decision =
+        unread ? engine_revoke (plan) : engine_due (plan, &claim.due, &reason);
+    bool full = decision.send && !claim.due.goes_on && plan->policy && plan->policy->callback &&
+                callback_book_full (self, plan->station);
+    enum cause cause = full ? CAUSE_HELD : CAUSE_DUE;
+    if (full)
+        callback_drop_full (self, plan->station);
+    else if (decision.send && hand_over (self, &claim, &cause))
         return;
-    }
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
                    quoted (claimed->station), quoted (span_text (reason.text)));
     struct held_run *held = runs_find (self, plan->id);
     if (held)
         runs_drop (&held);
-    outcome.plan = plan;
-    outcome.lost = claimed->lost;
-    outcome.due = &due;
-    outcome.decision = &decision;
-    outcome.reason = full            ? "too many callbacks are kept"
-                     : decision.send ? not_sent_reason (target)
-                                     : reason.text;
-    apply (self, &outcome);
+    struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
+    apply (self, &(struct outcome){.plan = plan,
+                                   .key_station = claimed->station,
+                                   .run = &run,
+                                   .cause = cause,
+                                   .nominal = nominal,
+                                   .lost = claimed->lost,
+                                   .due = &claim.due,
+                                   .decision = &decision,
+                                   .keep_message = unread,
+                                   .reason = full            ? "too many callbacks are kept"
+                                             : decision.send ? not_sent_reason (claim.target)
+                                                             : reason.text});
     plan_destroy (&plan);
 }
