@@ -84,7 +84,7 @@ static bool has_team (const struct applying *self, const struct plan *plan)
 // -- the end of a flow's step
 
 // The flow of the step goes on.
-static void follow_step (struct applying *self)
+static void end_step (struct applying *self)
 {
     struct flow_call_end end = {.run = self->flow_run};
     char text[REASON_MAX];
@@ -101,7 +101,7 @@ static void follow_step (struct applying *self)
 }
 
 // Called when the end is decided: its consequences are written with it.
-static void follow (void *owner)
+static void place_consequences (void *owner)
 {
     struct applying *self = owner;
     struct station *station = self->station;
@@ -113,7 +113,7 @@ static void follow (void *owner)
     if (self->ends_callback)
         callback_book_gone (station, self->ends_callback);
     if (self->step)
-        follow_step (self);
+        end_step (self);
 }
 
 // The run of the step is there: decide again.
@@ -123,6 +123,42 @@ static void on_run_read (void *owner, bool found, const char *damage)
     (void)damage;
     self->orphan = !found;
     on_committed (self, &(struct store_committed){.result = STORE_RESET, .error = ""});
+}
+
+// The plan's own words of its last failure. Not those of a target that is away, or of a miss: they
+// say nothing of the job.
+static void note_failure (const struct applying *self, struct plan *plan)
+{
+    bool failed = self->decision.broadcast == BROADCAST_RESULT &&
+                  plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
+                  !applying_is_miss (self->cause, plan->last_state);
+    if (failed || self->answer.advice.kind == ADVICE_RELEASE) // `why` shows it
+        plan_set_error (plan, applying_reason (self));
+}
+
+// Keep what is reported and placed once the decision is written.
+static void keep_consequences (struct applying *self, struct plan *plan, int64_t nominal)
+{
+    struct station *station = self->station;
+    const struct decision *decision = &self->decision;
+    bool is_published =
+        decision->commit != COMMIT_LEASE &&
+        (publish_has_subscribers (station) || publish_has_event_subscribers (station));
+    free (self->public_text);
+    free (self->title);
+    plan_destroy (&self->called);
+    plan_destroy (&self->callback);
+    plan_destroy (&self->ends_callback);
+    self->status = plan->last_state;
+    self->state = plan->state;
+    self->public_text = is_published ? plan_run_text (plan, applying_run (self), nominal) : NULL;
+    self->title = is_published ? frames_copy (&plan->description, 1) : NULL;
+    if (decision->commit == COMMIT_END &&
+        station_is_callbacks (station, span_text (self->key_station)))
+        self->ends_callback = plan_keep (plan);
+    if (applying_is_outcome (decision) && plan->policy && plan->policy->callback &&
+        !self->keep_message)
+        self->callback = applying_callback (self, plan, nominal);
 }
 
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
@@ -140,80 +176,40 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
         flow_runs_want (station, step.run, on_run_read, self);
         return;
     }
-    struct participant *participants = NULL;
-    size_t count = 0, record_size = 0, output_size = 0, missed_size = 0, uncalled_size = 0;
-    char *record = NULL, *output = NULL, *missed = NULL, *uncalled = NULL;
     int64_t revision = plan->revision;
-    bool outcome = applying_is_outcome (decision),
-         miss = applying_is_miss (self->cause, plan->last_state);
-    // Of a plan that is deleted only a vote's answer is read once more.
-    bool kept = decision->commit != COMMIT_END || decision->close_poll;
-    bool save = decision->save_work && self->frames && kept;
-    if (decision->open_poll || save)
-        count = applying_participants (self, save, &participants);
-    // The words of the last failure. Not those of a target that is away, or of a miss: they say
-    // nothing of the job.
-    if (decision->broadcast == BROADCAST_RESULT && plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
-        !miss)
-        plan_set_error (plan, applying_reason (self));
-    if (self->answer.advice.kind == ADVICE_RELEASE)
-        plan_set_error (plan, applying_reason (self)); // `why` shows it
+    note_failure (self, plan);
     if (!self->keep_message && !decision->unchanged) {
         plan->revision = station_revision ();
         plan->as_claimed = false;
     }
-    free (self->public_text);
-    free (self->title);
-    plan_destroy (&self->called);
-    self->status = plan->last_state;
-    self->state = plan->state;
-    bool is_published =
-        decision->commit != COMMIT_LEASE &&
-        (publish_has_subscribers (station) || publish_has_event_subscribers (station));
-    self->public_text = is_published ? plan_run_text (plan, applying_run (self), nominal) : NULL;
-    self->title = is_published ? frames_copy (&plan->description, 1) : NULL;
-    plan_destroy (&self->callback);
-    plan_destroy (&self->ends_callback);
-    bool callbacks = station_is_callbacks (station, span_text (self->key_station));
-    if (callbacks && decision->commit == COMMIT_END)
-        self->ends_callback = plan_keep (plan);
-    if (outcome && plan->policy && plan->policy->callback && !self->keep_message)
-        self->callback = applying_callback (self, plan, nominal);
-    if (outcome || miss)
-        record = applying_record (self, plan, nominal, &record_size);
-    if (record && outcome)
-        output = applying_output (self, plan, &output_size);
-    if (decision->exhausted && plan->policy && !self->keep_message)
-        uncalled = applying_call (self, plan, nominal, &uncalled_size);
-    if (decision->misses.missed.count && !miss)
-        missed = missed_record (plan, &decision->misses, (uint64_t)store_now_us (station->store),
-                                &missed_size);
-    store_commit (station->store,
-                  &(struct store_commit){
-                      .plan = plan,
-                      .revision = self->keep_message ? REVISION_ANY : revision,
-                      .key_station = span_text (self->key_station),
-                      .exec_id = self->run.exec_id,
-                      .decision = decision,
-                      .lease_s = lease_of (station, self->cause, plan),
-                      .participants = participants,
-                      .participant_count = count,
-                      .record = span_of (record, record_size),
-                      .missed = span_of (missed, missed_size),
-                      .output = output ? span_of (output, output_size) : (struct span){0},
-                      .called = self->called,
-                      .uncalled = span_of (uncalled, uncalled_size),
-                      .keep_message = self->keep_message,
-                      .callback = callbacks,
-                      .failed = outcome && self->status >= ZERO_STATUS_ERROR_FLAG,
-                      .has_team = has_team (self, plan),
-                      .then = self->step || self->callback || self->ends_callback ? follow : NULL},
-                  on_committed, self);
-    free (record);
-    free (output);
-    free (missed);
-    free (uncalled);
-    free (participants);
+    keep_consequences (self, plan, nominal);
+    struct span target = span_text (self->key_station);
+    bool follows = self->step || self->callback || self->ends_callback;
+    struct applied applied;
+    applying_write (self, plan, nominal, &applied);
+    store_commit (
+        station->store,
+        &(struct store_commit){.plan = plan,
+                               .revision = self->keep_message ? REVISION_ANY : revision,
+                               .key_station = target,
+                               .exec_id = self->run.exec_id,
+                               .decision = decision,
+                               .lease_s = lease_of (station, self->cause, plan),
+                               .participants = applied.participants,
+                               .participant_count = applied.participant_count,
+                               .record = span_of (applied.record, applied.record_size),
+                               .missed = span_of (applied.missed, applied.missed_size),
+                               .output = span_of (applied.output, applied.output_size),
+                               .called = self->called,
+                               .uncalled = span_of (applied.uncalled, applied.uncalled_size),
+                               .keep_message = self->keep_message,
+                               .callback = station_is_callbacks (station, target),
+                               .failed = applying_is_outcome (decision) &&
+                                         self->status >= ZERO_STATUS_ERROR_FLAG,
+                               .has_team = has_team (self, plan),
+                               .then = follows ? place_consequences : NULL},
+        on_committed, self);
+    applied_clear (&applied);
 }
 
 // -- deciding

@@ -62,18 +62,19 @@ void applying_failure (const struct applying *self, char *text, size_t size);
 // The value of a result: its first JSON frame, else its content; of a vote the numbers. NULL: none.
 json_t *applying_value (const struct applying *self);
 
-// For the history, NULL: nothing; and what it keeps of what the run wrote.
-char *applying_record (const struct applying *self, const struct plan *plan, int64_t nominal,
-                       size_t *ret_size);
-char *applying_output (const struct applying *self, const struct plan *plan, size_t *ret_size);
+// What a commit writes beside the plan.
+struct applied {
+    char *record, *output, *missed, *uncalled; // NULL: nothing
+    size_t record_size, output_size, missed_size, uncalled_size;
+    struct participant *participants; // the voters, or who answered
+    size_t participant_count;
+};
 
-// The participants that this decision writes: the voters, or who answered.
-size_t applying_participants (const struct applying *self, bool save, struct participant **ret);
-
-// Make the plan that this outcome calls, if it does. Gives what the history has when there is no
-// room for it.
-char *applying_call (struct applying *self, const struct plan *plan, int64_t nominal,
-                     size_t *ret_size);
+// Fill it, and make the plan that this outcome calls, if it does; `uncalled` is what the history
+// has when there is no room for that. `nominal` is that of the run.
+void applying_write (struct applying *self, const struct plan *plan, int64_t nominal,
+                     struct applied *ret);
+void applied_clear (struct applied *self);
 
 // The callback that the plan wants of this outcome. NULL: none.
 struct plan *applying_callback (const struct applying *self, const struct plan *plan,

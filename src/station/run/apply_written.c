@@ -2,6 +2,8 @@
 // calls.
 #include "apply_private.h"
 
+#include <stdlib.h>
+
 #include "answer_text.h"
 #include "callback.h"
 #include "codes.h"
@@ -46,8 +48,9 @@ struct span applying_reason (const struct applying *self)
                         : (struct span){0};
 }
 
-char *applying_record (const struct applying *self, const struct plan *plan, int64_t nominal,
-                       size_t *ret_size)
+// For the history; NULL: nothing.
+static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
+                        size_t *ret_size)
 {
     if (applying_is_miss (self->cause, plan->last_state))
         return missed_record (plan, &self->decision.misses, applying_run (self), ret_size);
@@ -94,7 +97,7 @@ static struct span written (const struct applying *self, const struct plan *plan
 }
 
 // Of it, what the history keeps.
-char *applying_output (const struct applying *self, const struct plan *plan, size_t *ret_size)
+static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
     struct span text = written (self, plan);
@@ -109,7 +112,7 @@ char *applying_output (const struct applying *self, const struct plan *plan, siz
                         keep, ret_size);
 }
 
-size_t applying_participants (const struct applying *self, bool save, struct participant **ret)
+static size_t participants_of (const struct applying *self, bool save, struct participant **ret)
 {
     size_t count = 0;
     *ret = NULL;
@@ -159,8 +162,8 @@ void applying_failure (const struct applying *self, char *text, size_t size)
               words.size ? (const char *)words.data : plain);
 }
 
-char *applying_call (struct applying *self, const struct plan *plan, int64_t nominal,
-                     size_t *ret_size)
+static char *call_failure_plan (struct applying *self, const struct plan *plan, int64_t nominal,
+                                size_t *ret_size)
 {
     const struct failure failure = {.plan = plan,
                                     .decision = &self->decision,
@@ -192,4 +195,37 @@ struct plan *applying_callback (const struct applying *self, const struct plan *
     struct plan *callback = callback_plan (self->station, station_new_id (self->station), &outcome);
     json_decref (value);
     return callback;
+}
+
+void applying_write (struct applying *self, const struct plan *plan, int64_t nominal,
+                     struct applied *ret)
+{
+    const struct decision *decision = &self->decision;
+    bool outcome = applying_is_outcome (decision),
+         miss = applying_is_miss (self->cause, plan->last_state);
+    // Of a plan that is deleted only a vote's answer is read once more.
+    bool kept = decision->commit != COMMIT_END || decision->close_poll;
+    bool save = decision->save_work && self->frames && kept;
+    *ret = (struct applied){0};
+    if (decision->open_poll || save)
+        ret->participant_count = participants_of (self, save, &ret->participants);
+    if (outcome || miss)
+        ret->record = record_of (self, plan, nominal, &ret->record_size);
+    if (ret->record && outcome)
+        ret->output = output_of (self, plan, &ret->output_size);
+    if (decision->exhausted && plan->policy && !self->keep_message)
+        ret->uncalled = call_failure_plan (self, plan, nominal, &ret->uncalled_size);
+    if (decision->misses.missed.count && !miss)
+        ret->missed =
+            missed_record (plan, &decision->misses, (uint64_t)store_now_us (self->station->store),
+                           &ret->missed_size);
+}
+
+void applied_clear (struct applied *self)
+{
+    free (self->record);
+    free (self->output);
+    free (self->missed);
+    free (self->uncalled);
+    free (self->participants);
 }
