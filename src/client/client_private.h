@@ -39,13 +39,13 @@ struct zplan_client {
     int interrupt_fd;   // readable = a call waits no longer; -1 = none
     uint64_t session;   // random; with `requests` it makes request ids that nobody else uses
     uint64_t requests;  // sent so far
-    uint64_t last_answered[ENDPOINTS_MAX]; // its number there
+    uint64_t last_answered[ENDPOINTS_MAX]; // number of the last answered request of each endpoint
     struct client_request *first;          // those in flight, oldest first
     struct client_request **end;           // where the next one is put
-    size_t count;                          // of them
-    size_t waiting;                        // of them: for a connection
-    size_t copied;                         // bytes of their copies
-    int64_t deadline_us;                   // none of them ends before it
+    size_t count;                          // of requests in flight
+    size_t waiting;                        // of requests that wait for a connection
+    size_t copied;                         // bytes of the copies of requests
+    int64_t deadline_us;                   // no request ends before it
     int late_turns;                        // how often the socket was read behind it without an end
     bool calling;                          // a callback is running
     bool closing;                          // being destroyed

@@ -308,7 +308,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
     // An earlier run that ran out of its lease may still answer.
     enum flight flight =
         commit->end == CORE_RETRY && plan->earlier_may_answer ? FLIGHT_PAST : flights[commit->end];
-    if (flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // it was over, or in doubt
+    if (flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // its run was over, or in doubt
         open_charge (self, plan, now_us);
     else if (flight == FLIGHT_FLOW)
         open_hold (self, plan);
@@ -336,7 +336,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
     if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != exec_id || !plan->queued ||
         plan->score_us >= due_us)
         return;
-    if (plan->flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // it was over
+    if (plan->flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // its run was over
         open_charge (self, plan, now_us);
     open_queue (self, plan, due_us);
 }

@@ -57,8 +57,7 @@ struct core_offer {
     struct span target;
     uint64_t id;
     uint64_t exec_id;     // of core_taken
-    bool already_offered; // the message said before this run that it runs: the lease of an offer
-                          // ended
+    bool already_offered; // a re-offer: the stored message already says that the run is in progress
     int64_t lease_us;     // an offer that nobody takes is looked at again after this
     const struct core_found *found; // NULL = nothing was read
 };

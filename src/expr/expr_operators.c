@@ -108,7 +108,7 @@ static int text_of (struct expr_run *run, const struct expr_value *value,
     if (value->type == EXPR_STRING)
         *ret = span_of (value->string, value->size);
     else if (value->type == EXPR_NULL || value->type == EXPR_LIST || value->type == EXPR_OBJECT)
-        return expr_fail (run, EXPR_TYPE, "cannot convert %s to text", type_of (value));
+        return expr_fail (run, EXPR_TYPE, "no text of %s", type_of (value));
     else
         *ret = span_of (buffer, expr_scalar_text (value, buffer));
     return 0;

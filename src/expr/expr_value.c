@@ -157,8 +157,7 @@ int expr_text (const struct expr_value *value, struct expr_memory *memory, struc
         return 0;
     }
     if (value->type == EXPR_NULL || value->type == EXPR_LIST || value->type == EXPR_OBJECT)
-        return expr_error_set (error, EXPR_TYPE, "cannot convert %s to text",
-                               expr_type_name (value->type));
+        return expr_error_set (error, EXPR_TYPE, "no text of %s", expr_type_name (value->type));
     char *text = expr_memory_take (memory, EXPR_SCALAR_SIZE);
     if (!text)
         return expr_error_set (error, EXPR_LIMIT, "takes more than %d bytes of memory",

@@ -93,7 +93,7 @@ static bool make_texts (json_t *frames, struct reason *reason)
     for (size_t i = 0; i < json_array_size (args) && !wrong; i++) {
         json_t *arg = json_incref (json_array_get (args, i));
         if ((wrong = text_of (&arg)))
-            reason_set (reason, "args[%zu]: cannot convert %s to text", i, wrong);
+            reason_set (reason, "args[%zu]: no text of %s", i, wrong);
         json_array_set_new (args, i, arg);
     }
     for (size_t i = 0; i < 2 && !wrong; i++) {
@@ -101,7 +101,7 @@ static bool make_texts (json_t *frames, struct reason *reason)
         if (!value)
             continue;
         if ((wrong = text_of (&value)))
-            reason_set (reason, "%s: cannot convert %s to text", text_names[i], wrong);
+            reason_set (reason, "%s: no text of %s", text_names[i], wrong);
         json_object_set_new (frames, text_names[i], value);
     }
     return !wrong;

@@ -50,8 +50,8 @@ def target_options():
 def commands():
     """[(name, usage, roles)] of the admin commands."""
     rows = rows_of("src/station/admin/manage.c", r"^\} commands\[\] = \{",
-                   r'\{"(\w+)", \d, \d, ([A-Z_| ]+), manage_\w+,\s*"([^"]+)"', 20)
-    return [(name, usage, roles_in(roles)) for name, roles, usage in rows]
+                   r'\{"(\w+)", \d, \d, ([A-Z_| ]+),\s+manage_\w+,\s*((?:"[^"]+"\s*)+),', 20)
+    return [(name, "".join(re.findall('"([^"]+)"', usage)), roles_in(roles)) for name, roles, usage in rows]
 
 
 def subcommands():

@@ -243,7 +243,7 @@ static char *votes_text (const redisReply *votes)
 static void on_votes (void *owner, const redisReply *reply)
 {
     struct commit_call *self = owner;
-    if (!reply) { // asked again when Redis is back
+    if (!reply) { // the link is being destroyed: else the call waits for Redis
         self->answer.result = STORE_LOST;
         answer (self);
         return;

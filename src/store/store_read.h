@@ -97,7 +97,7 @@ bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret
 // A plan of a page.
 struct store_listed {
     uint64_t plan_id;
-    int64_t score_us; // in the order of the page; 0 = that is of ids
+    int64_t score_us; // in the order of the page; 0 = the page is ordered by id
     struct span station, message;
 };
 

@@ -31,17 +31,17 @@ static const struct option rows[] = {
      .metavar = "N",
      .type = OPTION_TEXT,
      .offset = offsetof (struct limit_wish, concurrency),
-     .help = "so many runs at a time"},
+     .help = "at most N concurrent runs"},
     {.name = "--rate",
      .metavar = "N",
      .type = OPTION_TEXT,
      .offset = offsetof (struct limit_wish, rate),
-     .help = "so many begin in a second; may be a fraction"},
+     .help = "at most N starts per second; may be a fraction"},
     {.name = "--burst",
      .metavar = "N",
      .type = OPTION_TEXT,
      .offset = offsetof (struct limit_wish, burst),
-     .help = "so many of them may begin at once after a pause; default 1"},
+     .help = "at most N starts at once after a pause; default 1"},
 };
 
 // -- list

@@ -27,7 +27,7 @@ static const struct option rows[] = {
      .metavar = "N",
      .type = OPTION_NUMBER,
      .offset = offsetof (struct load_wish, hours),
-     .help = "so many from now on; default 1",
+     .help = "number of hours from now; default 1",
      .min = 1,
      .max = HOURS_MAX},
 };

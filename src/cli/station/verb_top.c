@@ -31,7 +31,7 @@ static const struct option rows[] = {
      .metavar = "COUNT",
      .type = OPTION_NUMBER,
      .offset = offsetof (struct top_wanted, count),
-     .help = "end after so many looks",
+     .help = "exit after N updates",
      .min = 1,
      .max = INT64_MAX},
 };

@@ -44,7 +44,7 @@ struct outlet {
 
 // Reads for peers: those in flight, and the peers that have more, which take turns.
 struct peer_reads {
-    int cost;             // of those in flight
+    int cost;             // sum of the costs of the reads in flight
     size_t waiting_bytes; // of the requests that wait
     struct load *first, **end;
     size_t peers; // in the list that begins with `first`

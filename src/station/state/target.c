@@ -68,8 +68,8 @@ static void on_timer (void *owner)
 {
     struct target *self = owner;
     if (self->socket)
-        drop_connection (
-            self); // in vain, also as libzmq says nothing of a name that does not resolve
+        // It did not connect; libzmq does not report a name that does not resolve.
+        drop_connection (self);
     else
         connect_anew (self);
 }

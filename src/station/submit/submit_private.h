@@ -32,7 +32,7 @@ int submission_check (struct station *self, const char *user, const struct messa
 // Answer PLAN; `words` NULL: it is a new plan.
 void submission_accept (struct submission *self, const char *words);
 
-// Reply with its words, when the replicas that are asked for have the plan that is there; it ends.
+// Reply with `words` once enough replicas have the existing plan. Frees the submission.
 void submission_accept_existing (struct submission *self);
 
 // The reply about an existing plan; its state too, when it is out of the queue.

@@ -50,10 +50,10 @@ void writer_keep_outcomes (struct writer *self, int64_t outcomes);
 // -- who waits
 
 enum written {
-    WRITTEN,         // it was applied
-    WRITTEN_UNKNOWN, // the connection was lost, or Redis took too long: it may be applied yet
-    WRITTEN_REFUSED, // Redis refused it: it is not applied, and will not be
-    WRITTEN_RESET,   // what it was decided on is not there any more: the fence or data were lost
+    WRITTEN,         // the write was applied
+    WRITTEN_UNKNOWN, // the connection was lost, or Redis took too long: it may still be applied
+    WRITTEN_REFUSED, // Redis rejected it: it is not applied, and will not be
+    WRITTEN_RESET,   // the data it was decided on are lost, or another station owns the plans
     WRITTEN_HOWS
 };
 
