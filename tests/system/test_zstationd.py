@@ -647,8 +647,8 @@ def test_a_stop_waits_for_what_is_in_hand_and_takes_nothing_more(station):
     station.start(grace="1000")
     worker, plan, client = station.worker(), station.peer(), station.peer()
     plan.send(*a_run(b"a1"))
-    client.send(*a_run(b"a2"))
-    jobs = [worker.recv()]
+    job = worker.recv()
+    client.send(*a_run(b"a2"))      # it waits for the worker
     assert [plan.recv().code, client.recv().code] == [RUNING, RUNING]
     told_to_stop(station)
     answer = client.recv()      # nobody had begun with it
@@ -661,9 +661,9 @@ def test_a_stop_waits_for_what_is_in_hand_and_takes_nothing_more(station):
     worker.ready()
     worker.settle()     # no job
     other.settle()
-    worker.answer(jobs[0], WAITING)
+    worker.answer(job, WAITING)
     assert plan.recv().code == WAITING
-    worker.answer(jobs[0], OK, (CONTENT, b"done"))
+    worker.answer(job, OK, (CONTENT, b"done"))
     answer = plan.recv()
     assert (answer.sender, answer.code, answer.get(CONTENT)) == (b"*a1", OK, b"done")
     assert station.process.wait(WAIT_S) == 0
