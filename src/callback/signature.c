@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base64.h"
-#include "memory.h"
 
 enum { PARAMETERS_MAX = 512 }; // of a URL of 1,024 bytes
 

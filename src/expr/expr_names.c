@@ -1,5 +1,4 @@
 // Names: variables, those of loops, and the reserved ones, which refer to values of the caller.
-#include <stdlib.h>
 
 #include "expr_compile.h"
 #include "memory.h"

@@ -1,9 +1,6 @@
 // Edges and joins of a run. A node counts what its edges say; an end touches its targets only.
-#include <assert.h>
-#include <stdlib.h>
 
 #include "flow_turn.h"
-#include "memory.h"
 
 bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {

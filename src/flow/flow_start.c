@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "flow_turn.h"
-#include "memory.h"
 #include "rfc3339.h"
 
 #define WAIT_MAX INT64_C (10000000000) // seconds that an expression gives

@@ -1,6 +1,5 @@
 // What a simulation reports: events, the critical path, and how a run ended.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "flow_why.h"
 #include "sim_run.h"

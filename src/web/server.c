@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <netinet/in.h>

@@ -1,6 +1,5 @@
 // The parts of a run that was read, judged as a whole: with what is left the engine can go on. What
 // is not stored is computed.
-#include <stdlib.h>
 
 #include "flow_rows_private.h"
 #include "flow_turn.h"

@@ -1,7 +1,5 @@
 // Plans as they are changed.
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api.h"
 #include "json.h"

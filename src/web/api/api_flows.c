@@ -1,14 +1,11 @@
 // Flows: definitions, and runs. The station has them all under one command, whose first word is the
 // subcommand.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "api.h"
 #include "json.h"
 #include "json_names.h"
-#include "json_words.h"
-#include "memory.h"
 #include "query.h"
 
 enum { LIMIT_MAX = 1000 };

@@ -1,7 +1,6 @@
 // The station's numbers of the last 24 hours, which this program reads each 10 s.
 #include "api.h"
 #include "clock.h"
-#include "log.h"
 #include "memory.h"
 #include "query.h"
 #include "series.h"

@@ -1,5 +1,4 @@
 // The station itself, its targets, and this program.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,5 @@
 #include "gateway.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -1,6 +1,5 @@
 #include "openapi.h"
 
-#include <stdlib.h>
 #include <ctype.h>
 #include <stdio.h>
 

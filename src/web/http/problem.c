@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "json_words.h"
 #include "plan_frame.h"
 #include "zplan_codes.h"
 

@@ -9,7 +9,6 @@
 // there is a comment, so that each end sees when the network is gone. A page that was left is seen
 // within a second: else somebody who opens a few in a row would be at the limit of streams.
 #include <fnmatch.h>
-#include <inttypes.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "user_file.h"
 
 #include <sodium.h>
-#include <stdio.h>
 
 #include "rfc3339.h"
 
