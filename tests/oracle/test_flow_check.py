@@ -161,7 +161,7 @@ def test_flows_in_flows(engine):
     for depth in range(1, 18):
         inner = f"deep{depth - 1}" if depth > 1 else "jobs"
         found = errors(engine, {"flow": f"deep{depth}", "steps": {"a": {"target": inner}}})
-        assert bool(found) is (depth == 17) and (not found or "at most 16 deep" in found[0]), (depth, found)
+        assert bool(found) is (depth == 17) and (not found or "at most 16 levels" in found[0]), (depth, found)
     assert not errors(engine, {"flow": "wide1", "steps": {"a": {"target": "jobs", "for_each": "=input.x"}}})
     found = errors(engine, {"flow": "wide2", "steps": {"a": {"target": "wide1", "for_each": "=input.x"}}})
     assert "a run may make 100010000 calls, more than 1000000" in found[0]
