@@ -350,12 +350,18 @@ export function Bars({bars, label}) {
 }
 
 // A table of which only the rows that are seen are in the document. `columns`: [{title, cell, number}].
-const ROW = 34, WINDOW = 120;
+const ROW = 34, AHEAD = 8;      // AHEAD: rows that are drawn above and below what is seen
 export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row.id}) {
   const box = useRef(null);
-  const [top, setTop] = useState(0);
-  const first = Math.max(0, Math.min(Math.floor(top / ROW) - 30, rows.length - WINDOW));
-  const seen = rows.slice(first, first + WINDOW);
+  const [top, setTop] = useState(0), [height, setHeight] = useState(innerHeight);
+  useEffect(() => {
+    const change = () => setHeight(innerHeight);
+    addEventListener('resize', change);
+    return () => removeEventListener('resize', change);
+  }, []);
+  const drawn = Math.ceil(0.7 * height / ROW) + 2 * AHEAD;        // the box has 70 % of the window
+  const first = Math.max(0, Math.min(Math.floor(top / ROW) - AHEAD, rows.length - drawn));
+  const seen = rows.slice(first, first + drawn);
   const choose = (key, on) => {
     const next = new Set(chosen);
     if (on) next.add(key);
@@ -381,7 +387,7 @@ export function Rows({columns, rows, label, chosen, onChoose, keyOf = row => row
     ${seen.map((row, i) => html`<tr key=${keyOf(row)} data-row="1" tabindex="-1" aria-rowindex=${first + i + 1}>${onChoose && html`<td><input type="checkbox" aria-label=${t('Select {name}', {name: keyOf(row)})}
       checked=${chosen.has(keyOf(row))} onChange=${event => choose(keyOf(row), event.target.checked)} /></td>`}
       ${columns.map(column => html`<td class=${column.number ? 'number' : ''}>${column.cell(row)}</td>`)}</tr>`)}
-    ${first + WINDOW < rows.length && html`<tr aria-hidden="true" class="space" ref=${element => element && (element.style.height = (rows.length - first - WINDOW) * ROW + 'px')}></tr>`}</tbody></table></div>`;
+    ${first + drawn < rows.length && html`<tr aria-hidden="true" class="space" ref=${element => element && (element.style.height = (rows.length - first - drawn) * ROW + 'px')}></tr>`}</tbody></table></div>`;
 }
 
 // Whether all was read, and there is nothing.
