@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include "base64.h"
+#include "json_text.h"
 #include "memory.h"
 
 #include <stdlib.h>
@@ -114,10 +115,11 @@ int json_depth (const json_t *value)
 
 char *json_write (const json_t *value)
 {
-    char *text = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
-    if (!text)
-        abort (); // every value written here was made by this program: only memory can lack
-    return text;
+    struct json_text text;
+    size_t size;
+    json_text_start (&text, 256);
+    json_text_value (&text, value);
+    return json_text_end (&text, &size);
 }
 
 json_t *json_from_frame (struct span frame)

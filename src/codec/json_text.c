@@ -1,5 +1,7 @@
 #include "json_text.h"
 
+#include <stdlib.h>
+
 #include "base64.h"
 #include "decimal.h"
 #include "memory.h"
@@ -163,4 +165,60 @@ void json_text_frame (struct json_text *self, struct span frame)
         self->size = start;
         put_base64 (self, frame);
     }
+}
+
+static void put_tree (struct json_text *self, const json_t *value)
+{
+    const char *name;
+    size_t index;
+    json_t *part;
+    if (json_is_object (value)) {
+        json_text_raw (self, span_text ("{"));
+        json_object_foreach ((json_t *)(uintptr_t)value, name, part)
+        {
+            json_text_item (self);
+            json_text_frame (self, span_text (name));
+            json_text_raw (self, span_text (":"));
+            json_text_value (self, part);
+        }
+        json_text_raw (self, span_text ("}"));
+    } else {
+        json_text_raw (self, span_text ("["));
+        json_array_foreach (value, index, part)
+        {
+            json_text_item (self);
+            json_text_value (self, part);
+        }
+        json_text_raw (self, span_text ("]"));
+    }
+}
+
+void json_text_value (struct json_text *self, const json_t *value)
+{
+    struct span text = span_of (json_string_value (value), json_string_length (value));
+    char digits[DECIMAL_SIZE], *written;
+    switch (json_typeof (value)) {
+    case JSON_OBJECT:
+    case JSON_ARRAY:
+        put_tree (self, value);
+        return;
+    case JSON_TRUE:
+        json_text_raw (self, span_text ("true"));
+        return;
+    case JSON_FALSE:
+        json_text_raw (self, span_text ("false"));
+        return;
+    case JSON_INTEGER:
+        json_text_raw (self, span_of (digits, decimal_text (json_integer_value (value), digits)));
+        return;
+    default:
+        break;
+    }
+    if (text.size && !memchr (text.data, 0, text.size)) {
+        json_text_frame (self, text);
+        return;
+    }
+    written = json_dumps (value, JSON_ENCODE_ANY); // a real number, null, or a NUL in a text
+    json_text_raw (self, span_text (written ? written : "null"));
+    free (written);
 }

@@ -2,6 +2,8 @@
 // The caller keeps the order: a name before each value of an object, every opened thing closed.
 #pragma once
 
+#include <jansson.h>
+
 #include "span.h"
 
 enum { JSON_NAME_MAX = 12 };
@@ -48,6 +50,9 @@ void json_text_name (struct json_text *self, const struct json_name *name);
 // full.
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width);
+
+// A whole tree, compact; its depth is bounded by who made it.
+void json_text_value (struct json_text *self, const json_t *value);
 
 // A frame as json_from_frame makes it: a string, or {"b64": "..."}.
 void json_text_frame (struct json_text *self, struct span frame);

@@ -40,6 +40,15 @@ size_t utf8_size (const uint8_t *at, const uint8_t *end)
     return overlong || too_great ? 0 : 4;
 }
 
+struct span utf8_cut (struct span text, size_t most)
+{
+    if (text.size <= most)
+        return text;
+    while (most && follows (text.data[most]))
+        most--;
+    return span_of (text.data, most);
+}
+
 size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out)
 {
     const uint8_t *start = at;

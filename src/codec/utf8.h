@@ -7,6 +7,9 @@
 // surrogate or over U+10FFFF.
 size_t utf8_size (const uint8_t *at, const uint8_t *end);
 
+// At most so many bytes of a text, and no part of a character at their end.
+struct span utf8_cut (struct span text, size_t most);
+
 // Copy the bytes before the first that is a control byte, a quote, a backslash or not ASCII:
 // returns how many. `out` has room for all bytes up to `end`, and those behind the copied may be
 // written.

@@ -4,6 +4,7 @@
 #include "json.h"
 #include "json_text.h"
 #include "rows.h"
+#include "utf8.h"
 
 static const int64_t integers[] = {
     0,  9,   10,   11,    99,     100,     101,           999,       1000,          1001,
@@ -109,7 +110,7 @@ static void check_frame (struct span frame)
     json_text_frame (&text, span_of (bytes, frame.size));
     char *got = json_text_end (&text, &size);
     json_t *value = json_from_frame (frame);
-    char *want = json_write (value);
+    char *want = json_dumps (value, JSON_COMPACT | JSON_ENCODE_ANY);
     CHECK_TEXT (quoted (frame), got, want);
     CHECK_INT (quoted (frame), size, strlen (want));
     json_decref (value);
@@ -202,6 +203,74 @@ static void long_frames_are_written_as_jansson_writes_them (void **state)
     }
 }
 
+// -- trees
+
+static json_t *random_tree (uint64_t *random, int depth)
+{
+    static const char *const texts[] = {"", "text", "\"\\/\x1F", "\xc3\xa9\xe8\xae\xa1"};
+    uint64_t number = next_random (random), kind = number % (depth ? 9 : 7);
+    const char *text = texts[(number >> 8) % ROWS (texts)];
+    json_t *tree = kind == 7 ? json_array () : json_object ();
+    for (uint64_t parts = kind < 7 ? 0 : (number >> 16) % 5; parts > 0; parts--) {
+        if (kind == 7)
+            json_array_append_new (tree, random_tree (random, depth - 1));
+        else
+            json_object_set_new (tree, texts[parts - 1], random_tree (random, depth - 1));
+    }
+    if (kind >= 7)
+        return tree;
+    json_decref (tree);
+    return kind == 0   ? json_null ()
+           : kind == 1 ? json_boolean (number >> 16 & 1)
+           : kind == 2 ? json_real ((double)(int64_t)number / 1024)
+           : kind == 3 ? json_integer ((json_int_t)number >> (number >> 58))
+           : kind == 4 ? json_stringn ("a\0b", 3)
+                       : json_string (text);
+}
+
+static void trees_are_written_as_jansson_writes_them (void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252U;
+    for (int round = 0; round < 20000; round++) {
+        json_t *tree = random_tree (&random, 4);
+        char *got = json_write (tree);
+        char *want = json_dumps (tree, JSON_COMPACT | JSON_ENCODE_ANY);
+        CHECK_TEXT (want, got, want);
+        json_decref (tree);
+        free (want);
+        free (got);
+    }
+}
+
+// -- texts that are cut
+
+static const struct cut_row {
+    const char *text;
+    size_t most;
+    const char *cut;
+} cut_rows[] = {
+    {"", 0, ""},
+    {"abc", 0, ""},
+    {"abc", 2, "ab"},
+    {"abc", 3, "abc"},
+    {"abc", 9, "abc"},
+    {"a\xc3\xa9z", 2, "a"},
+    {"a\xc3\xa9z", 3, "a\xc3\xa9"},
+    {"\xf0\x9f\x98\x80", 3, ""},
+    {"\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80"},
+    {"\x80\x80\x80", 2, ""}, // no character begins there
+};
+
+static void texts_are_cut_between_characters (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (cut_rows); i++) {
+        struct span cut = utf8_cut (span_text (cut_rows[i].text), cut_rows[i].most);
+        CHECK_TEXT (cut_rows[i].text, quoted (cut), quoted (span_text (cut_rows[i].cut)));
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +281,8 @@ int main (void)
         cmocka_unit_test (utf8_of_three_bytes_is_judged_as_by_jansson),
         cmocka_unit_test (utf8_of_four_bytes_is_judged_as_by_jansson),
         cmocka_unit_test (long_frames_are_written_as_jansson_writes_them),
+        cmocka_unit_test (trees_are_written_as_jansson_writes_them),
+        cmocka_unit_test (texts_are_cut_between_characters),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "utf8.h"
 
 enum {
     NODES_MAX = 10000,
@@ -53,12 +54,7 @@ static const char *target_of (const struct flow_graph *self, const json_t *step)
 // A text, or as much of it as there is room for, without half a character at its end.
 static void copy_text (const char *text, char out[WORD_MAX])
 {
-    size_t size = strnlen (text, WORD_MAX - 1);
-    if (text[size])
-        while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
-            size--;
-    memcpy (out, text, size);
-    out[size] = '\0';
+    out[span_put (out, 0, utf8_cut (span_text (text), WORD_MAX - 1))] = '\0';
 }
 
 static void write_wait (const json_t *wait, char out[WORD_MAX])

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
+#include "utf8.h"
 #include "votes.h"
 
 // A run with a heartbeat is dropped this long after its lease: the store has it anyway.
@@ -122,13 +123,12 @@ static uint8_t answer_status (const struct station *self, const struct target *f
                  status == ZERO_STATUS_VOTE_START_ID && type != TARGET_VOTE;
     if (!stray && (status < ZERO_STATUS_ERROR_FLAG || dialect_status_known (dialect, byte)))
         return status;
-    struct span words = answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL));
-    size_t size = words.size < WORDS_MAX ? words.size : WORDS_MAX;
-    while (size && size < words.size && (words.data[size] & 0xC0) == 0x80)
-        size--; // no part of a character
+    struct span words =
+        utf8_cut (answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)), WORDS_MAX);
     snprintf (out, REASON_MAX,
               "status %02x is neither a result nor a heartbeat in dialect %s%s%.*s", byte,
-              dialect_name (dialect), size ? ": " : "", (int)size, (const char *)words.data);
+              dialect_name (dialect), words.size ? ": " : "", (int)words.size,
+              (const char *)words.data);
     return stray ? ZERO_STATUS_ERROR_ID : status;
 }
 

@@ -15,15 +15,6 @@ static const struct span *first_of (uint8_t type, const struct desc *desc,
     return NULL;
 }
 
-static struct span cut (struct span text)
-{
-    size_t size = text.size;
-    if (size > ANSWER_TEXT_MAX)
-        for (size = ANSWER_TEXT_MAX; size > 0 && (text.data[size] & 0xC0) == 0x80; size--)
-            ;
-    return span_of (text.data, size);
-}
-
 // Without the blanks at both ends, of which the one behind is a newline mostly.
 static struct span trimmed (struct span text)
 {
@@ -53,9 +44,9 @@ struct span answer_text (uint8_t status, const struct desc *desc, const struct s
     struct span said = words ? *words : (struct span){0};
     bool says_more = said.size && !span_equal (said, span_text (status_word (status)));
     if (status < ZERO_STATUS_ERROR_FLAG || says_more || !content)
-        return cut (said);
-    struct span text = cut (trimmed (*content));
-    return is_text (text) ? text : cut (said);
+        return utf8_cut (said, ANSWER_TEXT_MAX);
+    struct span text = utf8_cut (trimmed (*content), ANSWER_TEXT_MAX);
+    return is_text (text) ? text : utf8_cut (said, ANSWER_TEXT_MAX);
 }
 
 struct span answer_trimmed (struct span text)
