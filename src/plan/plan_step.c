@@ -1,26 +1,41 @@
 #include "plan_step.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "decimal.h"
 #include "ident.h"
 #include "stored_text.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
+static size_t put_word (char *out, size_t size, struct span word)
+{
+    out[size++] = ' ';
+    return span_put (out, size, word);
+}
+
+static size_t put_number (char *out, size_t size, int64_t number)
+{
+    out[size++] = ' ';
+    return size + decimal_text (number, out + size);
+}
+
 size_t plan_step_text (const struct plan_step *self, char out[PLAN_STEP_SIZE])
 {
-    int size =
-        snprintf (out, PLAN_STEP_SIZE, "%c %" PRIx64 " %" PRIu32 " %" PRId64 " %u %d %.*s %.*s",
-                  (char)self->kind, self->run, self->step, self->item, self->generation,
-                  self->version, (int)self->flow.size, (const char *)self->flow.data,
-                  (int)self->name.size, (const char *)self->name.data);
-    if (self->kind == STEP_FLOW)
-        size += snprintf (out + size, PLAN_STEP_SIZE - (size_t)size,
-                          " %" PRId64 " %" PRId64 " %" PRId64 " %d", self->fire, self->created,
-                          self->batch, self->depth);
-    return (size_t)size;
+    const int64_t numbers[] = {self->step, self->item, self->generation, self->version},
+                  of_flow[] = {self->fire, self->created, self->batch, self->depth};
+    const struct span names[] = {self->flow, self->name};
+    char run[IDENT_SIZE];
+    size_t size = 0;
+    out[size++] = (char)self->kind;
+    size = put_word (out, size, span_text (ident_text (self->run, run)));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        size = put_number (out, size, numbers[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        size = put_word (out, size, names[i]);
+    for (size_t i = 0; self->kind == STEP_FLOW && i < sizeof of_flow / sizeof *of_flow; i++)
+        size = put_number (out, size, of_flow[i]);
+    return size;
 }
 
 static bool take_word (struct span *rest, struct span *ret)
@@ -82,15 +97,22 @@ bool plan_step_stored (struct span message, struct plan_step *ret)
 
 void plan_step_write (const struct plan_step *self, struct json_text *text)
 {
-    char item[32] = "", member[PLAN_STEP_SIZE];
+    static const struct json_name name = JSON_NAME ("name"), version = JSON_NAME ("version"),
+                                  run = JSON_NAME ("run"), step = JSON_NAME ("step"),
+                                  item = JSON_NAME ("item"), generation = JSON_NAME ("generation"),
+                                  undo = JSON_NAME ("undo");
+    char id[IDENT_SIZE];
+    json_text_raw (text, span_text ("{"));
+    json_text_name (text, &name);
+    json_text_frame (text, self->flow);
+    json_text_number (text, &version, self->version, 0);
+    json_text_name (text, &run);
+    json_text_frame (text, span_text (ident_text (self->run, id)));
+    json_text_name (text, &step);
+    json_text_frame (text, self->name);
     if (self->item >= 0)
-        snprintf (item, sizeof item, "\"item\":%" PRId64 ",", self->item);
-    // Names have no character that JSON escapes.
-    snprintf (member, sizeof member,
-              "{\"name\":\"%.*s\",\"version\":%d,\"run\":\"%" PRIx64 "\",\"step\":\"%.*s\",%s"
-              "\"generation\":%u,\"undo\":%s}",
-              (int)self->flow.size, (const char *)self->flow.data, self->version, self->run,
-              (int)self->name.size, (const char *)self->name.data, item, self->generation,
-              self->kind == STEP_UNDO ? "true" : "false");
-    json_text_raw (text, span_text (member));
+        json_text_number (text, &item, self->item, 0);
+    json_text_number (text, &generation, self->generation, 0);
+    json_text_name (text, &undo);
+    json_text_raw (text, span_text (self->kind == STEP_UNDO ? "true}" : "false}"));
 }
