@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "decimal.h"
 #include "flow_rows_private.h"
 #include "flow_turn.h"
+#include "json_text.h"
 #include "memory.h"
 
 const char *const flow_phase_names[] = {"unborn", "active", "undoing", "final", "ended"};
@@ -25,6 +27,7 @@ struct writer {
     struct flow_run *run;
     flow_row_fn *put;
     void *owner;
+    struct json_text *text; // of the value that is being written
 };
 
 static void put_field (const struct writer *self, enum flow_key key, const char *field,
@@ -63,41 +66,74 @@ static void put_text (const struct writer *self, enum flow_key key, const char *
 static void put_json (const struct writer *self, enum flow_key key, const char *field,
                       const json_t *json)
 {
-    char *text = json ? json_dumps (json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-    put_text (self, key, field, json && !text ? "null" : text);
-    free (text);
+    if (!json) {
+        put_del (self, key, field);
+        return;
+    }
+    json_text_clear (self->text);
+    json_text_value (self->text, json);
+    put_field (self, key, field, span_of (self->text->bytes, self->text->size));
 }
 
-// The same of an object, which is given back; without members there is no field.
-static void put_entry (const struct writer *self, const char *field, json_t *entry)
+// An entry: an object of the members that are there; without any there is no field.
+static void entry_begin (const struct writer *self)
 {
-    put_json (self, FLOW_KEY_DATA, field, json_object_size (entry) ? entry : NULL);
-    json_decref (entry);
+    json_text_clear (self->text);
+    json_text_raw (self->text, span_text ("{"));
+}
+
+static void entry_add (const struct writer *self, const struct json_name *name, const json_t *value)
+{
+    if (!value)
+        return;
+    json_text_name (self->text, name);
+    json_text_value (self->text, value);
+}
+
+static void entry_put (const struct writer *self, const char *field)
+{
+    bool empty = self->text->size == 1;
+    json_text_raw (self->text, span_text ("}"));
+    if (empty)
+        put_del (self, FLOW_KEY_DATA, field);
+    else
+        put_field (self, FLOW_KEY_DATA, field, span_of (self->text->bytes, self->text->size));
 }
 
 // -- the run
 
 void flow_rows_head (struct flow_run *run, char text[sizeof run->head])
 {
-    char batch[24] = "-";
+    const int64_t numbers[] = {run->version, run->parallel, run->fire, run->start, run->created};
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        size += decimal_text (numbers[i], text + size);
+        text[size++] = ' ';
+    }
     if (run->batch != INT64_MIN)
-        snprintf (batch, sizeof batch, "%lld", (long long)run->batch);
-    snprintf (text, sizeof run->head, "%d %u %lld %lld %lld %s", run->version, run->parallel,
-              (long long)run->fire, (long long)run->start, (long long)run->created, batch);
+        decimal_text (run->batch, text + size);
+    else
+        memcpy (text + size, "-", 2);
 }
 
 void flow_rows_state (struct flow_run *run, char text[sizeof run->state])
 {
     bool undoing = run->phase == FLOW_UNDOING;
-    int used =
-        snprintf (text, sizeof run->state, "%s %s %u %zu", flow_phase_names[run->phase],
-                  flow_outcome_name (run->outcome), run->sequence, undoing ? run->undo_at : 0);
+    size_t size = span_put (text, 0, span_text (flow_phase_names[run->phase]));
+    text[size++] = ' ';
+    size = span_put (text, size, span_text (flow_outcome_name (run->outcome)));
+    text[size++] = ' ';
+    size += decimal_text (run->sequence, text + size);
+    text[size++] = ' ';
+    size += decimal_text (undoing ? (int64_t)run->undo_at : 0, text + size);
     for (size_t i = 0; i < FLOW_WORDS; i++)
-        if (*(const bool *)((const char *)run + flow_words[i].offset))
-            used +=
-                snprintf (text + used, sizeof run->state - (size_t)used, " %s", flow_words[i].name);
+        if (*(const bool *)((const char *)run + flow_words[i].offset)) {
+            text[size++] = ' ';
+            size = span_put (text, size, span_text (flow_words[i].name));
+        }
     if (undoing && run->in_flight > 0)
-        snprintf (text + used, sizeof run->state - (size_t)used, " " FLOW_WORD_UNDO);
+        size = span_put (text, size, span_text (" " FLOW_WORD_UNDO));
+    text[size] = '\0';
 }
 
 static void put_params (const struct writer *self)
@@ -215,22 +251,25 @@ static void put_nodes (const struct writer *self)
 
 // -- data
 
+static const struct json_name name_value = JSON_NAME ("value"), name_ended = JSON_NAME ("ended"),
+                              name_generation = JSON_NAME ("generation"),
+                              name_extra = JSON_NAME ("extra"), name_at = JSON_NAME ("at"),
+                              name_not_kept = JSON_NAME ("not_kept");
+
 static void put_item (const struct writer *self, uint32_t step, uint32_t number)
 {
     const struct flow_item *item = &self->run->data[step]->items->item[number];
     char field[32];
-    json_t *entry = json_object ();
-    if (item->value)
-        json_object_set (entry, "value", item->value);
+    entry_begin (self);
+    entry_add (self, &name_value, item->value);
     if (item->ended)
-        json_object_set_new (entry, "ended", json_integer (item->ended));
+        json_text_number (self->text, &name_ended, item->ended, 0);
     // Those of a new list have that of their step.
     if (item->generation != self->run->nodes[step].generation)
-        json_object_set_new (entry, "generation", json_integer (item->generation));
-    if (item->extra)
-        json_object_set (entry, "extra", item->extra);
+        json_text_number (self->text, &name_generation, item->generation, 0);
+    entry_add (self, &name_extra, item->extra);
     snprintf (field, sizeof field, "%u.%u", step, number);
-    put_entry (self, field, entry);
+    entry_put (self, field);
 }
 
 static void put_items (const struct writer *self, uint32_t step)
@@ -312,18 +351,17 @@ static void put_data (const struct writer *self, uint32_t step)
         put_text (self, FLOW_KEY_DATA, field, data->error);
     }
     if (data->touched & FLOW_TOUCHED_ENTRY) {
-        json_t *entry = json_object ();
+        entry_begin (self);
         // A list that was collected from the items is in their fields.
-        if (data->value && !flow_collected (self->run, step))
-            json_object_set (entry, "value", data->value);
+        if (!flow_collected (self->run, step))
+            entry_add (self, &name_value, data->value);
         if (data->not_kept)
-            json_object_set_new (entry, "not_kept", json_true ());
+            entry_add (self, &name_not_kept, json_true ());
         if (data->at)
-            json_object_set_new (entry, "at", json_integer (data->at));
-        if (data->extra)
-            json_object_set (entry, "extra", data->extra);
-        snprintf (field, sizeof field, "%u", step);
-        put_entry (self, field, entry);
+            json_text_number (self->text, &name_at, data->at, 0);
+        entry_add (self, &name_extra, data->extra);
+        decimal_text (step, field);
+        entry_put (self, field);
     }
     data->touched = 0;
     put_signals (self, step);
@@ -333,7 +371,10 @@ static void put_data (const struct writer *self, uint32_t step)
 
 void flow_rows_write (const struct flow *flow, struct flow_run *run, flow_row_fn *put, void *owner)
 {
-    const struct writer self = {.flow = flow, .run = run, .put = put, .owner = owner};
+    struct json_text text;
+    json_text_start (&text, 64);
+    const struct writer self = {
+        .flow = flow, .run = run, .put = put, .owner = owner, .text = &text};
     put_run (&self);
     if (run->touched_count)
         qsort (run->touched, run->touched_count, sizeof *run->touched, by_number);
@@ -348,6 +389,7 @@ void flow_rows_write (const struct flow *flow, struct flow_run *run, flow_row_fn
     run->touched = NULL;
     run->touched_count = 0;
     run->written = true;
+    free (text.bytes);
 }
 
 // -- of the caller

@@ -3,29 +3,38 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "decimal.h"
 #include "flow_book.h"
 #include "flow_runs_private.h"
 #include "flow_rows.h"
 #include "json.h"
+#include "json_text.h"
 #include "log.h"
 #include "memory.h"
+#include "utf8.h"
 
-enum { LOG_MORE = 100 }; // lines above FLOW_LOG_MAX: the log is not cut at each
+enum {
+    LOG_MORE = 100,  // lines above FLOW_LOG_MAX: the log is not cut at each
+    DETAIL_MAX = 512 // bytes of an error in a line of it
+};
 
-static const char *const key_words[] = {[FLOW_KEY_RUN] = "run",
-                                        [FLOW_KEY_NODE] = "node",
-                                        [FLOW_KEY_DATA] = "data",
-                                        [FLOW_KEY_INPUT] = "input",
-                                        [FLOW_KEY_MAP] = "map"};
+static const char *const key_starts[] = {[FLOW_KEY_RUN] = "plan:flow:run:",
+                                         [FLOW_KEY_NODE] = "plan:flow:node:",
+                                         [FLOW_KEY_DATA] = "plan:flow:data:",
+                                         [FLOW_KEY_INPUT] = "plan:flow:input:",
+                                         [FLOW_KEY_MAP] = "plan:flow:map:"};
 
 // "plan:flow:run:RUN"
 static struct span key_of (const char *run, enum flow_key key, uint32_t step,
                            char out[FLOW_KEY_SIZE])
 {
-    int size = snprintf (out, FLOW_KEY_SIZE, "plan:flow:%s:%s", key_words[key], run);
-    if (key == FLOW_KEY_MAP)
-        size += snprintf (out + size, FLOW_KEY_SIZE - (size_t)size, ":%" PRIu32, step);
-    return span_of (out, (size_t)size);
+    size_t size = span_put (out, 0, span_text (key_starts[key]));
+    size = span_put (out, size, span_text (run));
+    if (key == FLOW_KEY_MAP) {
+        out[size++] = ':';
+        size += decimal_text (step, out + size);
+    }
+    return span_of (out, size);
 }
 
 // -- writing
@@ -34,9 +43,9 @@ static void put_row (void *owner, const struct flow_row *row)
 {
     struct flow_live *live = owner;
     struct store *store = live->station->store;
-    char key[FLOW_KEY_SIZE], offset[24];
+    char key[FLOW_KEY_SIZE], offset[DECIMAL_SIZE];
     const struct span name = key_of (live->name, row->key, row->step, key);
-    snprintf (offset, sizeof offset, "%" PRIu32, row->offset);
+    decimal_text (row->offset, offset);
     const struct span set[] = {span_text ("HSET"), name, row->field, row->value};
     const struct span del[] = {span_text ("HDEL"), name, row->field};
     const struct span range[] = {span_text ("SETRANGE"), name, span_text (offset), row->value};
@@ -67,9 +76,8 @@ static void put_field (struct flow_live *live, const char *name, struct span val
 
 static void put_number (struct flow_live *live, const char *name, int64_t value)
 {
-    char text[24];
-    snprintf (text, sizeof text, "%" PRId64, value);
-    put_field (live, name, span_text (text));
+    char text[DECIMAL_SIZE];
+    put_field (live, name, span_of (text, decimal_text (value, text)));
 }
 
 // What the station itself knows of a run that begins.
@@ -115,10 +123,14 @@ static void write_begin (struct flow_live *live)
 // A line of the log for each step that has come to something.
 static void write_log (struct flow_live *live, const struct flow_effects *effects)
 {
+    static const struct json_name at = JSON_NAME ("at"), step_name = JSON_NAME ("step"),
+                                  state_name = JSON_NAME ("state"), detail = JSON_NAME ("detail");
     struct store *store = live->station->store;
+    struct json_text line;
     char key[FLOW_KEY_SIZE];
     size_t lines = 0;
     snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
+    json_text_start (&line, 128);
     for (size_t i = 0; i < effects->changed_count; i++) {
         uint32_t step = effects->changed[i];
         const struct flow_node *node = &live->run->nodes[step];
@@ -126,18 +138,24 @@ static void write_log (struct flow_live *live, const struct flow_effects *effect
         const char *state = node->flags & FLOW_BLOCKED ? "blocked" : flow_state_name (node->state);
         if (node->state == FLOW_NONE && !(node->flags & FLOW_BLOCKED))
             continue;
-        json_t *line = json_pack ("{s:I, s:s, s:s}", "at", (json_int_t)live->updated_ms, "step",
-                                  live->flow->steps[step].name, "state", state);
-        if (data && data->error)
-            json_object_set_new (line, "detail",
-                                 json_stringn (data->error, strnlen (data->error, 512)));
-        char *text = json_write (line);
-        const struct span words[] = {span_text ("RPUSH"), span_text (key), span_text (text)};
+        json_text_clear (&line);
+        json_text_raw (&line, span_text ("{"));
+        json_text_number (&line, &at, live->updated_ms, 0);
+        json_text_name (&line, &step_name);
+        json_text_frame (&line, span_text (live->flow->steps[step].name));
+        json_text_name (&line, &state_name);
+        json_text_frame (&line, span_text (state));
+        if (data && data->error) {
+            json_text_name (&line, &detail);
+            json_text_frame (&line, utf8_cut (span_text (data->error), DETAIL_MAX));
+        }
+        json_text_raw (&line, span_text ("}"));
+        const struct span words[] = {span_text ("RPUSH"), span_text (key),
+                                     span_of (line.bytes, line.size)};
         store_put (store, words, 3);
-        json_decref (line);
-        free (text);
         lines++;
     }
+    free (line.bytes);
     char first[24];
     snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
     const struct span trim[] = {span_text ("LTRIM"), span_text (key), span_text (first),
