@@ -166,7 +166,7 @@ static void put_in (struct core *self, const struct core_submission *submission,
     open_set_message (self, plan, submission->message, submission->revision);
     open_set_class (self, plan, submission->priority, submission->group);
     open_touch (self, plan, WRITE_LISTED);
-    if (!submission->made_here) { // nothing of a former one may be taken for its own
+    if (!submission->made_here && !submission->first) { // nothing of a former one may be its own
         open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
         delete_keys (self, plan, all_of);
     }

@@ -266,9 +266,15 @@ void store_extend_lease (struct store *self, struct span key_station, uint64_t p
 
 // -- what follows from a decision, in the batch of this turn
 
-// A new plan. No bound keeps it out. `made_here`: its id was made by the station just now; else
-// nothing is there of that id but what a former plan may have left.
-void store_place (struct store *self, const struct plan *plan, bool made_here);
+// What else is there of the id of a plan that is placed.
+enum store_id {
+    STORE_ID_MADE,  // nothing: the station made it just now
+    STORE_ID_FIRST, // nothing: it is the digest of what happens once
+    STORE_ID_AGAIN  // what a former plan may have left
+};
+
+// A new plan. No bound keeps it out.
+void store_place (struct store *self, const struct plan *plan, enum store_id id);
 
 // Delete a plan that has no run; `caller` as the plan has it.
 void store_take_back (struct store *self, struct span station, uint64_t plan_id,

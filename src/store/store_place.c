@@ -2,7 +2,7 @@
 // the batch of the decision that they follow from.
 #include "store_private.h"
 
-void store_place (struct store *self, const struct plan *plan, bool made_here)
+void store_place (struct store *self, const struct plan *plan, enum store_id id)
 {
     char caller[CALLER_FIELD_MAX];
     caller_field (self, plan->caller, caller);
@@ -17,7 +17,8 @@ void store_place (struct store *self, const struct plan *plan, bool made_here)
                     .priority = plan->policy ? (int)plan->policy->priority : 0,
                     .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
                     .caller = span_text (caller),
-                    .made_here = made_here},
+                    .made_here = id == STORE_ID_MADE,
+                    .first = id == STORE_ID_FIRST},
                 store_now_us (self));
 }
 

@@ -221,6 +221,13 @@ static struct plan_step step_of (const struct flow_live *live, const struct flow
                               .depth = live->depth + 1};
 }
 
+// A run that began again, under its number, makes the ids of its calls again.
+static void place (const struct flow_live *live, const struct plan *plan)
+{
+    bool first = live->exec_id == live->id;
+    store_place (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
+}
+
 bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
                       struct reason *reason)
 {
@@ -236,7 +243,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
         plan->flow_run = inner;
         plan->state = PLAN_RETRY;
     }
-    store_place (live->station->store, plan, false);
+    place (live, plan);
     flow_news_placed (live, plan);
     plan_destroy (&plan);
     FAILPOINT ("flow_placed");
@@ -256,7 +263,7 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
         plan_make (live, effect, &step, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
     if (plan)
-        store_place (live->station->store, plan, false);
+        place (live, plan);
     else
         log_event (LEVEL_ERROR, "flow.timer", "run=%s error=%s", live->name,
                    quoted (span_text (reason.text)));
@@ -281,7 +288,7 @@ void flow_live_reopen (struct flow_live *live)
         return;
     plan->flow_run = live->id;
     plan->state = PLAN_RETRY;
-    store_place (live->station->store, plan, true);
+    store_place (live->station->store, plan, STORE_ID_MADE);
     live->exec_id = 0;
     flow_live_adopt (live, plan->id);
     flow_news_placed (live, plan);
