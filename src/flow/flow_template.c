@@ -8,6 +8,7 @@ enum { PLAIN_MAX = 80 }; // bytes of a path that is shown as it is
 
 struct flow_template {
     json_t *literal;   // a value without expressions in it
+    size_t bytes;      // of it, written, when it is a list or an object
     struct expr *expr; // or an expression
     const char *text;  // of it, borrowed from `source`
     json_t *source;
@@ -57,95 +58,6 @@ static size_t write_path (const struct place *place, char *out, size_t size)
         more = snprintf (out + used, size - used, "[%zu]", place->index);
     used += more > 0 ? (size_t)more : 0;
     return used < size ? used : size - 1;
-}
-
-static void make_text (struct flow_template *self, enum flow_template_mode mode,
-                       const struct reader *reader, const struct place *place)
-{
-    struct expr_error error;
-    const char *text = json_string_value (self->source);
-    size_t size = json_string_length (self->source);
-    bool marked = text[0] == '=';
-    char path[FLOW_PATH_SIZE];
-    if (marked && text[1] == '=') {
-        self->literal = json_stringn_nocheck (text + 1, size - 1);
-        return;
-    }
-    if (!marked && mode == FLOW_TEMPLATE_MARKED) {
-        self->literal = json_incref (self->source);
-        return;
-    }
-    self->text = text + marked;
-    if (expr_compile (span_of (self->text, size - marked), &self->expr, &error) == 0)
-        return;
-    write_path (place, path, sizeof path);
-    reader->wrong (reader->context, path, error.reason.text);
-    self->literal = json_null ();
-}
-
-// The depth is bounded by the reader of JSON.
-static struct flow_template *make (const json_t *json, enum flow_template_mode mode,
-                                   const struct reader *reader, const struct place *place)
-{
-    struct flow_template *self = memory_new (sizeof *self);
-    struct place part = {.above = place};
-    json_t *value;
-    self->source = json_incref ((json_t *)json);
-    if (json_is_string (json)) {
-        make_text (self, mode, reader, place);
-    } else if (json_is_array (json)) {
-        self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
-        json_array_foreach (json, part.index, value) self->items[self->count++] =
-            make (value, FLOW_TEMPLATE_MARKED, reader, &part);
-    } else if (json_is_object (json)) {
-        self->items = memory_new ((json_object_size (json) + 1) * sizeof *self->items);
-        self->names = memory_new ((json_object_size (json) + 1) * sizeof *self->names);
-        json_object_foreach ((json_t *)json, part.name, value)
-        {
-            self->names[self->count] = part.name;
-            self->items[self->count++] = make (value, FLOW_TEMPLATE_MARKED, reader, &part);
-        }
-    } else {
-        self->literal = json_incref ((json_t *)json);
-    }
-    return self;
-}
-
-struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
-                                         const char *path, flow_template_wrong *wrong,
-                                         void *context)
-{
-    const struct reader reader = {wrong, context};
-    const struct place place = {.name = path};
-    return make (json, mode, &reader, &place);
-}
-
-void flow_template_visit (const struct flow_template *self, const char *path,
-                          flow_template_visitor *visit, void *context)
-{
-    char part[FLOW_PATH_SIZE];
-    if (self->expr)
-        visit (context, self->expr, self->text, path);
-    for (size_t i = 0; i < self->count; i++) {
-        if (self->names)
-            snprintf (part, sizeof part, "%s.%.64s", path, self->names[i]);
-        else
-            snprintf (part, sizeof part, "%s[%zu]", path, i);
-        flow_template_visit (self->items[i], part, visit, context);
-    }
-}
-
-static void found (void *context, const struct expr *expr, const char *text, const char *path)
-{
-    (void)expr, (void)text, (void)path;
-    *(bool *)context = true;
-}
-
-bool flow_template_computes (const struct flow_template *self)
-{
-    bool computes = false;
-    flow_template_visit (self, "", found, &computes);
-    return computes;
 }
 
 // Which part failed: its reason gets the path of it in front. Names that are data are quoted.
@@ -204,13 +116,110 @@ static json_t *build (const struct flow_template *self, const struct place *plac
     return ret;
 }
 
+static void make_text (struct flow_template *self, enum flow_template_mode mode,
+                       const struct reader *reader, const struct place *place)
+{
+    struct expr_error error;
+    const char *text = json_string_value (self->source);
+    size_t size = json_string_length (self->source);
+    bool marked = text[0] == '=';
+    char path[FLOW_PATH_SIZE];
+    if (marked && text[1] == '=') {
+        self->literal = json_stringn_nocheck (text + 1, size - 1);
+        return;
+    }
+    if (!marked && mode == FLOW_TEMPLATE_MARKED) {
+        self->literal = json_incref (self->source);
+        return;
+    }
+    self->text = text + marked;
+    if (expr_compile (span_of (self->text, size - marked), &self->expr, &error) == 0)
+        return;
+    write_path (place, path, sizeof path);
+    reader->wrong (reader->context, path, error.reason.text);
+    self->literal = json_null ();
+}
+
+// The depth is bounded by the reader of JSON.
+static struct flow_template *make (const json_t *json, enum flow_template_mode mode,
+                                   const struct reader *reader, const struct place *place)
+{
+    struct flow_template *self = memory_new (sizeof *self);
+    struct place part = {.above = place};
+    json_t *value;
+    self->source = json_incref ((json_t *)json);
+    if (json_is_string (json)) {
+        make_text (self, mode, reader, place);
+    } else if (json_is_array (json)) {
+        self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
+        json_array_foreach (json, part.index, value) self->items[self->count++] =
+            make (value, FLOW_TEMPLATE_MARKED, reader, &part);
+    } else if (json_is_object (json)) {
+        self->items = memory_new ((json_object_size (json) + 1) * sizeof *self->items);
+        self->names = memory_new ((json_object_size (json) + 1) * sizeof *self->names);
+        json_object_foreach ((json_t *)json, part.name, value)
+        {
+            self->names[self->count] = part.name;
+            self->items[self->count++] = make (value, FLOW_TEMPLATE_MARKED, reader, &part);
+        }
+    } else {
+        self->literal = json_incref ((json_t *)json);
+    }
+    size_t literals = 0;
+    while (literals < self->count && self->items[literals]->literal)
+        literals++;
+    if (self->items && literals == self->count) {
+        self->literal = build (self, place, NULL, 0, NULL);
+        self->bytes = json_dumpb (self->literal, NULL, 0, JSON_COMPACT);
+    }
+    return self;
+}
+
+struct flow_template *flow_template_new (const json_t *json, enum flow_template_mode mode,
+                                         const char *path, flow_template_wrong *wrong,
+                                         void *context)
+{
+    const struct reader reader = {wrong, context};
+    const struct place place = {.name = path};
+    return make (json, mode, &reader, &place);
+}
+
+void flow_template_visit (const struct flow_template *self, const char *path,
+                          flow_template_visitor *visit, void *context)
+{
+    char part[FLOW_PATH_SIZE];
+    if (self->expr)
+        visit (context, self->expr, self->text, path);
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->names)
+            snprintf (part, sizeof part, "%s.%.64s", path, self->names[i]);
+        else
+            snprintf (part, sizeof part, "%s[%zu]", path, i);
+        flow_template_visit (self->items[i], part, visit, context);
+    }
+}
+
+static void found (void *context, const struct expr *expr, const char *text, const char *path)
+{
+    (void)expr, (void)text, (void)path;
+    *(bool *)context = true;
+}
+
+bool flow_template_computes (const struct flow_template *self)
+{
+    bool computes = false;
+    flow_template_visit (self, "", found, &computes);
+    return computes;
+}
+
 json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
                                 const struct expr_env *env, size_t max, struct reason *reason)
 {
     const struct place place = {.name = path};
     json_t *ret = build (self, &place, env, max, reason);
-    if (ret && !self->literal && !self->expr &&
-        json_dumpb (ret, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) > max) {
+    bool made = ret && !self->literal && !self->expr;
+    size_t bytes = made ? json_dumpb (ret, NULL, 0, JSON_COMPACT) : self->bytes;
+    if (ret && bytes > max) {
         reason_set (reason, "larger than %zu bytes", max);
         name_part (&place, reason);
         json_decref (ret);
