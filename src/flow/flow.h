@@ -48,7 +48,9 @@ struct flow_call {
     const char *target, *command; // `command` is NULL when it is an expression or absent
     struct flow_template *frames; // {"command", "args", "json", "text"}, what there is of them
     bool is_flow;                 // the target is a flow
-    const json_t *fields;         // the step, with what its plan needs: retry, timeout ...
+    const char *title;            // of its plan; NULL = FLOW/STEP
+    int64_t total_timeout_s;      // 0 = none
+    json_t *plan;                 // fields of its plan: retry, timeout, vote ...; NULL = none
 };
 
 struct flow_step {

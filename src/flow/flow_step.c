@@ -135,7 +135,8 @@ static void check_text (struct flow_reader *self, const json_t *json, const char
 }
 
 // What goes into the plan of a call as it stands there: a plan's rules are those of a plan.
-static void check_plan_fields (struct flow_reader *self, const json_t *json, const char *path)
+static void read_plan (struct flow_reader *self, struct flow_call *call, const json_t *json,
+                       const char *path)
 {
     char where[FLOW_PATH_SIZE];
     struct reason reason;
@@ -144,7 +145,12 @@ static void check_plan_fields (struct flow_reader *self, const json_t *json, con
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)json, name, value)
     {
-        if (!field_on (name) || !policy_field (name))
+        bool policy_of = field_on (name) && policy_field (name);
+        if (policy_of || strcmp (name, "vote") == 0 || strcmp (name, "remark") == 0) {
+            call->plan = call->plan ? call->plan : json_object ();
+            json_object_set (call->plan, name, value);
+        }
+        if (!policy_of)
             continue;
         json_t *alone = json_object ();
         json_object_set (alone, name, value);
@@ -160,8 +166,10 @@ static void check_plan_fields (struct flow_reader *self, const json_t *json, con
     snprintf (where, sizeof where, "%s.vote", path);
     if ((value = json_object_get (json, "vote")) && !vote_rule_read (value, &vote, &reason))
         flow_wrong (self, where, "%s", reason.text);
-    flow_read_integer (self, json, path, "total_timeout", 1, FLOW_SECONDS_MAX, 0);
+    call->total_timeout_s =
+        flow_read_integer (self, json, path, "total_timeout", 1, FLOW_SECONDS_MAX, 0);
     check_text (self, json, path, "title", 256);
+    call->title = json_string_value (json_object_get (json, "title"));
     const char *command = json_string_value (json_object_get (json, "command"));
     snprintf (where, sizeof where, "%s.command", path);
     if (command && !command[0])
@@ -193,7 +201,6 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
     char where[FLOW_PATH_SIZE];
     struct flow_target target = {.is_flow = false};
     snprintf (where, sizeof where, "%s.target", path);
-    call->fields = json;
     call->target = json_string_value (json_object_get (json, "target"));
     if (!call->target || !station_name_valid (span_text (call->target)))
         flow_wrong (self, where, "must be the name of a target, which is never computed");
@@ -221,7 +228,7 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
     }
     call->frames = flow_read_template (self, frames, path, FLOW_TEMPLATE_MARKED);
     json_decref (frames);
-    check_plan_fields (self, json, path);
+    read_plan (self, call, json, path);
 }
 
 static void read_undo (struct flow_reader *self, struct flow_step *step, const char *path)
@@ -472,6 +479,8 @@ void flow_step_clear (struct flow_step *step)
     flow_template_destroy (&step->output);
     flow_template_destroy (&step->call.frames);
     flow_template_destroy (&step->undo.frames);
+    json_decref (step->call.plan);
+    json_decref (step->undo.plan);
     flow_template_destroy (&step->for_each);
     flow_template_destroy (&step->wait);
     flow_template_destroy (&step->late_value);

@@ -260,7 +260,7 @@ static json_t *plan_fields (const struct sim_call *call, const struct flow_call 
                                         "priority", "group",   "misfire_window"};
     json_t *fields = json_pack ("{s:s}", "plan_type", "none");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        json_t *value = json_object_get (what->fields, names[i]);
+        json_t *value = json_object_get (what->plan, names[i]);
         if (value && !(call->flow && strcmp (names[i], "timeout") == 0))
             json_object_set (fields, names[i], value);
     }
@@ -314,7 +314,6 @@ void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
 {
     struct sim_call *call = memory_new (sizeof *call);
     const struct flow_guess *guess = sim_guess_of (run, effect->step);
-    const json_t *of = effect->call->fields;
     struct reason reason;
     *call = (struct sim_call){.run = run,
                               .station = run->station,
@@ -332,8 +331,8 @@ void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
         sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_UNDO, .item = -1});
         return;
     }
-    call->timeout_s = json_integer_value (json_object_get (of, "timeout"));
-    int64_t total_s = json_integer_value (json_object_get (of, "total_timeout"));
+    call->timeout_s = json_integer_value (json_object_get (effect->call->plan, "timeout"));
+    int64_t total_s = effect->call->total_timeout_s;
     json_t *fields = plan_fields (call, effect->call);
     call->plan =
         sim_plan_new (run->station, effect->call->target, fields, &sim_call_events, call, &reason);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "decimal.h"
 #include "failpoint.h"
 #include "flow_defaults.h"
 #include "flow_runs_private.h"
@@ -17,12 +18,17 @@
 static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
                             bool undo)
 {
-    char text[96];
+    const int64_t numbers[] = {step, item, generation, undo};
+    char text[IDENT_SIZE + 5 * DECIMAL_SIZE] = "flow ";
     uint8_t sum[SHA1_SIZE];
     uint64_t id = 0;
-    int size = snprintf (text, sizeof text, "flow %" PRIx64 " %" PRIu32 " %" PRId64 " %u %d", run,
-                         step, item, generation, undo);
-    sha1_sum (&(struct span){(const uint8_t *)text, (size_t)size}, 1, sum);
+    size_t size = strlen (text);
+    size += strlen (ident_text (run, text + size));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        text[size++] = ' ';
+        size += decimal_text (numbers[i], text + size);
+    }
+    sha1_sum (&(struct span){(const uint8_t *)text, size}, 1, sum);
     for (size_t i = 0; i < sizeof id; i++)
         id |= (uint64_t)sum[i] << 8 * i;
     id &= INT64_MAX;
@@ -66,25 +72,26 @@ static void copy (json_t *to, const json_t *from, const char *const *names, size
     }
 }
 
-// The PLAN frame: once, as soon as it is stored.
+// A PLAN frame: once, as soon as it is stored.
+static json_t *frame_once (const char *description)
+{
+    json_t *frame = json_object ();
+    json_object_set_new (frame, "description", json_string (description));
+    json_object_set_new (frame, "plan_type", json_integer (SCHEDULE_NONE));
+    json_object_set_new (frame, "plan_repet", json_integer (1));
+    return frame;
+}
+
 static json_t *plan_frame (const struct flow_live *live, const struct flow_effect *effect)
 {
     static const char *const inherited[] = {"tenant", "creator", "category", "priority", "group"};
     const struct flow_step *step = &live->flow->steps[effect->step];
-    const json_t *fields = effect->call->fields;
-    const char *title = json_string_value (json_object_get (fields, "title"));
-    int64_t total_s = json_integer_value (json_object_get (fields, "total_timeout"));
+    const struct flow_call *call = effect->call;
     char text[2 * STATION_NAME_MAX + 2];
-    const char *name;
-    json_t *value;
     snprintf (text, sizeof text, "%s/%s", live->flow->name, step->name);
-    json_t *frame = json_pack ("{s:s, s:i, s:i}", "description", title ? title : text, "plan_type",
-                               SCHEDULE_NONE, "plan_repet", 1);
-    json_object_foreach ((json_t *)(uintptr_t)fields, name, value)
-    {
-        if (policy_field (name) || strcmp (name, "vote") == 0 || strcmp (name, "remark") == 0)
-            json_object_set (frame, name, value);
-    }
+    json_t *frame = frame_once (call->title ? call->title : text);
+    if (call->plan)
+        json_object_update (frame, call->plan);
     json_t *retry = flow_defaults_retry (json_object_get (live->inherit, "defaults"));
     if (retry && !effect->undo && !json_object_get (frame, "retry"))
         json_object_set (frame, "retry", retry);
@@ -94,9 +101,9 @@ static json_t *plan_frame (const struct flow_live *live, const struct flow_effec
         json_object_set_new (
             frame, "retry",
             json_pack ("{s:s, s:i, s:i}", "strategy", "exponential", "interval", 1, "max", 10));
-    if (total_s)
+    if (call->total_timeout_s)
         json_object_set_new (frame, "end_time",
-                             json_integer (station_now (live->station) + total_s));
+                             json_integer (station_now (live->station) + call->total_timeout_s));
     return frame;
 }
 
@@ -280,8 +287,7 @@ void flow_live_reopen (struct flow_live *live)
         flow_live_due (live, flow_live_next_us (live)); // the run has ended just now
         return;
     }
-    json_t *fields = json_pack ("{s:s, s:i, s:i}", "description", live->flow_name, "plan_type",
-                                SCHEDULE_NONE, "plan_repet", 1);
+    json_t *fields = frame_once (live->flow_name);
     struct plan *plan = plan_make (live, NULL, NULL, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
     if (!plan)
