@@ -3,6 +3,8 @@
 
 Each figure is measured at a station of its own, with a Redis of its own and a target in C that ends each call at once:
   steps     runs of chains of 10 steps, in steps a second, and a plain drain of as many plans, in the same station
+  next      from the result of a step, as its target sends it, until the target has the next one: 100 runs of chains of 10 a
+            second, of a target in Python
   fan-out   a run with a for_each of 10,000 items, 256 in flight, and the step behind it, as a multiple of such a drain
   waiting   bytes of Redis for a run of 5 steps with 200 bytes of input that waits, flow plan and the waiting step's plan
             included, the history of its calls not
@@ -18,7 +20,7 @@ import time
 from benchrig import Station, rss_of, say
 from run import build_type, commit
 from zplanprocs import wait_until
-from zplantest import CMD, FT, ST, Client, at_once, later, plan_frames
+from zplantest import CMD, FT, ST, Client, FakeTarget, at_once, later, plan_frames
 
 WINDOW = 500        # submissions without an answer
 PATIENCE_S = 600
@@ -37,10 +39,12 @@ class Rig(Station):
         self.client.done("flow", "put", json.dumps({"flow": name, "steps": steps, **fields}))
         return time.monotonic() - start
 
-    def submit(self, name, count, data=None):
-        """So many flow plans that run at once."""
+    def submit(self, name, count, data=None, due_in=0):
+        """So many flow plans, due in so many seconds. Since when they are due, by time.time()."""
+        due = int(time.time()) + due_in
+        plan = later(description=name, plan_time=due) if due_in else at_once(description=name)
         more = [(FT.JSON, json.dumps(data).encode())] if data is not None else []
-        frames = plan_frames(at_once(description=name), station=name, head=[], more=more)
+        frames = plan_frames(plan, station=name, head=[], more=more)
         sent = answered = 0
         while answered < count:
             while sent < count and sent - answered < WINDOW:
@@ -49,6 +53,8 @@ class Rig(Station):
             reply = self.client.recv()
             assert reply.code == ST.PLAN, reply
             answered += 1
+        assert not due_in or time.time() < due, "submitting took too long"
+        return due
 
     def target(self):
         """One that the station is connected to: how long that takes is no part of a figure."""
@@ -72,7 +78,7 @@ class Rig(Station):
     def wait_ended_well(self, count):
         """Seconds until so many calls have ended."""
         start = time.monotonic()
-        wait_until(lambda: self.ended_well() >= count, f"{count} calls have ended", PATIENCE_S)
+        wait_until(lambda: self.ended_well() >= count, f"{count} calls have ended", PATIENCE_S, pause=0.005)
         return time.monotonic() - start
 
     def plain(self, plans, due_in):
@@ -93,16 +99,42 @@ def measure_steps(fsync, sizes):
         calls = sizes.runs * 10
         drain = rig.plain(calls, sizes.due_in)
         rig.put("chain", chain(10), max_parallel=10)
-        target, before, start = rig.target(), rig.ended_well(), time.monotonic()
-        rig.submit("chain", sizes.runs)
-        submitted = time.monotonic() - start
+        target, before = rig.target(), rig.ended_well()
+        due = rig.submit("chain", sizes.runs, due_in=sizes.due_in)  # as a drain: without what submits
         rig.wait_ended_well(before + calls)
-        rate = calls / (time.monotonic() - start)
+        rate = calls / (time.time() - due)
         target.stop()
         return [("plain drain, runs a second", f"{drain:,.0f}", ""),
                 (f"{sizes.runs} runs of chains of 10, steps a second", f"{rate:,.0f}", ""),
-                ("  as a part of the drain", f"{rate / drain:.2f}", "0.5, then 0.7"),
-                ("  of it the submission of the runs, s", f"{submitted:.2f}", "")]
+                ("  as a part of the drain", f"{rate / drain:.2f}", "0.5, then 0.7")]
+
+
+def measure_next(fsync, sizes):
+    with Rig(fsync) as rig:
+        rig.put("chain", chain(10), max_parallel=10)
+        frames = plan_frames(at_once(description="chain"), station="chain", head=[])
+        target = FakeTarget(rig.ipc("jobs"))
+        rig.opened.append(target.close)
+        wait_until(lambda: rig.stats_of("jobs")["connected"], "it is connected", PATIENCE_S)
+        ended, took, sent, dispatched, start = {}, [], 0, 0, time.monotonic()
+        while dispatched < 10 * sizes.paced:
+            if sent < sizes.paced and time.monotonic() >= start + sent / 100:
+                rig.client.send(CMD.PLAN, frames)
+                sent += 1
+            if not target.socket.poll(1):
+                continue
+            step, now = target.recv(), time.monotonic()
+            dispatched += 1
+            run = step.plan["flow"]["run"]
+            if run in ended:
+                took.append(1000 * (now - ended[run]))
+            target.finish(step)
+            ended[run] = time.monotonic()
+        took.sort()
+        p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
+        wanted = ("3, then 2", "15, then 8") if fsync == "always" else ("2, then 1", "8, then 4")
+        return [("from a step's result to the next dispatch, p50, ms", f"{p50:.2f}", wanted[0]),
+                ("  p99, ms", f"{p99:.2f}", wanted[1])]
 
 
 def measure_fan_out(fsync, sizes):
@@ -168,13 +200,14 @@ def measure_large(fsync, sizes):
                 ("  20 steps of each placed after, s", f"{seconds:.2f}", "")]
 
 
-MEASURES = {"steps": measure_steps, "fan-out": measure_fan_out, "waiting": measure_waiting, "large": measure_large}
+MEASURES = {"steps": measure_steps, "next": measure_next, "fan-out": measure_fan_out, "waiting": measure_waiting, "large": measure_large}
 
 
 class Sizes:
     def __init__(self, options):
         small = options.small
         self.runs = 20 if small else options.runs
+        self.paced = 20 if small else 1000
         self.items, self.waiting = (100, 50) if small else (10000, 2000)
         self.large, self.steps = (5, 200) if small else (50, 10000)
         self.due_in, self.settle_s = (2, 0.2) if small else (5, 2)
