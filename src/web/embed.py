@@ -1,10 +1,11 @@
 """Write the files of a folder as a C table: embed.py OUTPUT FILE...
 
-All files are served below a name made of their contents, which index.html refers to, and modules import each other
-relative to. So what a browser keeps for good is never of another version."""
+All files are served below a name made of their contents, which index.html refers to: what a browser keeps for good is
+never of another version. The scripts are one module, app.js: a browser asks once for all of them."""
 import gzip
 import hashlib
 import os
+import re
 import sys
 
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -18,22 +19,75 @@ def array(name, data):
     return f"static const unsigned char {name}[] = {{\n" + ",\n".join(lines or ["0"]) + "};\n"
 
 
-def version_of(files):
+def version_of(assets):
     digest = hashlib.sha256()
-    for path in files:
-        with open(path, "rb") as file:
-            digest.update(os.path.basename(path).encode() + b"\0" + hashlib.sha256(file.read()).digest())
+    for name, data in sorted(assets.items()):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
     return digest.hexdigest()[:16]
 
 
-def main(output, *files):
-    version = version_of(sorted(files, key=os.path.basename))
-    bodies, rows = [], []
-    for number, path in enumerate(sorted(files, key=os.path.basename)):
+# As the modules are written; anything else is a mistake.
+IMPORT = re.compile(r"(?m)^import \{([^}]*)\} from '\./([\w-]+\.js)';\n")
+EXPORT = re.compile(r"(?m)^export (?=(?:async )?(?:function|const|class) (\w+))")
+EXPORTED = re.compile(r"(?m)(?:^|(?<=;))export ?\{([^}]*)\};?\s*$")
+
+
+def pairs(names):
+    """Of "a, b as c": (a, a), (b, c)."""
+    return [(parts[0], parts[-1]) for parts in (one.split(" as ") for one in re.split(r"\s*,\s*", names.strip()))]
+
+
+def function_of(name, text):
+    """A module as the value of a function: its names are its own, as in a module."""
+    exported = [(one, one) for one in EXPORT.findall(text)] + [pair for names in EXPORTED.findall(text) for pair in pairs(names)]
+    text = EXPORTED.sub("", EXPORT.sub("", text))
+    text = IMPORT.sub(lambda found: "const {%s} = modules['%s'];\n" % (
+        ", ".join(f"{theirs}: {ours}" for theirs, ours in pairs(found[1])), found[2]), text)
+    left = re.search(r"(?m)^(?:import|export)\b.*", text)
+    if left:
+        sys.exit(f"{name}: not understood: {left[0]}")
+    values = ", ".join(f"{theirs}: {ours}" for ours, theirs in exported)
+    return f"modules['{name}'] = (() => {{\n{text}\nreturn {{{values}}};\n}})();\n"
+
+
+def bundle(scripts):
+    """One module of all: each behind those that it imports. Tests look into `modules`."""
+    out, done = ["export const modules = {};\n"], []
+
+    def add(name, importers=()):
+        if name in importers:
+            sys.exit(f"{name} imports itself: {' -> '.join([*importers, name])}")
+        for _, imported in IMPORT.findall(scripts[name]):
+            if imported not in done:
+                add(imported, (*importers, name))
+        if name not in done:
+            done.append(name)
+            out.append(function_of(name, scripts[name]))
+    for name in sorted(scripts):
+        if name not in done:
+            add(name)
+    return "".join(out).encode()
+
+
+def served(files):
+    """name -> what is served."""
+    scripts, others = {}, {}
+    for path in files:
         name = os.path.basename(path)
-        kind = TYPES[os.path.splitext(name)[1]]     # another one is a mistake
         with open(path, "rb") as file:
-            data = file.read()
+            if name.endswith(".js"):
+                scripts[name] = file.read().decode()
+            else:
+                others[name] = file.read()
+    return {**others, "app.js": bundle(scripts)}
+
+
+def main(output, *files):
+    assets = served(files)
+    version = version_of(assets)
+    bodies, rows = [], []
+    for number, (name, data) in enumerate(sorted(assets.items())):
+        kind = TYPES[os.path.splitext(name)[1]]     # another one is a mistake
         if name == "index.html":
             data = data.replace(b'="assets/', f'="assets/{version}/'.encode())
         small = gzip.compress(data, 9, mtime=0)

@@ -288,7 +288,7 @@ def test_the_line_makes_the_plan_of_the_form(console, tmp_path):
     console.open("new")
     shown = console.driver.execute_async_script("""
         const [forms, done] = arguments;
-        import('./assets/form.js').then(m => done(forms.map(form => {
+        import(document.querySelector('script').src).then(all => all.modules['form.js']).then(m => done(forms.map(form => {
             const whole = {...m.fresh(), timezone: 'Europe/Berlin', target: 'jobs', command: 'do', ...form};
             return [m.documentOf(whole), m.shellOf(whole)];
         })))""", FORMS)

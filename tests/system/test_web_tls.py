@@ -79,8 +79,8 @@ def test_requests_and_pages(rig, make_web, pair):
     web = make_web(rig, *pair.options)
     status, body = pair.ask(web.port, "/v1/plans", "POST", json.dumps(plan()), **{"Content-Type": "application/json"})
     assert status == 201, body
-    with open(os.path.join(os.path.dirname(__file__), "../../src/web/assets/htm-preact.js"), "rb") as file:
-        assert pair.ask(web.port, "/assets/htm-preact.js") == (200, file.read())
+    with open(os.path.join(os.path.dirname(__file__), "../../src/web/assets/style.css"), "rb") as file:
+        assert pair.ask(web.port, "/assets/style.css") == (200, file.read())
 
 
 def test_the_stream(rig, make_web, pair):
