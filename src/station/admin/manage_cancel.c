@@ -23,12 +23,11 @@ struct cancel {
 static void on_written (void *owner, enum store_result result)
 {
     struct cancel *self = owner;
-    char json[128];
+    json_int_t id = (json_int_t)self->inquiry.plan.id;
     if (result == STORE_DONE) {
-        snprintf (json, sizeof json,
-                  "{\"plan_id\":%" PRIu64 ",\"exec_id\":%" PRIu64 ",\"told\":%s}",
-                  self->inquiry.plan.id, self->exec_id, self->notified ? "true" : "false");
-        manage_reply (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, json);
+        manage_reply_json (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id,
+                           json_pack ("{s:I, s:I, s:b}", "plan_id", id, "exec_id",
+                                      (json_int_t)self->exec_id, "told", self->notified));
     } else if (result == STORE_HELD || result == STORE_CHANGED) {
         reply_refuse (self->inquiry.station, self->inquiry.peer, ZPLAN_EARGUMENT,
                       "cancel: the run has just ended");

@@ -305,8 +305,5 @@ void manage_health (struct station *self, struct request *request,
     json_object_set_new (object, "uptime_s",
                          json_integer ((clock_mono_us () - self->started_us) / 1000000));
     json_object_set_new (object, "now_ms", json_integer (clock_wall_us () / 1000));
-    char *text = json_write (object);
-    manage_reply (self, &request->peer, 0, text);
-    free (text);
-    json_decref (object);
+    manage_reply_json (self, &request->peer, 0, object);
 }

@@ -441,10 +441,9 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
     struct forgetting *forgetting = owner;
     struct station *self = forgetting->station;
     if (answer->result == STORE_DONE) {
-        char json[64];
         self->counters.forgotten += (uint64_t)answer->count;
-        snprintf (json, sizeof json, "{\"forgotten\":%" PRId64 "}", answer->count);
-        manage_reply (self, forgetting->peer, 0, json);
+        manage_reply_json (self, forgetting->peer, 0,
+                           json_pack ("{s:I}", "forgotten", (json_int_t)answer->count));
     } else if (answer->result == STORE_CHANGED) {
         struct reason reason;
         reason_set (&reason, "epoch: is %s now, not %s", quoted (answer->epoch),

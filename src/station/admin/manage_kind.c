@@ -52,10 +52,7 @@ static void answer_kinds (struct kind_inquiry *self, const struct store_kinds *a
         return;
     }
     json_t *object = self->command == KIND_REMOVE ? NULL : kinds_json (self, answer);
-    char *json = object ? json_write (object) : NULL;
-    manage_reply (self->station, self->peer, 0, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self->station, self->peer, 0, object);
 }
 
 static void on_kinds (void *owner, const struct store_kinds *answer)

@@ -102,10 +102,7 @@ static void answer_limits (struct limit_inquiry *self, const struct store_limits
     }
     json_t *object =
         self->command == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
-    char *json = object ? json_write (object) : NULL;
-    manage_reply (self->station, self->peer, 0, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self->station, self->peer, 0, object);
     if (self->command != LIMIT_LIST)
         due_wake (self->station); // more may run now
 }

@@ -37,16 +37,14 @@ static void finish (struct load_inquiry *self)
         json_array_append_new (counts, json_integer (count));
         total += count;
     }
-    json_t *answer =
-        json_pack ("{s:I, s:I, s:o, s:I}", "from", (json_int_t)self->from_s, "step",
-                   (json_int_t)self->step_s, "counts", counts, "total", (json_int_t)total);
-    char *json = json_write (answer);
     if (self->lost)
         reply_refuse_store (station, self->peer, STORE_LOST, "");
     else
-        manage_reply (station, self->peer, 0, json);
-    free (json);
-    json_decref (answer);
+        manage_reply_json (station, self->peer, 0,
+                           json_pack ("{s:I, s:I, s:O, s:I}", "from", (json_int_t)self->from_s,
+                                      "step", (json_int_t)self->step_s, "counts", counts, "total",
+                                      (json_int_t)total));
+    json_decref (counts);
     free (self);
     station_resume (station);
 }

@@ -43,10 +43,7 @@ static void reply_times (struct station *self, struct peer *peer, uint64_t plan_
     json_t *object = json_object ();
     json_object_set_new (object, "never", json_boolean (json_array_size (list) == 0));
     json_object_set_new (object, "next", list);
-    char *json = json_write (object);
-    manage_reply (self, peer, plan_id, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self, peer, plan_id, object);
 }
 
 static void on_loaded (void *owner, const struct store_loaded *answer)

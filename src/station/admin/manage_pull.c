@@ -312,10 +312,7 @@ static void reply_alive (struct working *self, const struct store_alive *answer)
         json_object_set_new (object, "ping_interval", json_integer (answer->alive.ping_s));
         json_object_set_new (object, "worker_timeout", json_integer (answer->alive.timeout_s));
     }
-    char *json = json_write (object);
-    manage_reply (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, object);
 }
 
 static void on_alive (void *owner, const struct store_alive *answer)

@@ -360,13 +360,11 @@ static void on_outcomes_stored (void *owner, enum store_result result, const cha
 {
     struct outcomes *self = owner;
     struct station *station = self->station;
-    if (result == STORE_DONE) {
-        char json[48];
-        snprintf (json, sizeof json, "{\"restored\":%zu}", self->count);
-        manage_reply (station, self->peer, 0, json);
-    } else {
+    if (result == STORE_DONE)
+        manage_reply_json (station, self->peer, 0,
+                           json_pack ("{s:I}", "restored", (json_int_t)self->count));
+    else
         reply_refuse_store (station, self->peer, result, error);
-    }
     outcomes_destroy (self);
     station_resume (station);
 }

@@ -74,10 +74,7 @@ static void list (struct station *self, struct request *request, const struct ar
             json_array_append_new (stations, flow_json (&flows->entries[i]));
     }
     json_object_set_new (object, "stations", stations);
-    char *json = json_write (object);
-    manage_reply (self, &request->peer, 0, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self, &request->peer, 0, object);
 }
 
 // -- add and remove

@@ -106,8 +106,8 @@ static json_t *histograms_json (struct station *self, const struct peer *peer)
 
 // -- the answer
 
-static char *stats_json (struct station *self, const struct peer *peer,
-                         const struct store_stats *stats)
+static json_t *stats_json (struct station *self, const struct peer *peer,
+                           const struct store_stats *stats)
 {
     const struct {
         const char *name;
@@ -148,22 +148,18 @@ static char *stats_json (struct station *self, const struct peer *peer,
     json_object_set_new (object, "counters", counters);
     json_object_set_new (object, "targets", targets_stats (self, peer));
     json_object_set_new (object, "histograms", histograms_json (self, peer));
-    char *text = json_write (object);
-    json_decref (object);
-    return text;
+    return object;
 }
 
 static void on_stats (void *owner, const struct store_stats *answer)
 {
     struct statistician *statistician = owner;
     struct station *self = statistician->station;
-    if (answer->result == STORE_DONE) {
-        char *json = stats_json (self, statistician->peer, answer);
-        manage_reply (self, statistician->peer, 0, json);
-        free (json);
-    } else {
+    if (answer->result == STORE_DONE)
+        manage_reply_json (self, statistician->peer, 0,
+                           stats_json (self, statistician->peer, answer));
+    else
         reply_refuse_store (self, statistician->peer, answer->result, answer->error);
-    }
     free (statistician);
     station_resume (self);
 }

@@ -79,10 +79,7 @@ static void on_team (void *owner, const struct store_team *answer)
         json_object_set_new (object, "current", json_boolean (answer->team.current));
         json_object_set_new (object, "state", json_string (task_state (&counts)));
         json_object_set_new (object, "workers", workers);
-        char *json = json_write (object);
-        manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, json);
-        free (json);
-        json_decref (object);
+        manage_reply_json (inquiry->station, inquiry->peer, inquiry->plan.id, object);
     }
     inquiry_end (inquiry, result, answer->error);
 }

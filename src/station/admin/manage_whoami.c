@@ -30,8 +30,5 @@ void manage_whoami (struct station *self, struct request *request,
         return;
     }
     json_t *answer = answer_of (key);
-    char *json = json_write (answer);
-    manage_reply (self, &request->peer, 0, json);
-    free (json);
-    json_decref (answer);
+    manage_reply_json (self, &request->peer, 0, answer);
 }

@@ -345,10 +345,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         return;
     }
     if (object) {
-        char *json = json_write (object);
-        manage_reply (self, inquiry->peer, id, json);
-        free (json);
-        json_decref (object);
+        manage_reply_json (self, inquiry->peer, id, object);
     } else if (result == STORE_DONE) {
         reply_refuse (self, inquiry->peer, ZPLAN_EARGUMENT, reason.text);
     }

@@ -175,11 +175,8 @@ static void reply (struct take *take, const struct store_taken *answer)
     }
     json_object_set_new (object, "worker", json_string (take->worker));
     json_object_set_new (object, "jobs", jobs);
-    char *json = json_write (object);
-    json_decref (object);
-    if (!manage_reply (self, take->peer, 0, json))
+    if (!manage_reply_json (self, take->peer, 0, object))
         release_jobs (take, answer);
-    free (json);
     free (take);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "json.h"
 #include "memory.h"
 #include "permit.h"
 #include "plan_key.h"
@@ -137,6 +138,15 @@ bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, co
         self, peer,
         &(struct reply){
             .status = ZERO_STATUS_OK_ID, .reason = "", .plan_id = plan_id, .json = json});
+}
+
+bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_id, json_t *object)
+{
+    char *json = object ? json_write (object) : NULL;
+    bool sent = manage_reply (self, peer, plan_id, json);
+    free (json);
+    json_decref (object);
+    return sent;
 }
 
 void manage_subword (struct station *self, struct request *request,

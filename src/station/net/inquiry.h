@@ -56,6 +56,9 @@ void inquiry_end (struct inquiry *inquiry, enum store_result result, const char 
 // nothing.
 bool manage_reply (struct station *self, struct peer *peer, uint64_t plan_id, const char *json);
 
+// The same with an object, which is taken; NULL: without JSON.
+bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_id, json_t *object);
+
 // -- commands with sub-commands: the first argument says which
 
 struct subword;

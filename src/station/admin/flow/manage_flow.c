@@ -293,10 +293,7 @@ static void list (struct station *self, struct request *request, const struct fl
     json_object_set_new (object, "flows", flows);
     if (at < names->count)
         json_object_set_new (object, "next", json_string (names->entries[at - 1].name));
-    char *json = json_write (object);
-    manage_reply (self, &request->peer, 0, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self, &request->peer, 0, object);
 }
 
 // -- the subcommands

@@ -152,10 +152,7 @@ json_t *flow_run_json (const struct flow_live *live)
 
 void run_command_reply (struct run_command *self, json_t *object)
 {
-    char *json = json_write (object);
-    manage_reply (self->station, self->peer, 0, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (self->station, self->peer, 0, object);
     run_command_end (self);
 }
 
@@ -346,10 +343,7 @@ static void listing_end (struct run_listing *self)
     if (self->more)
         json_object_set_new (object, "next",
                              json_integer (self->filter.offset + self->filter.limit));
-    char *json = json_write (object);
-    manage_reply (station, self->peer, 0, json);
-    free (json);
-    json_decref (object);
+    manage_reply_json (station, self->peer, 0, object);
     json_decref (self->runs);
     free (self);
     station_resume (station);

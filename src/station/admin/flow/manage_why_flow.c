@@ -197,10 +197,7 @@ static void on_run (void *owner, bool found, const char *damage)
     add_more (&answer);
     if (!json_object_get (self->object, "run"))
         json_object_set_new (self->object, "run", json_string (ident_text (self->run, run)));
-    char *json = json_write (self->object);
-    manage_reply (station, self->peer, self->plan_id, json);
-    free (json);
-    json_decref (self->object);
+    manage_reply_json (station, self->peer, self->plan_id, self->object);
     free (self);
     station_resume (station);
 }
@@ -331,9 +328,7 @@ static void step_why_end (struct step_why *self)
 
 static void reply_step (struct step_why *self)
 {
-    char *json = json_write (self->object);
-    manage_reply (self->station, self->peer, self->plan_id, json);
-    free (json);
+    manage_reply_json (self->station, self->peer, self->plan_id, json_incref (self->object));
     step_why_end (self);
 }
 
