@@ -35,9 +35,9 @@ struct historian {
 
 // -- the filter
 
-static bool read_plan (void *filter, const json_t *value)
+static bool read_plan (void *out, const json_t *value)
 {
-    return manage_plan_text (value, ((struct history_question *)filter)->plan);
+    return manage_plan_text (value, out);
 }
 
 static bool read_since (void *filter, const json_t *value)
@@ -48,12 +48,6 @@ static bool read_since (void *filter, const json_t *value)
     return json_is_integer (value) && self->since >= 0;
 }
 
-static bool read_epoch (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    return copy_text (value, self->epoch, sizeof self->epoch);
-}
-
 static bool read_after (void *filter, const json_t *value)
 {
     struct history_question *self = filter;
@@ -61,38 +55,6 @@ static bool read_after (void *filter, const json_t *value)
     self->after_given = true;
     return json_is_string (value) && history_entry_parse (span_text (json_string_value (value)),
                                                           &self->store.seq, &self->store.sub);
-}
-
-static bool read_station (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    return copy_text (value, self->station, sizeof self->station);
-}
-
-static bool read_limit (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    self->store.limit = json_integer_value (value);
-    return json_is_integer (value) && self->store.limit >= 1 && self->store.limit <= RUNS_MAX;
-}
-
-static bool read_newest (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    self->store.newest = json_is_true (value);
-    return json_is_boolean (value);
-}
-
-static bool read_output (void *filter, const json_t *value)
-{
-    struct history_question *self = filter;
-    self->store.output = json_is_true (value);
-    return json_is_boolean (value);
-}
-
-static bool read_flow_run (void *filter, const json_t *value)
-{
-    return copy_ident (value, &((struct history_question *)filter)->store.flow_run);
 }
 
 // Ways in which runs end: the first row that a status fits is its own. Source: proto 9.4.
@@ -139,8 +101,9 @@ static bool read_status (void *filter, const json_t *value)
     return good && (json_is_array (value) || add_status (self, value));
 }
 
-static bool read_ms (const json_t *value, int64_t *ret)
+static bool read_ms (void *ms, const json_t *value)
 {
+    int64_t *ret = ms;
     double seconds = json_number_value (value);
     if (!json_is_number (value) || !(seconds > 0 && seconds < (double)SCHEDULE_TIME_MAX))
         return false;
@@ -148,31 +111,26 @@ static bool read_ms (const json_t *value, int64_t *ret)
     return true;
 }
 
-static bool read_from (void *filter, const json_t *value)
-{
-    return read_ms (value, &((struct history_question *)filter)->store.from_ms);
-}
-
-static bool read_to (void *filter, const json_t *value)
-{
-    return read_ms (value, &((struct history_question *)filter)->store.to_ms);
-}
+#define FIELD(name) offsetof (struct history_question, name)
 
 static const struct filter_field fields[] = {
-    {"plan", read_plan, "want the plan's id as an integer or in hex, or key:NAME"},
-    {"since", read_since, "want the seq of a broadcast, 0 or above"},
-    {"epoch", read_epoch, "want the epoch of that broadcast"},
-    {"after", read_after, "want the next of the previous page"},
-    {"station", read_station, "want a target's name"},
-    {"limit", read_limit, "want 1..1000"},
-    {"newest", read_newest, "want true or false"},
-    {"output", read_output, "want true or false"},
-    {"flow_run", read_flow_run, "want the number of a run as an integer or in hex"},
-    {"status", read_status,
+    {"plan", "want the plan's id as an integer or in hex, or key:NAME", FILTER_OWN, FIELD (plan),
+     .read = read_plan},
+    {"since", "want the seq of a broadcast, 0 or above", .read = read_since},
+    {"epoch", "want the epoch of that broadcast", FILTER_TEXT, FIELD (epoch), 0, EPOCH_MAX},
+    {"after", "want the next of the previous page", .read = read_after},
+    {"station", "want a target's name", FILTER_TEXT, FIELD (station), 0, STATION_NAME_MAX},
+    {"limit", "want 1..1000", FILTER_NUMBER, FIELD (store.limit), 1, RUNS_MAX},
+    {"newest", "want true or false", FILTER_FLAG, FIELD (store.newest)},
+    {"output", "want true or false", FILTER_FLAG, FIELD (store.output)},
+    {"flow_run", "want the number of a run as an integer or in hex", FILTER_IDENT,
+     FIELD (store.flow_run)},
+    {"status",
      "want ok, failed, timeout, not_taken, cancelled, missed, a number 0..255, or an array of "
-     "them"},
-    {"from", read_from, "want Unix seconds"},
-    {"to", read_to, "want Unix seconds"},
+     "them",
+     .read = read_status},
+    {"from", "want Unix seconds", FILTER_OWN, FIELD (store.from_ms), .read = read_ms},
+    {"to", "want Unix seconds", FILTER_OWN, FIELD (store.to_ms), .read = read_ms},
 };
 
 // history [ID], history FILTER, history since SEQ
@@ -196,9 +154,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
         memcpy (ret->station, station.data, station.size);
         return true;
     }
-    json_t *object = json_read_object (first, reason);
-    bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
-    json_decref (object);
+    bool good = filter_parse (first, fields, sizeof fields / sizeof *fields, ret, reason);
     if (good && ret->store.newest && ret->since_given) {
         reason_set (reason, "newest: since starts at the oldest; give only one of them");
         return false;
@@ -370,12 +326,6 @@ static bool read_forget_epoch (void *filter, const json_t *value)
     return copy_text (value, self->epoch, sizeof self->epoch);
 }
 
-static bool read_forget_station (void *filter, const json_t *value)
-{
-    struct forgetting *self = filter;
-    return copy_text (value, self->only, sizeof self->only) && self->only[0];
-}
-
 // SEQ-SUB, or SEQ-SUB:T; NULs are in none of both.
 static bool read_entry (struct forgetting *self, struct span text)
 {
@@ -412,17 +362,17 @@ static bool read_entries (void *filter, const json_t *value)
 }
 
 static const struct filter_field forget_fields[] = {
-    {"epoch", read_forget_epoch, "want the epoch of the entries"},
-    {"station", read_forget_station, "want a target's name"},
-    {"entries", read_entries, "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS"},
+    {"epoch", "want the epoch of the entries", .read = read_forget_epoch},
+    {"station", "want a target's name", FILTER_TEXT, offsetof (struct forgetting, only), 1,
+     STATION_NAME_MAX},
+    {"entries", "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS",
+     .read = read_entries},
 };
 
 static bool read_forgetting (struct span text, struct forgetting *ret, struct reason *reason)
 {
-    json_t *object = json_read_object (text, reason);
-    bool good = object && filter_read (object, forget_fields,
-                                       sizeof forget_fields / sizeof *forget_fields, ret, reason);
-    json_decref (object);
+    bool good = filter_parse (text, forget_fields, sizeof forget_fields / sizeof *forget_fields,
+                              ret, reason);
     if (good && (!ret->epoch_given || !ret->entries)) {
         reason_set (reason, "%s: is missing", ret->epoch_given ? "entries" : "epoch");
         return false;

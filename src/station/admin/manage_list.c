@@ -22,7 +22,7 @@ enum {
     PAGE_MAX = 1000,
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
     TITLES_LOOKED_AT = 150,
-    PATTERN_MAX = 65,
+    PATTERN_MAX = 64,
     // Longer commands are omitted: a page has up to a thousand.
     COMMAND_MAX = 256,
     // Of a name and its value as JSON text, in which a byte may be six.
@@ -35,7 +35,7 @@ struct list_filter {
     int64_t limit;             // plans in a page; with a title more are looked at
     char station[STATION_NAME_MAX + 1];
     char after[PLACE_ROOM], after_station[STATION_NAME_MAX + 1];
-    char title[PATTERN_MAX]; // glob; empty = any
+    char title[PATTERN_MAX + 1]; // glob; empty = any
     char members[STORE_MEMBERS_MAX][MEMBER_ROOM];
     size_t member_count;
 };
@@ -99,41 +99,6 @@ static bool take_after (struct list_filter *self)
            argument_number (span_of (self->after, (size_t)(station - self->after)), 0, INT64_MAX,
                             &self->store.after_us) &&
            ident_parse (span_text (id + 1), &self->store.after);
-}
-
-static bool read_seconds (const json_t *value, int64_t *ret)
-{
-    *ret = json_integer_value (value);
-    return json_is_integer (value) && *ret >= 1 && *ret <= SCHEDULE_TIME_MAX;
-}
-
-static bool read_from (void *filter, const json_t *value)
-{
-    return read_seconds (value, &((struct list_filter *)filter)->store.from_s);
-}
-
-static bool read_to (void *filter, const json_t *value)
-{
-    return read_seconds (value, &((struct list_filter *)filter)->store.to_s);
-}
-
-static bool read_limit (void *filter, const json_t *value)
-{
-    struct list_filter *self = filter;
-    self->limit = json_integer_value (value);
-    return json_is_integer (value) && self->limit >= 1 && self->limit <= PAGE_MAX;
-}
-
-static bool read_station (void *filter, const json_t *value)
-{
-    struct list_filter *self = filter;
-    return copy_text (value, self->station, sizeof self->station) && self->station[0];
-}
-
-static bool read_title (void *filter, const json_t *value)
-{
-    struct list_filter *self = filter;
-    return copy_text (value, self->title, sizeof self->title) && self->title[0];
 }
 
 // A name of the table behind `parse`, or its number.
@@ -212,33 +177,31 @@ static bool read_held (void *filter, const json_t *value)
     return added;
 }
 
-static bool read_flow_run (void *filter, const json_t *value)
-{
-    return copy_ident (value, &((struct list_filter *)filter)->store.flow_run);
-}
-
 static const char after_rule[] = "want the next of the previous page, in the same order";
 
+#define FIELD(name) offsetof (struct list_filter, name)
+
 static const struct filter_field fields[] = {
-    {"order", read_order, "want id, time, running, stopped or dead"},
-    {"after", read_after, after_rule},
-    {"limit", read_limit, "want 1..1000"},
-    {"station", read_station, "want a target's name"},
-    {"title", read_title, "want a pattern of 1 to 64 bytes"},
-    {"state", read_state, "want none, queue, execute, retry, skip, pause, error or close"},
-    {"type", read_type, "want none, time, second, minute, hour, day, week, month or cron"},
-    {"tenant", read_tenant, "want an integer, or a string of at most 512 bytes"},
-    {"category", read_category, "want a string of at most 512 bytes"},
-    {"creator", read_creator, "want an integer, or a string of at most 512 bytes"},
-    {"kind", read_kind, "want a string of at most 512 bytes"},
-    {"key", read_key, "want a string of at most 512 bytes"},
-    {"group", read_group, "want a string of at most 512 bytes"},
-    {"remark", read_remark, "want a string of at most 512 bytes"},
-    {"verdict", read_verdict, "want failure, pending, manual or cancelled"},
-    {"held", read_held, "want true"},
-    {"flow_run", read_flow_run, "want the number of a run as an integer or in hex"},
-    {"from", read_from, "want Unix seconds"},
-    {"to", read_to, "want Unix seconds"},
+    {"order", "want id, time, running, stopped or dead", .read = read_order},
+    {"after", after_rule, .read = read_after},
+    {"limit", "want 1..1000", FILTER_NUMBER, FIELD (limit), 1, PAGE_MAX},
+    {"station", "want a target's name", FILTER_TEXT, FIELD (station), 1, STATION_NAME_MAX},
+    {"title", "want a pattern of 1 to 64 bytes", FILTER_TEXT, FIELD (title), 1, PATTERN_MAX},
+    {"state", "want none, queue, execute, retry, skip, pause, error or close", .read = read_state},
+    {"type", "want none, time, second, minute, hour, day, week, month or cron", .read = read_type},
+    {"tenant", "want an integer, or a string of at most 512 bytes", .read = read_tenant},
+    {"category", "want a string of at most 512 bytes", .read = read_category},
+    {"creator", "want an integer, or a string of at most 512 bytes", .read = read_creator},
+    {"kind", "want a string of at most 512 bytes", .read = read_kind},
+    {"key", "want a string of at most 512 bytes", .read = read_key},
+    {"group", "want a string of at most 512 bytes", .read = read_group},
+    {"remark", "want a string of at most 512 bytes", .read = read_remark},
+    {"verdict", "want failure, pending, manual or cancelled", .read = read_verdict},
+    {"held", "want true", .read = read_held},
+    {"flow_run", "want the number of a run as an integer or in hex", FILTER_IDENT,
+     FIELD (store.flow_run)},
+    {"from", "want Unix seconds", FILTER_NUMBER, FIELD (store.from_s), 1, SCHEDULE_TIME_MAX},
+    {"to", "want Unix seconds", FILTER_NUMBER, FIELD (store.to_s), 1, SCHEDULE_TIME_MAX},
 };
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)
@@ -246,9 +209,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
     *ret = (struct list_filter){.store = {.state = -1, .type = -1}, .limit = PAGE_DEFAULT};
     if (text.size == 0)
         return true;
-    json_t *object = json_read_object (text, reason);
-    bool good = object && filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
-    json_decref (object);
+    bool good = filter_parse (text, fields, sizeof fields / sizeof *fields, ret, reason);
     if (good && (ret->store.from_s || ret->store.to_s) && ret->store.order != STORE_BY_TIME) {
         reason_set (reason, "from, to: go with the order time only");
         return false;

@@ -11,7 +11,7 @@
 #include "reads.h"
 #include "reply.h"
 
-enum { BUCKETS_MAX = 1440, STEP_DEFAULT_S = 60, BUCKETS_DEFAULT = 60 };
+enum { BUCKETS_MAX = 1440, STEP_DEFAULT_S = 60, BUCKETS_DEFAULT = 60, WEEK_S = 604800 };
 
 struct load_inquiry {
     struct station *station;
@@ -94,45 +94,22 @@ static void go (void *owner, enum read_how how)
 
 // -- what is asked
 
-static bool read_seconds (const json_t *value, int64_t max, int64_t *ret)
-{
-    *ret = json_integer_value (value);
-    return json_is_integer (value) && *ret >= 1 && *ret <= max;
-}
-
-static bool read_from (void *owner, const json_t *value)
-{
-    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct load_inquiry *)owner)->from_s);
-}
-
-static bool read_to (void *owner, const json_t *value)
-{
-    return read_seconds (value, SCHEDULE_TIME_MAX, &((struct load_inquiry *)owner)->to_s);
-}
-
-static bool read_step (void *owner, const json_t *value)
-{
-    enum { WEEK_S = 604800 };
-    return read_seconds (value, WEEK_S, &((struct load_inquiry *)owner)->step_s);
-}
-
 static const struct filter_field fields[] = {
-    {"from", read_from, "want Unix seconds"},
-    {"to", read_to, "want Unix seconds"},
-    {"step", read_step, "want seconds, 1..604800"},
+    {"from", "want Unix seconds", FILTER_NUMBER, offsetof (struct load_inquiry, from_s), 1,
+     SCHEDULE_TIME_MAX},
+    {"to", "want Unix seconds", FILTER_NUMBER, offsetof (struct load_inquiry, to_s), 1,
+     SCHEDULE_TIME_MAX},
+    {"step", "want seconds, 1..604800", FILTER_NUMBER, offsetof (struct load_inquiry, step_s), 1,
+     WEEK_S},
 };
 
 // False: see the reason.
 static bool read_wish (struct load_inquiry *self, const struct arguments *arguments,
                        struct reason *reason)
 {
-    json_t *object = arguments->count ? json_read_object (arguments->at[0], reason) : NULL;
     if (arguments->count &&
-        (!object || !filter_read (object, fields, sizeof fields / sizeof *fields, self, reason))) {
-        json_decref (object);
+        !filter_parse (arguments->at[0], fields, sizeof fields / sizeof *fields, self, reason))
         return false;
-    }
-    json_decref (object);
     self->from_s = self->from_s ? self->from_s : station_now (self->station);
     self->step_s = self->step_s ? self->step_s : STEP_DEFAULT_S;
     self->to_s = self->to_s ? self->to_s : self->from_s + BUCKETS_DEFAULT * self->step_s;

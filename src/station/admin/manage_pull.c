@@ -27,7 +27,7 @@ enum {
 #define ADVICE_RULE "want seconds, 0..86400"
 #define WORKER_RULE "want 1..64 of A-Z a-z 0-9 _ . : @ -"
 
-static bool read_name (const json_t *value, char out[WORKER_NAME_MAX + 1])
+static bool read_worker (void *out, const json_t *value)
 {
     struct span name = span_of (json_string_value (value), json_string_length (value));
     return json_is_string (value) && worker_name_valid (name) &&
@@ -41,18 +41,6 @@ static bool read_take_station (void *filter, const json_t *value)
     struct take *self = filter;
     return copy_text (value, self->name, sizeof self->name) &&
            station_name_valid (span_text (self->name));
-}
-
-static bool read_take_worker (void *filter, const json_t *value)
-{
-    return read_name (value, ((struct take *)filter)->worker);
-}
-
-static bool read_take_limit (void *filter, const json_t *value)
-{
-    struct take *self = filter;
-    self->limit = json_integer_value (value);
-    return json_is_integer (value) && self->limit >= 0 && self->limit <= LIMIT_MAX;
 }
 
 static bool read_take_wait (void *filter, const json_t *value)
@@ -99,14 +87,14 @@ static bool read_kind (void *filter, const json_t *value)
 }
 
 static const struct filter_field take_fields[] = {
-    {"station", read_take_station, "want the name of a pull target"},
-    {"worker", read_take_worker, WORKER_RULE},
-    {"limit", read_take_limit, "want 0..100"},
-    {"wait", read_take_wait, "want seconds, 0..60"},
-    {"tenant", read_tenant, "want an integer, or a string of at most 256 bytes"},
-    {"category", read_category, "want a string of at most 256 bytes"},
-    {"creator", read_creator, "want an integer, or a string of at most 256 bytes"},
-    {"kind", read_kind, "want the name of a kind"},
+    {"station", "want the name of a pull target", .read = read_take_station},
+    {"worker", WORKER_RULE, FILTER_OWN, offsetof (struct take, worker), .read = read_worker},
+    {"limit", "want 0..100", FILTER_NUMBER, offsetof (struct take, limit), 0, LIMIT_MAX},
+    {"wait", "want seconds, 0..60", .read = read_take_wait},
+    {"tenant", "want an integer, or a string of at most 256 bytes", .read = read_tenant},
+    {"category", "want a string of at most 256 bytes", .read = read_category},
+    {"creator", "want an integer, or a string of at most 256 bytes", .read = read_creator},
+    {"kind", "want the name of a kind", .read = read_kind},
 };
 
 // A worker that gives itself no name gets one, which it keeps by giving it the next time.
@@ -153,11 +141,9 @@ void manage_take (struct station *self, struct request *request, const struct ar
     struct reason reason;
     struct take *take = memory_new (sizeof *take);
     *take = (struct take){.station = self, .limit = 1};
-    json_t *wish = json_read_object (arguments->at[0], &reason);
-    bool read = wish && filter_read (wish, take_fields, sizeof take_fields / sizeof *take_fields,
-                                     take, &reason);
+    bool read = filter_parse (arguments->at[0], take_fields,
+                              sizeof take_fields / sizeof *take_fields, take, &reason);
     int rc = read ? check_take (self, request, take, &reason) : ZPLAN_EARGUMENT;
-    json_decref (wish);
     if (rc)
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
     if (rc || !permit_work (self, &request->peer, span_text (take->name))) {
@@ -190,41 +176,12 @@ struct working {
     bool release;
 };
 
-static bool read_progress (void *filter, const json_t *value)
-{
-    struct working *self = filter;
-    return copy_text (value, self->progress, sizeof self->progress);
-}
-
-static bool read_release (void *filter, const json_t *value)
-{
-    struct working *self = filter;
-    self->release = json_is_true (value);
-    return json_is_boolean (value);
-}
-
 static bool read_plan (void *filter, const json_t *value)
 {
     struct working *self = filter;
     // A plan that is stored under a key of Redis is named by it as well; manage_plan_name reads
     // both.
     return manage_plan_text (value, self->plan) || copy_text (value, self->plan, sizeof self->plan);
-}
-
-static bool read_worker (void *filter, const json_t *value)
-{
-    return read_name (value, ((struct working *)filter)->worker);
-}
-
-static bool read_exec_id (void *filter, const json_t *value)
-{
-    struct working *self = filter;
-    if (json_is_integer (value) && json_integer_value (value) > 0) {
-        self->exec_id = (uint64_t)json_integer_value (value);
-        return true;
-    }
-    return json_is_string (value) &&
-           ident_parse (span_text (json_string_value (value)), &self->exec_id);
 }
 
 static bool read_state (void *filter, const json_t *value)
@@ -238,35 +195,6 @@ static bool read_state (void *filter, const json_t *value)
     return self->state != STATE_NONE;
 }
 
-static bool read_reason (void *filter, const json_t *value)
-{
-    struct working *self = filter;
-    return copy_text (value, self->reason, sizeof self->reason);
-}
-
-static bool read_final (void *filter, const json_t *value)
-{
-    struct working *self = filter;
-    self->final = json_is_true (value);
-    return json_is_boolean (value);
-}
-
-static bool read_advice_s (const json_t *value, int64_t *ret)
-{
-    *ret = json_integer_value (value);
-    return json_is_integer (value) && *ret >= 0 && *ret <= ADVICE_AFTER_MAX;
-}
-
-static bool read_retry_after (void *filter, const json_t *value)
-{
-    return read_advice_s (value, &((struct working *)filter)->retry_after_s);
-}
-
-static bool read_after (void *filter, const json_t *value)
-{
-    return read_advice_s (value, &((struct working *)filter)->after_s);
-}
-
 static bool read_result (void *filter, const json_t *value)
 {
     struct working *self = filter;
@@ -274,18 +202,21 @@ static bool read_result (void *filter, const json_t *value)
     return !self->result || strlen (self->result) <= RESULT_BYTES;
 }
 
+#define FIELD(name) offsetof (struct working, name)
+
 static const struct filter_field working_fields[] = {
-    {"progress", read_progress, "want a string of at most 256 bytes"}, // alive
-    {"release", read_release, "want true or false"},
-    {"plan", read_plan, "want the plan's id, or key:NAME"}, // both
-    {"worker", read_worker, WORKER_RULE},
-    {"exec_id", read_exec_id, "want the exec_id of the job"},
-    {"state", read_state, "want success, fail or release"}, // report
-    {"reason", read_reason, "want a string of at most 512 bytes"},
-    {"result", read_result, "want JSON of at most 65536 bytes"},
-    {"final", read_final, "want true or false"},
-    {"retry_after", read_retry_after, ADVICE_RULE},
-    {"after", read_after, ADVICE_RULE},
+    {"progress", "want a string of at most 256 bytes", FILTER_TEXT, FIELD (progress), 0,
+     PROGRESS_BYTES}, // alive
+    {"release", "want true or false", FILTER_FLAG, FIELD (release)},
+    {"plan", "want the plan's id, or key:NAME", .read = read_plan}, // both
+    {"worker", WORKER_RULE, FILTER_OWN, FIELD (worker), .read = read_worker},
+    {"exec_id", "want the exec_id of the job", FILTER_IDENT, FIELD (exec_id)},
+    {"state", "want success, fail or release", .read = read_state}, // report
+    {"reason", "want a string of at most 512 bytes", FILTER_TEXT, FIELD (reason), 0, REASON_BYTES},
+    {"result", "want JSON of at most 65536 bytes", .read = read_result},
+    {"final", "want true or false", FILTER_FLAG, FIELD (final)},
+    {"retry_after", ADVICE_RULE, FILTER_NUMBER, FIELD (retry_after_s), 0, ADVICE_AFTER_MAX},
+    {"after", ADVICE_RULE, FILTER_NUMBER, FIELD (after_s), 0, ADVICE_AFTER_MAX},
 };
 
 enum {
@@ -432,12 +363,9 @@ static const char *wrong_together (const struct working *self)
 // False: see the reason.
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
-    json_t *object = json_read_object (text, reason);
     const struct filter_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);
     size_t count = self->reports ? FIELDS - REPORT_FIRST : ALIVE_FIELDS;
-    bool read = object && filter_read (object, first, count, self, reason);
-    json_decref (object);
-    if (!read)
+    if (!filter_parse (text, first, count, self, reason))
         return false;
     const char *missing = !self->plan[0]                               ? "plan"
                           : !self->worker[0]                           ? "worker"

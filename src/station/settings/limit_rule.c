@@ -55,9 +55,9 @@ static bool read_burst (void *filter, const json_t *value)
 bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason)
 {
     static const struct filter_field fields[] = {
-        {"concurrency", read_concurrency, CONCURRENCY_RULE},
-        {"rate", read_rate, RATE_RULE},
-        {"burst", read_burst, BURST_RULE}};
+        {"concurrency", CONCURRENCY_RULE, .read = read_concurrency},
+        {"rate", RATE_RULE, .read = read_rate},
+        {"burst", BURST_RULE, .read = read_burst}};
     *ret = (struct limit){0};
     return filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
 }

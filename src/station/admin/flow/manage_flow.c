@@ -219,29 +219,12 @@ struct flow_filter {
     int64_t limit;
 };
 
-static bool read_after (void *filter, const json_t *value)
-{
-    struct flow_filter *self = filter;
-    return copy_text (value, self->after, sizeof self->after);
-}
-
-static bool read_pattern (void *filter, const json_t *value)
-{
-    struct flow_filter *self = filter;
-    return copy_text (value, self->name, sizeof self->name) && self->name[0];
-}
-
-static bool read_limit (void *filter, const json_t *value)
-{
-    struct flow_filter *self = filter;
-    self->limit = json_integer_value (value);
-    return json_is_integer (value) && self->limit >= 1 && self->limit <= PAGE_MAX;
-}
-
 static const struct filter_field filter_fields[] = {
-    {"after", read_after, "want the name of a flow"},
-    {"name", read_pattern, "want a name, which may end in *"},
-    {"limit", read_limit, "want 1..1000"},
+    {"after", "want the name of a flow", FILTER_TEXT, offsetof (struct flow_filter, after), 0,
+     FLOW_NAME_MAX},
+    {"name", "want a name, which may end in *", FILTER_TEXT, offsetof (struct flow_filter, name), 1,
+     FLOW_NAME_MAX + 1},
+    {"limit", "want 1..1000", FILTER_NUMBER, offsetof (struct flow_filter, limit), 1, PAGE_MAX},
 };
 
 static bool fits (const struct flow_filter *filter, const char *name)
@@ -273,12 +256,9 @@ static void list (struct station *self, struct request *request, const struct fl
     const struct flow_names *names = &self->flows->names;
     struct flow_filter filter = {.limit = PAGE_MAX};
     struct reason reason;
-    json_t *given = words->count ? json_read_object (words->at[0], &reason) : json_object ();
-    bool sound =
-        given && filter_read (given, filter_fields, sizeof filter_fields / sizeof *filter_fields,
-                              &filter, &reason);
-    json_decref (given);
-    if (!sound) {
+    if (words->count &&
+        !filter_parse (words->at[0], filter_fields, sizeof filter_fields / sizeof *filter_fields,
+                       &filter, &reason)) {
         deny (self, request, reason.text);
         return;
     }

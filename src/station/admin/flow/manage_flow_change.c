@@ -236,31 +236,11 @@ static bool read_value (void *owner, const json_t *value)
     return true;
 }
 
-static bool read_reason (void *owner, const json_t *value)
-{
-    struct run_command *self = owner;
-    return copy_text (value, self->text, sizeof self->text);
-}
-
 static bool read_steps (void *owner, const json_t *value)
 {
     struct run_command *self = owner;
     self->steps = json_incref ((json_t *)(uintptr_t)value);
     return json_is_array (value);
-}
-
-static bool read_fresh (void *owner, const json_t *value)
-{
-    struct run_command *self = owner;
-    self->event.fresh = json_is_true (value);
-    return json_is_boolean (value);
-}
-
-static bool read_restart (void *owner, const json_t *value)
-{
-    struct run_command *self = owner;
-    self->event.restart = json_is_true (value);
-    return json_is_boolean (value);
 }
 
 static bool read_version (void *owner, const json_t *value)
@@ -271,19 +251,19 @@ static bool read_version (void *owner, const json_t *value)
     return json_is_integer (value) && self->version;
 }
 
-static const char rule_reason[] = "want a text of at most 199 bytes";
+#define FIELD(name) offsetof (struct run_command, name)
 
 static const struct filter_field skip_options[] = {
-    {"value", read_value, ""},
-    {"reason", read_reason, rule_reason},
+    {"value", "", .read = read_value},
+    {"reason", "want a text of at most 199 bytes", FILTER_TEXT, FIELD (text), 0, REASON_MAX - 1},
 };
 
 static const struct filter_field retry_options[] = {
-    {"steps", read_steps, "want a list of steps"},
-    {"fresh", read_fresh, "want true or false"},
-    {"restart", read_restart, "want true or false"},
-    {"version", read_version, "want the number of a version"},
-    {"reason", read_reason, rule_reason},
+    {"steps", "want a list of steps", .read = read_steps},
+    {"fresh", "want true or false", FILTER_FLAG, FIELD (event.fresh)},
+    {"restart", "want true or false", FILTER_FLAG, FIELD (event.restart)},
+    {"version", "want the number of a version", .read = read_version},
+    {"reason", "want a text of at most 199 bytes", FILTER_TEXT, FIELD (text), 0, REASON_MAX - 1},
 };
 
 // False: they are wrong, and the request was refused.

@@ -158,34 +158,19 @@ void run_command_reply (struct run_command *self, json_t *object)
 
 // -- show
 
+enum { STATE_MAX = 15 };
+
 struct step_filter {
-    char after[FLOW_NAME_MAX + 1], state[16];
+    char after[FLOW_NAME_MAX + 1], state[STATE_MAX + 1];
     int64_t limit;
 };
 
-static bool read_after (void *filter, const json_t *value)
-{
-    struct step_filter *self = filter;
-    return copy_text (value, self->after, sizeof self->after);
-}
-
-static bool read_state (void *filter, const json_t *value)
-{
-    struct step_filter *self = filter;
-    return copy_text (value, self->state, sizeof self->state);
-}
-
-static bool read_limit (void *filter, const json_t *value)
-{
-    struct step_filter *self = filter;
-    self->limit = json_integer_value (value);
-    return json_is_integer (value) && self->limit >= 1 && self->limit <= STEPS_MAX;
-}
-
 static const struct filter_field step_fields[] = {
-    {"after", read_after, "want the name of a step"},
-    {"state", read_state, "want a state, as failed"},
-    {"limit", read_limit, "want 1..1000"},
+    {"after", "want the name of a step", FILTER_TEXT, offsetof (struct step_filter, after), 0,
+     FLOW_NAME_MAX},
+    {"state", "want a state, as failed", FILTER_TEXT, offsetof (struct step_filter, state), 0,
+     STATE_MAX},
+    {"limit", "want 1..1000", FILTER_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
 static void show (struct run_command *self, struct flow_live *live)
@@ -290,7 +275,7 @@ void manage_flow_show_log (struct station *self, struct request *request,
 // -- runs
 
 struct run_filter {
-    char flow[STATION_NAME_MAX + 1], state[16];
+    char flow[STATION_NAME_MAX + 1], state[STATE_MAX + 1];
     int64_t limit, offset;
 };
 
@@ -303,37 +288,14 @@ struct run_listing {
     bool more;
 };
 
-static bool read_flow (void *filter, const json_t *value)
-{
-    struct run_filter *self = filter;
-    return copy_text (value, self->flow, sizeof self->flow);
-}
-
-static bool read_run_state (void *filter, const json_t *value)
-{
-    struct run_filter *self = filter;
-    return copy_text (value, self->state, sizeof self->state);
-}
-
-static bool read_run_limit (void *filter, const json_t *value)
-{
-    struct run_filter *self = filter;
-    self->limit = json_integer_value (value);
-    return json_is_integer (value) && self->limit >= 1 && self->limit <= RUNS_MAX;
-}
-
-static bool read_run_offset (void *filter, const json_t *value)
-{
-    struct run_filter *self = filter;
-    self->offset = json_integer_value (value);
-    return json_is_integer (value) && self->offset >= 0 && self->offset <= INT32_MAX;
-}
-
 static const struct filter_field run_fields[] = {
-    {"flow", read_flow, "want the name of a flow"},
-    {"state", read_run_state, "want running, finished, failed, cancelled or timeout"},
-    {"limit", read_run_limit, "want 1..1000"},
-    {"after", read_run_offset, "want the number that the page before ended with"},
+    {"flow", "want the name of a flow", FILTER_TEXT, offsetof (struct run_filter, flow), 0,
+     STATION_NAME_MAX},
+    {"state", "want running, finished, failed, cancelled or timeout", FILTER_TEXT,
+     offsetof (struct run_filter, state), 0, STATE_MAX},
+    {"limit", "want 1..1000", FILTER_NUMBER, offsetof (struct run_filter, limit), 1, RUNS_MAX},
+    {"after", "want the number that the page before ended with", FILTER_NUMBER,
+     offsetof (struct run_filter, offset), 0, INT32_MAX},
 };
 
 static void listing_end (struct run_listing *self)
@@ -433,11 +395,8 @@ void manage_flow_show_runs (struct station *self, struct request *request,
 {
     struct run_filter filter = {.limit = 100};
     struct reason reason;
-    json_t *given = words->count ? json_read_object (words->at[0], &reason) : json_object ();
-    bool sound = given && filter_read (given, run_fields, sizeof run_fields / sizeof *run_fields,
-                                       &filter, &reason);
-    json_decref (given);
-    if (!sound) {
+    if (words->count && !filter_parse (words->at[0], run_fields,
+                                       sizeof run_fields / sizeof *run_fields, &filter, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
