@@ -226,7 +226,7 @@ static void reply_answer (void *owner)
     station_resume (self);
 }
 
-static void ask (struct historian *historian);
+static void ask (void *owner);
 
 static void on_history (void *owner, const struct store_history *answer)
 {
@@ -254,17 +254,10 @@ static void on_history (void *owner, const struct store_history *answer)
     station_resume (self);
 }
 
-static void ask (struct historian *historian)
+static void ask (void *owner)
 {
+    struct historian *historian = owner;
     store_history (historian->station->store, &historian->question.store, on_history, historian);
-}
-
-static void history_go (void *owner, enum read_how how)
-{
-    if (how == READ_DROP)
-        on_history (owner, &(struct store_history){.result = STORE_LOST, .error = ""});
-    else
-        ask (owner);
 }
 
 void manage_history (struct station *self, struct request *request,
@@ -303,7 +296,7 @@ void manage_history (struct station *self, struct request *request,
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
     }
-    reads_start (self, historian->peer, history_go, historian);
+    reads_start (self, historian->peer, ask, historian);
 }
 
 // -- forget

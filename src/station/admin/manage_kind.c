@@ -67,13 +67,10 @@ static void on_kinds (void *owner, const struct store_kinds *answer)
     station_resume (station);
 }
 
-static void list_go (void *owner, enum read_how how)
+static void list_go (void *owner)
 {
     struct kind_inquiry *self = owner;
-    if (how == READ_DROP)
-        on_kinds (self, &(struct store_kinds){.result = STORE_LOST, .error = ""});
-    else
-        store_kinds (self->station->store, KIND_LIST, (struct span){0}, NULL, on_kinds, self);
+    store_kinds (self->station->store, KIND_LIST, (struct span){0}, NULL, on_kinds, self);
 }
 
 // The fields as they are to be kept: a page of all kinds is bounded by their number and size. Free

@@ -343,13 +343,9 @@ static void on_listed (void *owner, const struct store_page *page)
     station_resume (self);
 }
 
-static void list_go (void *owner, enum read_how how)
+static void list_go (void *owner)
 {
     struct plan_listing *listing = owner;
-    if (how == READ_DROP) {
-        on_listed (listing, &(struct store_page){.result = STORE_LOST, .error = ""});
-        return;
-    }
     struct list_filter *filter = &listing->filter;
     struct span members[STORE_MEMBERS_MAX];
     for (size_t i = 0; i < filter->member_count; i++)

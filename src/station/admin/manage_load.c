@@ -76,15 +76,10 @@ static void ask (struct load_inquiry *self, size_t at)
                4, on_count, bucket);
 }
 
-static void go (void *owner, enum read_how how)
+static void go (void *owner)
 {
     struct load_inquiry *self = owner;
     struct station *station = self->station;
-    if (how == READ_DROP) {
-        self->lost = true;
-        finish (self);
-        return;
-    }
     self->left = self->count;
     store_take_off_leases (station->store, self->from_s, self->step_s, self->counts, self->count);
     for (size_t i = 0, count = self->count; i < count; i++)

@@ -18,13 +18,10 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-static void result_go (void *owner, enum read_how how)
+static void result_go (void *owner)
 {
     struct inquiry *inquiry = owner;
-    if (how == READ_DROP)
-        on_loaded (inquiry, &(struct store_loaded){.result = STORE_LOST, .error = ""});
-    else
-        store_load_results (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
+    store_load_results (inquiry->station->store, inquiry->plan.id, on_loaded, inquiry);
 }
 
 void manage_result (struct station *self, struct request *request,

@@ -84,14 +84,10 @@ static void on_team (void *owner, const struct store_team *answer)
     inquiry_end (inquiry, result, answer->error);
 }
 
-static void team_go (void *owner, enum read_how how)
+static void team_go (void *owner)
 {
     struct inquiry *inquiry = owner;
-    if (how == READ_DROP)
-        on_team (inquiry, &(struct store_team){.result = STORE_LOST, .error = ""});
-    else
-        store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team,
-                    inquiry);
+    store_team (inquiry->station->store, inquiry->plan.id, inquiry->plan.station, on_team, inquiry);
 }
 
 void manage_team (struct station *self, struct request *request, const struct arguments *arguments)

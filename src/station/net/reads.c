@@ -4,6 +4,7 @@
 
 #include "memory.h"
 #include "peers.h"
+#include "reply.h"
 
 // The cost of reads in flight: 16 large answers in all, 4 of a peer; of plans four times as many
 // while the last ones that the peer read were small.
@@ -16,6 +17,8 @@ enum {
     SMALL_ANSWERS = 16
 };
 
+enum read_how { READ_ASK, READ_DROP };
+
 struct read {
     struct read *next;
     struct peer *peer;
@@ -23,6 +26,8 @@ struct read {
     void *owner;
     bool of_plan; // the answer is one plan
 };
+
+static void on_loaded (void *owner, const struct store_loaded *answer);
 
 // -- peers that have reads waiting
 
@@ -54,25 +59,38 @@ static bool may_read (const struct station *self, const struct load *load)
     return all < most ? own < peers_unread_max (self) : own == 0 && load->reads == 0;
 }
 
+// The peer is gone, or the station stops: as if Redis was lost.
+static void drop (struct station *self, const struct read *read)
+{
+    if (read->of_plan) {
+        on_loaded (read->owner, &(struct store_loaded){.result = STORE_LOST, .error = ""});
+        return;
+    }
+    reply_refuse_store (self, read->peer, STORE_LOST, "");
+    free (read->owner);
+    station_resume (self);
+}
+
 // The load may be gone after this.
 static void grant (struct station *self, struct load *load, enum read_how how)
 {
-    struct read *read = load->first;
-    load->first = read->next;
-    bool small = read->of_plan && load->small_answers >= SMALL_ANSWERS;
+    const struct read read = *load->first;
+    free (load->first);
+    load->first = read.next;
+    bool small = read.of_plan && load->small_answers >= SMALL_ANSWERS;
     int cost = how == READ_DROP ? 0 : small ? COST_SMALL : COST_LARGE;
     load->reads += cost;
     self->reading.cost += cost;
-    load->waiting_bytes -= read->peer->weight;
-    self->reading.waiting_bytes -= read->peer->weight;
-    self->kept_bytes += read->peer->weight;
-    read->peer->read_cost = cost;
+    load->waiting_bytes -= read.peer->weight;
+    self->reading.waiting_bytes -= read.peer->weight;
+    self->kept_bytes += read.peer->weight;
+    read.peer->read_cost = cost;
     if (load->first)
         ring_add (&self->reading, load);
-    read_fn *go = read->go;
-    void *owner = read->owner;
-    free (read);
-    go (owner, how);
+    if (how == READ_DROP)
+        drop (self, &read);
+    else
+        read.go (read.owner);
 }
 
 // Each peer one, as long as some may.
@@ -142,8 +160,6 @@ void reads_stop (struct station *self)
 
 // -- one plan
 
-static const struct store_loaded read_dropped = {.result = STORE_LOST, .error = ""};
-
 struct queued_read {
     struct station *station;
     struct peer *peer;
@@ -169,22 +185,16 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         reads_end (loading.station, load, cost);
 }
 
-static void load_go (void *owner, enum read_how how)
+static void load_go (void *owner)
 {
     const struct queued_read *loading = owner;
-    if (how == READ_DROP)
-        on_loaded (owner, &read_dropped);
-    else
-        store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
+    store_load (loading->station->store, loading->plan_id, LINK_ONCE, on_loaded, owner);
 }
 
-static void place_go (void *owner, enum read_how how)
+static void place_go (void *owner)
 {
     const struct queued_read *loading = owner;
-    if (how == READ_DROP)
-        on_loaded (owner, &read_dropped);
-    else
-        store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
+    store_load_place (loading->station->store, loading->plan_id, on_loaded, owner);
 }
 
 static void start_load (const struct queued_read *wanted, read_fn *go)

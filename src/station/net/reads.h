@@ -6,11 +6,9 @@
 
 #include "request.h"
 
-// Ask Redis, or act as if it was lost: the peer is gone, or the station stops.
-enum read_how { READ_ASK, READ_DROP };
-typedef void read_fn (void *owner, enum read_how how);
-
-// Call `go`, now or later. The peer was kept; its reply ends the read.
+// Call `go` to ask Redis, now or later. The peer was kept; its reply ends the read. When the peer
+// is gone, or the station stops, it is not called: the request is refused, and `owner` freed.
+typedef void read_fn (void *owner);
 void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner);
 
 // A read is over.

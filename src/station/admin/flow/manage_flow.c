@@ -188,13 +188,10 @@ static void on_flow (void *owner, const struct store_flow *answer)
     get_end (self);
 }
 
-static void get_go (void *owner, enum read_how how)
+static void get_go (void *owner)
 {
     struct getting *self = owner;
-    if (how == READ_DROP)
-        on_flow (self, &(struct store_flow){.result = STORE_LOST, .error = ""});
-    else
-        store_flow_read (self->station->store, self->name, self->version, LINK_ONCE, on_flow, self);
+    store_flow_read (self->station->store, self->name, self->version, LINK_ONCE, on_flow, self);
 }
 
 static void get (struct station *self, struct request *request, const struct flow_words *words)
