@@ -65,11 +65,6 @@ void api_targets (struct exchange *self)
     exchange_ask (self, args, 1, on_targets);
 }
 
-void api_target (struct exchange *self)
-{
-    api_targets (self);
-}
-
 static void on_target_set (struct exchange *self, const struct station_answer *answer)
 {
     if (!exchange_failed (self, answer))

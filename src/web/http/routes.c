@@ -7,7 +7,7 @@
 enum { ONCE = false, REPEAT = true };
 
 const struct route routes[ROUTES] = {
-#define ROUTE(name, method, path, command, role, query, body, repeat, statuses, summary)           \
+#define ROUTE(name, resource, method, path, command, role, query, body, repeat, statuses, summary) \
     [ROUTE_##name] = {#name, #method,     path,   command,  role,                                  \
                       query, BODY_##body, repeat, statuses, summary},
 #include "routes.def"

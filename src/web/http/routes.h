@@ -8,8 +8,7 @@
 enum { ROUTE_ARGS_MAX = 2 };
 
 enum route_id {
-#define ROUTE(name, method, path, command, role, query, body, repeat, statuses, summary)           \
-    ROUTE_##name,
+#define ROUTE(name, ...) ROUTE_##name,
 #include "routes.def"
     ROUTES
 };
