@@ -55,6 +55,34 @@ void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn)
     exchange_ask (self, args, more ? 2 : 1, fn);
 }
 
+// -- answers that are much alike
+
+void api_on_plan (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
+}
+
+void api_on_answer (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
+}
+
+void api_on_done (struct exchange *self, const struct station_answer *answer)
+{
+    if (!exchange_failed (self, answer))
+        exchange_empty (self, 204);
+}
+
+void api_location (struct exchange *self, const char *folder, const char *name)
+{
+    const char *root = self->server->settings->root;
+    char location[SETTING_TEXT_MAX + 64];
+    snprintf (location, sizeof location, "%s/v1/%s/%s", root[1] ? root : "", folder, name);
+    exchange_header (self, "Location", location);
+}
+
 // -- pages
 
 enum { LARGE = 100, LINK_MAX = 1024 };

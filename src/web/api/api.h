@@ -27,6 +27,12 @@ typedef void api_fn (struct exchange *self);
 // Ask the command of the route about the plan of the path, with one more argument or none.
 void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn);
 
+// Answer with the plan, with what the station says under the names of this interface, or with 204.
+exchange_fn api_on_plan, api_on_answer, api_on_done;
+
+// The header Location: /v1/FOLDER/NAME.
+void api_location (struct exchange *self, const char *folder, const char *name);
+
 // Numbers are read with this program's own key, which sees all targets. `then` answers users who
 // may observe all of them; others get 403.
 void api_ask_observer (struct exchange *self, api_fn *then);

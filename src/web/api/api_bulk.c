@@ -331,10 +331,9 @@ void api_bulk_new (struct exchange *self)
         return;
     }
     struct bulk *job = job_new (self, action, filter);
-    const char *root = self->server->settings->root;
-    char location[SETTING_TEXT_MAX + 64];
-    snprintf (location, sizeof location, "%s/v1/bulk/%" PRId64, root[1] ? root : "", job->number);
-    exchange_header (self, "Location", location);
+    char number[24];
+    snprintf (number, sizeof number, "%" PRId64, job->number);
+    api_location (self, "bulk", number);
     read_page (job);
     exchange_json (self, 202, document_of (job));
 }

@@ -31,26 +31,17 @@ void api_callbacks (struct exchange *self)
     exchange_question (self, &question, on_targets);
 }
 
-static void on_redelivered (struct exchange *self, const struct station_answer *answer)
-{
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
-}
-
 void api_redeliver (struct exchange *self)
 {
     const char *const args[] = {"redeliver", self->routed.args[0]};
-    exchange_ask (self, args, 2, on_redelivered);
+    exchange_ask (self, args, 2, api_on_plan);
 }
 
 static void on_test (struct exchange *self, const struct station_answer *answer)
 {
-    const char *root = self->server->settings->root;
-    char location[SETTING_TEXT_MAX + 64];
     if (exchange_failed (self, answer))
         return;
-    snprintf (location, sizeof location, "%s/v1/callbacks/%s", root[1] ? root : "", answer->id);
-    exchange_header (self, "Location", location);
+    api_location (self, "callbacks", answer->id);
     exchange_json (self, 201, json_pack ("{s:s}", "id", answer->id));
 }
 

@@ -62,10 +62,10 @@ static void on_changed (struct exchange *self, const struct station_answer *answ
         look_why (self, answer, on_looked);
         return;
     }
-    if (exchange_failed (self, answer))
-        return;
-    bool cancel = self->routed.route == &routes[ROUTE_CANCEL];
-    exchange_json (self, 200, json_names (cancel ? JSON_ANSWER : JSON_PLAN, answer->json));
+    if (self->routed.route == &routes[ROUTE_CANCEL])
+        api_on_answer (self, answer);
+    else
+        api_on_plan (self, answer);
 }
 
 // The field of the body that is the command's argument; NULL: it has none.
@@ -115,16 +115,10 @@ void api_command (struct exchange *self)
     api_ask_plan (self, json_string_value (value), on_changed);
 }
 
-static void on_removed (struct exchange *self, const struct station_answer *answer)
-{
-    if (!exchange_failed (self, answer))
-        exchange_empty (self, 204);
-}
-
 void api_plan_delete (struct exchange *self)
 {
     if (!refuse_match (self))
-        api_ask_plan (self, NULL, on_removed);
+        api_ask_plan (self, NULL, api_on_done);
 }
 
 // -- update

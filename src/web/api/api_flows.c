@@ -39,16 +39,29 @@ static void answer_named (struct exchange *self, const struct station_answer *an
         exchange_json (self, 200, named (answer->json));
 }
 
-// A list under this name becomes `items`.
-static void answer_list (struct exchange *self, const struct station_answer *answer,
-                         const char *list)
+// Lists of the station, which become `items`: the subcommand, and the list in its answer.
+static const struct listing {
+    const char *word, *list;
+} listings[ROUTES] = {
+    [ROUTE_FLOWS] = {"list", "flows"},
+    [ROUTE_FLOW_RUNS] = {"runs", "runs"},
+    [ROUTE_FLOW_STEPS] = {"show", "steps"},
+    [ROUTE_FLOW_LOG] = {"log", "log"},
+};
+
+static const struct listing *listing_of (const struct exchange *self)
+{
+    return &listings[self->routed.route - routes];
+}
+
+static void on_list (struct exchange *self, const struct station_answer *answer)
 {
     size_t i;
     const json_t *item, *next = json_object_get (answer->json, "next");
     if (exchange_failed (self, answer))
         return;
     json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);
-    json_array_foreach (json_object_get (answer->json, list), i, item)
+    json_array_foreach (json_object_get (answer->json, listing_of (self)->list), i, item)
         json_array_append_new (items, named (item));
     if (json_is_integer (next)) {
         char text[24];
@@ -58,26 +71,6 @@ static void answer_list (struct exchange *self, const struct station_answer *ans
         json_object_set (body, "next", (json_t *)(uintptr_t)next);
     }
     exchange_json (self, 200, body);
-}
-
-static void on_flows (struct exchange *self, const struct station_answer *answer)
-{
-    answer_list (self, answer, "flows");
-}
-
-static void on_runs (struct exchange *self, const struct station_answer *answer)
-{
-    answer_list (self, answer, "runs");
-}
-
-static void on_log (struct exchange *self, const struct station_answer *answer)
-{
-    answer_list (self, answer, "log");
-}
-
-static void on_steps (struct exchange *self, const struct station_answer *answer)
-{
-    answer_list (self, answer, "steps");
 }
 
 // -- asking
@@ -109,17 +102,13 @@ static const char *filter_text (struct exchange *self)
     return text;
 }
 
-static void ask_list (struct exchange *self, const char *word, const char *of, exchange_fn *fn)
+// With the name of what it is a list of, if it is not of all.
+void api_flow_list (struct exchange *self)
 {
-    const char *filter = filter_text (self);
-    const char *const args[] = {word, of ? of : filter, filter};
+    const char *filter = filter_text (self), *of = self->routed.args[0];
+    const char *const args[] = {listing_of (self)->word, of ? of : filter, filter};
     if (filter)
-        exchange_ask (self, args, of ? 3 : 2, fn);
-}
-
-void api_flows (struct exchange *self)
-{
-    ask_list (self, "list", NULL, on_flows);
+        exchange_ask (self, args, of ? 3 : 2, on_list);
 }
 
 void api_flow (struct exchange *self)
@@ -144,21 +133,10 @@ void api_flow_put (struct exchange *self)
     exchange_ask (self, args, 2, answer_named);
 }
 
-static void on_removed (struct exchange *self, const struct station_answer *answer)
-{
-    if (!exchange_failed (self, answer))
-        exchange_empty (self, 204);
-}
-
 void api_flow_delete (struct exchange *self)
 {
     const char *const args[] = {"remove", self->routed.args[0]};
-    exchange_ask (self, args, 2, on_removed);
-}
-
-void api_flow_runs (struct exchange *self)
-{
-    ask_list (self, "runs", NULL, on_runs);
+    exchange_ask (self, args, 2, api_on_done);
 }
 
 void api_flow_run (struct exchange *self)
@@ -167,15 +145,10 @@ void api_flow_run (struct exchange *self)
     exchange_ask (self, args, 2, answer_named);
 }
 
-void api_flow_steps (struct exchange *self)
-{
-    ask_list (self, "show", self->routed.args[0], on_steps);
-}
-
 void api_flow_log (struct exchange *self)
 {
     const char *const args[] = {"log", self->routed.args[0]};
-    exchange_ask (self, args, 2, on_log);
+    exchange_ask (self, args, 2, on_list);
 }
 
 // -- what people do to runs

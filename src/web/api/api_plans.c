@@ -79,20 +79,10 @@ void api_next (struct exchange *self)
     api_ask_plan (self, exchange_keep (self, memory_text (text)), on_next);
 }
 
-static void on_document (struct exchange *self, const struct station_answer *answer)
+// Why a plan does not run, or its workers.
+void api_about (struct exchange *self)
 {
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
-}
-
-void api_why (struct exchange *self)
-{
-    api_ask_plan (self, NULL, on_document);
-}
-
-void api_team (struct exchange *self)
-{
-    api_ask_plan (self, NULL, on_document);
+    api_ask_plan (self, NULL, api_on_answer);
 }
 
 void api_result (struct exchange *self)
@@ -102,5 +92,5 @@ void api_result (struct exchange *self)
                                       .count = 1,
                                       .repeat = true,
                                       .large = true};
-    exchange_question (self, &question, on_document);
+    exchange_question (self, &question, api_on_answer);
 }

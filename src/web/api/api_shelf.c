@@ -38,12 +38,7 @@ static void on_kinds (struct exchange *self, const struct station_answer *answer
 
 void api_kinds (struct exchange *self)
 {
-    ask (self, "list", NULL, on_kinds);
-}
-
-void api_kind (struct exchange *self)
-{
-    ask (self, "get", NULL, on_kinds);
+    ask (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
 }
 
 // The body is kept as text until the station has answered. NULL: it was answered.

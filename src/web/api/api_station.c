@@ -65,12 +65,6 @@ void api_targets (struct exchange *self)
     exchange_ask (self, args, 1, on_targets);
 }
 
-static void on_target_set (struct exchange *self, const struct station_answer *answer)
-{
-    if (!exchange_failed (self, answer))
-        exchange_empty (self, 204);
-}
-
 // The station connects to what it is given. Returns whether this program may make it.
 static bool may_change (struct exchange *self)
 {
@@ -115,14 +109,14 @@ void api_target_put (struct exchange *self)
     const char *text = may_change (self) ? target_text (self) : NULL;
     const char *const args[] = {"add", text};
     if (text)
-        exchange_ask (self, args, 2, on_target_set);
+        exchange_ask (self, args, 2, api_on_done);
 }
 
 void api_target_delete (struct exchange *self)
 {
     const char *const args[] = {"remove", self->routed.args[0]};
     if (may_change (self))
-        exchange_ask (self, args, 2, on_target_set);
+        exchange_ask (self, args, 2, api_on_done);
 }
 
 // -- numbers
@@ -165,15 +159,9 @@ void api_load (struct exchange *self)
     json_decref (fields);
 }
 
-static void on_stats (struct exchange *self, const struct station_answer *answer)
-{
-    if (!exchange_failed (self, answer))
-        exchange_json (self, 200, json_names (JSON_ANSWER, answer->json));
-}
-
 void api_stats (struct exchange *self)
 {
-    exchange_ask (self, NULL, 0, on_stats);
+    exchange_ask (self, NULL, 0, api_on_answer);
 }
 
 static void on_health (struct exchange *self, const struct station_answer *answer)

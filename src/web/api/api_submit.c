@@ -39,14 +39,6 @@ static void clear_submitting (struct exchange *self)
     free (own);
 }
 
-static void set_location (struct exchange *self)
-{
-    const char *root = self->server->settings->root;
-    char location[SETTING_TEXT_MAX + 64];
-    snprintf (location, sizeof location, "%s/v1/plans/%s", root[1] ? root : "", self->id);
-    exchange_header (self, "Location", location);
-}
-
 // 0, or -1: it was answered with why the plan is wrong.
 static int judge (struct exchange *self, const char *plan)
 {
@@ -84,7 +76,7 @@ static void on_read (struct exchange *self, const struct station_answer *answer)
     const struct submitting *own = self->own;
     bool read = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
     char etag[PLAN_ETAG_SIZE];
-    set_location (self);
+    api_location (self, "plans", self->id);
     if (read)
         exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
     json_t *plan = read ? json_names (JSON_PLAN, answer->json)
@@ -153,7 +145,7 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     }
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
     if (unknown && self->id[0])
-        set_location (self);
+        api_location (self, "plans", self->id);
     if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // of what the plan names
         exchange_problem (self, 422, "not_find", "%s", answer->reason);
         return;

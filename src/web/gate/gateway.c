@@ -333,8 +333,3 @@ void gateway_ask (struct gateway *self, const struct question *question, gateway
     timer_set (&ask->timer, self->reactor, ms + 1);
     schedule (self);
 }
-
-size_t gateway_in_flight (const struct gateway *self)
-{
-    return self->flying;
-}

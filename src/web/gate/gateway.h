@@ -48,5 +48,3 @@ void gateway_destroy (struct gateway **self);
 // call.
 void gateway_ask (struct gateway *self, const struct question *question, gateway_fn *fn,
                   void *owner);
-
-size_t gateway_in_flight (const struct gateway *self);
