@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -179,6 +180,29 @@ redisAsyncContext *connection_context (const struct connection *self)
 {
     bool takes = self->context && !(self->context->c.flags & (REDIS_DISCONNECTING | REDIS_FREEING));
     return takes ? self->context : NULL;
+}
+
+void connection_send (struct connection *self, redisCallbackFn *reply, void *owner, int argc,
+                      const char **argv)
+{
+    redisAsyncContext *context = connection_context (self);
+    if (context)
+        redisAsyncCommandArgv (context, reply, owner, argc, argv, NULL);
+}
+
+void connection_log_in (struct connection *self, const char *user, const char *password, int64_t db,
+                        redisCallbackFn *reply, void *owner)
+{
+    char number[24];
+    const char *of_user[] = {"AUTH", user, password};
+    const char *plain[] = {"AUTH", password};
+    const char *select[] = {"SELECT", number};
+    snprintf (number, sizeof number, "%" PRId64, db);
+    if (*user)
+        connection_send (self, reply, owner, 3, of_user);
+    else if (*password)
+        connection_send (self, reply, owner, 2, plain);
+    connection_send (self, reply, owner, 2, select);
 }
 
 bool connection_exists (const struct connection *self)

@@ -27,6 +27,14 @@ void connection_close (struct connection *self);
 // The context for sending commands; NULL: there is none, or it can take none.
 redisAsyncContext *connection_context (const struct connection *self);
 
+// Send a command; nothing when there is no context that takes it.
+void connection_send (struct connection *self, redisCallbackFn *reply, void *owner, int argc,
+                      const char **argv);
+
+// Send what a new connection begins with: AUTH, if there is a password, and SELECT.
+void connection_log_in (struct connection *self, const char *user, const char *password, int64_t db,
+                        redisCallbackFn *reply, void *owner);
+
 // Whether there is one, connecting or connected.
 bool connection_exists (const struct connection *self);
 

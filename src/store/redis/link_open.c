@@ -1,6 +1,5 @@
 // Opening the link: AUTH, SELECT, the schema, INFO, CONFIG GET, the scripts; only then is it up.
 // And the questions whether it may stay so.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -12,11 +11,10 @@ enum {
     SENTINEL_US = 1000000 // between two questions whether it is still the master
 };
 
-void link_setup (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
+// A command of the link's own; its reply comes to the link.
+static void send_own (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
 {
-    redisAsyncContext *context = connection_context (self->connection);
-    if (context)
-        redisAsyncCommandArgv (context, reply, self, argc, argv, NULL);
+    connection_send (self->connection, reply, self, argc, argv);
 }
 
 // Redis is there, and must not hold plans.
@@ -52,7 +50,7 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
 void link_load_script (struct link *self, enum script script)
 {
     const char *argv[] = {"SCRIPT", "LOAD", script_texts[script].text};
-    link_setup (self, on_setup_reply, 3, argv);
+    send_own (self, on_setup_reply, 3, argv);
 }
 
 static void on_schema (redisAsyncContext *context, void *data, void *arg)
@@ -144,11 +142,11 @@ void link_check (struct link *self)
     const char *info[] = {"INFO"};
     const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
     const char *time[] = {"TIME"};
-    link_setup (self, on_schema, 3, schema);
-    link_setup (self, on_info, 1, info);
-    link_setup (self, on_fsync, 3, fsync);
+    send_own (self, on_schema, 3, schema);
+    send_own (self, on_info, 1, info);
+    send_own (self, on_fsync, 3, fsync);
     self->time_asked_us = clock_wall_us ();
-    link_setup (self, on_time, 1, time);
+    send_own (self, on_time, 1, time);
     self->check_us = clock_mono_us () + CHECK_US;
 }
 
@@ -163,28 +161,16 @@ static void on_scripts_loaded (redisAsyncContext *context, void *data, void *arg
     link_is_up (self);
 }
 
-static void send_password (struct link *self)
-{
-    const char *user[] = {"AUTH", self->config.user, self->config.password};
-    const char *plain[] = {"AUTH", self->config.password};
-    if (self->config.user[0])
-        link_setup (self, on_setup_reply, 3, user);
-    else if (self->config.password[0])
-        link_setup (self, on_setup_reply, 2, plain);
-}
-
 static void set_up (struct link *self)
 {
-    char db[24];
-    const char *select[] = {"SELECT", db};
     const char *done[] = {"PING"};
-    snprintf (db, sizeof db, "%" PRId64, self->config.db);
-    send_password (self);
-    link_setup (self, on_setup_reply, 2, select);
+    const struct link_config *config = &self->config;
+    connection_log_in (self->connection, config->user, config->password, config->db, on_setup_reply,
+                       self);
     link_check (self);
     for (int script = 0; script < SCRIPTS; script++)
         link_load_script (self, (enum script)script);
-    link_setup (self, on_scripts_loaded, 1, done);
+    send_own (self, on_scripts_loaded, 1, done);
 }
 
 static void connect_to (struct link *self, const struct address *address)

@@ -75,8 +75,7 @@ void link_on_master (void *owner, const struct address *master, const char *reas
 // Look again whether Redis may hold plans.
 void link_check (struct link *self);
 
-// Send a command of the link's own; its reply comes to the link.
-void link_setup (struct link *self, redisCallbackFn *reply, int argc, const char **argv);
+// Load a script that Redis does not know.
 void link_load_script (struct link *self, enum script script);
 
 // Give the connection up as soon as no callback of hiredis is on the stack.

@@ -56,33 +56,13 @@ static void on_nothing (redisAsyncContext *context, void *data, void *arg)
     (void)context, (void)data, (void)arg; // what went wrong shows in the answer to WAIT
 }
 
-static void send (struct replicas *self, redisCallbackFn *reply, int argc, const char **argv)
-{
-    redisAsyncContext *context = connection_context (self->connection);
-    if (context)
-        redisAsyncCommandArgv (context, reply, self, argc, argv, NULL);
-}
-
-static void set_up (struct replicas *self)
-{
-    char db[24];
-    const struct link_config *config = self->config;
-    const char *select[] = {"SELECT", db};
-    const char *user[] = {"AUTH", config->user, config->password};
-    const char *plain[] = {"AUTH", config->password};
-    snprintf (db, sizeof db, "%" PRId64, config->db);
-    if (config->user[0])
-        send (self, on_nothing, 3, user);
-    else if (config->password[0])
-        send (self, on_nothing, 2, plain);
-    send (self, on_nothing, 2, select);
-}
-
 static void connect_anew (struct replicas *self)
 {
     struct reason reason;
+    const struct link_config *config = self->config;
     if (connection_open (self->connection, &self->address, &reason) == 0)
-        set_up (self);
+        connection_log_in (self->connection, config->user, config->password, config->db, on_nothing,
+                           self);
 }
 
 static void ask (struct replicas *self)
@@ -95,8 +75,8 @@ static void ask (struct replicas *self)
     self->asked = self->asking;
     self->asking = (struct waiter_list){0};
     self->asked_us = clock_mono_us ();
-    send (self, on_nothing, 4, touch);
-    send (self, on_replicas, 3, wait);
+    connection_send (self->connection, on_nothing, self, 4, touch);
+    connection_send (self->connection, on_replicas, self, 3, wait);
 }
 
 void replicas_flush (struct replicas *self)
