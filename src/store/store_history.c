@@ -135,30 +135,13 @@ void store_history (struct store *self, const struct history_filter *filter,
         snprintf (from_ms, sizeof from_ms, "%" PRId64, filter->from_ms);
     if (filter->to_ms)
         snprintf (to_ms, sizeof to_ms, "%" PRId64, filter->to_ms);
-    const struct span args[] = {
-        span_text (filter->callbacks ? KEY_CALLBACKS : KEY_HISTORY),
-        span_text (KEY_META),
-        span_text (KEY_OUTPUT),
-        span_text (from),
-        span_text (limit),
-        span_text (filter->newest ? "1" : "0"),
-        span_text (plan),
-        span_text (filter->station),
-        span_text (filter->output ? "1" : ""),
-        span_text (flow_run),
-        span_text (filter->statuses),
-        span_text (from_ms),
-        span_text (to_ms),
-    };
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_HISTORY,
-                               .repeat = LINK_ONCE,
-                               .keys = 3,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_history,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
+    store_script (self, SCRIPT_HISTORY, 3,
+                  WORDS (TEXT (filter->callbacks ? KEY_CALLBACKS : KEY_HISTORY), TEXT (KEY_META),
+                         TEXT (KEY_OUTPUT), TEXT (from), TEXT (limit),
+                         TEXT (filter->newest ? "1" : "0"), TEXT (plan), TEXT (filter->station),
+                         TEXT (filter->output ? "1" : ""), TEXT (flow_run), TEXT (filter->statuses),
+                         TEXT (from_ms), TEXT (to_ms)),
+                  on_history, ask_new (self, (void (*) (void))reply, owner));
 }
 
 // -- taking out
@@ -183,18 +166,10 @@ static void on_forgot (void *owner, const redisReply *reply)
 void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
                    store_forgot_fn *reply, void *owner)
 {
-    const struct span args[] = {span_text (KEY_HISTORY), span_text (KEY_META),
-                                span_text (KEY_OUTPUT),  span_text (epoch),
-                                span_text (station),     entries};
-    link_call (self->link, &(struct link_call){
-                               .script = SCRIPT_FORGET,
-                               .repeat = LINK_ONCE,
-                               .keys = 3,
-                               .args = args,
-                               .count = sizeof args / sizeof *args,
-                               .reply = on_forgot,
-                               .owner = ask_new (self, (void (*) (void))reply, owner),
-                           });
+    store_script (self, SCRIPT_FORGET, 3,
+                  WORDS (TEXT (KEY_HISTORY), TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (epoch),
+                         TEXT (station), entries),
+                  on_forgot, ask_new (self, (void (*) (void))reply, owner));
 }
 
 // -- putting in

@@ -147,15 +147,10 @@ static void ask_by_id (struct list_call *self)
     if (filter->after)
         id_digits (filter->after, id);
     snprintf (count, sizeof count, "%" PRId64, most_of (filter));
-    const struct span args[] = {span_text (KEY_INDEX), span_text (KEY_RUNS), span_text (id),
-                                span_text (filter->station), span_text (count)};
-    link_call (self->store->link, &(struct link_call){.script = SCRIPT_LIST,
-                                                      .repeat = LINK_ONCE,
-                                                      .keys = 2,
-                                                      .args = args,
-                                                      .count = sizeof args / sizeof *args,
-                                                      .reply = on_page,
-                                                      .owner = self});
+    store_script (
+        self->store, SCRIPT_LIST, 2,
+        WORDS (TEXT (KEY_INDEX), TEXT (KEY_RUNS), TEXT (id), TEXT (filter->station), TEXT (count)),
+        on_page, self);
 }
 
 // -- in the order of a sorted set
@@ -218,23 +213,11 @@ static void ask_ordered (struct list_call *self)
         snprintf (to, sizeof to, "%" PRId64, filter->to_s);
     snprintf (count, sizeof count, "%" PRId64, most_of (filter));
     bool by_time = filter->order == STORE_BY_TIME, ascends = by_time || filter->oldest;
-    const struct span args[] = {span_text (order_keys[filter->order]),
-                                span_text (KEY_RUNS),
-                                span_text (place),
-                                span_text (member),
-                                span_text (ascends ? "" : "1"),
-                                span_text (filter->station),
-                                span_text (from),
-                                span_text (to),
-                                span_text (count),
-                                span_text (by_time ? "1" : "")};
-    link_call (self->store->link, &(struct link_call){.script = SCRIPT_ORDERED,
-                                                      .repeat = LINK_ONCE,
-                                                      .keys = 2,
-                                                      .args = args,
-                                                      .count = sizeof args / sizeof *args,
-                                                      .reply = on_ordered_page,
-                                                      .owner = self});
+    store_script (self->store, SCRIPT_ORDERED, 2,
+                  WORDS (TEXT (order_keys[filter->order]), TEXT (KEY_RUNS), TEXT (place),
+                         TEXT (member), TEXT (ascends ? "" : "1"), TEXT (filter->station),
+                         TEXT (from), TEXT (to), TEXT (count), TEXT (by_time ? "1" : "")),
+                  on_ordered_page, self);
 }
 
 // -- runs in progress, which are in memory
@@ -283,13 +266,7 @@ static void ask_running (struct list_call *self)
         member_make (members[i], "msg", view.target, self->ids[i]);
         keys[i] = span_text (members[i]);
     }
-    link_call (store->link, &(struct link_call){.script = SCRIPT_MESSAGES,
-                                                .repeat = LINK_ONCE,
-                                                .keys = self->id_count,
-                                                .args = keys,
-                                                .count = self->id_count,
-                                                .reply = on_running,
-                                                .owner = self});
+    store_script (store, SCRIPT_MESSAGES, self->id_count, keys, self->id_count, on_running, self);
     free (keys);
     free (members);
 }

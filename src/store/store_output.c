@@ -14,15 +14,9 @@ void store_outputs_trim (struct store *self)
     char bytes[DECIMAL_SIZE], age[DECIMAL_SIZE];
     decimal_text (self->bounds.output_bytes, bytes);
     decimal_text (self->bounds.output_age_s, age);
-    const struct span args[] = {span_text (KEY_OUTPUT), span_text (bytes), span_text (age)};
     self->output_written = 0;
-    link_call (self->link, &(struct link_call){.script = SCRIPT_OUTPUTS,
-                                               .repeat = LINK_ONCE,
-                                               .keys = 1,
-                                               .args = args,
-                                               .count = sizeof args / sizeof *args,
-                                               .reply = on_trimmed,
-                                               .owner = self});
+    store_script (self, SCRIPT_OUTPUTS, 1, WORDS (TEXT (KEY_OUTPUT), TEXT (bytes), TEXT (age)),
+                  on_trimmed, self);
 }
 
 // Redis counts what they take; to ask it for each would cost more than to write them.

@@ -84,6 +84,10 @@ struct store {
 void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
                 link_reply_fn *reply, void *owner);
 
+// The same of a script, LINK_ONCE: of the arguments the first `keys` are keys.
+void store_script (struct store *self, enum script script, size_t keys, const struct span *args,
+                   size_t count, link_reply_fn *reply, void *owner);
+
 // A caller: kept until the answer, with what the answer is read by.
 struct ask {
     struct store *store;

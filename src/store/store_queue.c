@@ -80,15 +80,10 @@ static void read_page (struct store *self, const struct core_cursor *cursor)
     if (cursor->score_us != INT64_MIN && !cursor->all)
         member_make (member, "msg", TEXT (cursor->target), cursor->id);
     snprintf (most, sizeof most, "%d", CORE_PAGE);
-    const struct span args[] = {TEXT (KEY_TIME_SET), TEXT (KEY_CLASS), TEXT (score), TEXT (member),
-                                TEXT (most)};
-    link_call (self->link, &(struct link_call){.script = SCRIPT_PAGE,
-                                               .repeat = LINK_ONCE,
-                                               .keys = 2,
-                                               .args = args,
-                                               .count = sizeof args / sizeof *args,
-                                               .reply = on_page,
-                                               .owner = asked_new (self)});
+    store_script (
+        self, SCRIPT_PAGE, 2,
+        WORDS (TEXT (KEY_TIME_SET), TEXT (KEY_CLASS), TEXT (score), TEXT (member), TEXT (most)),
+        on_page, asked_new (self));
 }
 
 // -- edits by hand

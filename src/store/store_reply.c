@@ -19,6 +19,18 @@ void store_ask (struct store *self, enum link_repeat repeat, const struct span *
                                                .owner = owner});
 }
 
+void store_script (struct store *self, enum script script, size_t keys, const struct span *args,
+                   size_t count, link_reply_fn *reply, void *owner)
+{
+    link_call (self->link, &(struct link_call){.script = script,
+                                               .repeat = LINK_ONCE,
+                                               .keys = keys,
+                                               .args = args,
+                                               .count = count,
+                                               .reply = reply,
+                                               .owner = owner});
+}
+
 struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
 {
     struct ask *ask = memory_new (sizeof *ask);
