@@ -2,9 +2,6 @@
 // doubling to 15 minutes; then one callback tries it. Pure.
 #pragma once
 
-#include <stdbool.h>
-
-#include "span.h"
 #include "table.h"
 
 enum { BREAKER_FAILURES = 10, BREAKER_HOSTS_MAX = 4096 };

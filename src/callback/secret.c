@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "base64.h"
-#include "callback_header.h"
 
 #define BETWEEN " \t,"
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "memory.h"

@@ -1,7 +1,6 @@
 #include "codes.h"
 
 #include <assert.h>
-#include <stddef.h>
 
 static const char *const status_words[256] = {
 #define ZPLAN_STATUS(name, zeronet, microzero, word) [zeronet] = word,

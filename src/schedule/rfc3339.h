@@ -1,7 +1,6 @@
 // Instants as text: RFC 3339, whole seconds.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "reason.h"

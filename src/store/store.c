@@ -1,6 +1,5 @@
 // The store's life: the link, the writer and the core, put together; and what its other files
 // share.
-#include <czmq.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,7 +7,6 @@
 #include "failpoint.h"
 #include "log.h"
 #include "memory.h"
-#include "plan_json.h"
 #include "process.h"
 #include "state_folder.h"
 #include "store_private.h"

@@ -5,7 +5,6 @@
 #include "clock.h"
 #include "json.h"
 #include "memory.h"
-#include "plan_json.h"
 #include "store_private.h"
 
 // Who waits. The commit of a vote that is closed is kept until its votes are read.

@@ -11,7 +11,6 @@
 #include "callback_state.h"
 #include "attend.h"
 #include "codes.h"
-#include "json.h"
 #include "manage_flow.h"
 #include "manage_flow_plan.h"
 #include "manage_private.h"

@@ -5,7 +5,6 @@
 
 #include "callback.h"
 #include "callback_book.h"
-#include "callback_rule.h"
 #include "clock.h"
 #include "flow_book.h"
 #include "json.h"

@@ -1,6 +1,5 @@
 // cancel: read the plan, find the run or make it from what is stored, decide and write; the target
 // is notified at once, the requester when it is written.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cancel.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "filter.h"
-#include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"

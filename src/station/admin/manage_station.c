@@ -4,7 +4,6 @@
 #include "access.h"
 #include "dialect.h"
 #include "flow_book.h"
-#include "json.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"

@@ -1,7 +1,5 @@
 // team: the workers of a plan's run, and what each of them does or did (pull.h).
-#include <stdlib.h>
 
-#include "json.h"
 #include "manage_private.h"
 #include "reads.h"
 #include "store_pull.h"

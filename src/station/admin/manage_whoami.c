@@ -1,6 +1,5 @@
 // whoami: what the requester's key may do, so that programs offer nothing else. Proto 9.14.
 #include "access.h"
-#include "json.h"
 #include "manage_private.h"
 #include "permit.h"
 

@@ -7,7 +7,6 @@
 #include "codes.h"
 #include "callback_book.h"
 #include "flow_book.h"
-#include "json.h"
 #include "limit_rule.h"
 #include "manage_private.h"
 #include "manage_why_flow.h"

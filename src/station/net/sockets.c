@@ -1,10 +1,8 @@
 #include "sockets.h"
 
-#include "access.h"
 #include "context.h"
 #include "log.h"
 #include "publish.h"
-#include "zap.h"
 
 enum {
     LINGER_MS = 1000,

@@ -1,5 +1,4 @@
 // Callbacks: plans of the target that the station keeps for them.
-#include <stdio.h>
 
 #include "api.h"
 #include "json.h"

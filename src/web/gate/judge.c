@@ -1,7 +1,6 @@
 #include "judge.h"
 
 #include <microhttpd.h>
-#include <strings.h>
 
 #include "assets.h"
 #include "forwarded.h"

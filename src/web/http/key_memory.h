@@ -3,7 +3,6 @@
 // Source: the draft of the IETF on the Idempotency-Key header.
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct key_memory;

@@ -18,7 +18,6 @@
 #include "clock.h"
 #include "curve.h"
 #include "ident.h"
-#include "json.h"
 #include "memory.h"
 #include "server.h"
 #include "settings.h"

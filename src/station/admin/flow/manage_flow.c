@@ -5,7 +5,6 @@
 #include "codes.h"
 #include "filter.h"
 #include "flow_change.h"
-#include "json.h"
 #include "json_text.h"
 #include "manage_flow.h"
 #include "memory.h"

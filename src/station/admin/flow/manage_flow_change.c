@@ -5,7 +5,6 @@
 #include "filter.h"
 #include "flow_book.h"
 #include "flow_live.h"
-#include "json.h"
 #include "manage_flow_command.h"
 #include "management.h"
 #include "permit.h"

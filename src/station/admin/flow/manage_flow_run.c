@@ -7,11 +7,9 @@
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "flow_why.h"
-#include "json.h"
 #include "manage_flow_command.h"
 #include "memory.h"
 #include "permit.h"
-#include "reads.h"
 
 enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
 

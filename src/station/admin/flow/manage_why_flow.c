@@ -5,7 +5,6 @@
 
 #include "flow_live.h"
 #include "flow_why.h"
-#include "json.h"
 #include "memory.h"
 #include "reads.h"
 #include "rfc3339.h"
