@@ -1,4 +1,3 @@
-// Fields are one table; an object inside it has one of its own.
 #include "callback_rule.h"
 
 #include <stdlib.h>
@@ -6,37 +5,8 @@
 #include "callback_header.h"
 #include "callback_url.h"
 #include "json.h"
-#include "policy_private.h"
+#include "json_fields.h"
 #include "retry_rule.h"
-
-typedef bool check_fn (const char *name, const json_t *value, struct reason *reason);
-
-struct callback_field {
-    const char *name;
-    check_fn *check;
-};
-
-static bool check_fields (const char *name, const json_t *object,
-                          const struct callback_field *fields, size_t count, struct reason *reason)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach ((json_t *)object, key, value)
-    {
-        char path[64];
-        size_t at = 0;
-        while (at < count && strcmp (fields[at].name, key) != 0)
-            at++;
-        if (at == count) {
-            reason_set (reason, "%s: %s: unknown field", name, quoted (span_text (key)));
-            return false;
-        }
-        snprintf (path, sizeof path, "%s: %s", name, key);
-        if (!fields[at].check (path, value, reason))
-            return false;
-    }
-    return true;
-}
 
 // -- success and error
 
@@ -52,135 +22,99 @@ static bool has_path (struct span url)
     return host && strchr (host + 3, '/');
 }
 
-static bool check_url (const char *name, const json_t *value, struct reason *reason)
+static bool judge_url (void *none, const json_t *value, struct reason *reason)
 {
     struct span text = span_of_json (value);
     struct callback_url url;
-    struct reason why;
+    (void)none;
     if (!json_is_string (value) || memchr (json_string_value (value), 0, text.size)) {
-        reason_set (reason, "%s: want a URL, or @NAME of one that the sender knows", name);
+        reason_set (reason, "want a URL, or @NAME of one that the sender knows");
         return false;
     }
     if (text.size && text.data[0] == '@') {
         if (callback_name_valid (span_of (text.data + 1, text.size - 1)))
             return true;
-        reason_set (reason, "%s: want @ and 1..%d of A-Z a-z 0-9 _ . -", name, CALLBACK_NAME_MAX);
+        reason_set (reason, "want @ and 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
         return false;
     }
-    if (callback_url_read (text, &url, &why)) {
-        reason_set (reason, "%s: %s", name, why.text);
+    if (callback_url_read (text, &url, reason))
         return false;
-    }
     if (!has_path (text))
-        reason_set (reason, "%s: want a path, / at least; without one it is a masked URL", name);
+        reason_set (reason, "want a path, / at least; without one it is a masked URL");
     return has_path (text);
 }
 
-static bool check_method (const char *name, const json_t *value, struct reason *reason)
+static bool judge_end (void *none, const json_t *value, struct reason *reason)
 {
-    static const char *const words[] = {"POST", "PUT"};
-    if (word_of (words, 2, value) >= 0)
-        return true;
-    reason_set (reason, "%s: want POST or PUT", name);
+    static const char *const methods[] = {"POST", "PUT"};
+    static const struct json_field fields[] = {
+        {"url", .judge = judge_url}, {"method", AS_WORD, JSON_NOWHERE, 0, 2, .words = methods}};
+    (void)none;
+    if (json_object_get (value, "url"))
+        return json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, reason);
+    reason_set (reason, "want an object with url, and method");
     return false;
-}
-
-static const struct callback_field end_fields[] = {{"url", check_url}, {"method", check_method}};
-
-static bool check_end (const char *name, const json_t *value, struct reason *reason)
-{
-    if (!json_object_get (value, "url")) {
-        reason_set (reason, "%s: want an object with url, and method", name);
-        return false;
-    }
-    return check_fields (name, value, end_fields, sizeof end_fields / sizeof *end_fields, reason);
 }
 
 // -- the rest
 
-static bool check_secret (const char *name, const json_t *value, struct reason *reason)
+static bool judge_secret (void *none, const json_t *value, struct reason *reason)
 {
+    (void)none;
     if (json_is_string (value) && callback_name_valid (span_of_json (value)))
         return true;
-    reason_set (reason, "%s: want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -", name,
-                CALLBACK_NAME_MAX);
+    reason_set (reason, "want the name of a secret, 1..%d of A-Z a-z 0-9 _ . -", CALLBACK_NAME_MAX);
     return false;
 }
 
-static bool check_form (const char *name, const json_t *value, struct reason *reason)
-{
-    static const char *const words[] = {"task", "event"};
-    if (word_of (words, 2, value) >= 0)
-        return true;
-    reason_set (reason, "%s: want task or event", name);
-    return false;
-}
-
-static bool check_when (const char *name, const json_t *value, struct reason *reason)
-{
-    static const char *const words[] = {"final", "each"};
-    if (word_of (words, 2, value) >= 0)
-        return true;
-    reason_set (reason, "%s: want final or each", name);
-    return false;
-}
-
-static bool check_timeout (const char *name, const json_t *value, struct reason *reason)
-{
-    json_int_t seconds = json_integer_value (value);
-    if (json_is_integer (value) && seconds >= 1 && seconds <= CALLBACK_TIMEOUT_MAX)
-        return true;
-    reason_set (reason, "%s: want seconds, 1..%d", name, CALLBACK_TIMEOUT_MAX);
-    return false;
-}
-
-static bool check_retry (const char *name, const json_t *value, struct reason *reason)
+static bool judge_retry (void *none, const json_t *value, struct reason *reason)
 {
     struct retry_policy retry;
-    struct reason why;
-    (void)name;
-    if (retry_rule_read (value, &retry, &why))
-        return true;
-    reason_set (reason, "callback: %s", why.text);
-    return false;
+    (void)none;
+    return retry_rule_judge (&retry, value, reason);
 }
 
-static bool check_headers (const char *name, const json_t *value, struct reason *reason)
+static bool judge_headers (void *none, const json_t *value, struct reason *reason)
 {
     const char *header;
     json_t *text;
-    struct reason why;
+    (void)none;
     if (!json_is_object (value) || json_object_size (value) > CALLBACK_HEADERS_MAX) {
-        reason_set (reason, "%s: want an object of at most %d headers", name, CALLBACK_HEADERS_MAX);
+        reason_set (reason, "want an object of at most %d headers", CALLBACK_HEADERS_MAX);
         return false;
     }
     json_object_foreach ((json_t *)value, header, text)
     {
         bool good = json_is_string (text);
         if (!good)
-            reason_set (&why, "%s: want a string", quoted (span_text (header)));
-        if (!good || callback_header_check (span_text (header), span_of_json (text), &why)) {
-            reason_set (reason, "%s: %s", name, why.text);
+            reason_set (reason, "%s: want a string", quoted (span_text (header)));
+        if (!good || callback_header_check (span_text (header), span_of_json (text), reason))
             return false;
-        }
     }
     return true;
 }
 
-static const struct callback_field fields[] = {
-    {"success", check_end}, {"error", check_end},       {"secret", check_secret},
-    {"form", check_form},   {"when", check_when},       {"timeout", check_timeout},
-    {"retry", check_retry}, {"headers", check_headers},
+static const char *const forms[] = {"task", "event"}, *const whens[] = {"final", "each"};
+
+static const struct json_field fields[] = {
+    {"success", .judge = judge_end},
+    {"error", .judge = judge_end},
+    {"secret", .judge = judge_secret},
+    {"form", AS_WORD, JSON_NOWHERE, 0, 2, .words = forms},
+    {"when", AS_WORD, JSON_NOWHERE, 0, 2, .words = whens},
+    {"timeout", AS_SECONDS, JSON_NOWHERE, 1, CALLBACK_TIMEOUT_MAX},
+    {"retry", .judge = judge_retry},
+    {"headers", .judge = judge_headers},
 };
 
 bool callback_rule_check (const json_t *object, struct reason *reason)
 {
-    if (!json_is_object (object) ||
-        (!json_object_get (object, "success") && !json_object_get (object, "error"))) {
-        reason_set (reason, "callback: want an object with success, error or both");
-        return false;
-    }
-    return check_fields ("callback", object, fields, sizeof fields / sizeof *fields, reason);
+    struct reason why = {"want an object with success, error or both"};
+    bool ends = json_object_get (object, "success") || json_object_get (object, "error");
+    if (ends && json_fields_read (object, fields, sizeof fields / sizeof *fields, NULL, &why))
+        return true;
+    reason_set (reason, "callback: %s", why.text);
+    return false;
 }
 
 // -- masked

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "json_fields.h"
 #include "retry_rule.h"
-#include "span.h"
 
 static bool is_number (const json_t *value, int number)
 {
@@ -15,47 +15,36 @@ static bool is_word (const json_t *value, const char *word)
     return json_is_string (value) && strcmp (json_string_value (value), word) == 0;
 }
 
-static bool check_retry (const json_t *value, struct reason *reason)
+static bool judge_retry (void *none, const json_t *value, struct reason *reason)
 {
     struct retry_policy retry;
-    struct reason why;
-    if (is_number (value, 0) || is_number (value, 1) || retry_rule_read (value, &retry, &why))
+    (void)none;
+    if (is_number (value, 0) || is_number (value, 1))
         return true;
     if (json_is_object (value))
-        reason_set (reason, "defaults: %.180s", why.text);
-    else
-        reason_set (reason, "defaults: retry: want 0, 1, or an object with strategy and others");
+        return retry_rule_judge (&retry, value, reason);
+    reason_set (reason, "want 0, 1, or an object with strategy and others");
     return false;
 }
 
-static bool check_on_error (const json_t *value, struct reason *reason)
+static bool is_on_error (void *none, const json_t *value)
 {
-    if (is_number (value, 0) || is_number (value, 1) || is_word (value, "block") ||
-        is_word (value, "continue"))
-        return true;
-    reason_set (reason, "defaults: on_error: want block, continue, 1 or 0");
-    return false;
+    (void)none;
+    return is_number (value, 0) || is_number (value, 1) || is_word (value, "block") ||
+           is_word (value, "continue");
 }
 
 bool flow_defaults_read (const json_t *value, struct reason *reason)
 {
-    const char *name;
-    json_t *member;
-    if (!json_is_object (value)) {
-        reason_set (reason, "defaults: want an object with retry and on_error");
-        return false;
-    }
-    json_object_foreach ((json_t *)(uintptr_t)value, name, member)
-    {
-        bool retry = strcmp (name, "retry") == 0;
-        if (!retry && strcmp (name, "on_error") != 0) {
-            reason_set (reason, "defaults: %s: unknown field", quoted (span_text (name)));
-            return false;
-        }
-        if (!(retry ? check_retry (member, reason) : check_on_error (member, reason)))
-            return false;
-    }
-    return true;
+    static const struct json_field fields[] = {
+        {"retry", .judge = judge_retry},
+        {"on_error", .rule = "want block, continue, 1 or 0", .read = is_on_error}};
+    struct reason why = {"want an object with retry and on_error"};
+    if (json_is_object (value) &&
+        json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, &why))
+        return true;
+    reason_set (reason, "defaults: %s", why.text);
+    return false;
 }
 
 json_t *flow_defaults_retry (const json_t *value)

@@ -12,3 +12,6 @@
 // [seconds, ...], "max": n, "jitter": seconds, "need_manual": flag}. False: the reason names the
 // field and the rule.
 bool retry_rule_read (const json_t *object, struct retry_policy *ret, struct reason *reason);
+
+// The same as a judge of json_fields.h, whose reason does not begin with "retry".
+bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason);

@@ -1,57 +1,45 @@
 #include "vote_rule.h"
 
+#include "json_fields.h"
+
 enum { COUNT_MAX = 1000000, DEADLINE_MAX = 31536000 };
 
 static const char *const names[] = {
     [VOTE_ALL] = "all", [VOTE_ANY] = "any", [VOTE_MAJORITY] = "majority"};
 
-static bool read_need (const json_t *value, struct vote_rule *ret, struct reason *reason)
+static bool judge_need (void *rule, const json_t *value, struct reason *reason)
 {
+    struct vote_rule *self = rule;
     json_int_t count = json_integer_value (value);
-    ret->need = VOTE_COUNT;
-    ret->count = (int32_t)count;
-    if (json_is_integer (value) && count >= 1 && count <= COUNT_MAX)
-        return true;
-    for (size_t i = VOTE_ALL; i < sizeof names / sizeof *names; i++) {
-        if (!json_is_string (value) || strcmp (json_string_value (value), names[i]) != 0)
-            continue;
-        *ret = (struct vote_rule){.need = (enum vote_need)i, .deadline_s = ret->deadline_s};
+    const char *text = json_string_value (value);
+    if (json_is_integer (value) && count >= 1 && count <= COUNT_MAX) {
+        self->need = VOTE_COUNT;
+        self->count = (int32_t)count;
         return true;
     }
-    reason_set (reason, "vote: rule: want all, any, majority or a number 1..%d", COUNT_MAX);
-    return false;
-}
-
-static bool read_deadline (const json_t *value, struct vote_rule *ret, struct reason *reason)
-{
-    json_int_t seconds = json_integer_value (value);
-    ret->deadline_s = (int32_t)seconds;
-    if (json_is_integer (value) && seconds >= 1 && seconds <= DEADLINE_MAX)
-        return true;
-    reason_set (reason, "vote: deadline: want seconds, 1..%d", DEADLINE_MAX);
+    for (size_t i = VOTE_ALL; text && i < sizeof names / sizeof *names; i++) {
+        if (strcmp (text, names[i]) == 0) {
+            self->need = (enum vote_need)i;
+            return true;
+        }
+    }
+    reason_set (reason, "want all, any, majority or a number 1..%d", COUNT_MAX);
     return false;
 }
 
 bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason *reason)
 {
-    const char *name;
-    json_t *value;
+    static const struct json_field fields[] = {{"rule", .judge = judge_need},
+                                               {"deadline", AS_INT,
+                                                offsetof (struct vote_rule, deadline_s), 1,
+                                                DEADLINE_MAX, "want seconds, 1..31536000"}};
+    struct reason why = {"want an object with rule and deadline"};
     *ret = (struct vote_rule){.need = VOTE_ALL};
-    if (!json_is_object (object)) {
-        reason_set (reason, "vote: want an object with rule and deadline");
-        return false;
-    }
-    json_object_foreach ((json_t *)object, name, value)
-    {
-        bool rule = strcmp (name, "rule") == 0;
-        if (!rule && strcmp (name, "deadline") != 0) {
-            reason_set (reason, "vote: %s: unknown field", quoted (span_text (name)));
-            return false;
-        }
-        if (!(rule ? read_need : read_deadline) (value, ret, reason))
-            return false;
-    }
-    return true;
+    if (json_is_object (object) &&
+        json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, &why))
+        return true;
+    reason_set (reason, "vote: %s", why.text);
+    return false;
 }
 
 json_t *vote_rule_write (const struct vote_rule *self)

@@ -113,24 +113,25 @@ static bool read_ms (void *ms, const json_t *value)
 
 #define FIELD(name) offsetof (struct history_question, name)
 
-static const struct filter_field fields[] = {
-    {"plan", "want the plan's id as an integer or in hex, or key:NAME", FILTER_OWN, FIELD (plan),
-     .read = read_plan},
-    {"since", "want the seq of a broadcast, 0 or above", .read = read_since},
-    {"epoch", "want the epoch of that broadcast", FILTER_TEXT, FIELD (epoch), 0, EPOCH_MAX},
-    {"after", "want the next of the previous page", .read = read_after},
-    {"station", "want a target's name", FILTER_TEXT, FIELD (station), 0, STATION_NAME_MAX},
-    {"limit", "want 1..1000", FILTER_NUMBER, FIELD (store.limit), 1, RUNS_MAX},
-    {"newest", "want true or false", FILTER_FLAG, FIELD (store.newest)},
-    {"output", "want true or false", FILTER_FLAG, FIELD (store.output)},
-    {"flow_run", "want the number of a run as an integer or in hex", FILTER_IDENT,
-     FIELD (store.flow_run)},
+static const struct json_field fields[] = {
+    {"plan", AS_OWN, FIELD (plan),
+     .rule = "want the plan's id as an integer or in hex, or key:NAME", .read = read_plan},
+    {"since", .rule = "want the seq of a broadcast, 0 or above", .read = read_since},
+    {"epoch", AS_TEXT, FIELD (epoch), 0, EPOCH_MAX, "want the epoch of that broadcast"},
+    {"after", .rule = "want the next of the previous page", .read = read_after},
+    {"station", AS_TEXT, FIELD (station), 0, STATION_NAME_MAX, "want a target's name"},
+    {"limit", AS_NUMBER, FIELD (store.limit), 1, RUNS_MAX},
+    {"newest", AS_FLAG, FIELD (store.newest)},
+    {"output", AS_FLAG, FIELD (store.output)},
+    {"flow_run", AS_IDENT, FIELD (store.flow_run),
+     .rule = "want the number of a run as an integer or in hex"},
     {"status",
-     "want ok, failed, timeout, not_taken, cancelled, missed, a number 0..255, or an array of "
-     "them",
+     .rule =
+         "want ok, failed, timeout, not_taken, cancelled, missed, a number 0..255, or an array of "
+         "them",
      .read = read_status},
-    {"from", "want Unix seconds", FILTER_OWN, FIELD (store.from_ms), .read = read_ms},
-    {"to", "want Unix seconds", FILTER_OWN, FIELD (store.to_ms), .read = read_ms},
+    {"from", AS_OWN, FIELD (store.from_ms), .rule = "want Unix seconds", .read = read_ms},
+    {"to", AS_OWN, FIELD (store.to_ms), .rule = "want Unix seconds", .read = read_ms},
 };
 
 // history [ID], history FILTER, history since SEQ
@@ -154,7 +155,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
         memcpy (ret->station, station.data, station.size);
         return true;
     }
-    bool good = filter_parse (first, fields, sizeof fields / sizeof *fields, ret, reason);
+    bool good = json_fields_parse (first, fields, sizeof fields / sizeof *fields, ret, reason);
     if (good && ret->store.newest && ret->since_given) {
         reason_set (reason, "newest: since starts at the oldest; give only one of them");
         return false;
@@ -354,18 +355,18 @@ static bool read_entries (void *filter, const json_t *value)
     return true;
 }
 
-static const struct filter_field forget_fields[] = {
-    {"epoch", "want the epoch of the entries", .read = read_forget_epoch},
-    {"station", "want a target's name", FILTER_TEXT, offsetof (struct forgetting, only), 1,
-     STATION_NAME_MAX},
-    {"entries", "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS",
+static const struct json_field forget_fields[] = {
+    {"epoch", .rule = "want the epoch of the entries", .read = read_forget_epoch},
+    {"station", AS_TEXT, offsetof (struct forgetting, only), 1, STATION_NAME_MAX,
+     "want a target's name"},
+    {"entries", .rule = "want an array of at most 1000 entries, SEQ-SUB or SEQ-SUB:ENDED_MS",
      .read = read_entries},
 };
 
 static bool read_forgetting (struct span text, struct forgetting *ret, struct reason *reason)
 {
-    bool good = filter_parse (text, forget_fields, sizeof forget_fields / sizeof *forget_fields,
-                              ret, reason);
+    bool good = json_fields_parse (text, forget_fields,
+                                   sizeof forget_fields / sizeof *forget_fields, ret, reason);
     if (good && (!ret->epoch_given || !ret->entries)) {
         reason_set (reason, "%s: is missing", ret->epoch_given ? "entries" : "epoch");
         return false;

@@ -55,17 +55,6 @@ static const char *const orders[STORE_ORDERS] = {[STORE_BY_ID] = "id",
                                                  [STORE_STOPPED] = "stopped",
                                                  [STORE_DEAD] = "dead"};
 
-static bool read_order (void *filter, const json_t *value)
-{
-    struct list_filter *self = filter;
-    for (int i = 0; i < STORE_ORDERS; i++)
-        if (json_is_string (value) && strcmp (json_string_value (value), orders[i]) == 0) {
-            self->store.order = (enum store_order)i;
-            return true;
-        }
-    return false;
-}
-
 // What it means depends on the order.
 static bool read_after (void *filter, const json_t *value)
 {
@@ -181,27 +170,29 @@ static const char after_rule[] = "want the next of the previous page, in the sam
 
 #define FIELD(name) offsetof (struct list_filter, name)
 
-static const struct filter_field fields[] = {
-    {"order", "want id, time, running, stopped or dead", .read = read_order},
-    {"after", after_rule, .read = read_after},
-    {"limit", "want 1..1000", FILTER_NUMBER, FIELD (limit), 1, PAGE_MAX},
-    {"station", "want a target's name", FILTER_TEXT, FIELD (station), 1, STATION_NAME_MAX},
-    {"title", "want a pattern of 1 to 64 bytes", FILTER_TEXT, FIELD (title), 1, PATTERN_MAX},
-    {"state", "want none, queue, execute, retry, skip, pause, error or close", .read = read_state},
-    {"type", "want none, time, second, minute, hour, day, week, month or cron", .read = read_type},
-    {"tenant", "want an integer, or a string of at most 512 bytes", .read = read_tenant},
-    {"category", "want a string of at most 512 bytes", .read = read_category},
-    {"creator", "want an integer, or a string of at most 512 bytes", .read = read_creator},
-    {"kind", "want a string of at most 512 bytes", .read = read_kind},
-    {"key", "want a string of at most 512 bytes", .read = read_key},
-    {"group", "want a string of at most 512 bytes", .read = read_group},
-    {"remark", "want a string of at most 512 bytes", .read = read_remark},
-    {"verdict", "want failure, pending, manual or cancelled", .read = read_verdict},
-    {"held", "want true", .read = read_held},
-    {"flow_run", "want the number of a run as an integer or in hex", FILTER_IDENT,
-     FIELD (store.flow_run)},
-    {"from", "want Unix seconds", FILTER_NUMBER, FIELD (store.from_s), 1, SCHEDULE_TIME_MAX},
-    {"to", "want Unix seconds", FILTER_NUMBER, FIELD (store.to_s), 1, SCHEDULE_TIME_MAX},
+static const struct json_field fields[] = {
+    {"order", AS_WORD, FIELD (store.order), 0, STORE_ORDERS, .words = orders},
+    {"after", .rule = after_rule, .read = read_after},
+    {"limit", AS_NUMBER, FIELD (limit), 1, PAGE_MAX},
+    {"station", AS_TEXT, FIELD (station), 1, STATION_NAME_MAX, "want a target's name"},
+    {"title", AS_TEXT, FIELD (title), 1, PATTERN_MAX, "want a pattern of 1 to 64 bytes"},
+    {"state", .rule = "want none, queue, execute, retry, skip, pause, error or close",
+     .read = read_state},
+    {"type", .rule = "want none, time, second, minute, hour, day, week, month or cron",
+     .read = read_type},
+    {"tenant", .rule = "want an integer, or a string of at most 512 bytes", .read = read_tenant},
+    {"category", .rule = "want a string of at most 512 bytes", .read = read_category},
+    {"creator", .rule = "want an integer, or a string of at most 512 bytes", .read = read_creator},
+    {"kind", .rule = "want a string of at most 512 bytes", .read = read_kind},
+    {"key", .rule = "want a string of at most 512 bytes", .read = read_key},
+    {"group", .rule = "want a string of at most 512 bytes", .read = read_group},
+    {"remark", .rule = "want a string of at most 512 bytes", .read = read_remark},
+    {"verdict", .rule = "want failure, pending, manual or cancelled", .read = read_verdict},
+    {"held", .rule = "want true", .read = read_held},
+    {"flow_run", AS_IDENT, FIELD (store.flow_run),
+     .rule = "want the number of a run as an integer or in hex"},
+    {"from", AS_NUMBER, FIELD (store.from_s), 1, SCHEDULE_TIME_MAX, "want Unix seconds"},
+    {"to", AS_NUMBER, FIELD (store.to_s), 1, SCHEDULE_TIME_MAX, "want Unix seconds"},
 };
 
 static bool read_filter (struct span text, struct list_filter *ret, struct reason *reason)
@@ -209,7 +200,7 @@ static bool read_filter (struct span text, struct list_filter *ret, struct reaso
     *ret = (struct list_filter){.store = {.state = -1, .type = -1}, .limit = PAGE_DEFAULT};
     if (text.size == 0)
         return true;
-    bool good = filter_parse (text, fields, sizeof fields / sizeof *fields, ret, reason);
+    bool good = json_fields_parse (text, fields, sizeof fields / sizeof *fields, ret, reason);
     if (good && (ret->store.from_s || ret->store.to_s) && ret->store.order != STORE_BY_TIME) {
         reason_set (reason, "from, to: go with the order time only");
         return false;

@@ -88,13 +88,12 @@ static void go (void *owner)
 
 // -- what is asked
 
-static const struct filter_field fields[] = {
-    {"from", "want Unix seconds", FILTER_NUMBER, offsetof (struct load_inquiry, from_s), 1,
-     SCHEDULE_TIME_MAX},
-    {"to", "want Unix seconds", FILTER_NUMBER, offsetof (struct load_inquiry, to_s), 1,
-     SCHEDULE_TIME_MAX},
-    {"step", "want seconds, 1..604800", FILTER_NUMBER, offsetof (struct load_inquiry, step_s), 1,
-     WEEK_S},
+static const struct json_field fields[] = {
+    {"from", AS_NUMBER, offsetof (struct load_inquiry, from_s), 1, SCHEDULE_TIME_MAX,
+     "want Unix seconds"},
+    {"to", AS_NUMBER, offsetof (struct load_inquiry, to_s), 1, SCHEDULE_TIME_MAX,
+     "want Unix seconds"},
+    {"step", AS_SECONDS, offsetof (struct load_inquiry, step_s), 1, WEEK_S},
 };
 
 // False: see the reason.
@@ -102,7 +101,7 @@ static bool read_wish (struct load_inquiry *self, const struct arguments *argume
                        struct reason *reason)
 {
     if (arguments->count &&
-        !filter_parse (arguments->at[0], fields, sizeof fields / sizeof *fields, self, reason))
+        !json_fields_parse (arguments->at[0], fields, sizeof fields / sizeof *fields, self, reason))
         return false;
     self->from_s = self->from_s ? self->from_s : station_now (self->station);
     self->step_s = self->step_s ? self->step_s : STEP_DEFAULT_S;

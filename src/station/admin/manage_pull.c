@@ -24,7 +24,6 @@ enum {
     RESULT_BYTES = 65536
 };
 
-#define ADVICE_RULE "want seconds, 0..86400"
 #define WORKER_RULE "want 1..64 of A-Z a-z 0-9 _ . : @ -"
 
 static bool read_worker (void *out, const json_t *value)
@@ -86,15 +85,15 @@ static bool read_kind (void *filter, const json_t *value)
     return add_member (filter, "kind", value);
 }
 
-static const struct filter_field take_fields[] = {
-    {"station", "want the name of a pull target", .read = read_take_station},
-    {"worker", WORKER_RULE, FILTER_OWN, offsetof (struct take, worker), .read = read_worker},
-    {"limit", "want 0..100", FILTER_NUMBER, offsetof (struct take, limit), 0, LIMIT_MAX},
-    {"wait", "want seconds, 0..60", .read = read_take_wait},
-    {"tenant", "want an integer, or a string of at most 256 bytes", .read = read_tenant},
-    {"category", "want a string of at most 256 bytes", .read = read_category},
-    {"creator", "want an integer, or a string of at most 256 bytes", .read = read_creator},
-    {"kind", "want the name of a kind", .read = read_kind},
+static const struct json_field take_fields[] = {
+    {"station", .rule = "want the name of a pull target", .read = read_take_station},
+    {"worker", AS_OWN, offsetof (struct take, worker), .rule = WORKER_RULE, .read = read_worker},
+    {"limit", AS_NUMBER, offsetof (struct take, limit), 0, LIMIT_MAX},
+    {"wait", .rule = "want seconds, 0..60", .read = read_take_wait},
+    {"tenant", .rule = "want an integer, or a string of at most 256 bytes", .read = read_tenant},
+    {"category", .rule = "want a string of at most 256 bytes", .read = read_category},
+    {"creator", .rule = "want an integer, or a string of at most 256 bytes", .read = read_creator},
+    {"kind", .rule = "want the name of a kind", .read = read_kind},
 };
 
 // A worker that gives itself no name gets one, which it keeps by giving it the next time.
@@ -141,8 +140,8 @@ void manage_take (struct station *self, struct request *request, const struct ar
     struct reason reason;
     struct take *take = memory_new (sizeof *take);
     *take = (struct take){.station = self, .limit = 1};
-    bool read = filter_parse (arguments->at[0], take_fields,
-                              sizeof take_fields / sizeof *take_fields, take, &reason);
+    bool read = json_fields_parse (arguments->at[0], take_fields,
+                                   sizeof take_fields / sizeof *take_fields, take, &reason);
     int rc = read ? check_take (self, request, take, &reason) : ZPLAN_EARGUMENT;
     if (rc)
         reply_refuse (self, &request->peer, (enum wire_error)rc, reason.text);
@@ -184,17 +183,6 @@ static bool read_plan (void *filter, const json_t *value)
     return manage_plan_text (value, self->plan) || copy_text (value, self->plan, sizeof self->plan);
 }
 
-static bool read_state (void *filter, const json_t *value)
-{
-    struct working *self = filter;
-    const char *text = json_is_string (value) ? json_string_value (value) : "";
-    self->state = strcmp (text, "success") == 0   ? STATE_SUCCESS
-                  : strcmp (text, "fail") == 0    ? STATE_FAIL
-                  : strcmp (text, "release") == 0 ? STATE_RELEASE
-                                                  : STATE_NONE;
-    return self->state != STATE_NONE;
-}
-
 static bool read_result (void *filter, const json_t *value)
 {
     struct working *self = filter;
@@ -202,21 +190,24 @@ static bool read_result (void *filter, const json_t *value)
     return !self->result || strlen (self->result) <= RESULT_BYTES;
 }
 
+static const char *const states[] = {
+    [STATE_SUCCESS] = "success", [STATE_FAIL] = "fail", [STATE_RELEASE] = "release"};
+
 #define FIELD(name) offsetof (struct working, name)
 
-static const struct filter_field working_fields[] = {
-    {"progress", "want a string of at most 256 bytes", FILTER_TEXT, FIELD (progress), 0,
-     PROGRESS_BYTES}, // alive
-    {"release", "want true or false", FILTER_FLAG, FIELD (release)},
-    {"plan", "want the plan's id, or key:NAME", .read = read_plan}, // both
-    {"worker", WORKER_RULE, FILTER_OWN, FIELD (worker), .read = read_worker},
-    {"exec_id", "want the exec_id of the job", FILTER_IDENT, FIELD (exec_id)},
-    {"state", "want success, fail or release", .read = read_state}, // report
-    {"reason", "want a string of at most 512 bytes", FILTER_TEXT, FIELD (reason), 0, REASON_BYTES},
-    {"result", "want JSON of at most 65536 bytes", .read = read_result},
-    {"final", "want true or false", FILTER_FLAG, FIELD (final)},
-    {"retry_after", ADVICE_RULE, FILTER_NUMBER, FIELD (retry_after_s), 0, ADVICE_AFTER_MAX},
-    {"after", ADVICE_RULE, FILTER_NUMBER, FIELD (after_s), 0, ADVICE_AFTER_MAX},
+static const struct json_field working_fields[] = {
+    {"progress", AS_TEXT, FIELD (progress), 0, PROGRESS_BYTES,
+     "want a string of at most 256 bytes"}, // alive
+    {"release", AS_FLAG, FIELD (release)},
+    {"plan", .rule = "want the plan's id, or key:NAME", .read = read_plan}, // both
+    {"worker", AS_OWN, FIELD (worker), .rule = WORKER_RULE, .read = read_worker},
+    {"exec_id", AS_IDENT, FIELD (exec_id), .rule = "want the exec_id of the job"},
+    {"state", AS_WORD, FIELD (state), STATE_SUCCESS, STATE_RELEASE + 1, .words = states}, // report
+    {"reason", AS_TEXT, FIELD (reason), 0, REASON_BYTES, "want a string of at most 512 bytes"},
+    {"result", .rule = "want JSON of at most 65536 bytes", .read = read_result},
+    {"final", AS_FLAG, FIELD (final)},
+    {"retry_after", AS_SECONDS, FIELD (retry_after_s), 0, ADVICE_AFTER_MAX},
+    {"after", AS_SECONDS, FIELD (after_s), 0, ADVICE_AFTER_MAX},
 };
 
 enum {
@@ -363,9 +354,9 @@ static const char *wrong_together (const struct working *self)
 // False: see the reason.
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
-    const struct filter_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);
+    const struct json_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);
     size_t count = self->reports ? FIELDS - REPORT_FIRST : ALIVE_FIELDS;
-    if (!filter_parse (text, first, count, self, reason))
+    if (!json_fields_parse (text, first, count, self, reason))
         return false;
     const char *missing = !self->plan[0]                               ? "plan"
                           : !self->worker[0]                           ? "worker"

@@ -9,10 +9,6 @@ enum { CONCURRENCY_MAX = 10000, BURST_MAX = 1000000 };
 
 static const double rate_min = 0.000001, rate_max = 1000000;
 
-#define CONCURRENCY_RULE "want 1..10000"
-#define RATE_RULE        "want starts per second, 0.000001..1000000"
-#define BURST_RULE       "want 1..1000000"
-
 static bool take_count (double value, int64_t max, int64_t *ret)
 {
     *ret = value >= 1 && value <= (double)max ? (int64_t)value : 0;
@@ -37,29 +33,19 @@ static bool take_rate (struct limit *limit, double value)
 
 // -- JSON
 
-static bool read_concurrency (void *filter, const json_t *value)
-{
-    return json_is_integer (value) && take_concurrency (filter, json_number_value (value));
-}
-
 static bool read_rate (void *filter, const json_t *value)
 {
     return json_is_number (value) && take_rate (filter, json_number_value (value));
 }
 
-static bool read_burst (void *filter, const json_t *value)
-{
-    return json_is_integer (value) && take_burst (filter, json_number_value (value));
-}
-
 bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason)
 {
-    static const struct filter_field fields[] = {
-        {"concurrency", CONCURRENCY_RULE, .read = read_concurrency},
-        {"rate", RATE_RULE, .read = read_rate},
-        {"burst", BURST_RULE, .read = read_burst}};
+    static const struct json_field fields[] = {
+        {"concurrency", AS_NUMBER, offsetof (struct limit, concurrency), 1, CONCURRENCY_MAX},
+        {"rate", .rule = "want starts per second, 0.000001..1000000", .read = read_rate},
+        {"burst", AS_NUMBER, offsetof (struct limit, burst), 1, BURST_MAX}};
     *ret = (struct limit){0};
-    return filter_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
+    return json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, reason);
 }
 
 bool limit_is_none (const struct limit *limit)

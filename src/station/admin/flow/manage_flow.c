@@ -215,12 +215,12 @@ struct flow_filter {
     int64_t limit;
 };
 
-static const struct filter_field filter_fields[] = {
-    {"after", "want the name of a flow", FILTER_TEXT, offsetof (struct flow_filter, after), 0,
-     FLOW_NAME_MAX},
-    {"name", "want a name, which may end in *", FILTER_TEXT, offsetof (struct flow_filter, name), 1,
-     FLOW_NAME_MAX + 1},
-    {"limit", "want 1..1000", FILTER_NUMBER, offsetof (struct flow_filter, limit), 1, PAGE_MAX},
+static const struct json_field filter_fields[] = {
+    {"after", AS_TEXT, offsetof (struct flow_filter, after), 0, FLOW_NAME_MAX,
+     "want the name of a flow"},
+    {"name", AS_TEXT, offsetof (struct flow_filter, name), 1, FLOW_NAME_MAX + 1,
+     "want a name, which may end in *"},
+    {"limit", AS_NUMBER, offsetof (struct flow_filter, limit), 1, PAGE_MAX},
 };
 
 static bool fits (const struct flow_filter *filter, const char *name)
@@ -253,8 +253,8 @@ static void list (struct station *self, struct request *request, const struct fl
     struct flow_filter filter = {.limit = PAGE_MAX};
     struct reason reason;
     if (words->count &&
-        !filter_parse (words->at[0], filter_fields, sizeof filter_fields / sizeof *filter_fields,
-                       &filter, &reason)) {
+        !json_fields_parse (words->at[0], filter_fields,
+                            sizeof filter_fields / sizeof *filter_fields, &filter, &reason)) {
         deny (self, request, reason.text);
         return;
     }

@@ -252,22 +252,22 @@ static bool read_version (void *owner, const json_t *value)
 
 #define FIELD(name) offsetof (struct run_command, name)
 
-static const struct filter_field skip_options[] = {
-    {"value", "", .read = read_value},
-    {"reason", "want a text of at most 199 bytes", FILTER_TEXT, FIELD (text), 0, REASON_MAX - 1},
+static const struct json_field skip_options[] = {
+    {"value", .rule = "", .read = read_value},
+    {"reason", AS_TEXT, FIELD (text), 0, REASON_MAX - 1, "want a text of at most 199 bytes"},
 };
 
-static const struct filter_field retry_options[] = {
-    {"steps", "want a list of steps", .read = read_steps},
-    {"fresh", "want true or false", FILTER_FLAG, FIELD (event.fresh)},
-    {"restart", "want true or false", FILTER_FLAG, FIELD (event.restart)},
-    {"version", "want the number of a version", .read = read_version},
-    {"reason", "want a text of at most 199 bytes", FILTER_TEXT, FIELD (text), 0, REASON_MAX - 1},
+static const struct json_field retry_options[] = {
+    {"steps", .rule = "want a list of steps", .read = read_steps},
+    {"fresh", AS_FLAG, FIELD (event.fresh)},
+    {"restart", AS_FLAG, FIELD (event.restart)},
+    {"version", .rule = "want the number of a version", .read = read_version},
+    {"reason", AS_TEXT, FIELD (text), 0, REASON_MAX - 1, "want a text of at most 199 bytes"},
 };
 
 // False: they are wrong, and the request was refused.
 static bool take_options (struct run_command *self, const struct flow_words *words, size_t at,
-                          const struct filter_field *fields, size_t count)
+                          const struct json_field *fields, size_t count)
 {
     struct reason why, reason;
     if (!run_command_json (self, words, at))
@@ -277,7 +277,7 @@ static bool take_options (struct run_command *self, const struct flow_words *wor
     bool good = !options || json_is_object (options);
     if (!good)
         reason_set (&why, "want an object of options");
-    good = good && filter_read (options, fields, count, self, &why);
+    good = good && json_fields_read (options, fields, count, self, &why);
     json_decref (options);
     if (good)
         return true;

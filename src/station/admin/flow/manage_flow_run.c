@@ -163,12 +163,12 @@ struct step_filter {
     int64_t limit;
 };
 
-static const struct filter_field step_fields[] = {
-    {"after", "want the name of a step", FILTER_TEXT, offsetof (struct step_filter, after), 0,
-     FLOW_NAME_MAX},
-    {"state", "want a state, as failed", FILTER_TEXT, offsetof (struct step_filter, state), 0,
-     STATE_MAX},
-    {"limit", "want 1..1000", FILTER_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
+static const struct json_field step_fields[] = {
+    {"after", AS_TEXT, offsetof (struct step_filter, after), 0, FLOW_NAME_MAX,
+     "want the name of a step"},
+    {"state", AS_TEXT, offsetof (struct step_filter, state), 0, STATE_MAX,
+     "want a state, as failed"},
+    {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
 static void show (struct run_command *self, struct flow_live *live)
@@ -179,8 +179,9 @@ static void show (struct run_command *self, struct flow_live *live)
         run_command_refuse (self, ZPLAN_EARGUMENT, "flow: want an object of filters");
         return;
     }
-    if (self->value && !filter_read (self->value, step_fields,
-                                     sizeof step_fields / sizeof *step_fields, &filter, &reason)) {
+    if (self->value &&
+        !json_fields_read (self->value, step_fields, sizeof step_fields / sizeof *step_fields,
+                           &filter, &reason)) {
         run_command_refuse (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
@@ -286,14 +287,14 @@ struct run_listing {
     bool more;
 };
 
-static const struct filter_field run_fields[] = {
-    {"flow", "want the name of a flow", FILTER_TEXT, offsetof (struct run_filter, flow), 0,
-     STATION_NAME_MAX},
-    {"state", "want running, finished, failed, cancelled or timeout", FILTER_TEXT,
-     offsetof (struct run_filter, state), 0, STATE_MAX},
-    {"limit", "want 1..1000", FILTER_NUMBER, offsetof (struct run_filter, limit), 1, RUNS_MAX},
-    {"after", "want the number that the page before ended with", FILTER_NUMBER,
-     offsetof (struct run_filter, offset), 0, INT32_MAX},
+static const struct json_field run_fields[] = {
+    {"flow", AS_TEXT, offsetof (struct run_filter, flow), 0, STATION_NAME_MAX,
+     "want the name of a flow"},
+    {"state", AS_TEXT, offsetof (struct run_filter, state), 0, STATE_MAX,
+     "want running, finished, failed, cancelled or timeout"},
+    {"limit", AS_NUMBER, offsetof (struct run_filter, limit), 1, RUNS_MAX},
+    {"after", AS_NUMBER, offsetof (struct run_filter, offset), 0, INT32_MAX,
+     "want the number that the page before ended with"},
 };
 
 static void listing_end (struct run_listing *self)
@@ -393,8 +394,9 @@ void manage_flow_show_runs (struct station *self, struct request *request,
 {
     struct run_filter filter = {.limit = 100};
     struct reason reason;
-    if (words->count && !filter_parse (words->at[0], run_fields,
-                                       sizeof run_fields / sizeof *run_fields, &filter, &reason)) {
+    if (words->count &&
+        !json_fields_parse (words->at[0], run_fields, sizeof run_fields / sizeof *run_fields,
+                            &filter, &reason)) {
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }

@@ -1,0 +1,141 @@
+#include "json_fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ident.h"
+#include "json.h"
+
+// The bounds, or the words, as a rule.
+static void set_rule (const struct json_field *field, struct reason *ret)
+{
+    if (field->as == AS_FLAG) {
+        reason_set (ret, "want true or false");
+    } else if (field->as == AS_WORD) {
+        size_t size = 0;
+        for (int64_t i = field->min; i < field->max && size < sizeof ret->text; i++)
+            size += (size_t)snprintf (ret->text + size, sizeof ret->text - size, "%s%s",
+                                      i == field->min       ? "want "
+                                      : i + 1 == field->max ? " or "
+                                                            : ", ",
+                                      field->words[i]);
+    } else {
+        bool text = field->as == AS_TEXT || field->as == AS_STRING;
+        const char *what = text ? "a string of " : field->as == AS_SECONDS ? "seconds, " : "";
+        reason_set (ret, "want %s%" PRId64 "..%" PRId64 "%s", what, field->min, field->max,
+                    text ? " bytes" : "");
+    }
+}
+
+static bool read_text (const struct json_field *field, const json_t *value, void *out)
+{
+    size_t size = json_string_length (value);
+    if (!json_is_string (value) || (int64_t)size < field->min || (int64_t)size > field->max)
+        return false;
+    if (out && field->as == AS_TEXT)
+        memcpy (out, json_string_value (value), size + 1);
+    else if (out)
+        *(const char **)out = json_string_value (value);
+    return true;
+}
+
+static bool read_number (const struct json_field *field, const json_t *value, void *out)
+{
+    json_int_t number = json_integer_value (value);
+    if (!json_is_integer (value) || number < field->min || number > field->max)
+        return false;
+    if (out && field->as == AS_INT)
+        *(int32_t *)out = (int32_t)number;
+    else if (out)
+        *(int64_t *)out = number;
+    return true;
+}
+
+static bool read_word (const struct json_field *field, const json_t *value, void *out)
+{
+    const char *text = json_string_value (value);
+    int64_t at = field->min;
+    while (text && at < field->max && strcmp (field->words[at], text) != 0)
+        at++;
+    if (!text || at == field->max)
+        return false;
+    if (out)
+        *(int *)out = (int)at;
+    return true;
+}
+
+static bool read_ident (const json_t *value, uint64_t *ret)
+{
+    struct span text = span_of (json_string_value (value), json_string_length (value));
+    if (!json_is_integer (value))
+        return json_is_string (value) && ident_parse (text, ret);
+    *ret = (uint64_t)json_integer_value (value);
+    return json_integer_value (value) > 0;
+}
+
+// False: it is wrong; `why` is set if the field has no rule.
+static bool read_value (const struct json_field *field, const json_t *value, void *ret,
+                        struct reason *why)
+{
+    void *out = !ret || field->at == JSON_NOWHERE ? NULL : (char *)ret + field->at;
+    bool good = false;
+    switch (field->as) {
+    case AS_OWN:
+        return field->read ? field->read (out, value) : field->judge (out, value, why);
+    case AS_TEXT:
+    case AS_STRING:
+        good = read_text (field, value, out);
+        break;
+    case AS_NUMBER:
+    case AS_SECONDS:
+    case AS_INT:
+        good = read_number (field, value, out);
+        break;
+    case AS_FLAG:
+        good = json_is_boolean (value);
+        if (out)
+            *(bool *)out = json_is_true (value);
+        break;
+    case AS_WORD:
+        good = read_word (field, value, out);
+        break;
+    case AS_IDENT:
+        good = read_ident (value, out);
+        break;
+    }
+    if (!good && !field->rule)
+        set_rule (field, why);
+    return good;
+}
+
+bool json_fields_read (const json_t *object, const struct json_field *fields, size_t count,
+                       void *ret, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach ((json_t *)(uintptr_t)object, name, value)
+    {
+        struct reason why;
+        const struct json_field *field = fields;
+        while (field < fields + count && strcmp (field->name, name) != 0)
+            field++;
+        if (field == fields + count) {
+            reason_set (reason, "%s: unknown field", quoted (span_text (name)));
+            return false;
+        }
+        if (!read_value (field, value, ret, &why)) {
+            reason_set (reason, "%s: %s", name, field->rule ? field->rule : why.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool json_fields_parse (struct span text, const struct json_field *fields, size_t count, void *ret,
+                        struct reason *reason)
+{
+    json_t *object = json_read_object (text, reason);
+    bool good = object && json_fields_read (object, fields, count, ret, reason);
+    json_decref (object);
+    return good;
+}

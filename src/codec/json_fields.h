@@ -1,0 +1,41 @@
+// Members of a JSON object, read by a table: rules of plans, and options of commands. Pure.
+#pragma once
+
+#include <jansson.h>
+
+#include "reason.h"
+
+// What a member is read as, and what `min` and `max` are the bounds of.
+enum json_as {
+    AS_OWN,     // by `read` or `judge`
+    AS_TEXT,    // char[max + 1]: a string, by its bytes
+    AS_STRING,  // const char *, borrowed from the object: the same
+    AS_NUMBER,  // int64_t: an integer
+    AS_SECONDS, // the same, which the rule says
+    AS_INT,     // int32_t: an integer
+    AS_FLAG,    // bool
+    AS_WORD,    // an enum: the place of a string in `words`, from `min` on and below `max`
+    AS_IDENT    // uint64_t: the number of a plan or a run, as an integer or in hex
+};
+
+#define JSON_NOWHERE SIZE_MAX // it is checked only
+
+struct json_field {
+    const char *name;
+    enum json_as as;
+    size_t at; // of the value in what is read into; AS_OWN: 0 is that itself
+    int64_t min, max;
+    const char *rule; // NULL: it is made of the bounds, or the words
+    const char *const *words;
+    bool (*read) (void *value_of_object, const json_t *value);
+    bool (*judge) (void *value_of_object, const json_t *value, struct reason *reason); // no `rule`
+};
+
+// Read all members; `ret` NULL: they are checked only. False: the reason names the first that is
+// unknown or wrong, and its rule.
+bool json_fields_read (const json_t *object, const struct json_field *fields, size_t count,
+                       void *ret, struct reason *reason);
+
+// The same of the text of an object. False: it is none, too.
+bool json_fields_parse (struct span text, const struct json_field *fields, size_t count, void *ret,
+                        struct reason *reason);
