@@ -108,6 +108,18 @@ static bool read_value (const struct json_field *field, const json_t *value, voi
     return good;
 }
 
+bool json_field_read (const struct json_field *field, const json_t *value, void *ret,
+                      struct reason *reason)
+{
+    struct reason why;
+    bool good = read_value (field, value, ret, &why);
+    if (!good && field->names)
+        *reason = why;
+    else if (!good)
+        reason_set (reason, "%s: %s", field->name, field->rule ? field->rule : why.text);
+    return good;
+}
+
 bool json_fields_read (const json_t *object, const struct json_field *fields, size_t count,
                        void *ret, struct reason *reason)
 {
@@ -115,7 +127,6 @@ bool json_fields_read (const json_t *object, const struct json_field *fields, si
     json_t *value;
     json_object_foreach ((json_t *)(uintptr_t)object, name, value)
     {
-        struct reason why;
         const struct json_field *field = fields;
         while (field < fields + count && strcmp (field->name, name) != 0)
             field++;
@@ -123,10 +134,8 @@ bool json_fields_read (const json_t *object, const struct json_field *fields, si
             reason_set (reason, "%s: unknown field", quoted (span_text (name)));
             return false;
         }
-        if (!read_value (field, value, ret, &why)) {
-            reason_set (reason, "%s: %s", name, field->rule ? field->rule : why.text);
+        if (!json_field_read (field, value, ret, reason))
             return false;
-        }
     }
     return true;
 }

@@ -29,7 +29,12 @@ struct json_field {
     const char *const *words;
     bool (*read) (void *value_of_object, const json_t *value);
     bool (*judge) (void *value_of_object, const json_t *value, struct reason *reason); // no `rule`
+    bool names; // what `judge` says names the member itself
 };
+
+// Read one member into `ret`; NULL: it is checked only. False: the reason names it, and its rule.
+bool json_field_read (const struct json_field *field, const json_t *value, void *ret,
+                      struct reason *reason);
 
 // Read all members; `ret` NULL: they are checked only. False: the reason names the first that is
 // unknown or wrong, and its rule.

@@ -79,8 +79,8 @@ static const struct row {
     {PLAN, "skip_set", "spec.skip_set", SAME},
     {PLAN, "vote", "spec.vote", SAME},
 #define PLAIN(name)
-#define TEXT(name)                         {PLAN, #name, "spec." #name, PARSED},
-#define FIELD(name, reader, about, stored) stored (name)
+#define TEXT(name)               {PLAN, #name, "spec." #name, PARSED},
+#define FIELD(name, stored, ...) stored (name)
 #include "policy_fields.def"
     {PLAN, "run_with", "run_with", PARSED},
     // of a run

@@ -107,13 +107,12 @@ static const struct json_field fields[] = {
     {"headers", .judge = judge_headers},
 };
 
-bool callback_rule_check (const json_t *object, struct reason *reason)
+bool callback_rule_judge (void *none, const json_t *object, struct reason *reason)
 {
-    struct reason why = {"want an object with success, error or both"};
-    bool ends = json_object_get (object, "success") || json_object_get (object, "error");
-    if (ends && json_fields_read (object, fields, sizeof fields / sizeof *fields, NULL, &why))
-        return true;
-    reason_set (reason, "callback: %s", why.text);
+    (void)none;
+    if (json_object_get (object, "success") || json_object_get (object, "error"))
+        return json_fields_read (object, fields, sizeof fields / sizeof *fields, NULL, reason);
+    reason_set (reason, "want an object with success, error or both");
     return false;
 }
 

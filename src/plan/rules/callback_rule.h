@@ -11,7 +11,7 @@ enum { CALLBACK_TIMEOUT_MAX = 60, CALLBACK_TIMEOUT_DEFAULT = 15 };
 
 // Check {"success": {"url", "method"}, "error": the same, "secret", "form", "when", "timeout",
 // "retry", "headers"}. False: the reason names the field and the rule.
-bool callback_rule_check (const json_t *object, struct reason *reason);
+bool callback_rule_judge (void *none, const json_t *object, struct reason *reason);
 
 // The same for those who may not know the whole: of each URL only scheme and host. A new object,
 // which callback_rule_check rejects, so that it is never stored by mistake.

@@ -34,16 +34,15 @@ static bool is_on_error (void *none, const json_t *value)
            is_word (value, "continue");
 }
 
-bool flow_defaults_read (const json_t *value, struct reason *reason)
+bool flow_defaults_judge (void *none, const json_t *value, struct reason *reason)
 {
     static const struct json_field fields[] = {
         {"retry", .judge = judge_retry},
         {"on_error", .rule = "want block, continue, 1 or 0", .read = is_on_error}};
-    struct reason why = {"want an object with retry and on_error"};
-    if (json_is_object (value) &&
-        json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, &why))
-        return true;
-    reason_set (reason, "defaults: %s", why.text);
+    (void)none;
+    if (json_is_object (value))
+        return json_fields_read (value, fields, sizeof fields / sizeof *fields, NULL, reason);
+    reason_set (reason, "want an object with retry and on_error");
     return false;
 }
 

@@ -11,19 +11,19 @@ static const struct json_field fields[] = {
     {"title", AS_STRING, FIELD (title), 1, ON_FAILURE_TEXT_MAX},
 };
 
-bool on_failure_read (const json_t *object, struct on_failure *ret, struct reason *reason)
+bool on_failure_judge (void *rule, const json_t *object, struct reason *reason)
 {
-    struct reason why;
-    *ret = (struct on_failure){0};
+    struct on_failure *self = rule;
+    *self = (struct on_failure){0};
     if (!json_is_object (object))
-        reason_set (reason, "on_failure: want an object with command, and station or title");
-    else if (!json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, &why))
-        reason_set (reason, "on_failure: %s", why.text);
-    else if (!ret->command)
-        reason_set (reason, "on_failure: command: is missing");
-    else if (ret->station && !station_name_valid (span_text (ret->station)))
-        reason_set (reason, "on_failure: station: want 1..%d of A-Z a-z 0-9 _ . -, got %s",
-                    STATION_NAME_MAX, quoted (span_text (ret->station)));
+        reason_set (reason, "want an object with command, and station or title");
+    else if (!json_fields_read (object, fields, sizeof fields / sizeof *fields, self, reason))
+        return false;
+    else if (!self->command)
+        reason_set (reason, "command: is missing");
+    else if (self->station && !station_name_valid (span_text (self->station)))
+        reason_set (reason, "station: want 1..%d of A-Z a-z 0-9 _ . -, got %s", STATION_NAME_MAX,
+                    quoted (span_text (self->station)));
     else
         return true;
     return false;

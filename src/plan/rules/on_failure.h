@@ -17,4 +17,4 @@ struct on_failure {
 };
 
 // Read and check the object. False: the reason names the field and the rule.
-bool on_failure_read (const json_t *object, struct on_failure *ret, struct reason *reason);
+bool on_failure_judge (void *rule, const json_t *object, struct reason *reason);

@@ -7,63 +7,23 @@
 
 #include "callback_rule.h"
 #include "json.h"
+#include "json_fields.h"
+#include "flow_defaults.h"
 #include "policy_private.h"
 #include "retry_rule.h"
 
 enum { YEAR_S = 31536000, DAY_S = 86400, PRIORITY_MAX = 255 };
 
-// -- readers
+// -- fields with rules of their own
 
-static bool read_retry (struct policy *self, const char *name, const json_t *value,
-                        struct reason *reason)
-{
-    (void)name;
-    return retry_rule_read (value, &self->retry, reason);
-}
-
-static bool read_workers (struct policy *self, const char *name, const json_t *value,
-                          struct reason *reason)
-{
-    (void)name;
-    return workers_rule_read (value, &self->workers, reason);
-}
-
-static bool read_seconds (const char *name, const json_t *value, int64_t min, int64_t max,
-                          int64_t *ret, struct reason *reason)
-{
-    *ret = json_integer_value (value);
-    if (json_is_integer (value) && *ret >= min && *ret <= max)
-        return true;
-    reason_set (reason, "%s: want seconds, %" PRId64 "..%" PRId64, name, min, max);
-    return false;
-}
-
-static bool read_timeout (struct policy *self, const char *name, const json_t *value,
-                          struct reason *reason)
-{
-    return read_seconds (name, value, 1, YEAR_S, &self->timeout_s, reason);
-}
-
-static bool read_window (struct policy *self, const char *name, const json_t *value,
-                         struct reason *reason)
-{
-    return read_seconds (name, value, 1, YEAR_S, &self->misfire_window_s, reason);
-}
-
-static bool read_jitter (struct policy *self, const char *name, const json_t *value,
-                         struct reason *reason)
-{
-    return read_seconds (name, value, 0, DAY_S, &self->jitter_s, reason);
-}
-
-static bool read_misfire (struct policy *self, const char *name, const json_t *value,
-                          struct reason *reason)
+static bool judge_misfire (void *policy, const json_t *value, struct reason *reason)
 {
     enum { KEEP_MAX = 1000 };
     static const struct {
         const char *word;
         enum misfire misfire;
     } words[] = {{"skip", MISFIRE_SKIP}, {"all", MISFIRE_ALL}, {"latest", MISFIRE_NEWEST}};
+    struct policy *self = policy;
     const char *text = json_string_value (value);
     self->misfire_keep = 1;
     for (size_t i = 0; text && i < sizeof words / sizeof *words; i++) {
@@ -76,139 +36,69 @@ static bool read_misfire (struct policy *self, const char *name, const json_t *v
     self->misfire_keep = json_integer_value (value);
     if (json_is_integer (value) && self->misfire_keep >= 1 && self->misfire_keep <= KEEP_MAX)
         return true;
-    reason_set (reason, "%s: want skip, latest, all, or how many of the newest: 1..%d", name,
-                KEEP_MAX);
+    reason_set (reason, "want skip, latest, all, or how many of the newest: 1..%d", KEEP_MAX);
     return false;
 }
 
-static bool read_overlap_policy (struct policy *self, const char *name, const json_t *value,
-                                 struct reason *reason)
+static bool judge_callback (void *policy, const json_t *value, struct reason *reason)
 {
-    static const char *const words[] = {[OVERLAP_SKIP] = "skip", [OVERLAP_QUEUE] = "queue"};
-    int word = word_of (words, 3, value);
-    self->overlap_policy = (enum overlap_policy)word;
-    if (word > 0)
-        return true;
-    reason_set (reason, "%s: want skip or queue", name);
-    return false;
-}
-
-static bool read_on_failure (struct policy *self, const char *name, const json_t *value,
-                             struct reason *reason)
-{
-    (void)name;
-    return on_failure_read (value, &self->on_failure, reason);
-}
-
-static bool read_callback (struct policy *self, const char *name, const json_t *value,
-                           struct reason *reason)
-{
-    (void)name;
+    struct policy *self = policy;
     self->callback = value;
-    return self->stored || callback_rule_check (value, reason); // it may be masked then
-}
-
-static bool read_log (struct policy *self, const char *name, const json_t *value,
-                      struct reason *reason)
-{
-    static const char *const words[] = {[LOG_TRANS] = "trans",
-                                        [LOG_OUTCOME] = "outcome",
-                                        [LOG_TRIGGER] = "trigger",
-                                        [LOG_NONE] = "none"};
-    int word = word_of (words, LOG_NONE + 1, value);
-    self->log = (enum log_mode)word;
-    if (word >= 0)
-        return true;
-    reason_set (reason, "%s: want none, trigger, outcome or trans", name);
-    return false;
-}
-
-static bool read_priority (struct policy *self, const char *name, const json_t *value,
-                           struct reason *reason)
-{
-    self->priority = json_integer_value (value);
-    if (json_is_integer (value) && self->priority >= 0 && self->priority <= PRIORITY_MAX)
-        return true;
-    reason_set (reason, "%s: want 0..%d", name, PRIORITY_MAX);
-    return false;
+    return self->stored || callback_rule_judge (NULL, value, reason); // it may be masked then
 }
 
 // A name that goes into keys and lists.
-static bool read_name (const char *name, const json_t *value, bool stored,
-                       char ret[POLICY_NAME_MAX + 1], struct reason *reason)
+static bool read_name (const json_t *value, const char *allowed, char ret[POLICY_NAME_MAX + 1],
+                       struct reason *reason)
 {
-    static const char letters[] =
-        ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
-    const char *allowed = letters + !stored; // the station's own groups have the colon
     const char *text = json_string_value (value);
     size_t size = json_string_length (value);
     if (text && size >= 1 && size <= POLICY_NAME_MAX && strspn (text, allowed) == size) {
         memcpy (ret, text, size + 1);
         return true;
     }
-    reason_set (reason, "%s: want 1..%d of A-Z a-z 0-9 _ . -", name, POLICY_NAME_MAX);
+    reason_set (reason, "want 1..%d of A-Z a-z 0-9 _ . -", POLICY_NAME_MAX);
     return false;
 }
 
-static bool read_group (struct policy *self, const char *name, const json_t *value,
-                        struct reason *reason)
+static const char letters[] = ":ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+
+// The station's own groups have the colon.
+static bool judge_group (void *policy, const json_t *value, struct reason *reason)
 {
-    return read_name (name, value, self->stored, self->group, reason);
+    struct policy *self = policy;
+    return read_name (value, letters + !self->stored, self->group, reason);
 }
 
-static bool read_kind (struct policy *self, const char *name, const json_t *value,
-                       struct reason *reason)
+static bool judge_kind (void *kind, const json_t *value, struct reason *reason)
 {
-    return read_name (name, value, false, self->kind, reason);
-}
-
-static bool read_text (struct policy *self, const char *name, const json_t *value,
-                       struct reason *reason)
-{
-    (void)self;
-    size_t size = json_string_length (value);
-    if (json_is_string (value) && size >= 1 && size <= POLICY_TEXT_MAX)
-        return true;
-    reason_set (reason, "%s: want a string of 1..%d bytes", name, POLICY_TEXT_MAX);
-    return false;
-}
-
-static bool read_key (struct policy *self, const char *name, const json_t *value,
-                      struct reason *reason)
-{
-    if (!read_text (self, name, value, reason))
-        return false;
-    memcpy (self->key, json_string_value (value), json_string_length (value) + 1);
-    return true;
+    return read_name (value, letters + 1, kind, reason);
 }
 
 // Of tenant and creator: a number, or a name.
-static bool read_tenant_or_creator (struct policy *self, const char *name, const json_t *value,
-                                    struct reason *reason)
+static bool judge_owner (void *none, const json_t *value, struct reason *reason)
 {
     size_t size = json_string_length (value);
-    (void)self;
+    (void)none;
     if (json_is_integer (value) || (json_is_string (value) && size >= 1 && size <= POLICY_TEXT_MAX))
         return true;
-    reason_set (reason, "%s: want an integer, or a string of 1..%d bytes", name, POLICY_TEXT_MAX);
+    reason_set (reason, "want an integer, or a string of 1..%d bytes", POLICY_TEXT_MAX);
     return false;
 }
 
-static bool read_ext (struct policy *self, const char *name, const json_t *value,
-                      struct reason *reason)
+static bool judge_ext (void *none, const json_t *value, struct reason *reason)
 {
-    (void)self;
+    (void)none;
     if (json_is_object (value) && json_depth (value) <= POLICY_DEPTH_MAX)
         return true;
-    reason_set (reason, "%s: want an object, nested %d deep at most", name, POLICY_DEPTH_MAX);
+    reason_set (reason, "want an object, nested %d deep at most", POLICY_DEPTH_MAX);
     return false;
 }
 
 // An invalid one is omitted: it is no reason to run nothing.
-static bool read_traceparent (struct policy *self, const char *name, const json_t *value,
-                              struct reason *reason)
+static bool read_traceparent (void *policy, const json_t *value)
 {
-    (void)name, (void)reason;
+    struct policy *self = policy;
     struct span text = span_of (json_string_value (value), json_string_length (value));
     self->trace_dropped = !trace_valid (text);
     if (!self->trace_dropped)
@@ -216,31 +106,26 @@ static bool read_traceparent (struct policy *self, const char *name, const json_
     return true;
 }
 
-static bool read_if_exists (struct policy *self, const char *name, const json_t *value,
-                            struct reason *reason)
-{
-    static const char *const words[] = {[EXISTS_KEEP] = "keep",
-                                        [EXISTS_UPDATE] = "update",
-                                        [EXISTS_REPLACE] = "replace",
-                                        [EXISTS_REFUSE] = "refuse"};
-    int word = word_of (words, EXISTS_REFUSE + 1, value);
-    self->if_exists = (enum if_exists)word;
-    if (word >= 0)
-        return true;
-    reason_set (reason, "%s: want keep, update, replace or refuse", name);
-    return false;
-}
-
 // -- the table
 
 enum about { ABOUT_RUNS, ABOUT_WHEN, ABOUT_NAME, ABOUT_FLOW };
 
+static const char *const overlaps[] = {[OVERLAP_SKIP] = "skip", [OVERLAP_QUEUE] = "queue"};
+static const char *const logs[] = {[LOG_TRANS] = "trans",
+                                   [LOG_OUTCOME] = "outcome",
+                                   [LOG_TRIGGER] = "trigger",
+                                   [LOG_NONE] = "none"};
+static const char *const exists[] = {[EXISTS_KEEP] = "keep",
+                                     [EXISTS_UPDATE] = "update",
+                                     [EXISTS_REPLACE] = "replace",
+                                     [EXISTS_REFUSE] = "refuse"};
+
 static const struct policy_field {
-    const char *name;
-    policy_read_fn *read;
+    struct json_field field;
     enum about about;
 } fields[] = {
-#define FIELD(name, read, about, stored) {#name, read, ABOUT_##about},
+#define AT(member)                      offsetof (struct policy, member)
+#define FIELD(name, stored, about, ...) {{#name, __VA_ARGS__}, ABOUT_##about},
 #include "policy_fields.def"
 };
 
@@ -249,7 +134,7 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 static const struct policy_field *field_named (const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (strcmp (fields[i].name, name) == 0)
+        if (strcmp (fields[i].field.name, name) == 0)
             return &fields[i];
     return NULL;
 }
@@ -257,15 +142,6 @@ static const struct policy_field *field_named (const char *name)
 bool policy_field (const char *name)
 {
     return field_named (name) != NULL;
-}
-
-int word_of (const char *const *words, size_t count, const json_t *value)
-{
-    const char *text = json_string_value (value);
-    for (size_t i = 0; text && i < count; i++)
-        if (words[i] && strcmp (words[i], text) == 0)
-            return (int)i;
-    return -1;
 }
 
 // -- life
@@ -312,11 +188,11 @@ static struct policy *read_all (const json_t *object, bool stored, struct reason
         const struct policy_field *field = field_named (name);
         if (!field)
             reason_set (reason, "%s: unknown field", quoted (span_text (name)));
-        if (!field || !field->read (self, name, value, reason)) {
+        if (!field || !json_field_read (&field->field, value, self, reason)) {
             policy_destroy (&self);
             return NULL;
         }
-        if (field->read == read_traceparent && self->trace_dropped)
+        if (field->field.read == read_traceparent && self->trace_dropped)
             continue;
         if (json_object_set (self->fields, name, value)) {
             reason_set (reason, "out of memory");
@@ -338,9 +214,9 @@ bool policy_read_from (const json_t *object, struct policy **ret, struct reason 
 {
     json_t *own = json_object ();
     for (size_t i = 0; i < FIELDS; i++) {
-        json_t *value = json_object_get (object, fields[i].name);
+        json_t *value = json_object_get (object, fields[i].field.name);
         if (value)
-            json_object_set (own, fields[i].name, value);
+            json_object_set (own, fields[i].field.name, value);
     }
     policy_show (own);
     *ret = json_object_size (own) ? read_all (own, true, reason) : NULL;
@@ -405,8 +281,8 @@ static const json_t *value_of (const struct policy *self, const char *name)
 bool policy_same_schedule (const struct policy *self, const struct policy *other)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        const json_t *one = value_of (self, fields[i].name);
-        const json_t *two = value_of (other, fields[i].name);
+        const json_t *one = value_of (self, fields[i].field.name);
+        const json_t *two = value_of (other, fields[i].field.name);
         if (fields[i].about == ABOUT_WHEN && one != two &&
             !json_equal ((json_t *)one, (json_t *)two))
             return false;
@@ -417,9 +293,9 @@ bool policy_same_schedule (const struct policy *self, const struct policy *other
 bool policy_same_but_workers (const struct policy *self, const struct policy *other)
 {
     for (size_t i = 0; i < FIELDS; i++) {
-        const json_t *one = value_of (self, fields[i].name);
-        const json_t *two = value_of (other, fields[i].name);
-        if (fields[i].read != read_workers && one != two &&
+        const json_t *one = value_of (self, fields[i].field.name);
+        const json_t *two = value_of (other, fields[i].field.name);
+        if (fields[i].field.judge != workers_rule_judge && one != two &&
             !json_equal ((json_t *)one, (json_t *)two))
             return false;
     }
@@ -429,8 +305,8 @@ bool policy_same_but_workers (const struct policy *self, const struct policy *ot
 const char *policy_flow_field (const struct policy *self)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (fields[i].about == ABOUT_FLOW && value_of (self, fields[i].name))
-            return fields[i].name;
+        if (fields[i].about == ABOUT_FLOW && value_of (self, fields[i].field.name))
+            return fields[i].field.name;
     return NULL;
 }
 

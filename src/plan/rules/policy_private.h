@@ -1,4 +1,4 @@
-// What policy.c and policy_when.c share.
+// What policy.c, policy_when.c and policy_flow.c share.
 #pragma once
 
 #include "policy.h"
@@ -7,14 +7,8 @@
 // client's own are no deeper than this.
 enum { POLICY_DEPTH_MAX = 8 };
 
-// Which of the words a JSON string is; -1: none of them.
-int word_of (const char *const *words, size_t count, const json_t *value);
-
-// The readers of the fields for times. False: the reason names the field and the rule.
-typedef bool policy_read_fn (struct policy *self, const char *name, const json_t *value,
-                             struct reason *reason);
-policy_read_fn policy_read_cron, policy_read_timezone, policy_read_gap, policy_read_overlap,
-    policy_read_iteration, policy_read_cycle, policy_read_start, policy_read_end;
-
-// The same of the fields of flow plans.
-policy_read_fn policy_read_params, policy_read_defaults, policy_read_batch;
+// Readers of fields (json_fields.h). The reason of `cron` names the expression in its list.
+typedef bool policy_judge_fn (void *value_of_policy, const json_t *value, struct reason *reason);
+typedef bool policy_read_fn (void *policy, const json_t *value);
+policy_judge_fn policy_judge_cron, policy_judge_cycle, policy_judge_instant, policy_judge_params;
+policy_read_fn policy_read_gap, policy_read_overlap, policy_read_batch;

@@ -9,8 +9,8 @@
 // Objects of a client's own fields, which are stored as strings.
 static const char *const texts[] = {
 #define PLAIN(name)
-#define TEXT(name)                         #name,
-#define FIELD(name, reader, about, stored) stored (name)
+#define TEXT(name)               #name,
+#define FIELD(name, stored, ...) stored (name)
 #include "policy_fields.def"
 };
 

@@ -5,9 +5,9 @@
 
 enum { DURATION_MAX = 32766 };
 
-bool policy_read_cron (struct policy *self, const char *name, const json_t *value,
-                       struct reason *reason)
+bool policy_judge_cron (void *policy, const json_t *value, struct reason *reason)
 {
+    struct policy *self = policy;
     struct span expressions[CRONS_MAX];
     bool list = json_is_array (value);
     size_t count = list ? json_array_size (value) : 1;
@@ -18,78 +18,47 @@ bool policy_read_cron (struct policy *self, const char *name, const json_t *valu
         right = json_is_string (text);
     }
     if (!right) {
-        reason_set (reason, "%s: want an expression, or a list of 1..%d", name, CRONS_MAX);
+        reason_set (reason, "cron: want an expression, or a list of 1..%d", CRONS_MAX);
         return false;
     }
     self->cron = cron_new (expressions, count, reason);
     return self->cron != NULL;
 }
 
-bool policy_read_timezone (struct policy *self, const char *name, const json_t *value,
-                           struct reason *reason)
-{
-    size_t size = json_string_length (value);
-    if (!json_is_string (value) || size < 1 || size > ZONE_NAME_MAX) {
-        reason_set (reason, "%s: want the name of a time zone, such as Europe/Berlin", name);
-        return false;
-    }
-    memcpy (self->timezone, json_string_value (value), size + 1);
-    return true;
-}
-
-bool policy_read_gap (struct policy *self, const char *name, const json_t *value,
-                      struct reason *reason)
+bool policy_read_gap (void *policy, const json_t *value)
 {
     int gap = json_is_string (value) ? zone_gap_parse (json_string_value (value)) : -1;
-    self->gap = (enum zone_gap)gap;
-    if (gap >= 0)
-        return true;
-    reason_set (reason, "%s: want shift or skip", name);
-    return false;
+    ((struct policy *)policy)->gap = (enum zone_gap)gap;
+    return gap >= 0;
 }
 
-bool policy_read_overlap (struct policy *self, const char *name, const json_t *value,
-                          struct reason *reason)
+bool policy_read_overlap (void *policy, const json_t *value)
 {
     int overlap = json_is_string (value) ? zone_overlap_parse (json_string_value (value)) : -1;
-    self->overlap = (enum zone_overlap)overlap;
-    if (overlap >= 0)
-        return true;
-    reason_set (reason, "%s: want first, last or both", name);
-    return false;
+    ((struct policy *)policy)->overlap = (enum zone_overlap)overlap;
+    return overlap >= 0;
 }
 
-static bool read_count (const char *name, const json_t *value, int64_t *ret, struct reason *reason)
+bool policy_judge_cycle (void *policy, const json_t *value, struct reason *reason)
 {
-    *ret = json_integer_value (value);
-    if (json_is_integer (value) && *ret >= 1 && *ret <= INT32_MAX)
-        return true;
-    reason_set (reason, "%s: want 1..%d", name, INT32_MAX);
-    return false;
-}
-
-bool policy_read_iteration (struct policy *self, const char *name, const json_t *value,
-                            struct reason *reason)
-{
-    return read_count (name, value, &self->iteration, reason);
-}
-
-bool policy_read_cycle (struct policy *self, const char *name, const json_t *value,
-                        struct reason *reason)
-{
+    struct policy *self = policy;
     size_t count = json_array_size (value);
-    if (json_is_integer (value))
-        return read_count (name, value, &self->runs, reason);
+    if (json_is_integer (value)) {
+        self->runs = json_integer_value (value);
+        if (self->runs >= 1 && self->runs <= INT32_MAX)
+            return true;
+        reason_set (reason, "want 1..%d", INT32_MAX);
+        return false;
+    }
     if (!json_is_array (value) || count < 1 || count > CYCLE_MAX) {
-        reason_set (reason, "%s: want a number, or a list of 1..%d durations", name, CYCLE_MAX);
+        reason_set (reason, "want a number, or a list of 1..%d durations", CYCLE_MAX);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get (value, i);
         json_int_t duration = json_integer_value (item);
         if (!json_is_integer (item) || duration < 1 || duration > DURATION_MAX) {
-            reason_set (reason, "%s: want durations 1..%d, in the unit of plan_type", name,
-                        DURATION_MAX);
+            reason_set (reason, "want durations 1..%d, in the unit of plan_type", DURATION_MAX);
             return false;
         }
         self->cycle.durations[i] = (int32_t)duration;
@@ -98,35 +67,20 @@ bool policy_read_cycle (struct policy *self, const char *name, const json_t *val
     return true;
 }
 
-static bool read_instant (const char *name, const json_t *value, int64_t *ret,
-                          struct reason *reason)
+bool policy_judge_instant (void *instant, const json_t *value, struct reason *reason)
 {
-    struct reason why = {"want whole Unix seconds or an RFC 3339 string, no fraction"};
+    int64_t *ret = instant;
     struct span text = span_of (json_string_value (value), json_string_length (value));
     bool read = json_is_integer (value);
+    reason_set (reason, "want whole Unix seconds or an RFC 3339 string, no fraction");
     *ret = json_integer_value (value);
     if (json_is_string (value))
-        read = rfc3339_parse (text, ret, &why) == 0;
+        read = rfc3339_parse (text, ret, reason) == 0;
     if (read && *ret >= 1 && *ret <= SCHEDULE_TIME_MAX)
         return true;
     if (read)
-        reason_set (reason, "%s: want Unix seconds 1..%" PRId64 " (year 9999)", name,
-                    SCHEDULE_TIME_MAX);
-    else
-        reason_set (reason, "%s: %s", name, why.text);
+        reason_set (reason, "want Unix seconds 1..%" PRId64 " (year 9999)", SCHEDULE_TIME_MAX);
     return false;
-}
-
-bool policy_read_start (struct policy *self, const char *name, const json_t *value,
-                        struct reason *reason)
-{
-    return read_instant (name, value, &self->start_time, reason);
-}
-
-bool policy_read_end (struct policy *self, const char *name, const json_t *value,
-                      struct reason *reason)
-{
-    return read_instant (name, value, &self->end_time, reason);
 }
 
 struct catch_up policy_misfires (const struct policy *self, const struct schedule *schedule,

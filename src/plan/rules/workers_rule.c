@@ -46,17 +46,16 @@ static const struct json_field fields[] = {
     {"worker_timeout", AS_INT, FIELD (timeout_s), 1, SECONDS_MAX},
 };
 
-bool workers_rule_read (const json_t *object, struct workers_rule *ret, struct reason *reason)
+bool workers_rule_judge (void *rule, const json_t *object, struct reason *reason)
 {
-    struct reason why;
-    *ret = (struct workers_rule){.count = 1, .ping_s = PING_S, .timeout_s = TIMEOUT_S};
+    struct workers_rule *self = rule;
+    *self = (struct workers_rule){.count = 1, .ping_s = PING_S, .timeout_s = TIMEOUT_S};
     if (!json_is_object (object))
-        reason_set (reason, "workers: want an object with count, only and others");
-    else if (!json_fields_read (object, fields, sizeof fields / sizeof *fields, ret, &why))
-        reason_set (reason, "workers: %s", why.text);
-    else if (ret->timeout_s <= ret->ping_s)
-        reason_set (reason, "workers: worker_timeout: want more than ping_interval, %" PRId32,
-                    ret->ping_s);
+        reason_set (reason, "want an object with count, only and others");
+    else if (!json_fields_read (object, fields, sizeof fields / sizeof *fields, self, reason))
+        return false;
+    else if (self->timeout_s <= self->ping_s)
+        reason_set (reason, "worker_timeout: want more than ping_interval, %" PRId32, self->ping_s);
     else
         return true;
     return false;

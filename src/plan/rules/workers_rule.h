@@ -18,7 +18,7 @@ struct workers_rule {
 
 // {"count": n, "only": [names], "ping_interval": seconds, "worker_timeout": seconds, "again":
 // flag}; all may be absent. False: the reason names the field and the rule.
-bool workers_rule_read (const json_t *object, struct workers_rule *ret, struct reason *reason);
+bool workers_rule_judge (void *rule, const json_t *object, struct reason *reason);
 
 // A worker's name: 1..64 of A-Z a-z 0-9 _ . : @ -. No braces: core/team_rule.c counts those.
 bool worker_name_valid (struct span name);
