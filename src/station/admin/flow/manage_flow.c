@@ -279,7 +279,8 @@ static const struct flow_word {
     size_t args_min, args_max; // behind it
     bool takes_definition;     // as the first of them
     unsigned roles;
-    void (*run) (struct station *self, struct request *request, const struct flow_words *words);
+    flow_word_fn *run;
+    enum flow_event_kind event; // of what changes a run
 } words[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, get},
@@ -290,13 +291,13 @@ static const struct flow_word {
     {"runs", 0, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_runs},
     {"show", 1, 2, false, CURVE_ROLE_OBSERVE, manage_flow_show_run},
     {"log", 1, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_log},
-    {"signal", 2, 3, false, CURVE_ROLE_SIGNAL, manage_flow_signal},
-    {"reject", 2, 3, false, CURVE_ROLE_SIGNAL, manage_flow_reject},
-    {"skip", 2, 3, false, CURVE_ROLE_MANAGE, manage_flow_skip},
-    {"retry", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_retry_run},
-    {"suspend", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_suspend},
-    {"resume", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_resume},
-    {"cancel", 1, 3, false, CURVE_ROLE_MANAGE, manage_flow_cancel_run},
+    {"signal", 2, 3, false, CURVE_ROLE_SIGNAL, manage_flow_signal, FLOW_SIGNALLED},
+    {"reject", 2, 3, false, CURVE_ROLE_SIGNAL, manage_flow_signal, FLOW_REJECTED},
+    {"skip", 2, 3, false, CURVE_ROLE_MANAGE, manage_flow_skip, FLOW_SKIP},
+    {"retry", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_retry_run, FLOW_RETRY},
+    {"suspend", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_change_run, FLOW_SUSPEND},
+    {"resume", 1, 2, false, CURVE_ROLE_MANAGE, manage_flow_change_run, FLOW_RESUME},
+    {"cancel", 1, 3, false, CURVE_ROLE_MANAGE, manage_flow_change_run, FLOW_CANCEL},
 };
 
 static void collect (const struct arguments *arguments, const struct message *message,
@@ -316,6 +317,7 @@ void manage_flow (struct station *self, struct request *request, const struct ar
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct flow_words given;
         collect (arguments, &request->message, words[i].takes_definition, &given);
+        given.event = words[i].event;
         if (!span_is (arguments->at[0], words[i].name) || given.count < words[i].args_min ||
             given.count > words[i].args_max)
             continue;

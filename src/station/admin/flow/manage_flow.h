@@ -1,6 +1,7 @@
 // The command `flow`, and its sub-commands, between their files.
 #pragma once
 
+#include "flow_run.h"
 #include "inquiry.h"
 
 manage_fn manage_flow;
@@ -9,6 +10,7 @@ manage_fn manage_flow;
 struct flow_words {
     size_t count;
     struct span at[3];
+    enum flow_event_kind event; // of the subcommand, if it changes a run
 };
 
 typedef void flow_word_fn (struct station *self, struct request *request,
@@ -18,5 +20,4 @@ typedef void flow_word_fn (struct station *self, struct request *request,
 flow_word_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;
 
 // The same: manage_flow_change.c.
-flow_word_fn manage_flow_signal, manage_flow_reject, manage_flow_skip, manage_flow_retry_run,
-    manage_flow_suspend, manage_flow_resume, manage_flow_cancel_run;
+flow_word_fn manage_flow_signal, manage_flow_skip, manage_flow_retry_run, manage_flow_change_run;

@@ -187,18 +187,18 @@ static void take_text (char *out, size_t room, const struct flow_words *words, s
 }
 
 static struct run_command *change_new (struct station *self, struct request *request,
-                                       const struct flow_words *words, enum flow_event_kind kind)
+                                       const struct flow_words *words)
 {
     struct run_command *command = run_command_new (self, request, words->at[0], go_on);
     if (command)
-        command->event.kind = kind;
+        command->event.kind = words->event;
     return command;
 }
 
-static void signal_or_reject (struct station *self, struct request *request,
-                              const struct flow_words *words, enum flow_event_kind kind)
+void manage_flow_signal (struct station *self, struct request *request,
+                         const struct flow_words *words)
 {
-    struct run_command *command = change_new (self, request, words, kind);
+    struct run_command *command = change_new (self, request, words);
     if (!command)
         return;
     char who[SPEAKER_SIZE];
@@ -206,24 +206,12 @@ static void signal_or_reject (struct station *self, struct request *request,
     if (key.size)
         snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
     take_text (command->step, sizeof command->step, words, 1);
-    if (kind == FLOW_REJECTED) {
+    if (command->event.kind == FLOW_REJECTED) {
         take_text (command->text, sizeof command->text, words, 2);
     } else if (!run_command_json (command, words, 2)) {
         return;
     }
     run_command_start (command);
-}
-
-void manage_flow_signal (struct station *self, struct request *request,
-                         const struct flow_words *words)
-{
-    signal_or_reject (self, request, words, FLOW_SIGNALLED);
-}
-
-void manage_flow_reject (struct station *self, struct request *request,
-                         const struct flow_words *words)
-{
-    signal_or_reject (self, request, words, FLOW_REJECTED);
 }
 
 // -- options of a subcommand
@@ -291,7 +279,7 @@ static bool take_options (struct run_command *self, const struct flow_words *wor
 void manage_flow_skip (struct station *self, struct request *request,
                        const struct flow_words *words)
 {
-    struct run_command *command = change_new (self, request, words, FLOW_SKIP);
+    struct run_command *command = change_new (self, request, words);
     if (!command)
         return;
     take_text (command->step, sizeof command->step, words, 1);
@@ -302,7 +290,7 @@ void manage_flow_skip (struct station *self, struct request *request,
 void manage_flow_retry_run (struct station *self, struct request *request,
                             const struct flow_words *words)
 {
-    struct run_command *command = change_new (self, request, words, FLOW_RETRY);
+    struct run_command *command = change_new (self, request, words);
     if (!command)
         return;
     command->go = go_on_with_version;
@@ -310,32 +298,14 @@ void manage_flow_retry_run (struct station *self, struct request *request,
         run_command_start (command);
 }
 
-static void change (struct station *self, struct request *request, const struct flow_words *words,
-                    enum flow_event_kind kind)
-{
-    struct run_command *command = change_new (self, request, words, kind);
-    if (!command)
-        return;
-    command->event.force =
-        kind == FLOW_CANCEL && words->count > 1 && span_is (words->at[words->count - 1], "force");
-    take_text (command->text, sizeof command->text, words, 1);
-    run_command_start (command);
-}
-
-void manage_flow_suspend (struct station *self, struct request *request,
-                          const struct flow_words *words)
-{
-    change (self, request, words, FLOW_SUSPEND);
-}
-
-void manage_flow_resume (struct station *self, struct request *request,
-                         const struct flow_words *words)
-{
-    change (self, request, words, FLOW_RESUME);
-}
-
-void manage_flow_cancel_run (struct station *self, struct request *request,
+void manage_flow_change_run (struct station *self, struct request *request,
                              const struct flow_words *words)
 {
-    change (self, request, words, FLOW_CANCEL);
+    struct run_command *command = change_new (self, request, words);
+    if (!command)
+        return;
+    command->event.force = command->event.kind == FLOW_CANCEL && words->count > 1 &&
+                           span_is (words->at[words->count - 1], "force");
+    take_text (command->text, sizeof command->text, words, 1);
+    run_command_start (command);
 }
