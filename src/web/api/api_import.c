@@ -8,7 +8,6 @@
 #include "json.h"
 #include "memory.h"
 #include "plan_document.h"
-#include "plan_frame.h"
 #include "query.h"
 #include "server.h"
 #include "submission.h"
@@ -76,7 +75,6 @@ static void on_submitted (void *owner, const struct station_answer *answer)
 static int read_line (const struct import *self, struct slot *slot, struct span line,
                       struct reason *reason)
 {
-    static const struct plan_limits limits = {1 << 20, DESCRIPTION_ROOM, 16};
     const char *key = exchange_value (self->exchange, "Idempotency-Key");
     const char *user = self->exchange->user;
     json_t *object = json_read_object (line, reason);
@@ -89,11 +87,7 @@ static int read_line (const struct import *self, struct slot *slot, struct span 
     json_decref (object);
     if (rc)
         return -1;
-    struct plan_fields *fields = memory_new (sizeof *fields);
-    rc = plan_frame_parse (span_text (slot->read.plan), &limits, fields, reason);
-    if (rc == 0)
-        plan_fields_clear (fields);
-    free (fields);
+    rc = submission_check (slot->read.plan, reason);
     slot->id[0] = '\0';
     if (rc == 0 && slot->read.id && !named) {
         snprintf (slot->id, sizeof slot->id, "%s", slot->read.id);

@@ -17,7 +17,6 @@
 #include "key_memory.h"
 #include "memory.h"
 #include "plan_document.h"
-#include "plan_frame.h"
 #include "query.h"
 #include "random.h"
 #include "server.h"
@@ -42,16 +41,11 @@ static void clear_submitting (struct exchange *self)
 // 0, or -1: it was answered with why the plan is wrong.
 static int judge (struct exchange *self, const char *plan)
 {
-    static const struct plan_limits limits = {1 << 20, DESCRIPTION_ROOM, 16};
-    struct plan_fields *fields = memory_new (sizeof *fields);
     struct reason reason = {""};
-    int rc = plan_frame_parse (span_text (plan), &limits, fields, &reason);
-    if (rc == 0)
-        plan_fields_clear (fields);
-    else
+    int rc = submission_check (plan, &reason);
+    if (rc)
         exchange_problem (self, 422, "plan_error", "%s", reason.text);
-    free (fields);
-    return rc ? -1 : 0;
+    return rc;
 }
 
 // 0, or -1: it was answered.

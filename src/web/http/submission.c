@@ -8,6 +8,7 @@
 #include "json.h"
 #include "memory.h"
 #include "nearest.h"
+#include "plan_frame.h"
 
 enum { FRAMES_MAX = 28, COUNT_OF_TYPES = 256 };
 
@@ -187,4 +188,15 @@ json_t *submission_changes (const json_t *patch, struct reason *reason)
     if (title)
         json_object_set (changes, "description", title);
     return changes;
+}
+
+int submission_check (const char *plan, struct reason *reason)
+{
+    static const struct plan_limits limits = {1 << 20, DESCRIPTION_ROOM, 16};
+    struct plan_fields *read = memory_new (sizeof *read);
+    int rc = plan_frame_parse (span_text (plan), &limits, read, reason);
+    if (rc == 0)
+        plan_fields_clear (read);
+    free (read);
+    return rc ? -1 : 0;
 }

@@ -21,6 +21,9 @@ struct submission {
 int submission_read (json_t *object, struct submission *ret, struct reason *reason);
 void submission_clear (struct submission *self);
 
+// Whether the station takes a PLAN frame as it stands. 0, or -1 with a reason.
+int submission_check (const char *plan, struct reason *reason);
+
 // The changes of a merge patch, as `update` takes them: {title, spec}. NULL with a reason. A new
 // object.
 json_t *submission_changes (const json_t *patch, struct reason *reason);
