@@ -14,7 +14,7 @@ enum { CALLBACK_TIMEOUT_MAX = 60, CALLBACK_TIMEOUT_DEFAULT = 15 };
 bool callback_rule_judge (void *none, const json_t *object, struct reason *reason);
 
 // The same for those who may not know the whole: of each URL only scheme and host. A new object,
-// which callback_rule_check rejects, so that it is never stored by mistake.
+// which callback_rule_judge rejects, so that it is never stored by mistake.
 json_t *callback_rule_masked (const json_t *object);
 
 // Of a URL only scheme and host.

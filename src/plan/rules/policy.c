@@ -1,7 +1,6 @@
 // The fields are one table, policy_fields.def; those of when are read in policy_when.c.
 #include "policy.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 

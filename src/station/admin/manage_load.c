@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "filter.h"
+#include "json_fields.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "permit.h"

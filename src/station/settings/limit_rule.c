@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "filter.h"
+#include "json_fields.h"
 #include "store_read.h"
 
 enum { CONCURRENCY_MAX = 10000, BURST_MAX = 1000000 };

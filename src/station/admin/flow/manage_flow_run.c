@@ -2,11 +2,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "filter.h"
 #include "flow_book.h"
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "flow_why.h"
+#include "json_fields.h"
 #include "manage_flow_command.h"
 #include "memory.h"
 #include "permit.h"
