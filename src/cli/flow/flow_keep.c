@@ -147,36 +147,13 @@ int flow_get (const struct cli *cli, char **words, int count)
 
 // -- list
 
-static void write_name (FILE *out, const json_t *flow)
-{
-    write_bytes (out, text_of (json_object_get (flow, "name")));
-}
-
-#define NUMBER_WRITER(field)                                                                       \
-    static void write_##field (FILE *out, const json_t *flow)                                      \
-    {                                                                                              \
-        char word[WORD_SIZE];                                                                      \
-        fputs (number_word (json_object_get (flow, #field), word), out);                           \
-    }
-
-NUMBER_WRITER (use)
-NUMBER_WRITER (last)
-NUMBER_WRITER (steps)
-NUMBER_WRITER (steps_max)
-
-static void write_updated (FILE *out, const json_t *flow)
-{
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (flow, "updated"), word), out);
-}
-
 static const struct column columns[] = {
-    {.heading = "FLOW", .width = 24, .rule = COLUMN_WHOLE, .write = write_name},
-    {.heading = "IN USE", .width = 6, .write = write_use},
-    {.heading = "LAST", .width = 5, .write = write_last},
-    {.heading = "STEPS", .width = 5, .write = write_steps},
-    {.heading = "CALLS", .width = 7, .write = write_steps_max},
-    {.heading = "UPDATED", .rule = COLUMN_REST, .write = write_updated},
+    {.heading = "FLOW", .width = 24, .rule = COLUMN_WHOLE, .field = "name"},
+    {.heading = "IN USE", .width = 6, .field = "use", .write = column_number},
+    {.heading = "LAST", .width = 5, .field = "last", .write = column_number},
+    {.heading = "STEPS", .width = 5, .field = "steps", .write = column_number},
+    {.heading = "CALLS", .width = 7, .field = "steps_max", .write = column_number},
+    {.heading = "UPDATED", .rule = COLUMN_REST, .field = "updated", .write = column_time},
 };
 
 struct flow_list {

@@ -203,45 +203,18 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
 
 // -- runs
 
-static void write_field (FILE *out, const json_t *run, const char *field)
+static void write_word (FILE *out, const json_t *word)
 {
-    const json_t *value = json_object_get (run, field);
-    if (json_is_string (value))
-        write_bytes (out, text_of (value));
+    if (json_is_string (word))
+        write_bytes (out, text_of (word));
     else
         fputc ('-', out);
 }
 
-static void write_run (FILE *out, const json_t *run)
-{
-    write_field (out, run, "run");
-}
-
-static void write_flow (FILE *out, const json_t *run)
-{
-    write_field (out, run, "flow");
-}
-
-static void write_version (FILE *out, const json_t *run)
+static void write_time (FILE *out, const json_t *ms)
 {
     char word[WORD_SIZE];
-    fputs (number_word (json_object_get (run, "version"), word), out);
-}
-
-static void write_state (FILE *out, const json_t *run)
-{
-    write_field (out, run, "state");
-}
-
-static enum colour colour_state (const json_t *run)
-{
-    return flow_state_colour (json_object_get (run, "state"));
-}
-
-static void write_began (FILE *out, const json_t *run)
-{
-    char word[WORD_SIZE];
-    fputs (flow_time_word (json_object_get (run, "began_ms"), word), out);
+    fputs (flow_time_word (ms, word), out);
 }
 
 static void write_took (FILE *out, const json_t *run)
@@ -254,19 +227,23 @@ static void write_took (FILE *out, const json_t *run)
         fputc ('-', out);
 }
 
-static void write_plan (FILE *out, const json_t *run)
-{
-    write_field (out, run, "plan");
-}
-
 static const struct column columns[] = {
-    {.heading = "RUN", .width = 6, .rule = COLUMN_WHOLE, .write = write_run},
-    {.heading = "FLOW", .width = 20, .rule = COLUMN_SHORT, .least = 8, .write = write_flow},
-    {.heading = "VERSION", .width = 7, .may_go = true, .write = write_version},
-    {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_state},
-    {.heading = "BEGAN", .width = 20, .write = write_began},
+    {.heading = "RUN", .width = 6, .rule = COLUMN_WHOLE, .field = "run", .write = write_word},
+    {.heading = "FLOW",
+     .width = 20,
+     .rule = COLUMN_SHORT,
+     .least = 8,
+     .field = "flow",
+     .write = write_word},
+    {.heading = "VERSION", .width = 7, .may_go = true, .field = "version", .write = column_number},
+    {.heading = "STATE",
+     .width = 9,
+     .field = "state",
+     .write = write_word,
+     .colour = flow_state_colour},
+    {.heading = "BEGAN", .width = 20, .field = "began_ms", .write = write_time},
     {.heading = "TOOK", .width = 10, .write = write_took},
-    {.heading = "PLAN", .rule = COLUMN_REST, .write = write_plan},
+    {.heading = "PLAN", .rule = COLUMN_REST, .field = "plan", .write = write_word},
 };
 
 int flow_runs (const struct cli *cli, const struct flow_wish *wish)

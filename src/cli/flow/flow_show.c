@@ -66,16 +66,6 @@ static void write_step (FILE *out, const json_t *row)
     write_bytes (out, text_of (json_object_get (row, "step")));
 }
 
-static void write_state (FILE *out, const json_t *row)
-{
-    write_bytes (out, text_of (json_object_get (row, "state")));
-}
-
-static enum colour colour_state (const json_t *row)
-{
-    return flow_state_colour (json_object_get (row, "state"));
-}
-
 static void write_part (FILE *out, bool *first, const char *before)
 {
     fprintf (out, "%s%s", *first ? "" : "; ", before);
@@ -141,7 +131,7 @@ static void write_detail (FILE *out, const json_t *row)
 
 static const struct column columns[] = {
     {.heading = "STEP", .width = 24, .rule = COLUMN_WHOLE, .write = write_step},
-    {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_state},
+    {.heading = "STATE", .width = 9, .field = "state", .colour = flow_state_colour},
     {.heading = "DETAIL", .rule = COLUMN_REST, .write = write_detail},
 };
 

@@ -75,20 +75,8 @@ static void print_health (const struct status *self)
 
 // -- the tables
 
-static void write_target (FILE *out, const json_t *plan)
+static void write_progress (FILE *out, const json_t *progress)
 {
-    write_bytes (out, text_of (json_object_get (plan, "station")));
-}
-
-static void write_started (FILE *out, const json_t *plan)
-{
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (plan, "exec_time"), word), out);
-}
-
-static void write_progress (FILE *out, const json_t *plan)
-{
-    const json_t *progress = json_object_get (plan, "progress");
     if (progress)
         write_frame (out, progress);
 }
@@ -106,31 +94,19 @@ static const struct column running_columns[] = {
      .least = 16,
      .write = write_plan_label,
      .colour = running_colour},
-    {.heading = "SINCE", .width = 20, .write = write_started},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .write = write_target},
-    {.heading = "PROGRESS", .rule = COLUMN_REST, .write = write_progress},
+    {.heading = "SINCE", .width = 20, .field = "exec_time", .write = column_time},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .field = "station"},
+    {.heading = "PROGRESS", .rule = COLUMN_REST, .field = "progress", .write = write_progress},
 };
 
-static void write_ended (FILE *out, const json_t *run)
+static void write_now (FILE *out, const json_t *recovered)
 {
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (run, "ended"), word), out);
+    fputs (json_is_true (recovered) ? "ok" : "failed", out);
 }
 
-static void write_failures (FILE *out, const json_t *run)
+static enum colour now_colour (const json_t *recovered)
 {
-    char word[WORD_SIZE];
-    fputs (number_word (json_object_get (run, "failures"), word), out);
-}
-
-static void write_now (FILE *out, const json_t *run)
-{
-    fputs (json_is_true (json_object_get (run, "recovered")) ? "ok" : "failed", out);
-}
-
-static enum colour now_colour (const json_t *run)
-{
-    return json_is_true (json_object_get (run, "recovered")) ? GREEN : RED;
+    return json_is_true (recovered) ? GREEN : RED;
 }
 
 static const struct column failed_columns[] = {
@@ -139,16 +115,16 @@ static const struct column failed_columns[] = {
      .rule = COLUMN_SHORT,
      .least = 16,
      .write = write_plan_label},
-    {.heading = "RUNS", .width = 4, .is_number = true, .write = write_failures},
-    {.heading = "LAST", .width = 20, .write = write_ended},
-    {.heading = "NOW", .width = 6, .write = write_now, .colour = now_colour},
+    {.heading = "RUNS", .width = 4, .is_number = true, .field = "failures", .write = column_number},
+    {.heading = "LAST", .width = 20, .field = "ended", .write = column_time},
+    {.heading = "NOW", .width = 6, .field = "recovered", .write = write_now, .colour = now_colour},
     {.heading = "REASON", .rule = COLUMN_REST, .least = 30, .write = write_run_reason},
 };
 
 static const struct column next_columns[] = {
     {.heading = "NEXT", .width = 24, .rule = COLUMN_SHORT, .least = 16, .write = write_plan_label},
     {.heading = "AT", .width = 20, .write = write_plan_next},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .write = write_target},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .field = "station"},
     {.heading = "SCHEDULE", .rule = COLUMN_REST, .write = write_plan_schedule},
 };
 

@@ -72,53 +72,37 @@ static int find_target (const struct cli *cli, struct zplan_client *client, char
 
 // -- list
 
-static void write_id (FILE *out, const json_t *plan)
+static void write_id (FILE *out, const json_t *id)
 {
-    fprintf (out, "%llx",
-             (unsigned long long)json_integer_value (json_object_get (plan, "plan_id")));
+    fprintf (out, "%llx", (unsigned long long)json_integer_value (id));
 }
 
-static void write_state (FILE *out, const json_t *plan)
+static void write_state (FILE *out, const json_t *number)
 {
     static const char *const words[] = {[1] = "queued", [2] = "queued", [3] = "retrying",
                                         [5] = "paused", [6] = "dead",   [7] = "given up"};
-    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    json_int_t state = json_integer_value (number);
     bool known = state > 0 && state < (json_int_t)(sizeof words / sizeof *words) && words[state];
     fputs (known ? words[state] : "?", out);
 }
 
-static void write_tries (FILE *out, const json_t *plan)
+static void write_tries (FILE *out, const json_t *count)
 {
-    fprintf (out, "%lld", (long long)json_integer_value (json_object_get (plan, "error_count")));
+    fprintf (out, "%lld", (long long)json_integer_value (count));
 }
 
-static void write_member (FILE *out, const json_t *object, const char *name)
+static void write_of (FILE *out, const json_t *ext)
 {
-    write_bytes (out, text_of (json_object_get (object, name)));
-}
-
-static void write_source (FILE *out, const json_t *plan)
-{
-    write_member (out, plan, "source");
-}
-
-static void write_of (FILE *out, const json_t *plan)
-{
-    write_member (out, json_object_get (plan, "ext"), "plan");
-}
-
-static void write_last_try (FILE *out, const json_t *plan)
-{
-    write_member (out, plan, "error_info");
+    write_bytes (out, text_of (json_object_get (ext, "plan")));
 }
 
 static const struct column columns[] = {
-    {.heading = "ID", .width = 16, .rule = COLUMN_WHOLE, .write = write_id},
-    {.heading = "STATE", .width = 8, .write = write_state},
-    {.heading = "TRIES", .width = 5, .write = write_tries},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SHORT, .write = write_source},
-    {.heading = "OF PLAN", .width = 16, .rule = COLUMN_WHOLE, .write = write_of},
-    {.heading = "LAST TRY", .rule = COLUMN_REST, .write = write_last_try},
+    {.heading = "ID", .width = 16, .rule = COLUMN_WHOLE, .field = "plan_id", .write = write_id},
+    {.heading = "STATE", .width = 8, .field = "plan_state", .write = write_state},
+    {.heading = "TRIES", .width = 5, .field = "error_count", .write = write_tries},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SHORT, .field = "source"},
+    {.heading = "OF PLAN", .width = 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_of},
+    {.heading = "LAST TRY", .rule = COLUMN_REST, .field = "error_info"},
 };
 
 struct callback_listing {

@@ -25,15 +25,9 @@ static const char about[] =
 
 // -- what is printed
 
-static void write_name (FILE *out, const json_t *kind)
-{
-    write_bytes (out, text_of (json_object_get (kind, "kind")));
-}
-
 // A kind that was edited to nonsense has no fields.
-static void write_fields (FILE *out, const json_t *kind)
+static void write_fields (FILE *out, const json_t *fields)
 {
-    const json_t *fields = json_object_get (kind, "fields");
     if (!json_is_object (fields)) {
         fputs ("cannot be read", out);
         return;
@@ -42,8 +36,8 @@ static void write_fields (FILE *out, const json_t *kind)
 }
 
 static const struct column columns[] = {
-    {.heading = "KIND", .width = 16, .rule = COLUMN_WHOLE, .write = write_name},
-    {.heading = "FIELDS", .rule = COLUMN_REST, .write = write_fields},
+    {.heading = "KIND", .width = 16, .rule = COLUMN_WHOLE, .field = "kind"},
+    {.heading = "FIELDS", .rule = COLUMN_REST, .field = "fields", .write = write_fields},
 };
 
 static int by_name (const void *one, const void *other)
@@ -58,8 +52,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
     const char *name;
     json_t *fields;
     const char **names = calloc (json_object_size (kinds) + 1, sizeof *names);
-    struct table *table =
-        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_t *list = json_array ();
     json_object_foreach ((json_t *)(uintptr_t)kinds, name, fields)
     {
         if (names)
@@ -71,15 +64,11 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
         json_t *row = json_object ();
         json_object_set_new (row, "kind", json_string (names[i]));
         json_object_set (row, "fields", json_object_get (kinds, names[i]));
-        if (cli->json)
-            print_answer (cli, JSON_ANSWER, row);
-        else
-            table_row (table, row);
-        json_decref (row);
+        json_array_append_new (list, row);
     }
+    table_print (cli, JSON_ANSWER, columns, sizeof columns / sizeof *columns, list);
+    json_decref (list);
     free (names);
-    if (table)
-        table_end (&table);
 }
 
 // -- the words

@@ -46,68 +46,34 @@ static const struct option rows[] = {
 
 // -- list
 
-static void write_text (FILE *out, const json_t *limit, const char *field)
+static void write_number (FILE *out, const json_t *number)
 {
-    write_bytes (out, text_of (json_object_get (limit, field)));
-}
-
-static void write_name (FILE *out, const json_t *limit)
-{
-    write_text (out, limit, "name");
-}
-
-static void write_origin (FILE *out, const json_t *limit)
-{
-    write_text (out, limit, "origin");
-}
-
-static void write_number (FILE *out, const json_t *limit, const char *field)
-{
-    const json_t *number = json_object_get (limit, field);
     if (number)
         fprintf (out, "%.9g", json_number_value (number));
     else
         fputc ('-', out);
 }
 
-static void write_concurrency (FILE *out, const json_t *limit)
-{
-    write_number (out, limit, "concurrency");
-}
-
-static void write_rate (FILE *out, const json_t *limit)
-{
-    write_number (out, limit, "rate");
-}
-
-static void write_burst (FILE *out, const json_t *limit)
-{
-    write_number (out, limit, "burst");
-}
-
 static const struct column columns[] = {
-    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
-    {.heading = "CONCURRENCY", .width = 11, .write = write_concurrency},
-    {.heading = "RATE", .width = 10, .write = write_rate},
-    {.heading = "BURST", .width = 7, .write = write_burst},
-    {.heading = "ORIGIN", .rule = COLUMN_REST, .write = write_origin},
+    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .field = "name"},
+    {.heading = "CONCURRENCY", .width = 11, .field = "concurrency", .write = write_number},
+    {.heading = "RATE", .width = 10, .field = "rate", .write = write_number},
+    {.heading = "BURST", .width = 7, .field = "burst", .write = write_number},
+    {.heading = "ORIGIN", .rule = COLUMN_REST, .field = "origin"},
 };
 
 static void print_limits (const struct cli *cli, json_t *limits)
 {
     const char *name;
     json_t *limit;
-    struct table *table =
-        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
+    json_t *list = json_array ();
     json_object_foreach (limits, name, limit)
     {
         json_object_set_new (limit, "name", json_string (name));
-        if (cli->json)
-            print_answer (cli, JSON_ANSWER, limit);
-        else
-            table_row (table, limit);
+        json_array_append (list, limit);
     }
-    table_end (&table);
+    table_print (cli, JSON_ANSWER, columns, sizeof columns / sizeof *columns, list);
+    json_decref (list);
 }
 
 static int list (const struct cli *cli, struct zplan_client *client)

@@ -32,66 +32,30 @@ static const char about[] =
 
 // -- list
 
-#define FIELD_WRITER(field)                                                                        \
-    static void write_##field (FILE *out, const json_t *station)                                   \
-    {                                                                                              \
-        write_bytes (out, text_of (json_object_get (station, #field)));                            \
-    }
-
-FIELD_WRITER (name)
-FIELD_WRITER (type)
-FIELD_WRITER (endpoint)
-FIELD_WRITER (dialect)
-FIELD_WRITER (mailbox)
-FIELD_WRITER (origin)
-
-static bool is_connected (const json_t *station)
+static void write_state (FILE *out, const json_t *connected)
 {
-    return json_is_true (json_object_get (station, "connected"));
+    fputs (json_is_true (connected) ? "connected" : "away", out);
 }
 
-static void write_state (FILE *out, const json_t *station)
+static enum colour colour_of_state (const json_t *connected)
 {
-    fputs (is_connected (station) ? "connected" : "away", out);
-}
-
-static enum colour colour_of_state (const json_t *station)
-{
-    return is_connected (station) ? GREEN : RED;
-}
-
-static void write_unanswered (FILE *out, const json_t *station)
-{
-    char word[WORD_SIZE];
-    fputs (number_word (json_object_get (station, "unanswered"), word), out);
+    return json_is_true (connected) ? GREEN : RED;
 }
 
 static const struct column columns[] = {
-    {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
-    {.heading = "TYPE", .width = 4, .write = write_type},
-    {.heading = "ENDPOINT", .width = 26, .rule = COLUMN_SHORT, .write = write_endpoint},
-    {.heading = "DIALECT", .width = 9, .rule = COLUMN_SPARE, .write = write_dialect},
-    {.heading = "MAILBOX", .width = 8, .rule = COLUMN_SPARE, .write = write_mailbox},
-    {.heading = "ORIGIN", .width = 8, .rule = COLUMN_SPARE, .write = write_origin},
-    {.heading = "STATE", .width = 10, .write = write_state, .colour = colour_of_state},
-    {.heading = "UNANSWERED", .rule = COLUMN_REST, .write = write_unanswered},
+    {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .field = "name"},
+    {.heading = "TYPE", .width = 4, .field = "type"},
+    {.heading = "ENDPOINT", .width = 26, .rule = COLUMN_SHORT, .field = "endpoint"},
+    {.heading = "DIALECT", .width = 9, .rule = COLUMN_SPARE, .field = "dialect"},
+    {.heading = "MAILBOX", .width = 8, .rule = COLUMN_SPARE, .field = "mailbox"},
+    {.heading = "ORIGIN", .width = 8, .rule = COLUMN_SPARE, .field = "origin"},
+    {.heading = "STATE",
+     .width = 10,
+     .field = "connected",
+     .write = write_state,
+     .colour = colour_of_state},
+    {.heading = "UNANSWERED", .rule = COLUMN_REST, .field = "unanswered", .write = column_number},
 };
-
-static void print_stations (const struct cli *cli, const json_t *list)
-{
-    size_t i;
-    json_t *station;
-    struct table *table =
-        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
-    json_array_foreach (list, i, station)
-    {
-        if (cli->json)
-            print_answer (cli, JSON_TARGET, station);
-        else
-            table_row (table, station);
-    }
-    table_end (&table);
-}
 
 static int list (const struct cli *cli, struct zplan_client *client)
 {
@@ -99,7 +63,8 @@ static int list (const struct cli *cli, struct zplan_client *client)
     const char *const say[] = {"station", "list", NULL};
     json_t *answer = call_command (cli, client, say, NULL, &code);
     if (answer)
-        print_stations (cli, json_object_get (answer, "stations"));
+        table_print (cli, JSON_TARGET, columns, sizeof columns / sizeof *columns,
+                     json_object_get (answer, "stations"));
     json_decref (answer);
     return code;
 }

@@ -144,78 +144,64 @@ static json_t *view_of (const json_t *now, const json_t *before, double seconds)
 
 // -- for people
 
-static void write_number (FILE *out, const json_t *row, const char *field, int decimals)
+static void write_decimals (FILE *out, const json_t *number, int decimals)
 {
-    const json_t *value = json_object_get (row, field);
-    if (json_is_number (value))
-        fprintf (out, "%.*f", decimals, json_number_value (value));
+    if (json_is_number (number))
+        fprintf (out, "%.*f", decimals, json_number_value (number));
     else
         fputc ('-', out);
 }
 
-static void write_name (FILE *out, const json_t *row)
+static void write_whole (FILE *out, const json_t *number)
 {
-    write_bytes (out, text_of (json_object_get (row, "name")));
+    write_decimals (out, number, 0);
 }
 
-static bool is_connected (const json_t *row)
+static void write_rate (FILE *out, const json_t *number)
 {
-    return json_is_true (json_object_get (row, "connected"));
+    write_decimals (out, number, 1);
 }
 
-static void write_state (FILE *out, const json_t *row)
+static void write_state (FILE *out, const json_t *connected)
 {
-    fputs (is_connected (row) ? "connected" : "away", out);
+    fputs (json_is_true (connected) ? "connected" : "away", out);
 }
 
-static enum colour colour_of_state (const json_t *row)
+static enum colour colour_of_state (const json_t *connected)
 {
-    return is_connected (row) ? GREEN : RED;
+    return json_is_true (connected) ? GREEN : RED;
 }
 
-static void write_unanswered (FILE *out, const json_t *row)
+static enum colour colour_of_failed (const json_t *rate)
 {
-    write_number (out, row, "unanswered", 0);
-}
-
-static void write_done (FILE *out, const json_t *row)
-{
-    write_number (out, row, "done_per_s", 1);
-}
-
-static void write_failed (FILE *out, const json_t *row)
-{
-    write_number (out, row, "failed_per_s", 1);
-}
-
-static enum colour colour_of_failed (const json_t *row)
-{
-    return json_number_value (json_object_get (row, "failed_per_s")) > 0 ? RED : PLAIN;
-}
-
-static void write_late (FILE *out, const json_t *row)
-{
-    write_number (out, row, "late_ms", 0);
-}
-
-static void write_since (FILE *out, const json_t *row)
-{
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (row, "since"), word), out);
+    return json_number_value (rate) > 0 ? RED : PLAIN;
 }
 
 static const struct column columns[] = {
-    {.heading = "TARGET", .width = 16, .rule = COLUMN_SHORT, .write = write_name},
-    {.heading = "STATE", .width = 9, .write = write_state, .colour = colour_of_state},
-    {.heading = "UNANSWERED", .width = 10, .is_number = true, .write = write_unanswered},
-    {.heading = "DONE/S", .width = 8, .is_number = true, .write = write_done},
+    {.heading = "TARGET", .width = 16, .rule = COLUMN_SHORT, .field = "name"},
+    {.heading = "STATE",
+     .width = 9,
+     .field = "connected",
+     .write = write_state,
+     .colour = colour_of_state},
+    {.heading = "UNANSWERED",
+     .width = 10,
+     .is_number = true,
+     .field = "unanswered",
+     .write = write_whole},
+    {.heading = "DONE/S",
+     .width = 8,
+     .is_number = true,
+     .field = "done_per_s",
+     .write = write_rate},
     {.heading = "FAILED/S",
      .width = 8,
      .is_number = true,
-     .write = write_failed,
+     .field = "failed_per_s",
+     .write = write_rate,
      .colour = colour_of_failed},
-    {.heading = "LATE/MS", .width = 8, .is_number = true, .write = write_late},
-    {.heading = "SINCE", .rule = COLUMN_REST, .write = write_since},
+    {.heading = "LATE/MS", .width = 8, .is_number = true, .field = "late_ms", .write = write_whole},
+    {.heading = "SINCE", .rule = COLUMN_REST, .field = "since", .write = column_time},
 };
 
 // A line of the heading, cut so that it fits.
@@ -252,13 +238,13 @@ static char *heading_text (const struct top *self)
              json_integer_value (json_object_get (view, "due")),
              json_integer_value (json_object_get (view, "running")), next_s > 0 ? next : "-");
     fputs ("\ndone ", out);
-    write_done (out, view);
+    write_rate (out, json_object_get (view, "done_per_s"));
     fputs ("/s  failed ", out);
-    write_failed (out, view);
+    write_rate (out, json_object_get (view, "failed_per_s"));
     fputs ("/s  taken ", out);
-    write_number (out, view, "accepted_per_s", 1);
+    write_rate (out, json_object_get (view, "accepted_per_s"));
     fputs ("/s  late ", out);
-    write_late (out, view);
+    write_whole (out, json_object_get (view, "late_ms"));
     fprintf (out, " ms  Redis %.1f MiB\n",
              json_number_value (json_object_get (view, "redis_bytes")) / 1048576.0);
     fclose (out);

@@ -19,48 +19,25 @@ static const char about_workers[] =
     "  zplan workers --connect tcp://127.0.0.1:7930\n"
     "  zplan workers --connect tcp://127.0.0.1:7930 --json\n";
 
-static void write_name (FILE *out, const json_t *worker)
-{
-    write_bytes (out, text_of (json_object_get (worker, "name")));
-}
-
-static void write_jobs (FILE *out, const json_t *worker)
-{
-    char word[WORD_SIZE];
-    fputs (number_word (json_object_get (worker, "jobs"), word), out);
-}
-
-static void write_credits (FILE *out, const json_t *worker)
-{
-    char word[WORD_SIZE];
-    fputs (number_word (json_object_get (worker, "credits"), word), out);
-}
-
-static void write_since (FILE *out, const json_t *worker)
-{
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (worker, "since"), word), out);
-}
-
 bool worker_is_draining (const json_t *worker)
 {
     return json_is_true (json_object_get (worker, "draining"));
 }
 
-static void write_state (FILE *out, const json_t *worker)
+static void write_state (FILE *out, const json_t *draining)
 {
-    fputs (worker_is_draining (worker) ? "draining" : "serving", out);
+    fputs (json_is_true (draining) ? "draining" : "serving", out);
 }
 
-static enum colour colour_of_state (const json_t *worker)
+static enum colour colour_of_state (const json_t *draining)
 {
-    return worker_is_draining (worker) ? YELLOW : GREEN;
+    return json_is_true (draining) ? YELLOW : GREEN;
 }
 
-static void write_commands (FILE *out, const json_t *worker)
+static void write_commands (FILE *out, const json_t *names)
 {
     size_t i;
-    const json_t *name, *names = json_object_get (worker, "commands");
+    const json_t *name;
     json_array_foreach (names, i, name)
     {
         fputs (i ? "," : "", out);
@@ -70,29 +47,25 @@ static void write_commands (FILE *out, const json_t *worker)
 }
 
 static const struct column columns[] = {
-    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
-    {.heading = "JOBS", .width = 4, .is_number = true, .write = write_jobs},
-    {.heading = "CREDITS", .width = 7, .is_number = true, .write = write_credits},
-    {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
-    {.heading = "SINCE", .width = 20, .write = write_since},
-    {.heading = "COMMANDS", .rule = COLUMN_REST, .least = 8, .write = write_commands},
+    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .field = "name"},
+    {.heading = "JOBS", .width = 4, .is_number = true, .field = "jobs", .write = column_number},
+    {.heading = "CREDITS",
+     .width = 7,
+     .is_number = true,
+     .field = "credits",
+     .write = column_number},
+    {.heading = "STATE",
+     .width = 8,
+     .field = "draining",
+     .write = write_state,
+     .colour = colour_of_state},
+    {.heading = "SINCE", .width = 20, .field = "since", .write = column_time},
+    {.heading = "COMMANDS",
+     .rule = COLUMN_REST,
+     .least = 8,
+     .field = "commands",
+     .write = write_commands},
 };
-
-static void print_workers (const struct cli *cli, const json_t *list)
-{
-    size_t i;
-    json_t *worker;
-    struct table *table =
-        cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
-    json_array_foreach (list, i, worker)
-    {
-        if (cli->json)
-            print_answer (cli, JSON_ANSWER, worker);
-        else
-            table_row (table, worker);
-    }
-    table_end (&table);
-}
 
 json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code)
 {
@@ -119,7 +92,7 @@ int verb_workers (const struct cli *cli)
         return code;
     json_t *list = workers_ask (cli, client, &code);
     if (list)
-        print_workers (cli, list);
+        table_print (cli, JSON_ANSWER, columns, sizeof columns / sizeof *columns, list);
     json_decref (list);
     zplan_client_destroy (&client);
     return code;

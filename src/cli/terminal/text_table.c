@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "memory.h"
-#include "span.h"
 #include "width.h"
 
 enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12, MAY_GO = -1 };
@@ -201,6 +200,18 @@ static void settle (struct table *self)
 
 // -- the rows
 
+void column_number (FILE *out, const json_t *value)
+{
+    char word[WORD_SIZE];
+    fputs (number_word (value, word), out);
+}
+
+void column_time (FILE *out, const json_t *value)
+{
+    char word[WORD_SIZE];
+    fputs (time_word (value, word), out);
+}
+
 static void lay_out (const struct table *self, const json_t *row, struct line *ret)
 {
     size_t size;
@@ -209,10 +220,15 @@ static void lay_out (const struct table *self, const json_t *row, struct line *r
     if (!out)
         abort ();
     for (size_t i = 0; i < self->count; i++) {
-        self->columns[i].write (out, row);
+        const struct column *column = &self->columns[i];
+        const json_t *value = column->field ? json_object_get (row, column->field) : row;
+        if (column->write)
+            column->write (out, value);
+        else
+            write_bytes (out, text_of (value));
         fflush (out);
         ret->ends[i] = size;
-        ret->colours[i] = self->columns[i].colour ? self->columns[i].colour (row) : PLAIN;
+        ret->colours[i] = column->colour ? column->colour (value) : PLAIN;
     }
     fclose (out);
 }
@@ -258,4 +274,20 @@ void table_end (struct table **table)
         settle (self);
     free (self);
     *table = NULL;
+}
+
+void table_print (const struct cli *cli, enum json_kind kind, const struct column *columns,
+                  size_t count, const json_t *list)
+{
+    size_t i;
+    const json_t *row;
+    struct table *table = cli->json ? NULL : table_new (columns, count, stdout);
+    json_array_foreach (list, i, row)
+    {
+        if (table)
+            table_row (table, row);
+        else
+            print_answer (cli, kind, row);
+    }
+    table_end (&table);
 }

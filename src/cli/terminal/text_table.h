@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "look.h"
+#include "print.h"
 
 struct column {
     const char *heading;
@@ -19,9 +19,14 @@ struct column {
     int least;      // on a terminal it is not cut below this; the last one gets this much; 0 = few
     bool may_go;    // left out, the first such first, where the line would not fit otherwise
     bool is_number; // to the right, on a terminal
-    void (*write) (FILE *out, const json_t *row);
-    enum colour (*colour) (const json_t *row); // NULL: plain
+    const char *field; // of the row: what the next two get; NULL: the row itself
+    void (*write) (FILE *out, const json_t *value); // NULL: a text, which may be absent
+    enum colour (*colour) (const json_t *value);    // NULL: plain
 };
+
+// Writers of a number, and of Unix seconds.
+void column_number (FILE *out, const json_t *value);
+void column_time (FILE *out, const json_t *value);
 
 struct table;
 
@@ -33,6 +38,10 @@ void table_row (struct table *self, const json_t *row);
 
 // Print the rest, or a heading alone where there was no row.
 void table_end (struct table **self);
+
+// All of it, of a list of rows; with --json an object of this kind for each.
+void table_print (const struct cli *cli, enum json_kind kind, const struct column *columns,
+                  size_t count, const json_t *list);
 
 // The same of rows that ended in trouble: where there was none nothing is printed.
 void table_break (struct table **self);
