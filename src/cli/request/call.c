@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codes.h"
@@ -213,13 +214,19 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
     return -1;
 }
 
+static size_t count_of (const char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    return count;
+}
+
 json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
                       const char *subject, int *ret_code)
 {
     struct zplan_reply reply;
-    size_t count = 0;
-    while (words[1 + count])
-        count++;
+    size_t count = count_of (words + 1);
     int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
     char name[PLAN_REF_SIZE];
     // About a plan, and there is none with this id: it may be a name.
@@ -235,6 +242,54 @@ json_t *call_command (const struct cli *cli, struct zplan_client *client, const 
     if (!answer && *ret_code == EXIT_DONE)
         *ret_code = EXIT_REFUSED;
     return answer;
+}
+
+json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
+                       json_t *filter, struct verdict *ret)
+{
+    struct zplan_reply reply;
+    char *text = filter ? json_write (filter) : NULL;
+    int outcome =
+        zplan_client_manage (client, command, (const char *[]){text}, text ? 1 : 0, &reply);
+    *ret = call_verdict (cli, outcome, &reply);
+    free (text);
+    json_decref (filter);
+    return ret->code == EXIT_DONE ? call_json (&reply) : NULL;
+}
+
+int call_change (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                 const struct change_report *change, const char *subject)
+{
+    struct zplan_reply reply;
+    int outcome = zplan_client_manage (client, words[0], words + 1, count_of (words + 1), &reply);
+    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    bool done = verdict.code == EXIT_DONE;
+    if (cli->json && verdict.code != EXIT_NO_ANSWER) {
+        json_t *answer = json_object ();
+        json_object_set_new (answer, change->field, json_from_frame (change->name));
+        if (done)
+            json_object_set_new (answer, "done", json_string (change->done));
+        else
+            refusal_into (answer, cli, &verdict);
+        print_answer (cli, JSON_ANSWER, answer);
+        json_decref (answer);
+    } else if (done) {
+        fputs (change->label, stdout);
+        print_bytes (change->name);
+        puts (change->past);
+    }
+    return verdict_print (&verdict, subject);
+}
+
+int call_each (const struct cli *cli, struct zplan_client *client, char *const *words, int count,
+               int (*ask) (const struct cli *cli, struct zplan_client *client, const char *word))
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
+        int one = ask (cli, client, words[i]);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
 }
 
 struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,

@@ -66,6 +66,29 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
                       const char *subject, int *ret_code);
 
+// The same with a filter, which is taken and may be NULL. NULL: the verdict says why, or the
+// station sent no JSON, which is reported on stderr.
+json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
+                       json_t *filter, struct verdict *ret);
+
+// A change of something that the station keeps, as it is reported.
+struct change_report {
+    struct span name;
+    const char *field;        // of JSON, that has the name
+    const char *label, *past; // "limit of ", " removed": around the name
+    const char *done;         // in JSON
+};
+
+// Send the words, which end with a NULL, and report what became of the change; a refusal on stderr
+// behind `subject`. Returns an exit code.
+int call_change (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                 const struct change_report *change, const char *subject);
+
+// Call `ask` for each word. Stops at EXIT_NO_ANSWER. Returns the last exit code that was not
+// EXIT_DONE.
+int call_each (const struct cli *cli, struct zplan_client *client, char *const *words, int count,
+               int (*ask) (const struct cli *cli, struct zplan_client *client, const char *word));
+
 // Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
 // Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.
 struct usage;

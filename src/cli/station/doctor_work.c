@@ -22,20 +22,6 @@ enum {
     TEXT_MAX = 512
 };
 
-// The JSON that a command answers; NULL where it is rejected: then `health` says why.
-static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *command,
-                    json_t *filter)
-{
-    struct zplan_reply reply;
-    char *text = json_dumps (filter, JSON_COMPACT);
-    const char *args[] = {text};
-    int outcome = zplan_client_manage (client, command, args, 1, &reply);
-    bool done = call_verdict (cli, outcome, &reply).code == EXIT_DONE;
-    free (text);
-    json_decref (filter);
-    return done ? call_json (&reply) : NULL;
-}
-
 static int64_t number_of (const json_t *object, const char *field)
 {
     return json_integer_value (json_object_get (object, field));
@@ -54,9 +40,12 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
 {
     size_t i;
     const json_t *plan;
-    json_t *page = ask (cli, client, "list",
-                        json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
-                                   "state", state, "limit", WAITING_MAX));
+    struct verdict ignored; // where it is rejected `health` says why
+    json_t *page =
+        call_filtered (cli, client, "list",
+                       json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
+                                  "state", state, "limit", WAITING_MAX),
+                       &ignored);
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
         ret->plans += number_of (plan, "plan_time") <= now_s;
@@ -219,8 +208,9 @@ bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_
     const json_t *target;
     bool works = true;
     int64_t now_s = number_of (stats, "now_ms") / 1000;
-    json_t *page =
-        ask (cli, client, "history", json_pack ("{s:b, s:i}", "newest", 1, "limit", RUNS_MAX));
+    struct verdict ignored;
+    json_t *page = call_filtered (
+        cli, client, "history", json_pack ("{s:b, s:i}", "newest", 1, "limit", RUNS_MAX), &ignored);
     json_array_foreach (json_object_get (stats, "targets"), i, target)
     {
         const json_t *name = json_object_get (target, "name");

@@ -145,40 +145,25 @@ static int list (const struct callback_request *request)
 
 // -- redeliver
 
-static int send_again (const struct cli *cli, struct zplan_client *client, const char *id)
+static int send_again (const struct cli *cli, struct zplan_client *client, const char *text)
 {
-    struct zplan_reply reply;
-    int outcome =
-        zplan_client_manage (client, "callback", (const char *[]){"redeliver", id}, 2, &reply);
-    struct verdict verdict = call_verdict (cli, outcome, &reply);
-    bool done = verdict.code == EXIT_DONE;
-    if (cli->json && verdict.code != EXIT_NO_ANSWER) {
-        json_t *answer = json_pack ("{s:s}", "callback", id);
-        if (done)
-            json_object_set_new (answer, "done", json_string ("redeliver"));
-        else
-            refusal_into (answer, cli, &verdict);
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
-    } else if (done) {
-        printf ("callback %s: sent again\n", id);
-    }
-    return verdict_print (&verdict, id);
+    struct reason reason;
+    char id[PLAN_ID_SIZE];
+    if (call_plan_id (text, id, &reason))
+        return usage_error (cli->argv[0], &reason);
+    return call_change (cli, client, (const char *[]){"callback", "redeliver", id, NULL},
+                        &(struct change_report){.name = span_text (id),
+                                                .field = "callback",
+                                                .label = "callback ",
+                                                .past = ": sent again",
+                                                .done = "redeliver"},
+                        id);
 }
 
 static int redeliver (const struct callback_request *request)
 {
-    int code = EXIT_DONE;
-    const struct cli *cli = request->cli;
-    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        struct reason reason;
-        char id[PLAN_ID_SIZE];
-        int one = call_plan_id (cli->argv[2 + i], id, &reason)
-                      ? usage_error (cli->argv[0], &reason)
-                      : send_again (cli, request->client, id);
-        code = one == EXIT_DONE ? code : one;
-    }
-    return code;
+    return call_each (request->cli, request->client, request->cli->argv + 2, request->count,
+                      send_again);
 }
 
 // -- test

@@ -159,14 +159,6 @@ static void report (const json_t *health, const json_t *stats, bool works)
 
 // -- the questions
 
-// The reply to `stats`; NULL where it is rejected, as while Redis is away: `health` has the reason.
-static json_t *ask_stats (const struct cli *cli, struct zplan_client *client)
-{
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "stats", NULL, 0, &reply);
-    return call_verdict (cli, outcome, &reply).code == EXIT_DONE ? call_json (&reply) : NULL;
-}
-
 static int examine (const struct cli *cli, struct zplan_client *client)
 {
     int code;
@@ -175,7 +167,8 @@ static int examine (const struct cli *cli, struct zplan_client *client)
     int64_t after_us = clock_wall_us ();
     if (!health)
         return code;
-    json_t *stats = ask_stats (cli, client);
+    struct verdict ignored; // where it is rejected, as while Redis is away, `health` has the reason
+    json_t *stats = call_filtered (cli, client, "stats", NULL, &ignored);
     find_clock (health, before_us, after_us);
     bool works = true;
     if (stats) {

@@ -110,41 +110,29 @@ static int get (const struct kind_request *request)
     return code;
 }
 
-// Report the result for one.
-static int report (const struct kind_request *request, const char *name, const char *word,
-                   int outcome, const struct zplan_reply *reply)
+// `fields` NULL: remove it.
+static int change (const struct cli *cli, struct zplan_client *client, const char *name,
+                   const char *fields)
 {
-    struct verdict verdict = call_verdict (request->cli, outcome, reply);
-    bool done = verdict.code == EXIT_DONE;
-    if (request->cli->json && verdict.code != EXIT_NO_ANSWER) {
-        json_t *answer = json_object ();
-        json_object_set_new (answer, "kind", json_from_frame (span_text (name)));
-        if (done)
-            json_object_set_new (answer, "done", json_string (word));
-        else
-            refusal_into (answer, request->cli, &verdict);
-        print_answer (request->cli, JSON_ANSWER, answer);
-        json_decref (answer);
-    } else if (done) {
-        printf ("kind ");
-        print_bytes (span_text (name));
-        printf (" %s\n", strcmp (word, "put") == 0 ? "kept" : "removed");
-    }
-    return verdict_print (&verdict, quoted (span_text (name)));
+    const char *word = fields ? "put" : "remove";
+    const struct change_report change = {.name = span_text (name),
+                                         .field = "kind",
+                                         .label = "kind ",
+                                         .past = fields ? " kept" : " removed",
+                                         .done = word};
+    return call_change (cli, client, (const char *[]){"kind", word, name, fields, NULL}, &change,
+                        quoted (change.name));
+}
+
+static int take_out_one (const struct cli *cli, struct zplan_client *client, const char *name)
+{
+    return change (cli, client, name, NULL);
 }
 
 static int take_out (const struct kind_request *request)
 {
-    int code = EXIT_DONE;
-    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        struct zplan_reply reply;
-        const char *name = request->cli->argv[2 + i];
-        int outcome = zplan_client_manage (request->client, "kind",
-                                           (const char *[]){"remove", name}, 2, &reply);
-        int one = report (request, name, "remove", outcome, &reply);
-        code = one == EXIT_DONE ? code : one;
-    }
-    return code;
+    return call_each (request->cli, request->client, request->cli->argv + 2, request->count,
+                      take_out_one);
 }
 
 // -- put
@@ -173,19 +161,12 @@ static char *read_input (struct reason *reason)
 static int put (const struct kind_request *request)
 {
     struct reason reason;
-    struct zplan_reply reply;
     const char *name = request->cli->argv[2], *given = request->cli->argv[3];
     char *input = strcmp (given, "-") == 0 ? read_input (&reason) : NULL;
     const char *fields = strcmp (given, "-") == 0 ? input : given;
     json_t *object = fields ? json_read_object (span_text (fields), &reason) : NULL;
-    int code;
-    if (object) {
-        int outcome = zplan_client_manage (request->client, "kind",
-                                           (const char *[]){"put", name, fields}, 3, &reply);
-        code = report (request, name, "put", outcome, &reply);
-    } else {
-        code = usage_error (request->cli->argv[0], &reason);
-    }
+    int code = object ? change (request->cli, request->client, name, fields)
+                      : usage_error (request->cli->argv[0], &reason);
     json_decref (object);
     free (input);
     return code;

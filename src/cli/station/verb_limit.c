@@ -121,25 +121,6 @@ static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
     return true;
 }
 
-static void report (const struct cli *cli, const char *name, const char *done,
-                    const struct verdict *verdict)
-{
-    if (cli->json) {
-        json_t *answer = json_object ();
-        json_object_set_new (answer, "name", json_from_frame (span_text (name)));
-        if (verdict->code == EXIT_DONE)
-            json_object_set_new (answer, "done", json_string (done));
-        else
-            refusal_into (answer, cli, verdict);
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
-    } else if (verdict->code == EXIT_DONE) {
-        fputs ("limit of ", stdout);
-        print_bytes (span_text (name));
-        printf (" %s\n", strcmp (done, "remove") == 0 ? "removed" : "set");
-    }
-}
-
 enum { LIMIT_NAME_SIZE = 1024 };
 
 // As the station names it: a target by its name alone, or behind "target:".
@@ -156,15 +137,17 @@ static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
 static int change (const struct cli *cli, struct zplan_client *client, enum word word,
                    const char *name, const char *rule)
 {
-    struct zplan_reply reply;
     char full[LIMIT_NAME_SIZE];
-    int outcome = zplan_client_manage (
-        client, "limit", (const char *[]){words[word].name, full_name (name, full), rule},
-        word == WORD_SET ? 3 : 2, &reply);
-    struct verdict verdict = call_verdict (cli, outcome, &reply);
-    if (verdict.code != EXIT_NO_ANSWER)
-        report (cli, name, words[word].name, &verdict);
-    return verdict_print (&verdict, quoted (span_text (name)));
+    bool sets = word == WORD_SET;
+    const struct change_report change = {.name = span_text (name),
+                                         .field = "name",
+                                         .label = "limit of ",
+                                         .past = sets ? " set" : " removed",
+                                         .done = words[word].name};
+    return call_change (cli, client,
+                        (const char *[]){"limit", words[word].name, full_name (name, full),
+                                         sets ? rule : NULL, NULL},
+                        &change, quoted (change.name));
 }
 
 static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,

@@ -63,22 +63,15 @@ struct metrics {
     struct verdict health; // of the last request for it
 };
 
-static json_t *ask (struct metrics *self, const char *word, struct verdict *ret)
-{
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (self->client, word, NULL, 0, &reply);
-    *ret = call_verdict (self->cli, outcome, &reply);
-    return ret->code == EXIT_DONE ? call_json (&reply) : NULL;
-}
-
 static char *make (void *owner, size_t *ret_size)
 {
     struct metrics *self = owner;
     struct verdict ignored; // Redis is away, which health says
     char *text;
     FILE *out = open_memstream (&text, ret_size);
-    json_t *health = ask (self, "health", &self->health);
-    json_t *stats = health ? ask (self, "stats", &ignored) : NULL;
+    json_t *health = call_filtered (self->cli, self->client, "health", NULL, &self->health);
+    json_t *stats =
+        health ? call_filtered (self->cli, self->client, "stats", NULL, &ignored) : NULL;
     metrics_write (out, health, stats, (size_t)self->wanted->targets);
     fclose (out);
     json_decref (health);

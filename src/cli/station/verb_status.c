@@ -58,20 +58,6 @@ static bool note (struct asking *self, const char *part, const struct verdict *v
     return true;
 }
 
-// The JSON that a command returns; NULL: the verdict has the reason.
-static json_t *ask (struct asking *self, const char *command, json_t *filter,
-                    struct verdict *verdict)
-{
-    struct zplan_reply reply;
-    char *text = filter ? json_write (filter) : NULL;
-    const char *args[] = {text};
-    int outcome = zplan_client_manage (self->client, command, args, filter != NULL, &reply);
-    *verdict = call_verdict (self->cli, outcome, &reply);
-    free (text);
-    json_decref (filter);
-    return verdict->code == EXIT_DONE ? call_json (&reply) : NULL;
-}
-
 static json_int_t number_of (const json_t *object, const char *field)
 {
     return json_integer_value (json_object_get (object, field));
@@ -249,10 +235,11 @@ static void find_output (struct asking *self, json_t *run)
         snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, key.seq, key.sub - 1);
     else
         snprintf (after, sizeof after, "%" PRIu64 "-%" PRId64, key.seq - 1, INT64_MAX - 1);
-    json_t *answer = ask (self, "history",
-                          json_pack ("{sO ss sb si}", "plan", json_object_get (run, "plan"),
-                                     "after", after, "output", 1, "limit", 1),
-                          &ignored);
+    json_t *answer =
+        call_filtered (self->cli, self->client, "history",
+                       json_pack ("{sO ss sb si}", "plan", json_object_get (run, "plan"), "after",
+                                  after, "output", 1, "limit", 1),
+                       &ignored);
     const json_t *found = json_array_get (json_object_get (answer, "runs"), 0);
     if (json_equal (json_object_get (found, "entry"), json_object_get (run, "entry")) &&
         json_object_get (found, "output"))
@@ -271,9 +258,9 @@ static void find_command (struct asking *self, json_t *run)
     if (json_object_get (run, "key") || json_is_object (title) || json_string_length (title) ||
         !ident_parse (text_of (json_object_get (run, "plan")), &id) || id < 2)
         return;
-    json_t *answer =
-        ask (self, "list", json_pack ("{ss si}", "after", ident_text (id - 1, before), "limit", 1),
-             &ignored);
+    json_t *answer = call_filtered (
+        self->cli, self->client, "list",
+        json_pack ("{ss si}", "after", ident_text (id - 1, before), "limit", 1), &ignored);
     const json_t *plan = json_array_get (json_object_get (answer, "plans"), 0);
     json_t *command = json_object_get (plan, "command");
     if (command && number_of (plan, "plan_id") == (json_int_t)id)
@@ -309,10 +296,10 @@ static struct verdict ask_runs (struct asking *self)
 // False: the station does not answer; `verdict` has the reason.
 static bool ask_all (struct asking *self, struct verdict *verdict)
 {
-    self->status.health = ask (self, "health", NULL, verdict);
+    self->status.health = call_filtered (self->cli, self->client, "health", NULL, verdict);
     if (!note (self, "health", verdict))
         return false;
-    json_t *stats = ask (self, "stats", NULL, verdict);
+    json_t *stats = call_filtered (self->cli, self->client, "stats", NULL, verdict);
     if (!note (self, "targets", verdict))
         return false;
     json_array_extend (self->status.targets, json_object_get (stats, "targets"));

@@ -79,48 +79,18 @@ static const struct subword words[WORDS] = {
     [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one target"},
 };
 
-static void report (const struct cli *cli, struct span name, enum word word,
-                    const struct verdict *verdict)
-{
-    if (cli->json) {
-        json_t *answer = json_object ();
-        json_object_set_new (answer, "station", json_from_frame (name));
-        if (verdict->code == EXIT_DONE)
-            json_object_set_new (answer, "done", json_string (words[word].name));
-        else
-            refusal_into (answer, cli, verdict);
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
-    } else if (verdict->code == EXIT_DONE) {
-        printf ("target ");
-        print_bytes (name);
-        printf (" %s\n", word == WORD_ADD ? "added" : "removed");
-    }
-}
-
 // `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
-static int change (const struct cli *cli, struct zplan_client *client, enum word word,
-                   const char *text)
+static int change (const struct cli *cli, struct zplan_client *client, const char *text)
 {
-    struct zplan_reply reply;
-    struct span name = span_of (text, strcspn (text, "="));
-    int outcome = zplan_client_manage (client, "station", (const char *[]){words[word].name, text},
-                                       2, &reply);
-    struct verdict verdict = call_verdict (cli, outcome, &reply);
-    if (verdict.code != EXIT_NO_ANSWER)
-        report (cli, name, word, &verdict);
-    return verdict_print (&verdict, quoted (name));
-}
-
-static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,
-                       int count)
-{
-    int code = EXIT_DONE;
-    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
-        int one = change (cli, client, word, cli->argv[2 + i]);
-        code = one == EXIT_DONE ? code : one;
-    }
-    return code;
+    const char *word = cli->argv[1];
+    bool adds = strcmp (word, words[WORD_ADD].name) == 0;
+    const struct change_report change = {.name = span_of (text, strcspn (text, "=")),
+                                         .field = "station",
+                                         .label = "target ",
+                                         .past = adds ? " added" : " removed",
+                                         .done = word};
+    return call_change (cli, client, (const char *[]){"station", word, text, NULL}, &change,
+                        quoted (change.name));
 }
 
 int verb_target (const struct cli *cli)
@@ -141,7 +111,7 @@ int verb_target (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = word == WORD_LIST ? list (cli, client)
-                                 : change_all (cli, client, (enum word)word, count - 1);
+                                 : call_each (cli, client, cli->argv + 2, count - 1, change);
     zplan_client_destroy (&client);
     return code;
 }

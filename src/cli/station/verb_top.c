@@ -311,16 +311,10 @@ static void take_answer (struct top *self, json_t *answer)
 // Ask once. Returns an exit code.
 static int look_once (struct top *self)
 {
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (self->client, "stats", NULL, 0, &reply);
-    self->trouble = call_verdict (self->cli, outcome, &reply);
-    if (self->trouble.code != EXIT_DONE)
-        return self->trouble.code;
-    json_t *answer = call_json (&reply);
-    if (!answer)
-        return EXIT_REFUSED;
-    take_answer (self, answer);
-    return EXIT_DONE;
+    json_t *answer = call_filtered (self->cli, self->client, "stats", NULL, &self->trouble);
+    if (answer)
+        take_answer (self, answer);
+    return answer || self->trouble.code != EXIT_DONE ? self->trouble.code : EXIT_REFUSED;
 }
 
 static void show (struct top *self)

@@ -150,11 +150,7 @@ int verb_drain (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &exit_code);
     if (!client)
         return exit_code;
-    int code = EXIT_DONE;
-    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
-        int one = drain (cli, client, cli->argv[1 + i]);
-        code = one == EXIT_DONE ? code : one;
-    }
+    exit_code = call_each (cli, client, cli->argv + 1, count, drain);
     zplan_client_destroy (&client);
-    return code;
+    return exit_code;
 }
