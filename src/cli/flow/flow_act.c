@@ -100,23 +100,22 @@ static bool say_words (struct saying *say, char **args, int count, const struct 
     return true;
 }
 
-int flow_act (const struct cli *cli, const char *word, char **args, int count,
-              const struct flow_wish *wish)
+int flow_act (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
+    char **args = wish->words;
+    const char *word = cli->argv[1];
     struct reason reason;
     char run[IDENT_SIZE];
     struct saying say = {.words = {word, run}, .count = 2};
-    if (!say_words (&say, args + 1, count - 1, wish, &reason)) {
+    if (strcmp (word, "cancel") == 0 && strchr (args[0], '/'))
+        return flow_step_word (cli, wish);
+    if (!say_words (&say, args + 1, wish->count - 1, wish, &reason)) {
         free (say.options);
         return usage_error (cli->argv[0], &reason);
     }
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = flow_run_read (cli, client, args[0], wish->flow, run);
-    json_t *answer = client && code == EXIT_DONE
-                         ? flow_ask (cli, client, say.words, say.count, run, &code)
-                         : NULL;
+    struct zplan_client *client = flow_run_open (cli, args[0], wish->flow, run, &code);
+    json_t *answer = client ? flow_ask (cli, client, say.words, say.count, run, &code) : NULL;
     if (answer && cli->json)
         flow_run_print_json (cli, answer);
     else if (answer)

@@ -4,26 +4,9 @@
 #include <stdlib.h>
 
 #include "codes.h"
-#include "flow.h"
+#include "flow_sources.h"
 #include "json.h"
 #include "print.h"
-
-// All errors of a definition, a line each. False: the reply has none.
-static bool complain_errors (const char *subject, const json_t *reply)
-{
-    size_t i;
-    const json_t *error, *errors = json_object_get (reply, "errors");
-    json_array_foreach (errors, i, error)
-    {
-        char line[600];
-        const char *path = json_string_value (json_object_get (error, "path"));
-        const char *reason = json_string_value (json_object_get (error, "reason"));
-        snprintf (line, sizeof line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
-                  reason ? reason : "");
-        complain (subject, span_text (line));
-    }
-    return json_array_size (errors) > 0;
-}
 
 static json_t *json_of (const struct zplan_reply *reply)
 {
@@ -45,7 +28,9 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
         print_answer (cli, JSON_ANSWER, answer);
         json_decref (answer);
     }
-    return complain_errors (subject, reply) ? verdict->code : verdict_print (verdict, subject);
+    return flow_complain (subject, json_object_get (reply, "errors"))
+               ? verdict->code
+               : verdict_print (verdict, subject);
 }
 
 // What it answers, a rejection too.

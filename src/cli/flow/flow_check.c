@@ -73,13 +73,13 @@ static void print_file (const struct cli *cli, const struct flow_source *file)
     } else if (file->flow)
         print_report (file);
     else
-        flow_source_complain (file);
+        flow_complain (file->path, file->errors);
 }
 
-int flow_check (const struct cli *cli, char **paths, int count)
+int flow_check (const struct cli *cli, const struct flow_wish *wish)
 {
     struct flow_sources files;
-    int code = flow_sources_read (&files, paths, count) ? EXIT_DONE : EXIT_REFUSED;
+    int code = flow_sources_read (&files, wish->words, wish->count) ? EXIT_DONE : EXIT_REFUSED;
     for (int i = 0; i < files.count; i++) {
         flow_source_judge (&files, &files.rows[i]);
         print_file (cli, &files.rows[i]);

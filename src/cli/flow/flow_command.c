@@ -35,62 +35,20 @@ static const struct subword words[FLOW_WORDS] = {
     [FLOW_CANCEL_RUN] = {"cancel", 1, 2, "want a run or RUN/STEP, and perhaps a reason in quotes"},
 };
 
-static bool form_read (const struct flow_wish *wish, enum flow_form *ret, struct reason *reason)
-{
-    if (wish->ascii + wish->dot + wish->mermaid + wish->svg > 1) {
-        reason_set (reason, "want one of --ascii, --dot, --mermaid and --svg");
-        return false;
-    }
-    *ret = wish->dot ? FLOW_DOT : wish->mermaid ? FLOW_MERMAID : wish->svg ? FLOW_SVG : FLOW_LAYERS;
-    return true;
-}
-
-static int run (const struct cli *cli, enum flow_word word, int count, const struct flow_wish *wish,
-                enum flow_form form)
-{
-    char **behind = cli->argv + 2;
-    switch (word) {
-    case FLOW_CHECK:
-        return flow_check (cli, behind, count);
-    case FLOW_GRAPH:
-        return flow_draw (cli, behind[0], wish->flow, form);
-    case FLOW_SIMULATE:
-        return flow_rehearse (cli, behind, count, wish);
-    case FLOW_PUT_FILE:
-        return flow_put (cli, behind, count);
-    case FLOW_USE_VERSION:
-        return flow_use (cli, behind);
-    case FLOW_GET:
-        return flow_get (cli, behind, count);
-    case FLOW_LIST:
-        return flow_list (cli, behind, count);
-    case FLOW_REMOVE_ALL:
-        return flow_remove (cli, behind, count);
-    case FLOW_EXPORT:
-        return flow_export (cli, behind, count);
-    case FLOW_IMPORT:
-        return flow_import (cli, behind[0]);
-    case FLOW_START_RUN:
-        return flow_start (cli, behind[0], wish);
-    case FLOW_BACKFILL:
-        return flow_backfill (cli, behind[0], wish);
-    case FLOW_SHOW_RUNS:
-        return flow_runs (cli, wish);
-    case FLOW_SHOW_RUN:
-        return wish->graph ? flow_draw_run (cli, behind[0], wish->flow, FLOW_LAYERS)
-                           : flow_show (cli, behind[0], wish);
-    case FLOW_SHOW_LOG:
-        return flow_log (cli, behind[0], wish);
-    case FLOW_SHOW_WHY:
-    case FLOW_DONE_UNDO:
-    case FLOW_RESET_UNDO:
-        return flow_step_word (cli, words[word].name, behind, count, wish);
-    default:
-        if (word == FLOW_CANCEL_RUN && strchr (behind[0], '/'))
-            return flow_step_word (cli, words[word].name, behind, count, wish);
-        return flow_act (cli, words[word].name, behind, count, wish);
-    }
-}
+static flow_fn *const runs[FLOW_WORDS] = {
+    [FLOW_CHECK] = flow_check,         [FLOW_GRAPH] = flow_draw,
+    [FLOW_SIMULATE] = flow_rehearse,   [FLOW_PUT_FILE] = flow_put,
+    [FLOW_USE_VERSION] = flow_use,     [FLOW_GET] = flow_get,
+    [FLOW_LIST] = flow_list,           [FLOW_REMOVE_ALL] = flow_remove,
+    [FLOW_EXPORT] = flow_export,       [FLOW_IMPORT] = flow_import,
+    [FLOW_START_RUN] = flow_start,     [FLOW_BACKFILL] = flow_backfill,
+    [FLOW_SHOW_RUNS] = flow_runs,      [FLOW_SHOW_RUN] = flow_show,
+    [FLOW_SHOW_LOG] = flow_log,        [FLOW_SHOW_WHY] = flow_step_word,
+    [FLOW_DONE_UNDO] = flow_step_word, [FLOW_RESET_UNDO] = flow_step_word,
+    [FLOW_SIGNAL_RUN] = flow_act,      [FLOW_REJECT_RUN] = flow_act,
+    [FLOW_SKIP_STEP] = flow_act,       [FLOW_RETRY_RUN] = flow_act,
+    [FLOW_SUSPEND_RUN] = flow_act,     [FLOW_RESUME_RUN] = flow_act,
+    [FLOW_CANCEL_RUN] = flow_act};
 
 // Each subcommand has options and a help of its own, so it is looked for before they are read.
 static enum flow_word find_word (const struct cli *cli)
@@ -109,14 +67,23 @@ int verb_flow (const struct cli *cli)
     struct usage usage;
     int count, code;
     struct reason reason;
-    enum flow_form form;
     flow_help_start (&help, find_word (cli), &wish, &usage);
     bool read = options_read (&usage, cli, &count, &code);
     flow_help_clear (&help);
     if (!read)
         return code;
     int word = subword_read (words, FLOW_WORDS, cli, count, &reason);
-    if (word < 0 || !form_read (&wish, &form, &reason))
+    if (word >= 0 && wish.ascii + wish.dot + wish.mermaid + wish.svg > 1) {
+        reason_set (&reason, "want one of --ascii, --dot, --mermaid and --svg");
+        word = -1;
+    }
+    if (word < 0)
         return usage_error (cli->argv[0], &reason);
-    return run (cli, (enum flow_word)word, count - 1, &wish, form);
+    wish.words = cli->argv + 2;
+    wish.count = count - 1;
+    wish.form = wish.dot       ? FLOW_DOT
+                : wish.mermaid ? FLOW_MERMAID
+                : wish.svg     ? FLOW_SVG
+                               : FLOW_LAYERS;
+    return runs[word](cli, &wish);
 }

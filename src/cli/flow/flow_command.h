@@ -7,20 +7,12 @@
 
 enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
-// Say what is wrong with the definitions in these files, which may refer to each other, and what a
-// run of them may take. Returns an exit code.
-int flow_check (const struct cli *cli, char **paths, int count);
-
-// Draw the definition in a file, "-" is stdin; or a flow of the station, or a run as flow_draw_run.
-// Returns an exit code.
-int flow_draw (const struct cli *cli, const char *text, const char *flow, enum flow_form form);
-
-// Draw a run, with the states of its steps; `flow`: as of flow_run_read. Returns an exit code.
-int flow_draw_run (const struct cli *cli, const char *text, const char *flow, enum flow_form form);
-
 // What the options say.
 struct flow_wish {
+    char **words; // behind the subcommand
+    int count;
     bool ascii, dot, mermaid, svg; // of a graph
+    enum flow_form form;           // the one of them
     const char *at, *timezone, *cron, *input, *each;
     struct option_texts last, fail, never, value, outage, limit, rate, workers;
     struct terms terms; // of the flow plan, some of them
@@ -35,38 +27,32 @@ struct flow_wish {
     bool dry_run;
 };
 
-// Run the definition in the first file on a virtual clock; the others are of its sub-flows. Returns
-// an exit code.
-int flow_rehearse (const struct cli *cli, char **paths, int count, const struct flow_wish *wish);
+// Each subcommand, with what stands behind it in wish->words. Returns an exit code.
+typedef int flow_fn (const struct cli *cli, const struct flow_wish *wish);
 
-// Definitions that the station keeps: the words behind the subcommand. Each returns an exit code.
-int flow_put (const struct cli *cli, char **words, int count);    // FILE [LAST VERSION]
-int flow_get (const struct cli *cli, char **words, int count);    // NAME [VERSION]
-int flow_list (const struct cli *cli, char **words, int count);   // [PATTERN]
-int flow_use (const struct cli *cli, char **words);               // NAME VERSION
-int flow_remove (const struct cli *cli, char **words, int count); // NAME...
+flow_fn flow_check;    // FILE...: say what is wrong with them, which may refer to each other
+flow_fn flow_draw;     // FILE, "-" is stdin; or NAME of a flow of the station, or RUN
+flow_fn flow_rehearse; // FILE...: the first one on a virtual clock; the others are its sub-flows
+flow_fn flow_put;      // FILE [LAST VERSION]
+flow_fn flow_get;      // NAME [VERSION]
+flow_fn flow_list;     // [PATTERN]
+flow_fn flow_use;      // NAME VERSION
+flow_fn flow_remove;   // NAME...
+flow_fn flow_export;   // [NAME...]: definitions in use as a file
+flow_fn flow_import;   // FILE: and back
+flow_fn flow_start;    // NAME
+flow_fn flow_backfill; // NAME
+flow_fn flow_runs;
+flow_fn flow_show;      // RUN; with wish->graph as flow_draw_run
+flow_fn flow_log;       // RUN
+flow_fn flow_step_word; // RUN/STEP: why, done, reset, cancel, as cli->argv[1] says
+flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume, cancel
 
-// Their names, a line each.
+// Draw the run wish->words[0], with the states of its steps.
+int flow_draw_run (const struct cli *cli, const struct flow_wish *wish);
+
+// For the completion: the names of all flows, a line each.
 int flow_print_names (const struct cli *cli);
-
-// Definitions in use as a file, and back: all or these; FILE. Each returns an exit code.
-int flow_export (const struct cli *cli, char **words, int count);
-int flow_import (const struct cli *cli, const char *file);
-
-// Runs: NAME of a flow; RUN; RUN/STEP. Each returns an exit code.
-int flow_start (const struct cli *cli, const char *name, const struct flow_wish *wish);
-int flow_backfill (const struct cli *cli, const char *name, const struct flow_wish *wish);
-int flow_runs (const struct cli *cli, const struct flow_wish *wish);
-int flow_show (const struct cli *cli, const char *run, const struct flow_wish *wish);
-int flow_log (const struct cli *cli, const char *run, const struct flow_wish *wish);
-
-// why, done, reset, cancel: `word`, with RUN/STEP and what stands behind it.
-int flow_step_word (const struct cli *cli, const char *word, char **args, int count,
-                    const struct flow_wish *wish);
-
-// signal, reject, skip, retry, suspend, resume, cancel: `word`, with RUN and what stands behind it.
-int flow_act (const struct cli *cli, const char *word, char **args, int count,
-              const struct flow_wish *wish);
 
 // For the completion: the newest runs, and the steps of one.
 int flow_print_runs (const struct cli *cli);

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "expr.h"
 #include "flow_command.h"
 #include "flow_file.h"
 #include "flow_graph.h"
@@ -143,12 +142,7 @@ static int draw (const struct cli *cli, const struct graph *graph, enum flow_for
 static int draw_file (const struct cli *cli, const char *file, enum flow_form form)
 {
     struct reason reason;
-    size_t size;
-    char *text = flow_file_read (file, &size, &reason);
-    if (!text)
-        return refuse (file, &reason);
-    json_t *definition = expr_read_json (span_of (text, size), &reason);
-    free (text);
+    json_t *definition = flow_file_json (file, &reason);
     struct flow_graph *graph = definition ? flow_graph_new (definition, NULL, NULL, &reason) : NULL;
     int code = graph ? draw (cli, flow_graph_of (graph), form) : refuse (file, &reason);
     flow_graph_destroy (&graph);
@@ -202,26 +196,26 @@ static int draw_shown (const struct cli *cli, struct zplan_client *client, const
     return code;
 }
 
-static int draw_run (const struct cli *cli, struct zplan_client *client, const char *text,
-                     const char *flow, enum flow_form form)
+static int draw_run (const struct cli *cli, struct zplan_client *client,
+                     const struct flow_wish *wish)
 {
     char name[IDENT_SIZE];
     struct verdict verdict;
-    int code = flow_run_read (cli, client, text, flow, name);
+    int code = flow_run_read (cli, client, wish->words[0], wish->flow, name);
     if (code != EXIT_DONE)
         return code;
     json_t *run = flow_run_show (cli, client, name, NULL, &verdict);
-    code = run ? draw_shown (cli, client, run, form) : verdict_print (&verdict, name);
+    code = run ? draw_shown (cli, client, run, wish->form) : verdict_print (&verdict, name);
     json_decref (run);
     return code;
 }
 
-int flow_draw_run (const struct cli *cli, const char *text, const char *flow, enum flow_form form)
+int flow_draw_run (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = draw_run (cli, client, text, flow, form);
+        code = draw_run (cli, client, wish);
     zplan_client_destroy (&client);
     return code;
 }
@@ -238,23 +232,24 @@ static bool is_of_station (const char *text)
            text[strspn (text, letters)] == '\0' && strcmp (text, "-") != 0;
 }
 
-int flow_draw (const struct cli *cli, const char *text, const char *flow, enum flow_form form)
+int flow_draw (const struct cli *cli, const struct flow_wish *wish)
 {
+    const char *text = wish->words[0];
     int code;
     uint64_t ignored;
     struct verdict verdict;
     if (!is_of_station (text))
-        return draw_file (cli, text, form);
+        return draw_file (cli, text, wish->form);
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
     const char *const say[] = {"get", text};
     json_t *answer = flow_ask_quietly (cli, client, say, 2, &verdict);
     if (answer)
-        code = draw_definition (cli, json_object_get (answer, "definition"), NULL, form);
+        code = draw_definition (cli, json_object_get (answer, "definition"), NULL, wish->form);
     else if (verdict.code != EXIT_NO_ANSWER &&
              (strcmp (text, "last") == 0 || ident_parse (span_text (text), &ignored)))
-        code = draw_run (cli, client, text, flow, form);
+        code = draw_run (cli, client, wish);
     else
         code = verdict_print (&verdict, text);
     json_decref (answer);

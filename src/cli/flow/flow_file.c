@@ -5,31 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "expr.h"
 #include "flow_yaml.h"
 #include "memory.h"
 
-// All of a file, up to a bound.
-static char *read_all (FILE *file, size_t *ret_size, struct reason *reason)
+char *flow_file_bytes (const char *name, size_t max, const char *max_text, size_t *ret_size,
+                       struct reason *reason)
 {
-    size_t size = 0, room = 65536;
+    size_t size = 0, room = 65536, got;
+    FILE *file = strcmp (name, "-") == 0 ? stdin : fopen (name, "re");
+    if (!file) {
+        reason_set (reason, "%s", strerror (errno));
+        return NULL;
+    }
     char *text = memory_new (room);
-    while (size <= FLOW_FILE_MAX) {
-        size_t got = fread (text + size, 1, room - size - 1, file);
+    while (size <= max && (got = fread (text + size, 1, room - size - 1, file)) > 0) {
         size += got;
-        if (got == 0)
-            break;
         if (size == room - 1)
             text = memory_resize (text, room *= 2);
     }
+    text[size] = '\0';
+    *ret_size = size;
+    bool good = !ferror (file) && size <= max;
     if (ferror (file))
         reason_set (reason, "%s", strerror (errno));
-    else if (size > FLOW_FILE_MAX)
-        reason_set (reason, "larger than %d bytes", FLOW_FILE_MAX);
-    else {
-        text[size] = '\0';
-        *ret_size = size;
+    else if (!good)
+        reason_set (reason, "larger than %s", max_text);
+    if (file != stdin)
+        fclose (file);
+    if (good)
         return text;
-    }
     free (text);
     return NULL;
 }
@@ -58,17 +63,20 @@ static void drop_mark (char *text, size_t *size)
 
 char *flow_file_read (const char *name, size_t *ret_size, struct reason *reason)
 {
-    FILE *file = strcmp (name, "-") == 0 ? stdin : fopen (name, "re");
-    if (!file) {
-        reason_set (reason, "%s", strerror (errno));
-        return NULL;
-    }
-    char *text = read_all (file, ret_size, reason);
-    if (file != stdin)
-        fclose (file);
+    // A definition is smaller, but YAML may have comments.
+    char *text = flow_file_bytes (name, 4000000, "4000000 bytes", ret_size, reason);
     if (text)
         drop_mark (text, ret_size);
     if (!text || text[strspn (text, " \t\r\n")] == '{')
         return text;
     return json_of_yaml (text, ret_size, reason);
+}
+
+json_t *flow_file_json (const char *name, struct reason *reason)
+{
+    size_t size;
+    char *text = flow_file_read (name, &size, reason);
+    json_t *json = text ? expr_read_json (span_of (text, size), reason) : NULL;
+    free (text);
+    return json;
 }

@@ -89,26 +89,28 @@ int flow_put_text (const struct cli *cli, struct zplan_client *client, const cha
     return code;
 }
 
-int flow_put (const struct cli *cli, char **words, int count)
+int flow_put (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
     struct reason reason;
-    char *text = read_definition (words[0], &reason);
+    const char *file = wish->words[0];
+    char *text = read_definition (file, &reason);
     if (!text) {
-        complain (words[0], span_text (reason.text));
+        complain (file, span_text (reason.text));
         return EXIT_REFUSED;
     }
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = flow_put_text (cli, client, text, count > 1 ? words[1] : NULL, words[0]);
+        code = flow_put_text (cli, client, text, wish->count > 1 ? wish->words[1] : NULL, file);
     zplan_client_destroy (&client);
     free (text);
     return code;
 }
 
-int flow_use (const struct cli *cli, char **words)
+int flow_use (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
+    char **words = wish->words;
     struct zplan_client *client = call_open (cli, &code);
     const char *const say[] = {"use", words[0], words[1]};
     json_t *answer = client ? flow_ask (cli, client, say, 3, words[0], &code) : NULL;
@@ -129,9 +131,10 @@ static void print_definition (const json_t *definition)
     putchar ('\n');
 }
 
-int flow_get (const struct cli *cli, char **words, int count)
+int flow_get (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
+    int code, count = wish->count;
+    char **words = wish->words;
     struct zplan_client *client = call_open (cli, &code);
     const char *const say[] = {"get", words[0], count > 1 ? words[1] : NULL};
     json_t *answer =
@@ -170,11 +173,11 @@ static void list_flow (void *owner, const json_t *flow)
         print_for_programs (self->cli, flow);
 }
 
-int flow_list (const struct cli *cli, char **words, int count)
+int flow_list (const struct cli *cli, const struct flow_wish *wish)
 {
     struct flow_list listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
-    int code = flow_each (cli, count ? words[0] : NULL, list_flow, &listing);
+    int code = flow_each (cli, wish->count ? wish->words[0] : NULL, list_flow, &listing);
     if (listing.table)
         table_end (&listing.table);
     return code;
@@ -194,11 +197,12 @@ int flow_print_names (const struct cli *cli)
 
 // -- remove
 
-int flow_remove (const struct cli *cli, char **words, int count)
+int flow_remove (const struct cli *cli, const struct flow_wish *wish)
 {
     int code = EXIT_DONE;
+    char **words = wish->words;
     struct zplan_client *client = call_open (cli, &code);
-    for (int i = 0; client && i < count && code != EXIT_NO_ANSWER; i++) {
+    for (int i = 0; client && i < wish->count && code != EXIT_NO_ANSWER; i++) {
         int one;
         const char *const say[] = {"remove", words[i]};
         json_t *answer = flow_ask (cli, client, say, 2, words[i], &one);

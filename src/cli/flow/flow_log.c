@@ -133,20 +133,18 @@ json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const c
     return seen;
 }
 
-int flow_log (const struct cli *cli, const char *text, const struct flow_wish *wish)
+int flow_log (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
     char run[IDENT_SIZE];
     json_t *answer = NULL;
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = flow_run_read (cli, client, text, wish->flow, run);
+    struct zplan_client *client = flow_run_open (cli, wish->words[0], wish->flow, run, &code);
     const char *const say[] = {"log", run};
-    if (client && code == EXIT_DONE && wish->follow) {
+    if (client && wish->follow) {
         answer = flow_follow (cli, client, run, &code);
         if (answer && !cli->json)
             flow_run_print_state (answer);
-    } else if (client && code == EXIT_DONE) {
+    } else if (client) {
         answer = flow_ask (cli, client, say, 2, run, &code);
         print_page (cli, NULL, json_object_get (answer, "log"));
     }

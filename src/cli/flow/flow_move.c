@@ -1,5 +1,4 @@
 // zplan flow export, import: all definitions in use, and back.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "codes.h"
 #include "flow.h"
 #include "flow_command.h"
+#include "flow_file.h"
 #include "flow_run_view.h"
 #include "flow_stored.h"
 #include "json.h"
@@ -36,14 +36,14 @@ static int export_flow (const struct cli *cli, struct zplan_client *client, cons
     return EXIT_REFUSED;
 }
 
-int flow_export (const struct cli *cli, char **words, int count)
+int flow_export (const struct cli *cli, const struct flow_wish *wish)
 {
     int code = EXIT_DONE, one;
     size_t i;
     json_t *names = json_array (), *name;
-    for (int at = 0; at < count; at++)
-        json_array_append_new (names, json_from_frame (span_text (words[at])));
-    if (!count)
+    for (int at = 0; at < wish->count; at++)
+        json_array_append_new (names, json_from_frame (span_text (wish->words[at])));
+    if (!wish->count)
         code = flow_each (cli, NULL, add_name, names);
     struct zplan_client *client = code == EXIT_DONE ? call_open (cli, &code) : NULL;
     json_array_foreach (names, i, name)
@@ -143,39 +143,14 @@ static void move_put (struct move *self, size_t place)
     self->code = code == EXIT_DONE ? self->code : code;
 }
 
-static char *read_all (const char *file, size_t *ret_size, struct reason *reason)
+int flow_import (const struct cli *cli, const struct flow_wish *wish)
 {
-    enum { IMPORT_MAX = 1 << 30 };
-    FILE *in = strcmp (file, "-") == 0 ? stdin : fopen (file, "r");
-    char *text = NULL;
-    size_t size = 0, room = 0, got = 0;
-    while (in && size < IMPORT_MAX) {
-        if (size + 1 >= room)
-            text = memory_resize (text, room = room ? 2 * room : 65536);
-        if (!(got = fread (text + size, 1, room - size - 1, in)))
-            break;
-        size += got;
-    }
-    bool good = in && !ferror (in) && size < IMPORT_MAX;
-    if (!good)
-        reason_set (reason, "%s", in && !ferror (in) ? "larger than 1 GiB" : strerror (errno));
-    else
-        text[size] = '\0';
-    if (in && in != stdin)
-        fclose (in);
-    *ret_size = size;
-    if (good)
-        return text;
-    free (text);
-    return NULL;
-}
-
-int flow_import (const struct cli *cli, const char *file)
-{
+    enum { IMPORT_MAX = (1 << 30) - 1 };
+    const char *file = wish->words[0];
     size_t size;
     struct reason reason;
     struct move move = {.cli = cli, .file = file, .code = EXIT_REFUSED};
-    char *text = read_all (file, &size, &reason);
+    char *text = flow_file_bytes (file, IMPORT_MAX, "1 GiB", &size, &reason);
     if (!text) {
         complain (file, span_text (reason.text));
         return EXIT_REFUSED;

@@ -66,15 +66,6 @@ static bool refuse_text (struct reason *reason, const char *option, const char *
     return false;
 }
 
-static json_t *read_json_file (const char *path, struct reason *reason)
-{
-    size_t size;
-    char *text = flow_file_read (path, &size, reason);
-    json_t *json = text ? expr_read_json (span_of (text, size), reason) : NULL;
-    free (text);
-    return json;
-}
-
 // "load", or "etl/load" of a sub-flow.
 static bool step_known (const struct rehearsal *self, const char *step)
 {
@@ -164,7 +155,7 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
             return refuse_text (reason, "--value", text, "STEP=FILE");
         struct flow_guess *guess = guess_of (self, step);
         json_decref (guess->value);
-        guess->value = read_json_file (rest, reason);
+        guess->value = flow_file_json (rest, reason);
         if (!guess->value)
             return false;
     }
@@ -316,7 +307,7 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
     self->last_s = 1;
     if (wish->each && !duration_seconds (wish->each, &self->last_s))
         return refuse_text (reason, "--each", wish->each, "a duration");
-    if (wish->input && !(self->input = read_json_file (wish->input, reason)))
+    if (wish->input && !(self->input = flow_file_json (wish->input, reason)))
         return false;
     if (wish->input && !json_is_object (self->input))
         return refuse_text (reason, "--input", wish->input, "an object");
@@ -355,17 +346,17 @@ static bool run_all (struct rehearsal *self, int64_t at, struct reason *reason)
                           self, reason);
 }
 
-int flow_rehearse (const struct cli *cli, char **paths, int count, const struct flow_wish *wish)
+int flow_rehearse (const struct cli *cli, const struct flow_wish *wish)
 {
     struct rehearsal self = {.cli = cli, .wish = wish};
     struct reason reason;
     int64_t at;
     int code = EXIT_REFUSED;
-    bool read = flow_sources_read (&self.sources, paths, count);
+    bool read = flow_sources_read (&self.sources, wish->words, wish->count);
     for (int i = 0; i < self.sources.count; i++) {
         flow_source_judge (&self.sources, &self.sources.rows[i]);
         if (!self.sources.rows[i].flow)
-            flow_source_complain (&self.sources.rows[i]);
+            flow_complain (self.sources.rows[i].path, self.sources.rows[i].errors);
         read = read && self.sources.rows[i].flow;
     }
     if (read)

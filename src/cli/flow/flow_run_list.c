@@ -201,6 +201,17 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
     return usage_error (cli->argv[0], &reason);
 }
 
+struct zplan_client *flow_run_open (const struct cli *cli, const char *text, const char *flow,
+                                    char out[IDENT_SIZE], int *ret_code)
+{
+    struct zplan_client *client = call_open (cli, ret_code);
+    if (client)
+        *ret_code = flow_run_read (cli, client, text, flow, out);
+    if (*ret_code != EXIT_DONE)
+        zplan_client_destroy (&client);
+    return client;
+}
+
 // -- runs
 
 static void write_word (FILE *out, const json_t *word)

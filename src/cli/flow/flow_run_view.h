@@ -10,6 +10,10 @@
 int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *flow, char out[IDENT_SIZE]);
 
+// Connect, and read RUN. NULL: the error was printed, and `ret_code` is the exit code.
+struct zplan_client *flow_run_open (const struct cli *cli, const char *text, const char *flow,
+                                    char out[IDENT_SIZE], int *ret_code);
+
 // One page of `runs` with these members of the filter, from `after` on. NULL: the error was
 // printed.
 json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_t *filter,

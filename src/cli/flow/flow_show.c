@@ -171,15 +171,15 @@ static void print_tree (const struct cli *cli, struct zplan_client *client, cons
     table_end (&tree.table);
 }
 
-int flow_show (const struct cli *cli, const char *text, const struct flow_wish *wish)
+int flow_show (const struct cli *cli, const struct flow_wish *wish)
 {
+    if (wish->graph)
+        return flow_draw_run (cli, wish);
     int code;
     char name[IDENT_SIZE];
     struct verdict verdict;
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = flow_run_read (cli, client, text, wish->flow, name);
-    if (client && code == EXIT_DONE) {
+    struct zplan_client *client = flow_run_open (cli, wish->words[0], wish->flow, name, &code);
+    if (client) {
         json_t *run = flow_run_show (cli, client, name, wish->steps, &verdict);
         if (!run)
             code = flow_refuse (cli, &verdict, name, NULL);
@@ -200,10 +200,8 @@ int flow_print_steps (const struct cli *cli, const char *text)
     char name[IDENT_SIZE];
     struct verdict verdict;
     json_t *run = NULL, *step;
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = flow_run_read (cli, client, text, NULL, name);
-    if (client && code == EXIT_DONE && !(run = flow_run_show (cli, client, name, NULL, &verdict)))
+    struct zplan_client *client = flow_run_open (cli, text, NULL, name, &code);
+    if (client && !(run = flow_run_show (cli, client, name, NULL, &verdict)))
         code = verdict_print (&verdict, name);
     json_array_foreach (json_object_get (run, "steps"), i, step)
     {

@@ -71,25 +71,22 @@ static bool source_read (const struct flow_sources *files, struct flow_source *f
     return false;
 }
 
-void flow_source_complain (const struct flow_source *file)
+bool flow_complain (const char *subject, const json_t *errors)
 {
-    const json_t *error;
     size_t i;
-    json_array_foreach (file->errors, i, error)
+    const json_t *error;
+    json_array_foreach (errors, i, error)
     {
-        struct span path = text_of (json_object_get (error, "path"));
-        struct span rule = text_of (json_object_get (error, "reason"));
-        char *line = memory_new (path.size + rule.size + 3);
-        size_t size = path.size;
-        memcpy (line, path.data, path.size);
-        if (path.size) {
-            memcpy (line + size, ": ", 2);
-            size += 2;
-        }
-        memcpy (line + size, rule.data, rule.size);
-        complain (file->path, span_of (line, size + rule.size));
+        char *line;
+        const char *path = json_string_value (json_object_get (error, "path"));
+        const char *reason = json_string_value (json_object_get (error, "reason"));
+        if (asprintf (&line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
+                      reason ? reason : "") < 0)
+            abort (); // only memory can lack
+        complain (subject, span_text (line));
         free (line);
     }
+    return json_array_size (errors) > 0;
 }
 
 void flow_source_judge (struct flow_sources *self, struct flow_source *source)

@@ -30,5 +30,5 @@ void flow_source_judge (struct flow_sources *self, struct flow_source *source);
 // The one with the flow of this name, or NULL.
 struct flow_source *flow_source_named (const struct flow_sources *self, const char *name);
 
-// Print its errors, one a line, on stderr.
-void flow_source_complain (const struct flow_source *source);
+// Print all errors of a definition on stderr, a line each. False: there are none.
+bool flow_complain (const char *subject, const json_t *errors);

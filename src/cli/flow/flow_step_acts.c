@@ -91,12 +91,11 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
     return code;
 }
 
-int flow_step_word (const struct cli *cli, const char *word, char **args, int count,
-                    const struct flow_wish *wish)
+int flow_step_word (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code;
-    char step[STEP_REF_SIZE];
-    const char *const words[WORDS_MAX] = {word, step, count > 1 ? args[1] : NULL};
+    int code, count = wish->count;
+    char step[STEP_REF_SIZE], **args = wish->words;
+    const char *const words[WORDS_MAX] = {cli->argv[1], step, count > 1 ? args[1] : NULL};
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = read_step (cli, client, args[0], wish->flow, step);

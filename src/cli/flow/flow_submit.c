@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "plan_ref.h"
 #include "print.h"
+#include "rfc3339.h"
 
 // -- what is sent
 
@@ -67,12 +68,9 @@ static bool add_param (json_t *params, const json_t *declared, const char *text,
 // The input as a JSON frame; NULL with a reason.
 static char *read_input (const char *file, struct reason *reason)
 {
-    size_t size;
     struct reason why;
-    char *text = flow_file_read (file, &size, &why);
-    json_t *json = text ? expr_read_json (span_of (text, size), &why) : NULL;
-    free (text);
-    text = json_is_object (json) ? json_write (json) : NULL;
+    json_t *json = flow_file_json (file, &why);
+    char *text = json_is_object (json) ? json_write (json) : NULL;
     if (!text)
         reason_set (reason, "%s: %s", file, json ? "want an object" : why.text);
     json_decref (json);
@@ -249,9 +247,9 @@ static void starting_end (struct starting *self)
     free (self->input);
 }
 
-int flow_start (const struct cli *cli, const char *flow, const struct flow_wish *wish)
+int flow_start (const struct cli *cli, const struct flow_wish *wish)
 {
-    struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
+    struct starting starting = {.cli = cli, .wish = wish, .flow = wish->words[0]};
     int code = starting_begin (&starting);
     if (code == EXIT_DONE)
         code = starting_submit (&starting, wish);
@@ -295,12 +293,9 @@ static bool backfill_read (struct backfill *self, const struct flow_wish *wish,
 
 static void batch_text (int64_t time, char out[BATCH_SIZE])
 {
-    int64_t day = civil_day_of (time), seconds = civil_time_of_day (time);
-    struct civil_date date = civil_date (day);
-    int size = snprintf (out, BATCH_SIZE, "%04d-%02d-%02d", (int)date.year, date.month, date.day);
-    if (seconds)
-        snprintf (out + size, BATCH_SIZE - (size_t)size, "T%02d:%02d:%02d", (int)(seconds / 3600),
-                  (int)(seconds / 60 % 60), (int)(seconds % 60));
+    char text[RFC3339_SIZE];
+    rfc3339_format (time, text);
+    snprintf (out, BATCH_SIZE, "%.*s", civil_time_of_day (time) ? 19 : 10, text);
 }
 
 // The times, as texts; NULL with a reason. There is one at least. Each is to be freed, and the
@@ -364,8 +359,9 @@ static void print_time (const struct cli *cli, const char *flow, const char *tim
     json_decref (answer);
 }
 
-int flow_backfill (const struct cli *cli, const char *flow, const struct flow_wish *wish)
+int flow_backfill (const struct cli *cli, const struct flow_wish *wish)
 {
+    const char *flow = wish->words[0];
     struct reason reason;
     struct backfill backfill = {.wall = zone_new_utc ()};
     size_t count = 0;
