@@ -11,33 +11,10 @@
 #include "memory.h"
 #include "plan.h"
 #include "schedule.h"
+#include "utf8.h"
+#include "width.h"
 
 // -- bytes
-
-// The character at the start of these bytes and its size; size 0: it is not UTF-8.
-static size_t decode (struct span bytes, uint32_t *ret_character)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint8_t lead = bytes.data[0];
-    size_t size = lead < 0x80             ? 1
-                  : (lead & 0xE0) == 0xC0 ? 2
-                  : (lead & 0xF0) == 0xE0 ? 3
-                  : (lead & 0xF8) == 0xF0 ? 4
-                                          : 0;
-    if (size == 0 || size > bytes.size)
-        return 0;
-    uint32_t character = size == 1 ? lead : lead & (0xFFu >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((bytes.data[i] & 0xC0) != 0x80)
-            return 0;
-        character = character << 6 | (bytes.data[i] & 0x3Fu);
-    }
-    bool surrogate = character >= 0xD800 && character <= 0xDFFF;
-    if (character < smallest[size] || character > 0x10FFFF || surrogate)
-        return 0;
-    *ret_character = character;
-    return size;
-}
 
 static bool is_printable (uint32_t character)
 {
@@ -57,9 +34,8 @@ void write_bytes (FILE *file, struct span bytes)
 {
     size_t at = 0;
     while (at < bytes.size) {
-        uint32_t character;
-        size_t size = decode (span_of (bytes.data + at, bytes.size - at), &character);
-        if (size > 0 && is_printable (character)) {
+        size_t size = utf8_size (bytes.data + at, bytes.data + bytes.size);
+        if (size > 0 && is_printable (character_at (bytes.data + at, size))) {
             fwrite (bytes.data + at, 1, size, file);
             at += size;
             continue;
@@ -324,7 +300,7 @@ static const char *table_word (const json_t *value, const char *word, char out[W
     return out;
 }
 
-const char *type_word (const json_t *type, char out[WORD_SIZE])
+static const char *type_word (const json_t *type, char out[WORD_SIZE])
 {
     json_int_t number = json_integer_value (type);
     bool known = number >= 0 && number < SCHEDULE_TYPES;
@@ -353,25 +329,6 @@ const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
                                                 [VERDICT_CANCELLED] = "cancelled"};
     json_int_t number = json_integer_value (verdict);
     return table_word (verdict, number >= 0 && number < VERDICTS ? words[number] : NULL, out);
-}
-
-const char *repeat_word (const json_t *repeat, char out[WORD_SIZE])
-{
-    return json_integer_value (repeat) == SCHEDULE_FOREVER ? "forever" : number_word (repeat, out);
-}
-
-const char *vote_word (const json_t *vote, char out[WORD_SIZE])
-{
-    const json_t *rule = json_object_get (vote, "rule");
-    const json_t *deadline = json_object_get (vote, "deadline");
-    char rule_out[WORD_SIZE] = "all";
-    const char *rule_text = rule ? table_word (rule, NULL, rule_out) : rule_out;
-    if (json_is_integer (deadline))
-        snprintf (out, WORD_SIZE, "%.12s, %" JSON_INTEGER_FORMAT " s", rule_text,
-                  json_integer_value (deadline));
-    else
-        snprintf (out, WORD_SIZE, "%s", rule_text);
-    return out;
 }
 
 // -- a run
@@ -440,12 +397,6 @@ enum colour state_colour (const json_t *state)
         [2] = CYAN, [3] = YELLOW, [5] = YELLOW, [6] = RED, [7] = DIM};
     json_int_t number = json_integer_value (state);
     return number > 0 && number < STATES ? colours[number] : PLAIN;
-}
-
-enum colour verdict_colour (const json_t *verdict)
-{
-    json_int_t number = json_integer_value (verdict);
-    return number == VERDICT_FAILURE || number == VERDICT_PENDING ? RED : PLAIN;
 }
 
 enum colour status_colour (const json_t *status)

@@ -59,13 +59,10 @@ const char *time_word (const json_t *seconds, char out[WORD_SIZE]);   // in a ta
 const char *moment_word (const json_t *seconds, char out[WORD_SIZE]); // on a line of its own
 const char *instant_word (const json_t *seconds, char out[WORD_SIZE]); // RFC 3339, for programs
 const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE]); // "1.250 s"
-const char *vote_word (const json_t *vote, char out[WORD_SIZE]); // "majority, 60 s"
-const char *id_word (const json_t *id, char out[WORD_SIZE]);     // hex
-const char *type_word (const json_t *type, char out[WORD_SIZE]);
+const char *id_word (const json_t *id, char out[WORD_SIZE]);                       // hex
 const char *state_word (const json_t *state, char out[WORD_SIZE]);  // the wire's word
 const char *plain_state (const json_t *state, char out[WORD_SIZE]); // for people: "queued"
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE]);
-const char *repeat_word (const json_t *repeat, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
 
 // The states, separated by spaces, for the option tables: as people read them, and as the wire has
@@ -77,5 +74,4 @@ const char *number_word (const json_t *number, char out[WORD_SIZE]);
 #define VERDICT_WORDS "failure pending manual cancelled"
 
 enum colour state_colour (const json_t *state);
-enum colour verdict_colour (const json_t *verdict);
 enum colour status_colour (const json_t *status);

@@ -4,12 +4,11 @@
 
 #include "utf8.h"
 
-// The character that is `size` bytes long.
-static wchar_t character_at (const uint8_t *at, size_t size)
+uint32_t character_at (const uint8_t *at, size_t size)
 {
-    wchar_t character = size < 2 ? at[0] : at[0] & (0xFF >> (size + 1));
+    uint32_t character = size < 2 ? at[0] : at[0] & (0xFFu >> (size + 1));
     for (size_t i = 1; i < size; i++)
-        character = character << 6 | (at[i] & 0x3F);
+        character = character << 6 | (at[i] & 0x3Fu);
     return character;
 }
 
@@ -17,7 +16,7 @@ static wchar_t character_at (const uint8_t *at, size_t size)
 static size_t step (struct span text, int *ret_columns)
 {
     size_t size = utf8_size (text.data, text.data + text.size);
-    int columns = size ? wcwidth (character_at (text.data, size)) : 1;
+    int columns = size ? wcwidth ((wchar_t)character_at (text.data, size)) : 1;
     *ret_columns = columns < 0 ? 1 : columns;
     return size ? size : 1;
 }

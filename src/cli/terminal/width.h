@@ -10,3 +10,6 @@ int text_width (struct span text);
 // The bytes at the start of the text that take at most `columns` columns; a character is never cut
 // in two, nor separated from its combining marks.
 size_t text_fit (struct span text, int columns);
+
+// The character that is `size` bytes long, as utf8_size says.
+uint32_t character_at (const uint8_t *at, size_t size);
