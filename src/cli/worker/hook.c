@@ -12,12 +12,11 @@
 
 #include "child.h"
 #include "codes.h"
+#include "environment.h"
 #include "json.h"
 #include "memory.h"
 #include "print.h"
 #include "process.h"
-
-extern char **environ;
 
 enum { STATE_EXECUTE = 2, STATE_RETRY = 3, VARIABLES = 6 };
 
@@ -72,44 +71,21 @@ static json_t *outcome_of (const struct zplan_result *result, const json_t *obje
 
 // -- the program
 
-static char *variable (const json_t *outcome, const char *name, const char *field)
-{
-    const char *value = json_string_value (json_object_get (outcome, field));
-    size_t size = strlen (name) + 1 + strlen (value ? value : "") + 1;
-    char *text = memory_new (size);
-    snprintf (text, size, "%s=%s", name, value ? value : "");
-    return text;
-}
-
-static bool is_variable (const char *text, const char *name)
-{
-    size_t size = strlen (name);
-    return strncmp (text, name, size) == 0 && text[size] == '=';
-}
-
-// The first VARIABLES are ours, the rest is inherited.
-static char **variables_of (const json_t *outcome)
+static char **variables_of (const json_t *outcome, size_t *ret_own, struct reason *reason)
 {
     static const struct {
         const char *name, *field;
     } rows[VARIABLES] = {{"ZPLAN_PLAN", "plan"},     {"ZPLAN_NAME", "name"},
                          {"ZPLAN_TITLE", "title"},   {"ZPLAN_TARGET", "target"},
                          {"ZPLAN_STATUS", "status"}, {"ZPLAN_REASON", "reason"}};
-    size_t inherited = 0, at = VARIABLES;
-    while (environ[inherited])
-        inherited++;
-    char **all = memory_new ((VARIABLES + inherited + 1) * sizeof *all);
-    for (size_t i = 0; i < VARIABLES; i++)
-        all[i] = variable (outcome, rows[i].name, rows[i].field);
-    for (size_t i = 0; i < inherited; i++) {
-        bool ours = false;
-        for (size_t j = 0; j < VARIABLES; j++)
-            ours = ours || is_variable (environ[i], rows[j].name);
-        if (!ours)
-            all[at++] = environ[i];
+    struct zplan_frame values[VARIABLES];
+    struct variable variables[VARIABLES];
+    for (size_t i = 0; i < VARIABLES; i++) {
+        const char *value = json_string_value (json_object_get (outcome, rows[i].field));
+        values[i] = frame_of_text (value ? value : "");
+        variables[i] = (struct variable){rows[i].name, &values[i]};
     }
-    all[at] = NULL;
-    return all;
+    return environment_new (variables, VARIABLES, ret_own, reason);
 }
 
 // Wait for its end; false: a signal came that ends the watch.
@@ -151,7 +127,8 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     struct child child;
     bool goes_on = true;
     json_t *outcome = outcome_of (result, object);
-    char *text = json_write (outcome), **variables = variables_of (outcome);
+    size_t own;
+    char *text = json_write (outcome), **variables = variables_of (outcome, &own, &reason);
     size_t size = strlen (text);
     text = memory_resize (text, size + 2);
     memcpy (text + size, "\n",
@@ -168,9 +145,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     else if ((goes_on = wait_for (&child, self->signal_fd)))
         report (self->program, &child);
     child_free (&child);
-    for (size_t i = 0; i < VARIABLES; i++)
-        free (variables[i]);
-    free (variables);
+    environment_free (variables, own);
     free (name);
     free (text);
     json_decref (outcome);

@@ -8,6 +8,7 @@
 
 #include "child_end.h"
 #include "clock.h"
+#include "environment.h"
 #include "ident.h"
 #include "json.h"
 #include "memory.h"
@@ -15,84 +16,12 @@
 #include "print.h"
 #include "settings.h"
 
-extern char **environ;
-
 enum {
     GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are looked at
     OUTPUT_JSON_MAX = 64 << 10 // of a report to a pull target
 };
 
 // -- the command's environment
-
-// The frame's bytes as text of an environment variable; false: they hold a NUL.
-static bool add_frame (char **at, const char *name, const struct zplan_frame *frame)
-{
-    size_t head = strlen (name);
-    if (memchr (frame->size ? frame->data : "x", 0, frame->size ? frame->size : 1))
-        return false;
-    char *entry = memory_new (head + 1 + frame->size + 1);
-    memcpy (entry, name, head);
-    entry[head] = '=';
-    if (frame->size)
-        memcpy (entry + head + 1, frame->data, frame->size);
-    *at = entry;
-    return true;
-}
-
-static struct zplan_frame of_text (const char *text)
-{
-    return (struct zplan_frame){.data = text, .size = strlen (text)};
-}
-
-static void environment_free (char **environment, size_t own)
-{
-    for (size_t i = 0; i < own; i++)
-        free (environment[i]);
-    free (environment);
-}
-
-struct variable {
-    const char *name;
-    const struct zplan_frame *value; // NULL = the job does not have it
-};
-
-static bool is_own (const char *entry, const struct variable *variables, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t size = strlen (variables[i].name);
-        if (strncmp (entry, variables[i].name, size) == 0 && entry[size] == '=')
-            return true;
-    }
-    return false;
-}
-
-// Our own variables first, `ret_own` of them to be freed, then the rest as we got it. NULL with a
-// reason.
-static char **environment_new (const struct variable *variables, size_t count, size_t *ret_own,
-                               struct reason *reason)
-{
-    size_t inherited = 0;
-    while (environ[inherited])
-        inherited++;
-    char **environment = memory_new ((inherited + count + 1) * sizeof *environment);
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!variables[i].value)
-            continue;
-        if (!add_frame (&environment[at], variables[i].name, variables[i].value)) {
-            reason_set (reason, "%s: a NUL byte cannot stand in the environment",
-                        variables[i].name);
-            environment_free (environment, at);
-            return NULL;
-        }
-        at++;
-    }
-    *ret_own = at;
-    for (size_t i = 0; i < inherited; i++)
-        if (!is_own (environ[i], variables, count))
-            environment[at++] = environ[i];
-    return environment;
-}
 
 // Linux takes no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN of pages of 4 KiB).
 enum { VARIABLE_MAX = 128 << 10 };
@@ -112,10 +41,10 @@ static char **job_environment (const struct zplan_job *job, size_t *ret_own, str
     snprintf (plan_time, sizeof plan_time, "%" PRId64, job->plan_time_s);
     snprintf (progress_fd, sizeof progress_fd, "%d", CHILD_PROGRESS_FD);
     snprintf (context_fd, sizeof context_fd, "%d", CHILD_CONTEXT_FD);
-    struct zplan_frame plan = of_text (plan_id), exec = of_text (exec_id),
-                       time = of_text (plan_time), title = of_text (job->title),
-                       progress = of_text (progress_fd), context = of_text (context_fd),
-                       trace = of_text (job->traceparent);
+    struct zplan_frame plan = frame_of_text (plan_id), exec = frame_of_text (exec_id),
+                       time = frame_of_text (plan_time), title = frame_of_text (job->title),
+                       progress = frame_of_text (progress_fd), context = frame_of_text (context_fd),
+                       trace = frame_of_text (job->traceparent);
     const struct variable variables[] = {
         {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
         {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
