@@ -1,14 +1,11 @@
 // Invariant: a job that was taken is answered exactly once, whatever becomes of its worker. While a
 // worker is ready no job waits that it takes, so a new job never overtakes an old one of its
 // command.
-#include "api.h"
-
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"
 #include "front.h"
 #include "port.h"
-#include "words.h"
 
 // -- jobs
 

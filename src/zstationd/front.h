@@ -16,3 +16,7 @@ void front_drop_late (struct station *station, struct job *job);
 
 // The command PING: is anybody there.
 void front_ping (struct station *station, const struct target_request *request);
+
+// Handle the call if its COMMAND is an admin command (words.c). False: it is for a worker, as are
+// all calls that were forwarded or are of plans: only a connected requester may use these.
+bool words_take (struct station *station, const struct target_request *request);

@@ -8,16 +8,13 @@
 #undef LEVEL_INFO
 #undef LEVEL_DEBUG
 
-#include "api.h"
 #include "context.h"
 #include "front.h"
 #include "notify.h"
 #include "packet.h"
 #include "port.h"
 #include "process.h"
-#include "pub.h"
 #include "subscribers.h"
-#include "vote.h"
 
 enum { EXIT_STOPPED = 0, EXIT_NOT_STARTED = 1, EXIT_USAGE = 2 };
 

@@ -1,5 +1,3 @@
-#include "pub.h"
-
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"

@@ -63,6 +63,10 @@ struct station_kind {
     void (*stop) (struct station *station); // answer everything that is still here
 };
 
+// api: every request becomes a job for one worker; pub: it is published to the subscribers of its
+// title; vote: it goes to all workers, and all their answers go to the requester.
+extern const struct station_kind api_station, pub_station, vote_station;
+
 struct station {
     const struct station_kind *kind; // of options.type
     struct options options;

@@ -1,8 +1,6 @@
 // Invariants: an opened ballot is answered VOTE_START first, each voter once - its vote or VOTE_BYE
 // - and VOTE_END last, all in one order; or the rest is kept back from where an answer was lost. A
 // worker that is free has no ballot waiting for it.
-#include "vote.h"
-
 #include <stdlib.h>
 
 #include "answer.h"
@@ -11,7 +9,6 @@
 #include "front.h"
 #include "json.h"
 #include "port.h"
-#include "words.h"
 
 // -- messages to the requester
 

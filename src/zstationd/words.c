@@ -1,4 +1,6 @@
-#include "words.h"
+// Admin commands at the request socket (proto/ 7.8), answered by the station itself: `workers`
+// lists the workers, `drain NAME` lets one leave when its jobs are done.
+#include "front.h"
 
 #include <stdlib.h>
 
