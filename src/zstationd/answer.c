@@ -103,22 +103,11 @@ bool answer_pass (struct station *station, struct job *job, struct message *answ
     return send_answer (station, job->identity, answer, &job->rerouted);
 }
 
-static void drop_frames (struct message *message, uint8_t type)
-{
-    uint8_t kept = 0;
-    for (size_t i = 0; i < message->desc.count; i++) {
-        if (message->desc.types[i] == type)
-            continue;
-        message->desc.types[kept] = message->desc.types[i];
-        message->frames[kept++] = message->frames[i];
-    }
-    message->desc.count = kept;
-}
-
 bool answer_pass_from (struct station *station, struct job *job, struct message *answer,
                        const char *name)
 {
-    drop_frames (answer, ZERO_FRAME_RESPONSER);
+    uint8_t desc[DESC_SIZE_MAX];
+    message_drop (answer, ZERO_FRAME_RESPONSER, desc);
     echo (answer, &job->message, DESC_FRAMES_MAX - 1);
     message_add (answer, ZERO_FRAME_RESPONSER, span_text (name));
     address (answer, &job->message);

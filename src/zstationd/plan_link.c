@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "frames.h"
 #include "memory.h"
 #include "packet.h"
 #include "port.h"
@@ -14,13 +15,11 @@ enum {
     MESSAGES_A_WAKE = 64
 };
 
-// An answer that waits, in one allocation.
+// An answer that waits.
 struct late_answer {
     struct late_answer *next;
     size_t size;
-    size_t count;
-    struct span frames[MESSAGE_FRAMES_MAX];
-    uint8_t bytes[];
+    struct frames *frames; // owned
 };
 
 // -- opening
@@ -70,16 +69,23 @@ static void drop_first (struct plan_link *self)
         self->end = &self->first;
     self->count--;
     self->bytes -= answer->size;
+    free (answer->frames);
     free (answer);
+}
+
+// Send those that wait, as many as the socket takes.
+static void send_kept (struct plan_link *self, void *socket)
+{
+    while (self->first && packet_send (socket, self->first->frames->at, self->first->frames->count))
+        drop_first (self);
 }
 
 void plan_link_close (struct plan_link *self, int linger_ms)
 {
     // A single station may come back within that time; of several it is not known which.
     void *single = self->endpoints.count == 1 ? self->dealers.rows[0].socket : NULL;
-    for (; single && self->first && packet_send (single, self->first->frames, self->first->count);
-         drop_first (self))
-        ;
+    if (single)
+        send_kept (self, single);
     while (self->first)
         drop_first (self);
     for (size_t i = 0; i < self->endpoints.count; i++)
@@ -95,18 +101,11 @@ static bool keep (struct plan_link *self, const struct span *frames, size_t coun
 {
     size_t size = sizeof (struct late_answer);
     for (size_t i = 0; i < count; i++)
-        size += frames[i].size;
+        size += sizeof *frames + frames[i].size;
     if (self->count == WAITING_MAX || size > WAITING_BYTES_MAX - self->bytes)
         return false;
-    struct late_answer *answer = memory_new (size);
-    uint8_t *at = answer->bytes;
-    answer->size = size;
-    answer->count = count;
-    for (size_t i = 0; i < count; at += frames[i].size, i++) {
-        if (frames[i].size)
-            memcpy (at, frames[i].data, frames[i].size);
-        answer->frames[i] = span_of (at, frames[i].size);
-    }
+    struct late_answer *answer = memory_new (sizeof *answer);
+    *answer = (struct late_answer){.size = size, .frames = frames_copy (frames, count)};
     *self->end = answer;
     self->end = &answer->next;
     self->count++;
@@ -128,8 +127,8 @@ static void *current_socket (struct plan_link *self)
 static void *send_waiting (struct plan_link *self)
 {
     void *socket = current_socket (self);
-    while (socket && self->first && packet_send (socket, self->first->frames, self->first->count))
-        drop_first (self);
+    if (socket)
+        send_kept (self, socket);
     return self->first ? NULL : socket;
 }
 

@@ -171,13 +171,8 @@ void job_queue_push (struct job_queue *self, struct job *job)
 struct job *job_queue_pop (struct job_queue *self)
 {
     struct job *job = self->head;
-    if (!job)
-        return NULL;
-    self->head = job->next;
-    if (!self->head)
-        self->tail = NULL;
-    self->count--;
-    self->bytes -= job->size;
+    if (job)
+        job_queue_remove (self, job);
     return job;
 }
 
