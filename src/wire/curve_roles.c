@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { STATION_NAME_MAX = 64 };
+#include "station_name.h"
 
 // The parts of a comma list, as next_part takes them: "" has none, "a," has an empty second.
 static const char *parts_of (const char *list)
@@ -53,15 +53,9 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
 
 static bool station_pattern_valid (struct span pattern)
 {
-    size_t size = pattern.size;
-    if (size && pattern.data[size - 1] == '*')
-        size--;
-    else if (size == 0)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        if (!pattern.data[i] || !strchr (CURVE_NAME_CHARACTERS, pattern.data[i]))
-            return false;
-    return size <= STATION_NAME_MAX;
+    bool is_start = pattern.size && pattern.data[pattern.size - 1] == '*';
+    return station_name_valid (span_of (pattern.data, pattern.size - is_start)) ||
+           (is_start && pattern.size == 1);
 }
 
 int curve_stations_check (const char *text, struct reason *reason)

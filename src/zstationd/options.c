@@ -4,8 +4,9 @@
 
 #include "endpoints.h"
 #include "socket.h"
+#include "station_name.h"
 
-enum { NAME_MAX_SIZE = 64, HELP_COLUMN = 24 };
+enum { HELP_COLUMN = 24 };
 
 #define FIELD(field) offsetof (struct options, field)
 
@@ -52,20 +53,6 @@ static const struct setting_table table = {rows, sizeof rows / sizeof *rows};
 
 static const char *const type_names[] = {
     [STATION_API] = "api", [STATION_PUB] = "pub", [STATION_VOTE] = "vote"};
-
-bool name_valid (struct span name)
-{
-    if (name.size < 1 || name.size > NAME_MAX_SIZE)
-        return false;
-    for (size_t i = 0; i < name.size; i++) {
-        uint8_t byte = name.data[i];
-        bool letter = (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
-        bool digit = byte >= '0' && byte <= '9';
-        if (!letter && !digit && byte != '_' && byte != '.' && byte != '-')
-            return false;
-    }
-    return true;
-}
 
 static bool type_parse (const char *name, enum station_type *ret)
 {
@@ -120,7 +107,7 @@ static enum options_result check (struct options *self, struct reason *reason)
     const char *other = publishes ? self->workers : self->publish;
     if (!known)
         reason_set (reason, "--type: want api, pub or vote");
-    else if (!name_valid (span_text (self->name)))
+    else if (!station_name_valid (span_text (self->name)))
         reason_set (reason, "--name: want 1..64 of A-Z a-z 0-9 _ . -");
     else if (!log_level_parse (self->level_name, &self->level))
         reason_set (reason, "--log-level: want error, warn, info or debug");

@@ -37,6 +37,3 @@ enum options_result options_read (int argc, char **argv, struct options *ret,
 
 // The text of --help, to stdout.
 void options_help (void);
-
-// A name on the wire: 1..64 of A-Z a-z 0-9 _ . - (contract 6.1).
-bool name_valid (struct span name);

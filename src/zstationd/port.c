@@ -6,6 +6,7 @@
 #include "codes.h"
 #include "packet.h"
 #include "settings.h"
+#include "station_name.h"
 
 // Answer a worker: never behind a mailbox, which would look like a job.
 static void answer_worker (struct station *station, const struct target_request *request,
@@ -147,7 +148,7 @@ static void join (struct station *station, const struct target_request *request)
     }
     if (jobs_max > (int64_t)station->kind->workers->jobs_max)
         jobs_max = (int64_t)station->kind->workers->jobs_max;
-    if (!name_valid (name) || request->identity.size > WORKER_IDENTITY_MAX) {
+    if (!station_name_valid (name) || request->identity.size > WORKER_IDENTITY_MAX) {
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
                        "ARG: want the worker's name, 1..64 of A-Z a-z 0-9 _ . -");
         return;

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "memory.h"
 #include "port.h"
+#include "station_name.h"
 
 static void reply (struct station *station, const struct target_request *request, json_t *value)
 {
@@ -68,7 +69,7 @@ static void drain (struct station *station, const struct target_request *request
 {
     size_t count;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
-    if (!name_valid (name)) {
+    if (!station_name_valid (name)) {
         answer_request (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID,
                         "ARG: want a worker's name, 1..64 of A-Z a-z 0-9 _ . -");
         return;

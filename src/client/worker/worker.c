@@ -8,17 +8,10 @@
 
 #include "clock.h"
 #include "socket.h"
+#include "station_name.h"
 #include "worker_private.h"
 
 // -- making one
-
-static bool name_valid (const char *name)
-{
-    size_t size = strlen (name);
-    return size >= 1 && size <= WORKER_NAME_MAX &&
-           strspn (name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") ==
-               size;
-}
 
 static bool commands_valid (const char *commands)
 {
@@ -37,9 +30,11 @@ static bool commands_valid (const char *commands)
 
 static bool options_valid (const struct zplan_worker_options *options)
 {
-    return options && options->endpoint && options->name && name_valid (options->name) &&
-           options->credit >= 0 && options->credit <= ZPLAN_CREDIT_MAX &&
-           (!options->pull || (name_valid (options->pull) && !options->commands)) &&
+    return options && options->endpoint && options->name &&
+           station_name_valid (span_text (options->name)) && options->credit >= 0 &&
+           options->credit <= ZPLAN_CREDIT_MAX &&
+           (!options->pull ||
+            (station_name_valid (span_text (options->pull)) && !options->commands)) &&
            (!options->commands || commands_valid (options->commands));
 }
 

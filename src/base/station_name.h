@@ -1,4 +1,4 @@
-// The names of targets. Source: contract 6.1.
+// The names of targets, and of workers. Source: contract 6.1.
 #pragma once
 
 #include "span.h"
