@@ -113,11 +113,9 @@ const struct setting_table sender_setting_table = {rows, sizeof rows / sizeof *r
 int sender_settings_check (const void *values, struct reason *reason)
 {
     const struct sender_settings *self = values;
-    enum log_level level;
-    enum log_format format;
-    if (!log_level_parse (self->log_level, &level))
+    if (!log_level_known (self->log_level))
         reason_set (reason, "log_level: want error, warn, info or debug");
-    else if (!log_format_parse (self->log_format, &format))
+    else if (!log_format_known (self->log_format))
         reason_set (reason, "log_format: want logfmt or json");
     else if (!self->key[0] != !self->server_key[0])
         reason_set (reason, "key and server_key go together");

@@ -46,13 +46,8 @@ static void on_signal (void *owner, uint32_t events)
 bool daemon_start (struct daemon *self, const char *name, const char *log_level,
                    const char *log_format)
 {
-    enum log_level level;
-    enum log_format format;
     *self = (struct daemon){.signal_fd = process_prepare ()};
-    log_level_parse (log_level, &level);
-    log_format_parse (log_format, &format);
-    log_start (name, level);
-    log_use (format);
+    log_start (name, log_level, log_format);
     process_confine ();
     notify_start ();
     self->reactor = reactor_new ();

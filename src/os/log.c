@@ -25,47 +25,43 @@ struct rate {
     uint64_t left_out; // since the last line that was written
 };
 
-static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
 
-static const char *const format_names[] = {"logfmt", "json"};
+static const char *const format_names[] = {"logfmt", "json", NULL};
 
 static const char *log_program = "zplan";
 static enum log_level log_limit = LEVEL_INFO;
-static enum log_format log_format = LOG_LOGFMT;
+static bool log_is_json;
 static struct rate rates[EVENTS_MAX];
 static uint64_t dropped;
 
-bool log_level_parse (const char *name, enum log_level *ret)
+// Below 0: it is none of them.
+static int find_name (const char *const *names, const char *name)
 {
-    for (size_t i = 0; i < sizeof level_names / sizeof *level_names; i++) {
-        if (strcmp (name, level_names[i]) == 0) {
-            *ret = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
+    for (int i = 0; names[i]; i++)
+        if (strcmp (name, names[i]) == 0)
+            return i;
+    return -1;
 }
 
-bool log_format_parse (const char *name, enum log_format *ret)
+bool log_level_known (const char *name)
 {
-    for (size_t i = 0; i < sizeof format_names / sizeof *format_names; i++) {
-        if (strcmp (name, format_names[i]) == 0) {
-            *ret = (enum log_format)i;
-            return true;
-        }
-    }
-    return false;
+    return find_name (level_names, name) >= 0;
 }
 
-void log_use (enum log_format format)
+bool log_format_known (const char *name)
 {
-    log_format = format;
+    return find_name (format_names, name) >= 0;
 }
 
-void log_start (const char *program, enum log_level level)
+void log_start (const char *program, const char *level, const char *format)
 {
+    int limit = find_name (level_names, level);
     log_program = program;
-    log_limit = level;
+    if (limit >= 0)
+        log_limit = (enum log_level)limit;
+    if (log_format_known (format))
+        log_is_json = find_name (format_names, format) > 0;
 }
 
 uint64_t log_dropped (void)
@@ -138,8 +134,8 @@ void log_event (enum log_level level, const char *event, const char *format, ...
     size_t room = sizeof line - size - 2;
     size += (size_t)tail < room ? (size_t)tail : room;
     char json[JSON_MAX_BYTES];
-    char *out = log_format == LOG_JSON ? json : line;
-    if (log_format == LOG_JSON)
+    char *out = log_is_json ? json : line;
+    if (log_is_json)
         size = log_json (line, size, json, sizeof json - 1);
     out[size++] = '\n';
     write_line (out, size);

@@ -8,19 +8,14 @@
 // Not LOG_INFO and so on: those are macros of syslog.h, which czmq includes.
 enum log_level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG };
 
-// "error", "warn", "info" or "debug"; false: no such level, and nothing is changed.
-bool log_level_parse (const char *name, enum log_level *ret);
+// Whether a level has this name: "error", "warn", "info" or "debug"; and a format: "logfmt" or
+// "json".
+bool log_level_known (const char *name);
+bool log_format_known (const char *name);
 
-// Lines above this level are dropped. `program` is borrowed for the life of the process.
-void log_start (const char *program, enum log_level level);
-
-enum log_format { LOG_LOGFMT, LOG_JSON };
-
-// "logfmt" or "json"; false: no such format, and nothing is changed.
-bool log_format_parse (const char *name, enum log_format *ret);
-
-// How lines are written from now on; logfmt by default.
-void log_use (enum log_format format);
+// Write as this program, which is borrowed for the life of the process, no lines above this level,
+// and in this format; names that are not known change nothing.
+void log_start (const char *program, const char *level, const char *format);
 
 // Lines that were lost because stderr did not take them at once.
 uint64_t log_dropped (void);

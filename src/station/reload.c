@@ -26,13 +26,8 @@ static void keep_fixed (const struct station_settings *old, struct station_setti
 
 static void apply_settings (struct station *self)
 {
-    enum log_level level;
-    enum log_format format;
     const struct store_bounds bounds = station_bounds (self);
-    if (log_level_parse (self->settings->log_level, &level))
-        log_start ("zpland", level);
-    if (log_format_parse (self->settings->log_format, &format))
-        log_use (format);
+    log_start ("zpland", self->settings->log_level, self->settings->log_format);
     store_set_bounds (self->store, &bounds);
     if (!self->targets_started)
         return; // a standby connects to none

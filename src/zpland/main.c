@@ -87,13 +87,8 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
 // The exit status, with a reason where it is not 0.
 static int run (struct station_settings *settings, struct reason *reason)
 {
-    enum log_level level;
-    enum log_format format;
     enum station_fault fault;
-    log_level_parse (settings->log_level, &level);
-    log_format_parse (settings->log_format, &format);
-    log_start ("zpland", level);
-    log_use (format);
+    log_start ("zpland", settings->log_level, settings->log_format);
     if (settings->user[0] && process_become (settings->user, reason))
         return EXIT_USAGE;
     process_confine ();

@@ -43,10 +43,10 @@ static const struct setting rows[] = {
      "jobs that may wait while all workers are busy; vote: ballots that may wait"},
     {"grace", "--grace", "SECONDS", "10", SETTING_NUMBER, FIELD (grace), 0, 86400, NULL,
      "at SIGTERM wait at most so long for jobs in progress", .unit_ms = 1000},
-    {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (level_name), 0, 0, NULL,
+    {"log_level", "--log-level", "LEVEL", "info", SETTING_TEXT, FIELD (log_level), 0, 0, NULL,
      "error, warn, info or debug"},
-    {"log_format", "--log-format", "FORMAT", "logfmt", SETTING_TEXT, FIELD (format_name), 0, 0,
-     NULL, "logfmt, or json: one JSON object per line"},
+    {"log_format", "--log-format", "FORMAT", "logfmt", SETTING_TEXT, FIELD (log_format), 0, 0, NULL,
+     "logfmt, or json: one JSON object per line"},
 };
 
 static const struct setting_table table = {rows, sizeof rows / sizeof *rows};
@@ -109,9 +109,9 @@ static enum options_result check (struct options *self, struct reason *reason)
         reason_set (reason, "--type: want api, pub or vote");
     else if (!station_name_valid (span_text (self->name)))
         reason_set (reason, "--name: want 1..64 of A-Z a-z 0-9 _ . -");
-    else if (!log_level_parse (self->level_name, &self->level))
+    else if (!log_level_known (self->log_level))
         reason_set (reason, "--log-level: want error, warn, info or debug");
-    else if (!log_format_parse (self->format_name, &self->format))
+    else if (!log_format_known (self->log_format))
         reason_set (reason, "--log-format: want logfmt or json");
     else if (!*self->request)
         reason_set (reason, "--request ENDPOINT is missing");

@@ -17,15 +17,13 @@ struct options {
     char plan_key[SETTING_TEXT_MAX]; // a list of keys; "" = the one to `plan` without CURVE
     bool insecure;                   // without `curve` on an address that others reach
     char type_name[SETTING_TEXT_MAX];
-    char level_name[SETTING_TEXT_MAX];
-    char format_name[SETTING_TEXT_MAX];
+    char log_level[SETTING_TEXT_MAX];
+    char log_format[SETTING_TEXT_MAX];
     int64_t worker_timeout; // milliseconds
     int64_t voter_timeout;  // milliseconds
     int64_t queue;          // jobs, ballots
     int64_t grace;          // seconds from the first signal to the end
     enum station_type type; // of type_name
-    enum log_level level;   // of level_name
-    enum log_format format; // of format_name
 };
 
 enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };

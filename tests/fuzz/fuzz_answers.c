@@ -480,7 +480,7 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
                                         .plans = knob & 8 ? 2 : 0,
                                         .plans_caller = knob & 16 ? 1 : 0};
     if (!is_ready) {
-        log_start ("fuzz", LEVEL_ERROR);
+        log_start ("fuzz", "error", "logfmt");
         make_words ();
         is_ready = true;
     }

@@ -275,7 +275,7 @@ int main (int argc, char **argv)
         fprintf (stderr, "owned_driver SOCKET PLANS [WINDOW [FOLDER]]\n");
         return 2;
     }
-    log_start ("owned_driver", LEVEL_WARN);
+    log_start ("owned_driver", "warn", "logfmt");
     snprintf (config.link.address.host, sizeof config.link.address.host, "%s", argv[1]);
     driver.reactor = reactor_new ();
     driver.started_us = clock_mono_us ();

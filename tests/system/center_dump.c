@@ -44,7 +44,7 @@ int main (int argc, char **argv)
         return 2;
     }
     process_prepare ();
-    log_start ("center_dump", LEVEL_DEBUG);
+    log_start ("center_dump", "debug", "logfmt");
     wire_context ();
     struct reactor *reactor = reactor_new ();
     struct source input = {.call = on_input, .owner = reactor};

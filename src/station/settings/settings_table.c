@@ -223,20 +223,18 @@ static int check_curve (const struct station_settings *self, struct reason *reas
 
 int station_settings_check (const struct station_settings *self, struct reason *reason)
 {
-    enum log_level level;
-    enum log_format format;
     enum dialect dialect;
     if (!dialect_parse (self->dialect, &dialect)) {
         reason_set (reason, "dialect: want zeronet or microzero, got %s",
                     quoted (span_text (self->dialect)));
         return -1;
     }
-    if (!log_level_parse (self->log_level, &level)) {
+    if (!log_level_known (self->log_level)) {
         reason_set (reason, "log_level: want error, warn, info or debug, got %s",
                     quoted (span_text (self->log_level)));
         return -1;
     }
-    if (!log_format_parse (self->log_format, &format)) {
+    if (!log_format_known (self->log_format)) {
         reason_set (reason, "log_format: want logfmt or json, got %s",
                     quoted (span_text (self->log_format)));
         return -1;

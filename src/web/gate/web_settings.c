@@ -67,15 +67,13 @@ const struct setting_table web_setting_table = {rows, sizeof rows / sizeof *rows
 int web_settings_check (const void *values, struct reason *reason)
 {
     const struct web_settings *self = values;
-    enum log_level level;
-    enum log_format format;
     struct reason why;
     char endpoint[SETTING_TEXT_MAX + 8];
     snprintf (endpoint, sizeof endpoint, "tcp://%s", self->listen);
     size_t root = strlen (self->root);
-    if (!log_level_parse (self->log_level, &level))
+    if (!log_level_known (self->log_level))
         reason_set (reason, "log_level: want error, warn, info or debug");
-    else if (!log_format_parse (self->log_format, &format))
+    else if (!log_format_known (self->log_format))
         reason_set (reason, "log_format: want logfmt or json");
     else if (self->server_key[0] && !self->key[0])
         reason_set (reason, "server_key: needs key");
