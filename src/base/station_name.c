@@ -13,3 +13,19 @@ bool station_name_valid (struct span name)
     }
     return true;
 }
+
+bool command_names_valid (struct span names)
+{
+    enum { NAME_MAX_BYTES = 256 };
+    size_t size = 0;
+    if (!names.size || names.size > COMMAND_NAMES_MAX || memchr (names.data, '\0', names.size))
+        return false;
+    for (size_t i = 0; i < names.size; i++) {
+        if (names.data[i] == ',' && !size)
+            return false;
+        size = names.data[i] == ',' ? 0 : size + 1;
+        if (size > NAME_MAX_BYTES)
+            return false;
+    }
+    return size > 0;
+}

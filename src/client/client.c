@@ -53,24 +53,16 @@ static int client_open (struct zplan_client *self, const char *endpoint)
     self->deadline_us = READINESS_NEVER;
     self->interrupt_fd = -1;
     self->session = random_anew ();
-    struct reason reason;
-    if (readiness_open (&self->ready) || endpoints_read (&self->endpoints, endpoint, &reason))
+    if (readiness_open (&self->ready) ||
+        keys_read_endpoints (&self->keys, endpoint, &self->endpoints))
         return -1;
-    if (!keys_fit (&self->keys, &self->endpoints)) {
-        errno = EINVAL;
-        return -1;
-    }
     self->endpoint = strdup (endpoint);
     self->context = self->endpoint ? wire_context_new () : NULL;
     return self->context ? client_connect (self) : -1;
 }
 
-static struct zplan_client *client_new (const char *endpoint, const struct keys *keys)
+struct zplan_client *client_new (const char *endpoint, const struct keys *keys)
 {
-    if (!endpoint) {
-        errno = EINVAL;
-        return NULL;
-    }
     struct zplan_client *self = calloc (1, sizeof *self);
     if (!self)
         return NULL;

@@ -146,10 +146,9 @@ void client_give_up (struct zplan_client *self, const struct client_request *req
 // Send the request's copy. False: there is no connection, or it takes no more now.
 static bool send_copy (struct zplan_client *self, struct client_request *request)
 {
-    size_t count;
-    const struct span *frames = request_frames (request, &count);
+    const struct message_copy *copy = request->copy;
     int index = dealers_current (&self->dealers);
-    if (index < 0 || !packet_send (self->dealers.rows[index].socket, frames, count))
+    if (index < 0 || !packet_send (self->dealers.rows[index].socket, copy->frames, copy->count))
         return false;
     request->at = index;
     if (!request->safe || ++request->sends == SENDS_MAX)

@@ -13,6 +13,14 @@ enum {
     REQUEST_WAITS = -1 // for a connection to one of several addresses
 };
 
+// A message as it is sent, in one allocation.
+struct message_copy {
+    size_t size;
+    size_t count;
+    struct span frames[MESSAGE_FRAMES_MAX];
+    uint8_t bytes[];
+};
+
 // A request that has no answer yet.
 struct client_request {
     struct client_request *next;
@@ -55,6 +63,9 @@ struct zplan_client {
     uint8_t *kept;                         // the frames of the last reply to a call
     struct reason reason;                  // of the last call that failed
 };
+
+// As zplan_client_new, with these keys.
+struct zplan_client *client_new (const char *endpoint, const struct keys *keys);
 
 // The error, with its words kept for zplan_client_error.
 int client_fail (struct zplan_client *self, int error, const char *format, ...)
@@ -118,9 +129,6 @@ void request_expire (struct zplan_client *self, bool all_read);
 bool request_copy (struct zplan_client *self, struct client_request *request,
                    const struct message *message);
 void request_drop_copy (struct zplan_client *self, struct client_request *request);
-
-// The frames of the copy, to be sent.
-const struct span *request_frames (const struct client_request *self, size_t *ret_count);
 
 // Whether the request may be repeated: it reads, or submits a plan with an id or key by which the
 // station recognises a duplicate.

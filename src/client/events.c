@@ -26,10 +26,6 @@ struct zplan_events {
 
 static struct zplan_events *events_new (const char *endpoint, const struct keys *keys)
 {
-    if (!endpoint) {
-        errno = EINVAL;
-        return NULL;
-    }
     struct zplan_events *self = calloc (1, sizeof *self);
     if (!self)
         return NULL;

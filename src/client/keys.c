@@ -17,9 +17,17 @@ int keys_take (struct keys *self, const struct zplan_curve *curve)
     return -1;
 }
 
-bool keys_fit (const struct keys *self, const struct endpoints *endpoints)
+int keys_read_endpoints (const struct keys *self, const char *text, struct endpoints *ret)
 {
-    return !self->used || server_keys_valid (self->server_keys, endpoints->count);
+    struct reason ignored;
+    *ret = (struct endpoints){0};
+    if (text && endpoints_read (ret, text, &ignored))
+        return -1;
+    if (text && (!self->used || server_keys_valid (self->server_keys, ret->count)))
+        return 0;
+    endpoints_clear (ret);
+    errno = EINVAL;
+    return -1;
 }
 
 void keys_put (const struct keys *self, void *socket, size_t index)
@@ -29,11 +37,4 @@ void keys_put (const struct keys *self, void *socket, size_t index)
         return;
     server_key_of (self->server_keys, index, server_key);
     curve_make_client (socket, &self->own, server_key);
-}
-
-struct zplan_curve keys_borrow (const struct keys *self)
-{
-    return (struct zplan_curve){.server_key = self->server_keys,
-                                .public_key = self->own.public_key,
-                                .secret_key = self->own.secret_key};
 }

@@ -14,11 +14,9 @@ struct keys {
 // together.
 int keys_take (struct keys *self, const struct zplan_curve *curve);
 
-// Whether there is a server key for each of these endpoints; without CURVE none is wanted.
-bool keys_fit (const struct keys *self, const struct endpoints *endpoints);
+// Read endpoints, NULL are none; with CURVE there must be a server key for each. 0, or -1 with
+// errno, and `ret` is empty.
+int keys_read_endpoints (const struct keys *self, const char *text, struct endpoints *ret);
 
 // Before the socket connects to the endpoint with this index.
 void keys_put (const struct keys *self, void *socket, size_t index);
-
-// The same keys for another object. They are borrowed.
-struct zplan_curve keys_borrow (const struct keys *self);

@@ -27,15 +27,10 @@ int listener_open (struct listener *self, const char *text, const char *prefix,
                    const struct keys *keys)
 {
     struct endpoints endpoints;
-    struct reason reason;
     self->keys = *keys;
-    if (readiness_open (&self->ready) || endpoints_read (&endpoints, text, &reason))
+    if (readiness_open (&self->ready) || keys_read_endpoints (keys, text, &endpoints))
         return -1;
-    int rc = -1;
-    if (keys_fit (&self->keys, &endpoints))
-        rc = connect_all (self, &endpoints, prefix);
-    else
-        errno = EINVAL;
+    int rc = connect_all (self, &endpoints, prefix);
     int error = errno;
     endpoints_clear (&endpoints);
     errno = error;

@@ -406,14 +406,6 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
 
 // -- beginning and end
 
-static struct zplan_client *open_client (const struct zplan_subscriber *self, const char *endpoint)
-{
-    if (!self->listener.keys.used)
-        return zplan_client_new (endpoint);
-    struct zplan_curve curve = keys_borrow (&self->listener.keys);
-    return zplan_client_new_curve (endpoint, &curve);
-}
-
 static int error_of (int number)
 {
     return number == EINVAL   ? ZPLAN_ERROR_ARGUMENT
@@ -441,7 +433,7 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
 {
     if (!subscriber || !recovery || !recovery->endpoint || subscriber->recovery.client)
         return ZPLAN_ERROR_ARGUMENT;
-    struct zplan_client *client = open_client (subscriber, recovery->endpoint);
+    struct zplan_client *client = client_new (recovery->endpoint, &subscriber->listener.keys);
     if (!client)
         return error_of (errno);
     bool several = subscriber->listener.count > 1;

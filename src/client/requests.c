@@ -12,14 +12,6 @@ enum {
     COPIED_MAX = 64 << 20                // bytes
 };
 
-// A message as it is sent, in one allocation.
-struct message_copy {
-    size_t size;
-    size_t count;
-    struct span frames[MESSAGE_FRAMES_MAX];
-    uint8_t bytes[];
-};
-
 // -- the list
 
 struct client_request *request_new (const struct zplan_client *self, struct span id)
@@ -118,12 +110,6 @@ void request_drop_copy (struct zplan_client *self, struct client_request *reques
         self->copied -= request->copy->size;
     free (request->copy);
     request->copy = NULL;
-}
-
-const struct span *request_frames (const struct client_request *self, size_t *ret_count)
-{
-    *ret_count = self->copy->count;
-    return self->copy->frames;
 }
 
 // -- the end without an answer

@@ -13,21 +13,6 @@
 
 // -- making one
 
-static bool commands_valid (const char *commands)
-{
-    enum { COMMAND_MAX = 256, ALL_MAX = 4096 };
-    if (strlen (commands) > ALL_MAX)
-        return false;
-    for (const char *at = commands;; at++) {
-        size_t size = strcspn (at, ",");
-        if (!size || size > COMMAND_MAX)
-            return false;
-        at += size;
-        if (!*at)
-            return true;
-    }
-}
-
 static bool options_valid (const struct zplan_worker_options *options)
 {
     return options && options->endpoint && options->name &&
@@ -35,7 +20,7 @@ static bool options_valid (const struct zplan_worker_options *options)
            options->credit <= ZPLAN_CREDIT_MAX &&
            (!options->pull ||
             (station_name_valid (span_text (options->pull)) && !options->commands)) &&
-           (!options->commands || commands_valid (options->commands));
+           (!options->commands || command_names_valid (span_text (options->commands)));
 }
 
 static struct zplan_worker *allocate (size_t credit)
@@ -94,13 +79,8 @@ static int start_thread (struct zplan_worker *self)
 
 static int start (struct zplan_worker *self, const struct zplan_worker_options *options)
 {
-    struct reason reason;
-    if (endpoints_read (&self->endpoints, options->endpoint, &reason))
+    if (keys_read_endpoints (&self->keys, options->endpoint, &self->endpoints))
         return -1;
-    if (!keys_fit (&self->keys, &self->endpoints)) {
-        errno = EINVAL;
-        return -1;
-    }
     self->endpoint = strdup (options->endpoint);
     memcpy (self->name, options->name, strlen (options->name) + 1);
     self->pull = options->pull ? strdup (options->pull) : NULL;

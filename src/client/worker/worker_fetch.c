@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "client_private.h"
 #include "clock.h"
 #include "codes.h"
 #include "json.h"
@@ -401,9 +402,7 @@ static void say_words (struct zplan_worker *self, int64_t now_us)
 
 static int fetch_open (struct zplan_worker *self)
 {
-    const struct zplan_curve curve = keys_borrow (&self->keys);
-    self->client = self->keys.used ? zplan_client_new_curve (self->endpoint, &curve)
-                                   : zplan_client_new (self->endpoint);
+    self->client = client_new (self->endpoint, &self->keys);
     return self->client ? 0 : -1;
 }
 

@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "memory.h"
 #include "process.h"
+#include "station_name.h"
 
 enum { BUCKETS = 1024 };
 
@@ -130,19 +131,8 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
 
 bool workers_limit (struct workers *self, struct worker *worker, struct span names)
 {
-    enum { NAME_MAX_BYTES = 256 };
-    size_t name = 0;
-    if (!names.size || names.size > COMMANDS_SIZE_MAX || memchr (names.data, '\0', names.size))
+    if (!command_names_valid (names))
         return false;
-    for (size_t i = 0; i <= names.size; i++) {
-        if (i < names.size && names.data[i] != ',') {
-            name++;
-        } else if (!name || name > NAME_MAX_BYTES) {
-            return false;
-        } else {
-            name = 0;
-        }
-    }
     self->limited += !worker->commands;
     free (worker->commands);
     worker->commands = memory_new (names.size + 3);
@@ -151,7 +141,7 @@ bool workers_limit (struct workers *self, struct worker *worker, struct span nam
     return true;
 }
 
-bool worker_takes (const struct worker *worker, struct span command)
+static bool worker_takes (const struct worker *worker, struct span command)
 {
     const char *at = worker->commands;
     if (!at)

@@ -10,7 +10,6 @@
 #include "job.h"
 
 enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255, WORKER_JOBS_MAX = 64 };
-enum { COMMANDS_SIZE_MAX = 4096 }; // of the names that a worker takes, with the commas between
 
 struct voter;
 
@@ -72,7 +71,6 @@ struct worker *workers_join (struct workers *self, struct span identity, struct 
 // It takes only jobs of these commands: names of 1..256 bytes with commas between. False: it is no
 // such list, and nothing has changed.
 bool workers_limit (struct workers *self, struct worker *worker, struct span names);
-bool worker_takes (const struct worker *worker, struct span command);
 
 // Whether some worker that is not draining takes this command.
 bool workers_take_any (const struct workers *self, struct span command);
