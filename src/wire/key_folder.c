@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "memory.h"
+#include "table.h"
 
 enum { LOOK_SHARE = 50, LOOK_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
 
@@ -124,21 +125,6 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
 
 // -- has it changed?
 
-// FNV-1a.
-static uint64_t hash_text (uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001B3;
-    return hash;
-}
-
-static uint64_t hash_number (uint64_t hash, int64_t number)
-{
-    for (unsigned bits = 0; bits < 64; bits += 8)
-        hash = (hash ^ ((uint64_t)number >> bits & 0xFF)) * 0x100000001B3;
-    return hash;
-}
-
 static int64_t ns_of (const struct timespec *time)
 {
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
@@ -147,17 +133,16 @@ static int64_t ns_of (const struct timespec *time)
 static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
 {
     struct stat entry;
-    uint64_t hash = hash_text (0xCBF29CE484222325, name);
+    uint64_t hash = table_hash (span_text (name));
     if (fstatat (folder, name, &entry, 0))
         return hash;
     // The change time of the inode also shows what `cp -p` leaves as it was.
     int64_t changed_ns = ns_of (&entry.st_ctim);
     if (changed_ns > *newest_ns)
         *newest_ns = changed_ns;
-    hash = hash_number (hash, (int64_t)entry.st_ino);
-    hash = hash_number (hash, (int64_t)entry.st_size);
-    hash = hash_number (hash, ns_of (&entry.st_mtim));
-    return hash_number (hash, changed_ns);
+    const uint64_t seen[] = {hash, (uint64_t)entry.st_ino, (uint64_t)entry.st_size,
+                             (uint64_t)ns_of (&entry.st_mtim), (uint64_t)changed_ns};
+    return table_hash (span_of (seen, sizeof seen));
 }
 
 uint64_t key_folder_mark (const char *folder)

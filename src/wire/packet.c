@@ -6,9 +6,8 @@
 
 #include "memory.h"
 
-// Receive one part. ROUTER metadata bugs and EINTR apart, DONTWAIT leaves two answers: a part, or
-// nothing there.
-static bool recv_part (zmq_msg_t *part, void *socket)
+// ROUTER metadata bugs and EINTR apart, DONTWAIT leaves two answers: a part, or nothing there.
+bool packet_recv_part (zmq_msg_t *part, void *socket)
 {
     int rc;
     zmq_msg_init (part);
@@ -33,7 +32,7 @@ static bool receive (struct packet *self, void *socket, const struct packet_limi
     self->user[0] = '\0';
     size_t bytes = 0, parts = 0;
     zmq_msg_t *part = self->parts;
-    if (!recv_part (part, socket))
+    if (!packet_recv_part (part, socket))
         return false;
     for (;;) {
         bool more = zmq_msg_more (part);
@@ -54,7 +53,7 @@ static bool receive (struct packet *self, void *socket, const struct packet_limi
         else
             self->frames[self->count++] = span_of (zmq_msg_data (part), size);
         part = &self->parts[self->count];
-        if (!more || !recv_part (part, socket))
+        if (!more || !packet_recv_part (part, socket))
             return true;
     }
 }

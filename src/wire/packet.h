@@ -48,6 +48,9 @@ bool packet_recv (struct packet *self, void *socket, const struct packet_limits 
 // The same from a ROUTER's peer, with whom the ZAP handler took it for.
 bool packet_recv_of_user (struct packet *self, void *socket, const struct packet_limits *limits);
 
+// Receive one part without waiting. True: there was one, to be closed.
+bool packet_recv_part (zmq_msg_t *part, void *socket);
+
 void packet_clear (struct packet *self);
 
 // Send the frames as one message without waiting. True: the socket took all of them. False: the

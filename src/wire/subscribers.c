@@ -3,17 +3,16 @@
 #include "subscribers.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <zmq.h>
 
 #include "log.h"
 #include "memory.h"
+#include "packet.h"
 #include "socket.h"
 
 enum {
@@ -188,15 +187,8 @@ bool subscribers_read (struct subscribers *self, void *socket)
 {
     for (int i = 0; i < TURN_MESSAGES; i++) {
         zmq_msg_t part;
-        int rc;
-        zmq_msg_init (&part);
-        do
-            rc = zmq_msg_recv (&part, socket, ZMQ_DONTWAIT);
-        while (rc < 0 && errno == EINTR);
-        if (rc < 0) {
-            zmq_msg_close (&part);
+        if (!packet_recv_part (&part, socket))
             return false;
-        }
         // What libzmq itself adds, of a connection that is gone, has no descriptor.
         int fd = zmq_msg_get (&part, ZMQ_SRCFD);
         size_t size = zmq_msg_size (&part);
