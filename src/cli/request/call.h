@@ -5,6 +5,7 @@
 
 #include "reason.h"
 #include "span.h"
+#include "subword.h"
 #include "verbs.h"
 #include "zplan.h"
 
@@ -91,7 +92,6 @@ int call_each (const struct cli *cli, struct zplan_client *client, char *const *
 
 // Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
 // Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.
-struct usage;
 int call_each_plan (const struct cli *cli, const struct usage *usage,
                     int (*ask) (const struct cli *cli, struct zplan_client *client,
                                 const char *id));
@@ -99,3 +99,23 @@ int call_each_plan (const struct cli *cli, const struct usage *usage,
 // What a verb that takes no options and no arguments begins with: its usage, and call_open.
 struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
                                  int *ret_exit);
+
+// A verb that has a second word, at work.
+struct worded {
+    const struct cli *cli;
+    struct zplan_client *client;
+    const void *wish; // what its options say
+    char **args;      // behind the word
+    int count;
+};
+
+struct worded_row {
+    struct subword word;
+    int (*run) (const struct worded *self); // returns an exit code
+};
+
+// Read the options and the word, at most WORDED_ROWS_MAX, connect, and run it. Returns an exit
+// code.
+enum { WORDED_ROWS_MAX = 8 };
+int worded_run (const struct cli *cli, const struct usage *usage, const struct worded_row *rows,
+                size_t count, const void *wish);

@@ -12,7 +12,6 @@
 #include "options.h"
 #include "pages.h"
 #include "print.h"
-#include "subword.h"
 #include "text_table.h"
 #include "zplan_codes.h"
 
@@ -41,13 +40,6 @@ static const struct option rows[] = {
      .type = OPTION_FLAG,
      .offset = offsetof (struct callback_wish, put),
      .help = "test: with PUT instead of POST"},
-};
-
-struct callback_request {
-    const struct cli *cli;
-    struct zplan_client *client;
-    const struct callback_wish *wish;
-    int count; // arguments behind the word
 };
 
 // The target of callbacks at this station. EXIT_DONE; there is none yet: `out` is empty.
@@ -125,7 +117,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-static int list (const struct callback_request *request)
+static int list (const struct worded *request)
 {
     const struct cli *cli = request->cli;
     char target[NAME_SIZE];
@@ -160,10 +152,9 @@ static int send_again (const struct cli *cli, struct zplan_client *client, const
                         id);
 }
 
-static int redeliver (const struct callback_request *request)
+static int redeliver (const struct worded *request)
 {
-    return call_each (request->cli, request->client, request->cli->argv + 2, request->count,
-                      send_again);
+    return call_each (request->cli, request->client, request->args, request->count, send_again);
 }
 
 // -- test
@@ -225,20 +216,20 @@ static int await (const struct cli *cli, struct zplan_client *client, const char
     return code;
 }
 
-static int test (const struct callback_request *request)
+static int test (const struct worded *request)
 {
     const struct cli *cli = request->cli;
     const struct callback_wish *wish = request->wish;
     struct zplan_reply reply;
     char id[PLAN_ID_SIZE];
-    json_t *callback = json_pack ("{s:{s:s, s:s}}", "success", "url", cli->argv[3], "method",
+    json_t *callback = json_pack ("{s:{s:s, s:s}}", "success", "url", request->args[1], "method",
                                   wish->put ? "PUT" : "POST");
     if (wish->secret)
         json_object_set_new (callback, "secret", json_string (wish->secret));
     char *text = callback ? json_write (callback) : NULL;
-    int outcome =
-        zplan_client_manage (request->client, "callback",
-                             (const char *[]){"test", cli->argv[2], text ? text : "{}"}, 3, &reply);
+    int outcome = zplan_client_manage (
+        request->client, "callback", (const char *[]){"test", request->args[0], text ? text : "{}"},
+        3, &reply);
     int code = call_judge (cli, outcome, &reply, NULL);
     free (text);
     json_decref (callback);
@@ -249,16 +240,11 @@ static int test (const struct callback_request *request)
     return await (cli, request->client, id);
 }
 
-enum word { WORD_LIST, WORD_REDELIVER, WORD_TEST, WORDS };
-
-static const struct subword words[WORDS] = {
-    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
-    [WORD_REDELIVER] = {"redeliver", 1, INT_MAX, "want at least one id of a callback"},
-    [WORD_TEST] = {"test", 2, 2, "want a target and a URL"},
+static const struct worded_row words[] = {
+    {{"list", 0, 0, "unexpected argument"}, list},
+    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, redeliver},
+    {{"test", 2, 2, "want a target and a URL"}, test},
 };
-
-static int (*const runs[WORDS]) (const struct callback_request *request) = {
-    [WORD_LIST] = list, [WORD_REDELIVER] = redeliver, [WORD_TEST] = test};
 
 int verb_callback (const struct cli *cli)
 {
@@ -272,16 +258,5 @@ int verb_callback (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, redeliver or test",
     };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct reason reason;
-    int word = subword_read (words, WORDS, cli, count, &reason);
-    if (word < 0)
-        return usage_error (cli->argv[0], &reason);
-    struct callback_request request = {cli, call_open (cli, &code), &wish, count - 1};
-    if (request.client)
-        code = runs[word](&request);
-    zplan_client_destroy (&request.client);
-    return code;
+    return worded_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
 }

@@ -8,7 +8,6 @@
 #include "json.h"
 #include "options.h"
 #include "print.h"
-#include "subword.h"
 #include "text_table.h"
 
 static const char about[] =
@@ -73,13 +72,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
 
 // -- the words
 
-struct kind_request {
-    const struct cli *cli;
-    struct zplan_client *client;
-    int count; // arguments behind the word
-};
-
-static int list (const struct kind_request *request)
+static int list (const struct worded *request)
 {
     int code;
     const char *const say[] = {"kind", "list", NULL};
@@ -90,13 +83,13 @@ static int list (const struct kind_request *request)
     return code;
 }
 
-static int get (const struct kind_request *request)
+static int get (const struct worded *request)
 {
     int code = EXIT_DONE;
     json_t *found = json_object ();
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
         int one;
-        const char *name = request->cli->argv[2 + i];
+        const char *name = request->args[i];
         const char *const say[] = {"kind", "get", name, NULL};
         json_t *answer =
             call_command (request->cli, request->client, say, quoted (span_text (name)), &one);
@@ -129,10 +122,9 @@ static int take_out_one (const struct cli *cli, struct zplan_client *client, con
     return change (cli, client, name, NULL);
 }
 
-static int take_out (const struct kind_request *request)
+static int take_out (const struct worded *request)
 {
-    return call_each (request->cli, request->client, request->cli->argv + 2, request->count,
-                      take_out_one);
+    return call_each (request->cli, request->client, request->args, request->count, take_out_one);
 }
 
 // -- put
@@ -158,10 +150,10 @@ static char *read_input (struct reason *reason)
     return NULL;
 }
 
-static int put (const struct kind_request *request)
+static int put (const struct worded *request)
 {
     struct reason reason;
-    const char *name = request->cli->argv[2], *given = request->cli->argv[3];
+    const char *name = request->args[0], *given = request->args[1];
     char *input = strcmp (given, "-") == 0 ? read_input (&reason) : NULL;
     const char *fields = strcmp (given, "-") == 0 ? input : given;
     json_t *object = fields ? json_read_object (span_text (fields), &reason) : NULL;
@@ -172,17 +164,12 @@ static int put (const struct kind_request *request)
     return code;
 }
 
-enum word { WORD_LIST, WORD_GET, WORD_PUT, WORD_REMOVE, WORDS };
-
-static const struct subword words[WORDS] = {
-    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
-    [WORD_GET] = {"get", 1, INT_MAX, "want at least one kind"},
-    [WORD_PUT] = {"put", 2, 2, "want a name, and fields as JSON or -"},
-    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one kind"},
+static const struct worded_row rows[] = {
+    {{"list", 0, 0, "unexpected argument"}, list},
+    {{"get", 1, INT_MAX, "want at least one kind"}, get},
+    {{"put", 2, 2, "want a name, and fields as JSON or -"}, put},
+    {{"remove", 1, INT_MAX, "want at least one kind"}, take_out},
 };
-
-static int (*const runs[WORDS]) (const struct kind_request *request) = {
-    [WORD_LIST] = list, [WORD_GET] = get, [WORD_PUT] = put, [WORD_REMOVE] = take_out};
 
 int verb_kind (const struct cli *cli)
 {
@@ -192,16 +179,5 @@ int verb_kind (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, get, put or remove",
     };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct reason reason;
-    int word = subword_read (words, WORDS, cli, count, &reason);
-    if (word < 0)
-        return usage_error (cli->argv[0], &reason);
-    struct kind_request request = {cli, call_open (cli, &code), count - 1};
-    if (request.client)
-        code = runs[word](&request);
-    zplan_client_destroy (&request.client);
-    return code;
+    return worded_run (cli, &usage, rows, sizeof rows / sizeof *rows, NULL);
 }

@@ -8,7 +8,6 @@
 #include "json.h"
 #include "options.h"
 #include "print.h"
-#include "subword.h"
 #include "text_table.h"
 
 static const char about[] =
@@ -57,13 +56,13 @@ static const struct column columns[] = {
     {.heading = "UNANSWERED", .rule = COLUMN_REST, .field = "unanswered", .write = column_number},
 };
 
-static int list (const struct cli *cli, struct zplan_client *client)
+static int list (const struct worded *request)
 {
     int code;
     const char *const say[] = {"station", "list", NULL};
-    json_t *answer = call_command (cli, client, say, NULL, &code);
+    json_t *answer = call_command (request->cli, request->client, say, NULL, &code);
     if (answer)
-        table_print (cli, JSON_TARGET, columns, sizeof columns / sizeof *columns,
+        table_print (request->cli, JSON_TARGET, columns, sizeof columns / sizeof *columns,
                      json_object_get (answer, "stations"));
     json_decref (answer);
     return code;
@@ -71,19 +70,11 @@ static int list (const struct cli *cli, struct zplan_client *client)
 
 // -- add, remove
 
-enum word { WORD_LIST, WORD_ADD, WORD_REMOVE, WORDS };
-
-static const struct subword words[WORDS] = {
-    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
-    [WORD_ADD] = {"add", 1, INT_MAX, "want at least one target"},
-    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want at least one target"},
-};
-
 // `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
 static int change (const struct cli *cli, struct zplan_client *client, const char *text)
 {
     const char *word = cli->argv[1];
-    bool adds = strcmp (word, words[WORD_ADD].name) == 0;
+    bool adds = strcmp (word, "add") == 0;
     const struct change_report change = {.name = span_of (text, strcspn (text, "=")),
                                          .field = "station",
                                          .label = "target ",
@@ -93,6 +84,17 @@ static int change (const struct cli *cli, struct zplan_client *client, const cha
                         quoted (change.name));
 }
 
+static int change_all (const struct worded *request)
+{
+    return call_each (request->cli, request->client, request->args, request->count, change);
+}
+
+static const struct worded_row rows[] = {
+    {{"list", 0, 0, "unexpected argument"}, list},
+    {{"add", 1, INT_MAX, "want at least one target"}, change_all},
+    {{"remove", 1, INT_MAX, "want at least one target"}, change_all},
+};
+
 int verb_target (const struct cli *cli)
 {
     const struct usage usage = {
@@ -101,17 +103,5 @@ int verb_target (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, add or remove",
     };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct reason reason;
-    int word = subword_read (words, WORDS, cli, count, &reason);
-    if (word < 0)
-        return usage_error (cli->argv[0], &reason);
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = word == WORD_LIST ? list (cli, client)
-                                 : call_each (cli, client, cli->argv + 2, count - 1, change);
-    zplan_client_destroy (&client);
-    return code;
+    return worded_run (cli, &usage, rows, sizeof rows / sizeof *rows, NULL);
 }
