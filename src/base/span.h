@@ -39,3 +39,24 @@ static inline bool span_is (struct span span, const char *text)
 {
     return span_equal (span, span_text (text));
 }
+
+// Without the blanks and tabs at both ends.
+static inline struct span span_trimmed (struct span text)
+{
+    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
+        text.size--;
+    while (text.size && (text.data[0] == ' ' || text.data[0] == '\t'))
+        text = span_of (text.data + 1, text.size - 1);
+    return text;
+}
+
+// Take the first line of a text that is not empty, without its end, LF or CR LF.
+static inline struct span span_take_line (struct span *text)
+{
+    const uint8_t *end = memchr (text->data, '\n', text->size);
+    struct span line = span_of (text->data, end ? (size_t)(end - text->data) : text->size);
+    size_t taken = line.size + (end != NULL);
+    *text = span_of (text->data + taken, text->size - taken);
+    line.size -= line.size && line.data[line.size - 1] == '\r';
+    return line;
+}

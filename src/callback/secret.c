@@ -16,21 +16,12 @@ struct line_field {
     size_t size;
 };
 
-static struct span trimmed (struct span text)
-{
-    while (text.size && strchr (" \t\r", text.data[text.size - 1]) && text.data[text.size - 1])
-        text.size--;
-    while (text.size && (text.data[0] == ' ' || text.data[0] == '\t'))
-        text = span_of (text.data + 1, text.size - 1);
-    return text;
-}
-
 static int take_line (const struct line_field *fields, size_t count, struct span line, int number,
                       struct reason *reason)
 {
     const uint8_t *equals = memchr (line.data, '=', line.size);
     size_t at = equals ? (size_t)(equals - line.data) : 0;
-    struct span name = trimmed (span_of (line.data, at)), value = {0};
+    struct span name = span_trimmed (span_of (line.data, at)), value = {0};
     const struct line_field *field = NULL;
     for (size_t i = 0; equals && i < count; i++)
         if (span_is (name, fields[i].name) && (!field || field->to[0]))
@@ -39,7 +30,7 @@ static int take_line (const struct line_field *fields, size_t count, struct span
         reason_set (reason, "line %d: want NAME = VALUE with a known name", number);
         return -1;
     }
-    value = trimmed (span_of (equals + 1, line.size - at - 1));
+    value = span_trimmed (span_of (equals + 1, line.size - at - 1));
     if (field->to[0] || value.size == 0 || value.size >= field->size) {
         reason_set (reason, "line %d: %s: want one value of 1..%zu bytes", number, field->name,
                     field->size - 1);
@@ -58,13 +49,9 @@ static int take_lines (const struct line_field *fields, size_t count, struct spa
                        struct reason *reason)
 {
     for (int number = 1; text.size; number++) {
-        const uint8_t *end = memchr (text.data, '\n', text.size);
-        size_t size = end ? (size_t)(end - text.data) : text.size;
-        struct span line = trimmed (span_of (text.data, size));
+        struct span line = span_trimmed (span_take_line (&text));
         if (line.size && line.data[0] != '#' && take_line (fields, count, line, number, reason))
             return -1;
-        size += end != NULL;
-        text = span_of (text.data + size, text.size - size);
     }
     return 0;
 }

@@ -74,32 +74,23 @@ struct reader {
     struct curve_cert *cert;
 };
 
-static struct span trimmed (struct span text)
-{
-    while (text.size && text.data[0] == ' ')
-        text = span_of (text.data + 1, text.size - 1);
-    while (text.size && text.data[text.size - 1] == ' ')
-        text.size--;
-    return text;
-}
-
 // A value as zconfig takes it: "what is quoted", 'so too', or bare up to a '#'. What stands behind
 // a quoted one may only be a comment. False: it has no end.
 static bool read_value (struct span text, struct span *ret)
 {
-    text = trimmed (text);
+    text = span_trimmed (text);
     uint8_t quote = text.size ? text.data[0] : '\0';
     bool is_quoted = quote == '"' || quote == '\'';
     const uint8_t *end = is_quoted ? memchr (text.data + 1, quote, text.size - 1)
                                    : memchr (text.data, '#', text.size);
     if (!is_quoted) {
-        *ret = trimmed (span_of (text.data, end ? (size_t)(end - text.data) : text.size));
+        *ret = span_trimmed (span_of (text.data, end ? (size_t)(end - text.data) : text.size));
         return true;
     }
     if (!end)
         return false;
     *ret = span_of (text.data + 1, (size_t)(end - text.data - 1));
-    struct span rest = trimmed (span_of (end + 1, text.size - ret->size - 2));
+    struct span rest = span_trimmed (span_of (end + 1, text.size - ret->size - 2));
     return rest.size == 0 || rest.data[0] == '#';
 }
 
@@ -128,7 +119,7 @@ static const char *read_section (struct reader *self, struct span text)
     const uint8_t *comment = memchr (text.data, '#', text.size);
     if (comment)
         text.size = (size_t)(comment - text.data);
-    text = trimmed (text);
+    text = span_trimmed (text);
     if (span_is (text, "metadata"))
         self->section = SECTION_METADATA;
     else if (span_is (text, "curve"))
@@ -141,12 +132,10 @@ static const char *read_section (struct reader *self, struct span text)
 // What is wrong with the line, or NULL. It must not quote the line, which may be a key.
 static const char *read_line (struct reader *self, struct span line)
 {
-    if (line.size && line.data[line.size - 1] == '\r')
-        line.size--;
     for (size_t i = 0; i < line.size; i++)
         if (line.data[i] < ' ' || line.data[i] == 0x7F)
             return "holds a control character";
-    struct span text = trimmed (line);
+    struct span text = span_trimmed (line);
     if (text.size == 0 || text.data[0] == '#')
         return NULL;
     if (line.data[0] != ' ')
@@ -158,22 +147,18 @@ static const char *read_line (struct reader *self, struct span line)
     size_t size = (size_t)(equals - text.data);
     if (!read_value (span_of (equals + 1, text.size - size - 1), &value))
         return "has an unterminated quote, or text after it";
-    return set_field (self, trimmed (span_of (text.data, size)), value);
+    return set_field (self, span_trimmed (span_of (text.data, size)), value);
 }
 
 static int read_lines (struct span text, struct curve_cert *ret, struct reason *reason)
 {
     struct reader reader = {.cert = ret};
     for (int number = 1; text.size; number++) {
-        const uint8_t *end = memchr (text.data, '\n', text.size);
-        size_t size = end ? (size_t)(end - text.data) : text.size;
-        const char *wrong = read_line (&reader, span_of (text.data, size));
+        const char *wrong = read_line (&reader, span_take_line (&text));
         if (wrong) {
             reason_set (reason, "line %d %s", number, wrong);
             return -1;
         }
-        size_t passed = end ? size + 1 : size;
-        text = span_of (text.data + passed, text.size - passed);
     }
     return 0;
 }
@@ -195,10 +180,17 @@ static const char *key_trouble (const struct curve_keys *keys, enum curve_part p
     return NULL;
 }
 
+static int check_lists (const struct curve_cert *cert, struct reason *reason)
+{
+    unsigned roles;
+    bool good = curve_roles_read (cert->roles, &roles, reason) == 0 &&
+                curve_stations_check (cert->stations, reason) == 0;
+    return good ? 0 : -1;
+}
+
 static int read_cert (struct span text, enum curve_part part, struct curve_cert *ret,
                       struct reason *reason)
 {
-    unsigned roles;
     if (read_lines (text, ret, reason))
         return -1;
     const char *trouble = key_trouble (&ret->keys, part);
@@ -211,10 +203,7 @@ static int read_cert (struct span text, enum curve_part part, struct curve_cert 
         reason_set (reason, "speaks_for: want yes or no");
         return -1;
     }
-    return curve_roles_read (ret->roles, &roles, reason) ||
-                   curve_stations_check (ret->stations, reason)
-               ? -1
-               : 0;
+    return check_lists (ret, reason);
 }
 
 static const char *file_trouble (int fd, bool *ret_shared)
@@ -290,17 +279,13 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
 
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason)
 {
-    unsigned roles;
     size_t size = strlen (cert->name);
     if (size == 0 || cert->name[0] == '.' || strspn (cert->name, CURVE_NAME_CHARACTERS) != size) {
         reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . - without a leading dot, got %s",
                     quoted (span_text (cert->name)));
         return -1;
     }
-    return curve_roles_read (cert->roles, &roles, reason) ||
-                   curve_stations_check (cert->stations, reason)
-               ? -1
-               : 0;
+    return check_lists (cert, reason);
 }
 
 static void print_cert (FILE *file, const struct curve_cert *cert, enum curve_part part)
@@ -370,35 +355,31 @@ int curve_cert_save (const char *folder, const struct curve_cert *cert,
 
 // -- sockets
 
-static void set_text (void *socket, int option, const char *text)
+static void set_option (void *socket, int option, const void *value, size_t size)
 {
-    int rc = zmq_setsockopt (socket, option, text, strlen (text));
+    int rc = zmq_setsockopt (socket, option, value, size);
     assert (rc == 0);
     (void)rc;
 }
 
-static void set_key (void *socket, int option, const char *key)
+// The keys with their NUL: Z85.
+static void set_keys (void *socket, const struct curve_keys *own)
 {
-    int rc = zmq_setsockopt (socket, option, key, CURVE_KEY_SIZE); // with its NUL: Z85
-    assert (rc == 0);
-    (void)rc;
+    set_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);
+    set_option (socket, ZMQ_CURVE_SECRETKEY, own->secret_key, CURVE_KEY_SIZE);
 }
 
 void curve_make_client (void *socket, const struct curve_keys *own, const char *server_key)
 {
-    set_key (socket, ZMQ_CURVE_SERVERKEY, server_key);
-    set_key (socket, ZMQ_CURVE_PUBLICKEY, own->public_key);
-    set_key (socket, ZMQ_CURVE_SECRETKEY, own->secret_key);
+    set_option (socket, ZMQ_CURVE_SERVERKEY, server_key, CURVE_KEY_SIZE);
+    set_keys (socket, own);
 }
 
 void curve_make_server (void *socket, const struct curve_keys *own, const char *domain)
 {
     int yes = 1;
-    zmq_setsockopt (socket, ZMQ_CURVE_SERVER, &yes, sizeof yes);
-    set_key (socket, ZMQ_CURVE_PUBLICKEY, own->public_key);
-    set_key (socket, ZMQ_CURVE_SECRETKEY, own->secret_key);
-    set_text (socket, ZMQ_ZAP_DOMAIN, domain);
-    int rc = zmq_setsockopt (socket, ZMQ_ZAP_ENFORCE_DOMAIN, &yes, sizeof yes);
-    assert (rc == 0);
-    (void)rc;
+    set_option (socket, ZMQ_CURVE_SERVER, &yes, sizeof yes);
+    set_keys (socket, own);
+    set_option (socket, ZMQ_ZAP_DOMAIN, domain, strlen (domain));
+    set_option (socket, ZMQ_ZAP_ENFORCE_DOMAIN, &yes, sizeof yes);
 }

@@ -35,15 +35,6 @@ static void address_write (const struct address *self, char out[FORWARDED_SIZE])
         inet_ntop (AF_INET6, self->bytes, out, FORWARDED_SIZE);
 }
 
-static struct span trimmed (struct span text)
-{
-    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
-        text.size--;
-    while (text.size && (text.data[0] == ' ' || text.data[0] == '\t'))
-        text = span_of (text.data + 1, text.size - 1);
-    return text;
-}
-
 // The part behind the last comma, which is cut off with it.
 static struct span cut_last (struct span *text)
 {
@@ -52,7 +43,7 @@ static struct span cut_last (struct span *text)
         at--;
     struct span last = span_of (text->data + at, text->size - at);
     text->size = at ? at - 1 : 0;
-    return trimmed (last);
+    return span_trimmed (last);
 }
 
 // -- the proxies

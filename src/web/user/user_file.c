@@ -4,16 +4,6 @@
 
 #include "rfc3339.h"
 
-static struct span trimmed (struct span text)
-{
-    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t' ||
-                         text.data[text.size - 1] == '\r'))
-        text.size--;
-    while (text.size && (text.data[0] == ' ' || text.data[0] == '\t'))
-        text = span_of (text.data + 1, text.size - 1);
-    return text;
-}
-
 bool user_name_valid (const char *name)
 {
     size_t size = strlen (name);
@@ -66,8 +56,8 @@ static int take_line (struct user_file *self, struct span text, int line, struct
     if (!equals)
         return wrong (line, "NAME = VALUE", reason);
     size_t at = (size_t)(equals - text.data);
-    struct span name = trimmed (span_of (text.data, at));
-    struct span rest = trimmed (span_of (equals + 1, text.size - at - 1));
+    struct span name = span_trimmed (span_of (text.data, at));
+    struct span rest = span_trimmed (span_of (equals + 1, text.size - at - 1));
     if (rest.size == 0 || rest.size >= sizeof value || memchr (rest.data, '\0', rest.size))
         return wrong (line, "a value of 1..511 bytes", reason);
     memcpy (value, rest.data, rest.size);
@@ -91,13 +81,9 @@ int user_file_read (struct span text, struct user_file *ret, struct reason *reas
 {
     struct user_file self = {.token_count = 0};
     for (int number = 1; text.size; number++) {
-        const uint8_t *end = memchr (text.data, '\n', text.size);
-        size_t size = end ? (size_t)(end - text.data) : text.size;
-        struct span line = trimmed (span_of (text.data, size));
+        struct span line = span_trimmed (span_take_line (&text));
         if (line.size && line.data[0] != '#' && take_line (&self, line, number, reason))
             return -1;
-        size += end != NULL;
-        text = span_of (text.data + size, text.size - size);
     }
     if (!self.name[0]) {
         reason_set (reason, "want a name");
