@@ -53,7 +53,7 @@ static int run (void *values, struct reason *reason)
         reason_set (reason, "libcurl cannot be started");
     if (sender)
         daemon_serve (&daemon, stop, sender);
-    int code = sender ? DAEMON_STOPPED : DAEMON_NOT_STARTED;
+    int code = sender ? CONFIGURED_STOPPED : CONFIGURED_NOT_STARTED;
     sender_destroy (&sender);
     daemon_end (&daemon);
     return code;
@@ -62,5 +62,5 @@ static int run (void *values, struct reason *reason)
 int main (int argc, char **argv)
 {
     static struct sender_settings settings;
-    return daemon_main (&program, argc, argv, &settings, run);
+    return configured_main (&program, argc, argv, &settings, run);
 }

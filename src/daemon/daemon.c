@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -10,24 +9,6 @@
 #include "log.h"
 #include "notify.h"
 #include "process.h"
-
-int daemon_main (const struct configured_program *program, int argc, char **argv, void *settings,
-                 daemon_run_fn *run)
-{
-    struct reason reason = {""};
-    int code = DAEMON_STOPPED;
-    process_reset_signals (HANGUP_RESET);
-    enum configured configured = configure (program, argc, argv, settings, &reason);
-    if (configured == CONFIGURED)
-        code = run (settings, &reason);
-    else if (configured != CONFIGURED_DONE)
-        code = DAEMON_USAGE;
-    if (code)
-        fprintf (stderr, "%s: %s\n", program->name, reason.text);
-    if (configured == CONFIGURED_USAGE)
-        fprintf (stderr, "Try '%s --help'.\n", program->name);
-    return code;
-}
 
 // -- log and signals
 

@@ -1,20 +1,11 @@
-// Shared by the daemons that are clients of a station: main, log, signals, and the connection to
-// the station.
+// Shared by the daemons that are clients of a station: log, signals, and the connection to the
+// station.
 #pragma once
 
 #include "configure.h"
 #include "curve.h"
 #include "reactor.h"
 #include "zplan_client.h"
-
-enum { DAEMON_STOPPED = 0, DAEMON_NOT_STARTED = 1, DAEMON_USAGE = 2 }; // exit statuses
-
-// The program with its settings: an exit status, with a reason unless that is DAEMON_STOPPED.
-typedef int daemon_run_fn (void *settings, struct reason *reason);
-
-// Read the settings, run, and print what went wrong. Returns the exit status.
-int daemon_main (const struct configured_program *program, int argc, char **argv, void *settings,
-                 daemon_run_fn *run);
 
 struct daemon {
     struct reactor *reactor;

@@ -93,7 +93,7 @@ static int run (void *values, struct reason *reason)
         print_ready (settings, server->listener.port);
         daemon_serve (&daemon, stop, daemon.reactor);
     }
-    int code = server ? DAEMON_STOPPED : DAEMON_NOT_STARTED;
+    int code = server ? CONFIGURED_STOPPED : CONFIGURED_NOT_STARTED;
     server_destroy (&server);
     daemon_end (&daemon);
     return code;
@@ -102,5 +102,5 @@ static int run (void *values, struct reason *reason)
 int main (int argc, char **argv)
 {
     static struct web_settings settings;
-    return daemon_main (&program, argc, argv, &settings, run);
+    return configured_main (&program, argc, argv, &settings, run);
 }

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process.h"
+
 enum { SETTING_NAME_MAX = 256, SETTING_ITEM_MAX = 1024 };
 
 // What is filled, and by which rules.
@@ -231,4 +233,22 @@ enum configured configure (const struct configured_program *program, int argc, c
     if (configured == CONFIGURED && program->check (values, reason))
         configured = CONFIGURED_WRONG;
     return configured;
+}
+
+int configured_main (const struct configured_program *program, int argc, char **argv, void *values,
+                     configured_run_fn *run)
+{
+    struct reason reason = {""};
+    int code = CONFIGURED_STOPPED;
+    process_reset_signals (HANGUP_RESET);
+    enum configured configured = configure (program, argc, argv, values, &reason);
+    if (configured == CONFIGURED)
+        code = run (values, &reason);
+    else if (configured != CONFIGURED_DONE)
+        code = CONFIGURED_MISUSED;
+    if (code)
+        fprintf (stderr, "%s: %s\n", program->name, reason.text);
+    if (configured == CONFIGURED_USAGE)
+        fprintf (stderr, "Try '%s --help'.\n", program->name);
+    return code;
 }

@@ -24,3 +24,17 @@ enum configured {
 // that the table fills. Anything but CONFIGURED and CONFIGURED_DONE leaves a reason.
 enum configured configure (const struct configured_program *program, int argc, char **argv,
                            void *values, struct reason *reason);
+
+enum {
+    CONFIGURED_STOPPED = 0,
+    CONFIGURED_NOT_STARTED = 1,
+    CONFIGURED_MISUSED = 2
+}; // exit statuses
+
+// The program with its settings: an exit status, with a reason unless that is 0.
+typedef int configured_run_fn (void *values, struct reason *reason);
+
+// What main of a program with settings does: it reads them, runs, and prints what went wrong.
+// Returns the exit status.
+int configured_main (const struct configured_program *program, int argc, char **argv, void *values,
+                     configured_run_fn *run);

@@ -1,5 +1,4 @@
 // zpland: read the settings, run the station.
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,10 +37,10 @@ static const char usage_tail[] =
 
 // Errors of the settings, or of the data, are the same at the next start: a service manager need
 // not try again.
-enum { EXIT_NOT_STARTED = 1, EXIT_USAGE = 2, EXIT_DATA = 3 };
+enum { EXIT_DATA = 3 };
 
-static const int exit_status[] = {[STATION_FAULT_NOW] = EXIT_NOT_STARTED,
-                                  [STATION_FAULT_SETTINGS] = EXIT_USAGE,
+static const int exit_status[] = {[STATION_FAULT_NOW] = CONFIGURED_NOT_STARTED,
+                                  [STATION_FAULT_SETTINGS] = CONFIGURED_MISUSED,
                                   [STATION_FAULT_DATA] = EXIT_DATA};
 
 // The command line as it was given, to be read again on SIGHUP; the visible one has no secrets any
@@ -67,17 +66,12 @@ static void free_arguments (void)
     free (arguments.at);
 }
 
-static int check_settings (const void *values, struct reason *reason)
-{
-    return station_settings_check (values, reason);
-}
-
 static const struct configured_program program = {.name = "zpland",
                                                   .table = &station_setting_table,
                                                   .usage_head = usage_head,
                                                   .usage_tail = usage_tail,
                                                   .reloads = true,
-                                                  .check = check_settings};
+                                                  .check = station_settings_check};
 
 static int read_settings (struct station_settings *ret, struct reason *reason)
 {
@@ -85,12 +79,13 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
 }
 
 // The exit status, with a reason where it is not 0.
-static int run (struct station_settings *settings, struct reason *reason)
+static int run (void *values, struct reason *reason)
 {
+    struct station_settings *settings = values;
     enum station_fault fault;
     log_start ("zpland", settings->log_level, settings->log_format);
     if (settings->user[0] && process_become (settings->user, reason))
-        return EXIT_USAGE;
+        return CONFIGURED_MISUSED;
     process_confine ();
     notify_start ();
     struct forward *forward = forward_new ();
@@ -105,26 +100,14 @@ static int run (struct station_settings *settings, struct reason *reason)
         config.yields = true;
     }
     forward_destroy (&forward);
-    return end == STATION_STOPPED ? EXIT_SUCCESS : exit_status[fault];
+    return end == STATION_STOPPED ? CONFIGURED_STOPPED : exit_status[fault];
 }
 
 int main (int argc, char **argv)
 {
     static struct station_settings settings; // large: it holds room for every target
-    struct reason reason = {""};
-    int code = EXIT_SUCCESS;
-    process_reset_signals (HANGUP_RESET);
     keep_arguments (argc, argv);
-    enum configured configured =
-        configure (&program, arguments.count, arguments.at, &settings, &reason);
-    if (configured == CONFIGURED)
-        code = run (&settings, &reason);
-    else if (configured != CONFIGURED_DONE)
-        code = EXIT_USAGE;
-    if (code)
-        fprintf (stderr, "zpland: %s\n", reason.text);
-    if (configured == CONFIGURED_USAGE)
-        fputs ("Try 'zpland --help'.\n", stderr);
+    int code = configured_main (&program, arguments.count, arguments.at, &settings, run);
     free_arguments ();
     return code;
 }

@@ -221,8 +221,9 @@ static int check_curve (const struct station_settings *self, struct reason *reas
     return self->curve[0] || self->insecure ? 0 : check_local (self, reason);
 }
 
-int station_settings_check (const struct station_settings *self, struct reason *reason)
+int station_settings_check (const void *values, struct reason *reason)
 {
+    const struct station_settings *self = values;
     enum dialect dialect;
     if (!dialect_parse (self->dialect, &dialect)) {
         reason_set (reason, "dialect: want zeronet or microzero, got %s",

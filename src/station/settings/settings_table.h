@@ -66,4 +66,4 @@ struct station_settings {
 extern const struct setting_table station_setting_table;
 
 // What no single row can check. 0, or -1 with a reason.
-int station_settings_check (const struct station_settings *self, struct reason *reason);
+int station_settings_check (const void *values, struct reason *reason);
