@@ -64,13 +64,16 @@ static bool read_word (const struct json_field *field, const json_t *value, void
     return true;
 }
 
-static bool read_ident (const json_t *value, uint64_t *ret)
+static bool read_ident (const json_t *value, void *out)
 {
     struct span text = span_of (json_string_value (value), json_string_length (value));
-    if (!json_is_integer (value))
-        return json_is_string (value) && ident_parse (text, ret);
-    *ret = (uint64_t)json_integer_value (value);
-    return json_integer_value (value) > 0;
+    json_int_t number = json_integer_value (value);
+    uint64_t ident = number > 0 ? (uint64_t)number : 0;
+    if (!ident && !(json_is_string (value) && ident_parse (text, &ident)))
+        return false;
+    if (out)
+        *(uint64_t *)out = ident;
+    return true;
 }
 
 // False: it is wrong; `why` is set if the field has no rule.
