@@ -173,8 +173,9 @@ static int run (struct station *station)
 {
     struct reason reason;
     int signal_fd = process_prepare ();
-    notify_start ();
     log_start ("zstationd", station->options.log_level, station->options.log_format);
+    process_confine ();
+    notify_start ();
     station->kind = kinds[station->options.type];
     int rc = station_open (station, &reason);
     if (rc) {

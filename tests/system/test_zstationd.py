@@ -51,6 +51,14 @@ def test_wrong_usage_is_2_and_names_the_option(args, word):
     assert done.returncode == 2 and word in done.stderr and done.stdout == ""
 
 
+def test_it_leaves_no_core_file_and_gains_no_rights(station):
+    """Both would have its keys and plans."""
+    station.start()
+    about = Path(f"/proc/{station.process.pid}")
+    core = next(line for line in (about / "limits").read_text().splitlines() if line.startswith("Max core file size"))
+    assert set(core.split()[4:6]) <= {"0", "1"} and "NoNewPrivs:\t1" in (about / "status").read_text()
+
+
 @pytest.mark.parametrize("type_, which, other", [
     ("api", "request", "workers"), ("api", "workers", "request"), ("vote", "workers", "request"),
     ("pub", "publish", "request"), ("pub", "request", "publish")])
