@@ -15,7 +15,3 @@ bool pack_is (struct span bytes);
 // JSON_DEPTH_MAX. bin and ext have no like in JSON and are refused.
 // NULL with a reason; else a reference to give back with json_decref.
 json_t *pack_read_object (struct span bytes, struct reason *reason);
-
-// A JSON value as msgpack, in the smallest forms, reals as float 64, fields in the order they were
-// set; free it with free ().
-char *pack_write (const json_t *value, size_t *ret_size);

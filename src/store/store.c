@@ -412,14 +412,6 @@ struct link *store_link (const struct store *self)
     return self->link;
 }
 
-const char *store_state_name (enum store_state state)
-{
-    static const char *const names[] = {
-        [STORE_AWAY] = "away",       [STORE_REFUSED] = "refused", [STORE_STANDBY] = "standby",
-        [STORE_LOADING] = "loading", [STORE_SERVING] = "serving", [STORE_FENCED] = "fenced"};
-    return names[state];
-}
-
 const char *store_trouble (struct store *self)
 {
     if (!self->link)

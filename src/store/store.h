@@ -51,9 +51,6 @@ enum store_state {
     STORE_FENCED // another one took over: all that is known of the plans is dropped
 };
 
-// "away", "refused", ...
-const char *store_state_name (enum store_state state);
-
 // Called once per change of state.
 typedef void store_state_fn (void *owner, enum store_state state);
 

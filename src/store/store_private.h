@@ -209,4 +209,3 @@ int64_t reply_score_us (const redisReply *reply);                // -1 = it is n
 
 // "1763...+?": the exec_id of a run in flight and its marks (proto/redis.md).
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);
-bool run_without_status (struct span run);

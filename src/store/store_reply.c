@@ -122,12 +122,6 @@ void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
     *ret_again = text.size && memchr (text.data, '+', text.size);
 }
 
-// An offered one ('!') waits for workers instead.
-bool run_without_status (struct span run)
-{
-    return run.size && memchr (run.data, '?', run.size) && !memchr (run.data, '!', run.size);
-}
-
 bool store_cure (struct store *self, const char *key, const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ERROR || strncmp (reply->str, "WRONGTYPE", 9) != 0)

@@ -6,6 +6,8 @@
 
 #include "dialect.h"
 #include "pack.h"
+
+#include "../unit/pack_write.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "zonefile.h"

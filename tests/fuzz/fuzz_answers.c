@@ -399,7 +399,7 @@ static void tend (uint8_t knob)
 static void on_state (void *owner, enum store_state state)
 {
     (void)owner;
-    HOLDS (*store_state_name (state));
+    HOLDS (state >= STORE_AWAY && state <= STORE_FENCED);
 }
 
 static void on_due (void *owner, int64_t redis_us)

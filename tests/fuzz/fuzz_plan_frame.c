@@ -8,6 +8,8 @@
 #include "vote_rule.h"
 #include "zones.h"
 
+#include "../unit/pack_write.h"
+
 static json_t *read_either (struct span frame, struct reason *reason)
 {
     return pack_is (frame) ? pack_read_object (frame, reason) : json_read_object (frame, reason);

@@ -9,6 +9,8 @@
 #include "store_private.h"
 #include "team.h"
 
+#include "../unit/pack_write.h"
+
 enum { FRAMES = 16 };
 
 struct answered {
@@ -233,7 +235,6 @@ static void check_names (struct span text, const redisReply *reply)
     check_key (text);
     run_parse (reply_text (reply), &exec_id, &again);
     HOLDS (!again || memchr (text.data, '+', text.size));
-    HOLDS (!run_without_status (text) || memchr (text.data, '?', text.size));
     HOLDS (reply_score_us (reply) >= -1);
     reply_number (reply);
     enum info_verdict verdict = redis_info_check (text, LOSS_REFUSED, &reason);

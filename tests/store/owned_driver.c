@@ -219,7 +219,7 @@ static void on_state (void *owner, enum store_state state)
         store_wake (self->store, "jobs", SLOTS, on_woken, self);
     }
     if (state == STORE_FENCED || state == STORE_REFUSED) {
-        fprintf (stderr, "owned_driver: %s %s\n", store_state_name (state),
+        fprintf (stderr, "owned_driver: %s %s\n", state == STORE_FENCED ? "fenced" : "refused",
                  link_trouble (store_link (self->store)));
         reactor_stop (self->reactor);
     }

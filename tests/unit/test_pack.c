@@ -1,6 +1,7 @@
 // msgpack: what is written, what is read, and the reason of each refusal.
 #include "json.h"
 #include "pack.h"
+#include "pack_write.h"
 #include "rows.h"
 
 // A field "a"; the bytes of its value follow.

@@ -1,6 +1,6 @@
 // The PLAN frame: a row for every rule about its fields, and the reason of each refusal, as JSON
 // and as msgpack. Source: contract 3.1.
-#include "pack.h"
+#include "pack_write.h"
 #include "plan_frame.h"
 #include "rows.h"
 #include "status.h"

@@ -1,7 +1,7 @@
 // The pure parts of the store: where Redis is, and whether a Redis may hold plans.
 #include "address.h"
 #include "json.h"
-#include "pack.h"
+#include "pack_write.h"
 #include "redis_info.h"
 #include "row_commands.h"
 #include "rows.h"

@@ -6,6 +6,7 @@
 #include "ident.h"
 #include "json.h"
 #include "pack.h"
+#include "pack_write.h"
 #include "plan_json.h"
 #include "plan_message.h"
 #include "rows.h"

@@ -113,7 +113,7 @@ static size_t flow_fields (const struct outcome_record *record)
     return count + (record->undo ? 1 : 0);
 }
 
-// The bytes of pack_write, straight from the fields: there is a record for each run.
+// The bytes of a map, straight from the fields: there is a record for each run.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
     enum { FIELDS = 8, MISSED_FIELDS = 4, ROOM = 160 };
