@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "civil.h"
 #include "clock.h"
 #include "ident.h"
 #include "json.h"
@@ -226,7 +225,7 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
 
 static bool repeats (const json_t *members)
 {
-    return member (members, "plan_type") >= SCHEDULE_SECOND;
+    return schedule_repeats ((enum schedule_type)member (members, "plan_type"));
 }
 
 int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s)
@@ -251,7 +250,7 @@ int zplan_plan_set_in (struct zplan_plan *plan, int64_t seconds)
     if (seconds < 0 || seconds > SCHEDULE_TIME_MAX)
         return FAIL (plan, "in: want 0..%" PRId64 " seconds, got %" PRId64, SCHEDULE_TIME_MAX,
                      seconds);
-    return zplan_plan_set_at (plan, (clock_wall_us () + 999999) / 1000000 + seconds);
+    return zplan_plan_set_at (plan, schedule_in (clock_wall_us (), seconds));
 }
 
 int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit unit)
@@ -295,18 +294,14 @@ int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
     return error;
 }
 
-// The rule reads nothing but the time of day from plan_time, so it lies on a fixed day on which no
-// zone changed its clock: the same words are then the same plan, whenever they are said.
 static int set_calendar (struct zplan_plan *self, enum schedule_type type, int day, int hour,
                          int minute)
 {
-    static const struct civil_date fixed_day = {2024, 1, 15};
     if (hour < 0 || hour > 23)
         return FAIL (self, "hour: want 0..23, got %d", hour);
     if (minute < 0 || minute > 59)
         return FAIL (self, "minute: want 0..59, got %d", minute);
-    int64_t local = civil_days (fixed_day) * CIVIL_DAY + hour * 3600 + minute * 60;
-    int64_t time = self->zone ? zone_instant (self->zone, local) : local;
+    int64_t time = schedule_time_of_day (self->zone, hour * 3600 + minute * 60);
     json_t *changes = json_pack ("{s:i, s:i, s:I}", "plan_type", (int)type, "plan_value", day,
                                  "plan_time", (json_int_t)time);
     return change (self, in_zone (self, changes));

@@ -187,7 +187,7 @@ static int check_repeat (const struct plan *plan, const struct plan_fields *fiel
                          struct reason *reason)
 {
     int64_t used = plan_occurrence (plan).used;
-    bool once = fields->schedule.type == SCHEDULE_NONE || fields->schedule.type == SCHEDULE_TIME;
+    bool once = !schedule_repeats (fields->schedule.type);
     if (once || fields->schedule.repeat == SCHEDULE_FOREVER || fields->schedule.repeat > used)
         return 0;
     reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,

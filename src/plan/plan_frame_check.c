@@ -2,15 +2,10 @@
 
 #include <inttypes.h>
 
-static bool repeats (enum schedule_type type)
-{
-    return type >= SCHEDULE_SECOND;
-}
-
 // Cron says all by its expressions, and a cycle by its durations.
 static bool needs_value (const struct schedule *schedule)
 {
-    return repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
+    return schedule_repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
 }
 
 static bool check_value (struct plan_frame_reading *reading)
@@ -60,7 +55,7 @@ static bool check_repeat (struct plan_frame_reading *reading)
         return false;
     }
     schedule->repeat = (int32_t)reading->repeat;
-    if (!repeats (schedule->type))
+    if (!schedule_repeats (schedule->type))
         return true;
     if (policy && policy->iteration)
         return check_iterations (reading, policy->iteration * policy_cycle (policy));
@@ -86,7 +81,7 @@ static bool check_together (struct plan_frame_reading *reading)
         reason_set (reading->reason, "plan_time: is missing, plan_type time needs it");
         return false;
     }
-    int64_t runs = repeats (schedule->type) ? schedule->repeat : 1;
+    int64_t runs = schedule_repeats (schedule->type) ? schedule->repeat : 1;
     if (runs != SCHEDULE_FOREVER && reading->fields->skip_set >= runs) {
         reason_set (reading->reason,
                     "skip_set: want less than plan_repet (%" PRId64 "), got %" PRId64, runs,
@@ -117,12 +112,12 @@ static bool check_policy (struct plan_frame_reading *reading)
     else if (schedule->cycle && !interval)
         reason_set (reading->reason,
                     "cycle: durations are for second, minute, hour and day; want a number");
-    else if (policy && policy_cycle (policy) && !repeats (schedule->type))
+    else if (policy && policy_cycle (policy) && !schedule_repeats (schedule->type))
         reason_set (reading->reason, "%s: plan_type %s runs once",
                     policy->iteration ? "iteration" : "cycle", schedule_type_name (schedule->type));
     else if (policy && !policy->key[0] && policy->if_exists)
         reason_set (reading->reason, "if_exists: is for a plan with a key");
-    else if (policy && policy->has_batch && repeats (schedule->type))
+    else if (policy && policy->has_batch && schedule_repeats (schedule->type))
         reason_set (reading->reason, "batch: is for plan_type none and time");
     else if (policy && policy->misfire && reading->keep_seen)
         reason_set (reading->reason, "misfire: sets the same as no_keep; give only one");

@@ -146,14 +146,10 @@ static void write_text (struct json_text *text, const char *name, const char *va
     json_text_raw (text, span_text (member));
 }
 
-static bool repeats (const struct plan *self)
-{
-    return self->schedule.type > SCHEDULE_TIME;
-}
-
 bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, char ret[TRACE_SIZE])
 {
-    const struct trace_run run = {self->id, exec_id, nominal, repeats (self)};
+    const struct trace_run run = {self->id, exec_id, nominal,
+                                  schedule_repeats (self->schedule.type)};
     if (!self->policy || !*self->policy->traceparent)
         return false;
     trace_of_run (self->policy->traceparent, &run, ret);
@@ -168,7 +164,7 @@ static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nomi
     if (!plan_trace (self, exec_id, nominal, own))
         return;
     write_text (text, "traceparent", exec_id ? own : self->policy->traceparent);
-    if (exec_id && repeats (self))
+    if (exec_id && schedule_repeats (self->schedule.type))
         write_text (text, "trace_link", self->policy->traceparent);
 }
 

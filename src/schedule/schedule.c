@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calendar.h"
+#include "civil.h"
 #include "interval.h"
 #include "kind.h"
 #include "window.h"
@@ -117,6 +118,13 @@ int32_t schedule_period (enum schedule_type type)
 {
     assert (is_type (type));
     return types[type].period;
+}
+
+int64_t schedule_time_of_day (const struct zone *zone, int64_t seconds)
+{
+    static const struct civil_date fixed_day = {2024, 1, 15};
+    int64_t local = civil_days (fixed_day) * CIVIL_DAY + seconds;
+    return zone ? zone_instant (zone, local) : local;
 }
 
 int schedule_type_parse (const char *name)

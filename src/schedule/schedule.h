@@ -88,6 +88,24 @@ const char *schedule_type_name (enum schedule_type type);
 // The type with this name, or -1.
 int schedule_type_parse (const char *name);
 
+// Whether a plan of this type has several occurrences: none and time run once.
+static inline bool schedule_repeats (enum schedule_type type)
+{
+    return type >= SCHEDULE_SECOND;
+}
+
+// The base_time of a plan that runs once, this many seconds from now: up to the whole second, so
+// that neither a slow second on the way nor a station whose clock is ahead refuses it.
+static inline int64_t schedule_in (int64_t now_us, int64_t seconds)
+{
+    return (now_us + 999999) / 1000000 + seconds;
+}
+
+// The base_time that stands for a time of day, in seconds from midnight, of this zone; NULL: of
+// UTC. It lies on a fixed day on which no zone changed its clock: the same words are then the same
+// plan, whenever they are said.
+int64_t schedule_time_of_day (const struct zone *zone, int64_t seconds);
+
 // The values this type of plan takes (plan document 3.3). None and time ignore theirs.
 struct value_range {
     int32_t min, max;

@@ -416,7 +416,7 @@ static int archive (struct moving *self, const char *folder)
 static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN_REF_SIZE],
                         struct moving *ret, struct reason *reason)
 {
-    int64_t age_s = 0;
+    struct duration age;
     ret->before_ms = INT64_MAX;
     if (words == (wanted->file != NULL)) {
         reason_set (reason, "want either a folder or --to FILE");
@@ -428,9 +428,9 @@ static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN
     if (wanted->plan)
         wanted->plan = plan;
     if (wanted->older_than) {
-        if (when_duration ("--older-than", wanted->older_than, &age_s, reason))
+        if (when_duration ("--older-than", wanted->older_than, &age, reason))
             return -1;
-        ret->before_ms = clock_wall_us () / 1000 - age_s * 1000;
+        ret->before_ms = clock_wall_us () / 1000 - age.seconds * 1000;
     }
     return outcome_states_read (&wanted->states, &ret->states, reason) ? -1 : 0;
 }

@@ -8,13 +8,6 @@
 #include "plan_frame.h"
 #include "settings.h"
 
-static bool is_cron (const char *type)
-{
-    int64_t number;
-    return type &&
-           (number_parse (type, &number) ? number : schedule_type_parse (type)) == SCHEDULE_CRON;
-}
-
 #define REPEATING_WORDS "--every, --daily, --weekly, --monthly, --cron and --type"
 
 static const struct companion {
@@ -44,8 +37,9 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
     const char *said = words->now ? "--now" : NULL;
     *ret_kind = NULL;
     for (size_t i = 0; i < WHEN_KINDS; i++) {
-        bool beside = when_kinds[i].bit == TYPE && words->cron.count && is_cron (words->type);
-        if (!word_at (words, when_kinds[i].offset) || beside)
+        const char *text = word_at (words, when_kinds[i].offset);
+        if (!text || (when_kinds[i].bit == TYPE && words->cron.count &&
+                      when_type (text) == SCHEDULE_CRON)) // it goes beside --cron
             continue;
         if (said) {
             reason_set (reason, "%s and %s: want one kind of time", said, when_kinds[i].option);
@@ -90,7 +84,7 @@ int when_check_doubles (const struct when_words *words, struct reason *reason)
 static int read_repeat (const struct when_reading *self)
 {
     const char *text = self->words->repeat;
-    bool once = when_runs_once (self->rule->type);
+    bool once = !schedule_repeats (self->rule->type);
     self->rule->repeat = once ? 1 : SCHEDULE_FOREVER;
     if (!text || strcmp (text, "forever") == 0)
         return 0;

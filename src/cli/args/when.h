@@ -1,6 +1,7 @@
 // The times of a plan as people say them: options to a rule. Pure: no clock, no files.
 #pragma once
 
+#include "duration.h"
 #include "options.h"
 #include "policy.h"
 #include "schedule.h"
@@ -47,8 +48,9 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
 // a reason.
 int when_check_doubles (const struct when_words *words, struct reason *reason);
 
-// A duration as 5s, 1h30m or 2d, to seconds. 0, or -1 with a reason that names the option.
-int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason);
+// A duration as 5s, 1h30m or 2d. 0, or -1 with a reason that names the option.
+int when_duration (const char *option, const char *text, struct duration *ret,
+                   struct reason *reason);
 
 void when_clear (struct when *self);
 

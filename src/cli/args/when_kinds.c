@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "civil.h"
 #include "clock_words.h"
-#include "duration.h"
 #include "instant.h"
 #include "nearest.h"
 #include "plan_frame.h"
@@ -32,23 +30,12 @@ static int read_base (const struct when_reading *self, const char *option, const
 
 // -- durations
 
-static const struct unit {
-    int32_t seconds;
-    enum schedule_type type;
-    const char *name;
-} units[] = {
-    {86400, SCHEDULE_DAY, "days"},
-    {3600, SCHEDULE_HOUR, "hours"},
-    {60, SCHEDULE_MINUTE, "minutes"},
-    {1, SCHEDULE_SECOND, "seconds"},
-};
-
-static int read_duration (const struct when_reading *self, const char *option, const char *text,
-                          struct duration *ret)
+int when_duration (const char *option, const char *text, struct duration *ret,
+                   struct reason *reason)
 {
     if (duration_parse (text, ret))
         return 0;
-    reason_set (self->reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
+    reason_set (reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
                 quoted (span_text (text)));
     return -1;
 }
@@ -57,24 +44,20 @@ static int read_duration (const struct when_reading *self, const char *option, c
 
 enum { DAY_MAX = 64 };
 
-// What stands before the @ goes to `day`, what stands behind it makes plan_time: the rule reads
-// nothing but the time of day from it, so it lies on a fixed day on which no zone changed its
-// clock. The same words are then the same plan, whenever they are said.
+// What stands before the @ goes to `day`, what stands behind it is the time of day.
 static int read_day_and_time (const struct when_reading *self, const char *option, const char *text,
-                              char day[DAY_MAX])
+                              char day[DAY_MAX], int64_t *ret_seconds)
 {
-    static const struct civil_date fixed_day = {2024, 1, 15};
     const char *at = strchr (text, '@');
     size_t day_size = at ? (size_t)(at - text) : strlen (text);
-    int64_t seconds = 0;
-    if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, &seconds))) {
+    *ret_seconds = 0;
+    if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, ret_seconds))) {
         reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s", option,
                     quoted (span_text (text)));
         return -1;
     }
     memcpy (day, text, day_size);
     day[day_size] = '\0';
-    self->rule->base_time = zone_instant (self->zone, civil_days (fixed_day) * CIVIL_DAY + seconds);
     return 0;
 }
 
@@ -83,18 +66,16 @@ static int read_day_and_time (const struct when_reading *self, const char *optio
 static int read_in (const struct when_reading *self, const char *text)
 {
     struct duration duration;
-    if (read_duration (self, "--in", text, &duration))
+    if (when_duration ("--in", text, &duration, self->reason))
         return -1;
-    // Up to the whole second, and kept: neither a slow second on the way nor a station whose clock
-    // is ahead refuses it.
-    int64_t time = (self->now_us + 999999) / 1000000 + duration.seconds;
+    int64_t time = schedule_in (self->now_us, duration.seconds);
     if (time > SCHEDULE_TIME_MAX) {
         reason_set (self->reason, "--in: ends after the year 9999");
         return -1;
     }
     self->rule->type = SCHEDULE_TIME;
     self->rule->base_time = time;
-    self->rule->keep = true;
+    self->rule->keep = true; // as schedule_in: a slow way does not make it a missed one
     return 0;
 }
 
@@ -132,32 +113,31 @@ static int read_start (const struct when_reading *self, int64_t interval_s)
 
 static int read_every (const struct when_reading *self, const char *text)
 {
-    enum { VALUE_MAX = 32766 };
     struct duration duration;
-    if (read_duration (self, "--every", text, &duration))
+    enum schedule_type type = SCHEDULE_SECOND;
+    const int32_t max = schedule_value_range (type).max;
+    if (when_duration ("--every", text, &duration, self->reason))
         return -1;
-    const struct unit *unit = units;
-    while (unit->seconds != duration.unit_s)
-        unit++;
+    while (schedule_period (type) != duration.unit_s)
+        type++;
     // More seconds than the wire can say may still be a whole number of hours.
-    while (duration.seconds / unit->seconds > VALUE_MAX && unit > units &&
-           duration.seconds % unit[-1].seconds == 0)
-        unit--;
-    int64_t value = duration.seconds / unit->seconds;
-    if (value > VALUE_MAX) {
-        reason_set (self->reason, "--every: want 0..%d %s, got %" PRId64, VALUE_MAX, unit->name,
-                    value);
+    while (duration.seconds / schedule_period (type) > max && type < SCHEDULE_DAY &&
+           duration.seconds % schedule_period (type + 1) == 0)
+        type++;
+    int64_t value = duration.seconds / schedule_period (type);
+    if (value > max) {
+        reason_set (self->reason, "--every: want 0..%d %ss, got %" PRId64, max,
+                    schedule_type_name (type), value);
         return -1;
     }
-    self->rule->type = unit->type;
+    self->rule->type = type;
     self->rule->value = (int32_t)value;
     return self->words->start ? read_start (self, duration.seconds) : 0;
 }
 
 // Several days or times of one plan are cron expressions of the same clock: "[S] M H" and then
 // `days`.
-static int put_cron (const struct when_reading *self, json_t *list, int64_t time_of_day,
-                     const char *days)
+static int put_cron (json_t *list, int64_t time_of_day, const char *days)
 {
     char text[2 * DAY_MAX];
     int hour = (int)(time_of_day / 3600), minute = (int)(time_of_day / 60 % 60);
@@ -165,8 +145,6 @@ static int put_cron (const struct when_reading *self, json_t *list, int64_t time
     if (time_of_day % 60)
         size = snprintf (text, sizeof text, "%d ", (int)(time_of_day % 60));
     snprintf (text + size, sizeof text - (size_t)size, "%d %d %s", minute, hour, days);
-    self->rule->type = SCHEDULE_CRON;
-    self->rule->base_time = 0;
     return json_array_append_new (list, json_string (text));
 }
 
@@ -176,7 +154,18 @@ static int end_cron (const struct when_reading *self, json_t *list)
     json_t *value =
         json_array_size (list) == 1 ? json_incref (json_array_get (list, 0)) : json_incref (list);
     json_decref (list);
+    self->rule->type = SCHEDULE_CRON;
     return terms_put (self->members, "cron", value, self->reason);
+}
+
+// One day is the wire's own type.
+static int end_day (const struct when_reading *self, enum schedule_type type, int32_t value,
+                    int64_t time_of_day)
+{
+    self->rule->type = type;
+    self->rule->value = value;
+    self->rule->base_time = schedule_time_of_day (self->zone, time_of_day);
+    return 0;
 }
 
 static int read_daily (const struct when_reading *self, const char *text)
@@ -193,7 +182,7 @@ static int read_daily (const struct when_reading *self, const char *text)
             json_decref (list);
             return -1;
         }
-        put_cron (self, list, time_of_day, "* * *");
+        put_cron (list, time_of_day, "* * *");
         at += size;
         if (!*at)
             return end_cron (self, list);
@@ -203,8 +192,8 @@ static int read_daily (const struct when_reading *self, const char *text)
 static int read_weekly (const struct when_reading *self, const char *text)
 {
     char day[DAY_MAX];
-    int64_t time_of_day = 0;
-    if (read_day_and_time (self, "--weekly", text, day))
+    int64_t time_of_day;
+    if (read_day_and_time (self, "--weekly", text, day, &time_of_day))
         return -1;
     unsigned days = clock_weekdays (day);
     if (!days) {
@@ -213,21 +202,15 @@ static int read_weekly (const struct when_reading *self, const char *text)
                     quoted (span_text (day)));
         return -1;
     }
-    if (!(days & (days - 1))) { // one day is the wire's own type
-        self->rule->type = SCHEDULE_WEEK;
-        self->rule->value = (int32_t)__builtin_ctz (days);
-        return 0;
-    }
+    if (!(days & (days - 1)))
+        return end_day (self, SCHEDULE_WEEK, (int32_t)__builtin_ctz (days), time_of_day);
     char list[32] = "* * ";
     for (unsigned i = 0; i < 7; i++)
         if (days & 1U << i)
             snprintf (list + strlen (list), sizeof list - strlen (list), "%s%u",
                       days & ((1U << i) - 1) ? "," : "", i);
-    const char *at = strchr (text, '@');
     json_t *expressions = json_array ();
-    if (at)
-        clock_time_of_day (at + 1, &time_of_day); // read_day_and_time has judged it
-    put_cron (self, expressions, time_of_day, list);
+    put_cron (expressions, time_of_day, list);
     return end_cron (self, expressions);
 }
 
@@ -248,16 +231,13 @@ static bool month_days (const char *text)
 static int read_monthly (const struct when_reading *self, const char *text)
 {
     char day[DAY_MAX], days[DAY_MAX + 8];
-    int64_t number, time_of_day = 0;
-    if (read_day_and_time (self, "--monthly", text, day))
+    int64_t number, time_of_day;
+    if (read_day_and_time (self, "--monthly", text, day, &time_of_day))
         return -1;
     if (strchr (day, ',') && month_days (day)) {
-        const char *at = strchr (text, '@');
         json_t *expressions = json_array ();
-        if (at)
-            clock_time_of_day (at + 1, &time_of_day);
         snprintf (days, sizeof days, "%s * *", day);
-        put_cron (self, expressions, time_of_day, days);
+        put_cron (expressions, time_of_day, days);
         return end_cron (self, expressions);
     }
     if (!number_parse (day, &number) || number < -31 || number > 31) {
@@ -265,14 +245,7 @@ static int read_monthly (const struct when_reading *self, const char *text)
                     quoted (span_text (day)));
         return -1;
     }
-    self->rule->type = SCHEDULE_MONTH;
-    self->rule->value = (int32_t)number;
-    return 0;
-}
-
-bool when_runs_once (enum schedule_type type)
-{
-    return type == SCHEDULE_NONE || type == SCHEDULE_TIME;
+    return end_day (self, SCHEDULE_MONTH, (int32_t)number, time_of_day);
 }
 
 static int read_value (const struct when_reading *self)
@@ -282,7 +255,7 @@ static int read_value (const struct when_reading *self)
     range.max += type == SCHEDULE_WEEK; // 7 is Sunday, too
     const char *text = self->words->value;
     const char *cycle = self->words->terms.cycle;
-    if (!text && (when_runs_once (type) || (cycle && strchr (cycle, ','))))
+    if (!text && (!schedule_repeats (type) || (cycle && strchr (cycle, ','))))
         return 0;
     int64_t number;
     if (!text || !number_parse (text, &number) || number < range.min || number > range.max) {
@@ -309,11 +282,15 @@ static int read_time (const struct when_reading *self)
     return 0;
 }
 
-static int read_type (const struct when_reading *self, const char *text)
+int64_t when_type (const char *text)
 {
     int64_t number;
-    if (!number_parse (text, &number))
-        number = schedule_type_parse (text);
+    return number_parse (text, &number) ? number : schedule_type_parse (text);
+}
+
+static int read_type (const struct when_reading *self, const char *text)
+{
+    int64_t number = when_type (text);
     if (number == SCHEDULE_CRON) {
         reason_set (self->reason, "--cron: must be given for type cron");
         return -1;
@@ -333,15 +310,11 @@ static int read_type (const struct when_reading *self, const char *text)
 static int read_cron (const struct when_reading *self, const char *first)
 {
     const struct option_texts *texts = &self->words->cron;
-    json_t *list = json_array ();
-    for (size_t i = 0; i < texts->count; i++)
-        json_array_append_new (list, json_string (texts->texts[i]));
-    if (texts->count == 1) {
-        json_decref (list);
-        list = json_string (first);
-    }
+    json_t *value = texts->count == 1 ? json_string (first) : json_array ();
+    for (size_t i = 0; texts->count > 1 && i < texts->count; i++)
+        json_array_append_new (value, json_string (texts->texts[i]));
     self->rule->type = SCHEDULE_CRON;
-    return terms_put (self->members, "cron", list, self->reason);
+    return terms_put (self->members, "cron", value, self->reason);
 }
 
 const struct when_kind when_kinds[WHEN_KINDS] = {
@@ -354,13 +327,3 @@ const struct when_kind when_kinds[WHEN_KINDS] = {
     {CRON, "--cron", offsetof (struct when_words, cron.texts), read_cron}, // the first of them
     {TYPE, "--type", offsetof (struct when_words, type), read_type},
 };
-
-int when_duration (const char *option, const char *text, int64_t *ret_s, struct reason *reason)
-{
-    const struct when_reading reading = {.reason = reason};
-    struct duration duration;
-    if (read_duration (&reading, option, text, &duration))
-        return -1;
-    *ret_s = duration.seconds;
-    return 0;
-}

@@ -38,5 +38,5 @@ struct when_kind {
 enum { WHEN_KINDS = 8 };
 extern const struct when_kind when_kinds[WHEN_KINDS];
 
-// Whether a plan of this type runs once.
-bool when_runs_once (enum schedule_type type);
+// The type with this name or number; what is no type is not within 0..SCHEDULE_TYPES - 1.
+int64_t when_type (const char *text);

@@ -122,17 +122,12 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
     }
 }
 
-static bool runs_once (json_int_t type)
-{
-    return type == SCHEDULE_NONE || type == SCHEDULE_TIME;
-}
-
 // A plan that ran once and now runs again and again needs another plan_repet, and the other way
 // round; else it stays.
 static bool repeat_changes (const struct when *when, const json_t *plan)
 {
     json_int_t type = json_integer_value (json_object_get (plan, "plan_type"));
-    return runs_once (type) != runs_once (when->rule.type);
+    return schedule_repeats ((enum schedule_type)type) != schedule_repeats (when->rule.type);
 }
 
 static bool has (const json_t *plan, const char *field)
@@ -168,9 +163,9 @@ static void set_kind (const struct when *when, const struct when_words *words, c
     if (words->timezone && has (plan, "timezone") && !has (fields, "timezone"))
         json_object_set_new (fields, "timezone", json_string (words->timezone));
     take_away (fields, plan, "cron");
-    if (json_is_array (json_object_get (plan, "cycle")) || runs_once (rule->type))
+    if (json_is_array (json_object_get (plan, "cycle")) || !schedule_repeats (rule->type))
         take_away (fields, plan, "cycle");
-    if (runs_once (rule->type))
+    if (!schedule_repeats (rule->type))
         take_away (fields, plan, "iteration");
 }
 
@@ -180,7 +175,7 @@ static void set_keep (const struct change *self, const struct when *when, bool n
     const struct when_words *words = &self->order.words;
     bool keep = when->rule.keep;
     // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
-    bool lapses = new_kind && repeat_changes (when, plan) && !runs_once (when->rule.type);
+    bool lapses = new_kind && repeat_changes (when, plan) && schedule_repeats (when->rule.type);
     bool said = self->no_keep || words->keep;
     if (!said && stays (fields, plan, "misfire"))
         return; // the misfire policy decides

@@ -89,7 +89,7 @@ static struct plan *copy_of (const struct plan *plan)
 static bool has_repeats_left (const struct plan *plan, struct reason *reason)
 {
     int64_t used = plan_occurrence (plan).used;
-    bool once = plan->schedule.type == SCHEDULE_NONE || plan->schedule.type == SCHEDULE_TIME;
+    bool once = !schedule_repeats (plan->schedule.type);
     if (once || plan->schedule.repeat == SCHEDULE_FOREVER || plan->schedule.repeat > used)
         return true;
     reason_set (reason, "plan_repet: want more than the %" PRId64 " that are used up, got %d", used,
