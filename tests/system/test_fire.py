@@ -1,4 +1,5 @@
 """Firing (contract 5): what the target gets, and what each of its answers does."""
+import json
 import time
 
 import pytest
@@ -200,6 +201,27 @@ def test_a_status_after_the_timeout_but_before_the_retry_is_taken(make_rig, answ
         rig.news.answer(run, ST.OK)
     rig.gone(ident, "news")
     rig.news.nothing(1.5)
+
+
+@pytest.mark.parametrize("timeout", [None, 60])
+def test_a_run_ends_by_the_timeout_that_its_plan_has_now(make_rig, timeout):
+    """It was changed while the run counted as over; then a late status came."""
+    rig = make_rig("--send-timeout", "300")
+    ident = rig.client.added(later(timeout=2))
+    rig.due_now(ident)
+    run = rig.jobs.recv()
+    rig.state(ident, ST.RECV_ERROR)
+    rig.client.done("pause", ident)
+    stored = rig.message(ident)
+    rig.client.done("update", ident, json.dumps({"revision": stored["revision"], "timeout": timeout}))
+    rig.jobs.answer(run, ST.RUNING)
+    rig.state(ident, ST.RUNING)
+    assert time.time() < run.claimed + 2, "too slow to show anything"
+    time.sleep(run.claimed + 2.5 - time.time())
+    assert rig.message(ident)["last_state"] == ST.RUNING
+    rig.jobs.answer(run, ST.OK, [(FT.LOCAL_ID, run.local_id)])
+    wait_until(lambda: [one["status"] for one in rig.client.done("history", ident).json["runs"]] == [ST.RECV_ERROR, ST.OK],
+               "it has ended well")
 
 
 def test_A086_target_absent_then_there(make_rig):

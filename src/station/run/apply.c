@@ -285,12 +285,10 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
     struct held_run *held = runs_find_run (self->station, self->plan_id, self->run.exec_id);
     if (applies)
         commit (self, plan, nominal);
-    if (applies && held && held->plan) {
-        plan_destroy (&held->plan);
-        held->plan = plan;
-    } else {
+    if (applies && held && held->plan)
+        runs_set_plan (held, plan);
+    else
         plan_destroy (&plan);
-    }
     return applies;
 }
 

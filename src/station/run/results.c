@@ -91,13 +91,11 @@ static void keep_or_drop (struct held_run *held, const struct decision *decision
         runs_drop (&held);
         return;
     }
-    int64_t until_us = clock_mono_us () + self->settings->exec_timeout_s * 1000000 + FORGET_US;
-    bool ends = held->end_us && held->end_us < until_us;
     // A large plan, or one too many, is not kept for as long as its target works: it is looked up
     // again. But at the end of its time it is needed.
+    bool ends = runs_forget_later (held);
     if (!ends && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > RUNS_WHOLE_MAX))
         plan_destroy (&held->plan);
-    runs_forget_at (held, ends ? held->end_us : until_us);
 }
 
 // The worker's report of its progress is kept with the run and written nowhere.
@@ -262,7 +260,8 @@ void results_end_run (struct held_run *held)
     // No status came, and its failed dispatch was reported.
     bool given_up =
         held->plan && !held->unanswered && held->plan->last_state == ZERO_STATUS_RECV_ERROR_ID;
-    if (!held->plan || given_up) // too large to be kept: who claims it next ends it
+    // Too large to be kept: who claims it next ends it.
+    if (!held->plan || given_up || !engine_run_end_us (held->plan))
         runs_drop (&held);
     else if (engine_poll_end_us (held->plan) &&
              engine_poll_end_us (held->plan) == engine_run_end_us (held->plan))
@@ -287,9 +286,7 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
         return NULL;
     plan->exec_id = answer->exec_id;
     if (held && held->run.exec_id == answer->exec_id) {
-        held->plan = plan;
-        held->end_us = 0; // the plan may have been changed by hand
-        runs_set_end (held);
+        runs_set_plan (held, plan); // it may have been changed by hand
         return held;
     }
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;

@@ -183,6 +183,27 @@ void runs_forget_at (struct held_run *run, int64_t deadline_us)
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }
 
+bool runs_forget_later (struct held_run *run)
+{
+    enum { MARGIN_US = 5000000 };
+    int64_t lease_us = run->station->settings->exec_timeout_s * 1000000;
+    int64_t until_us = clock_mono_us () + lease_us + MARGIN_US;
+    bool ends = run->end_us && run->end_us < until_us;
+    runs_forget_at (run, ends ? run->end_us : until_us);
+    return ends;
+}
+
+void runs_set_plan (struct held_run *run, struct plan *plan)
+{
+    int64_t was_us = run->end_us;
+    plan_destroy (&run->plan);
+    run->plan = plan;
+    run->end_us = 0;
+    runs_set_end (run);
+    if (!run->unanswered && (run->end_us != 0 || was_us != 0))
+        runs_forget_later (run);
+}
+
 bool runs_in_progress (struct station *self, const struct plan *plan,
                        const struct store_loaded *answer)
 {

@@ -61,6 +61,9 @@ void runs_note_progress (struct held_run *run, struct span words);
 // Set end_us by the plan's vote or timeout, if any. Needs run->plan.
 void runs_set_end (struct held_run *run);
 
+// Its plan was changed meanwhile: the run owns this one now, and ends by that one's times.
+void runs_set_plan (struct held_run *run, struct plan *plan);
+
 // It was sent: wait for its status until this moment, in monotonic microseconds.
 void runs_wait_status (struct held_run *run, int64_t deadline_us);
 
@@ -69,6 +72,9 @@ void runs_keep (struct held_run *run, int64_t deadline_us);
 
 // It needs no status (any more): forget it at this moment. Until then answers find it here.
 void runs_forget_at (struct held_run *run, int64_t deadline_us);
+
+// The same when its lease would be over, or at its end, if that is earlier. Returns whether it is.
+bool runs_forget_later (struct held_run *run);
 
 // Whether a run of the plan is in flight. One of an unqueued plan has no lease in Redis:
 // it counts while this station gets its heartbeats, or as long as a lease would be.
