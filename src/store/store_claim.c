@@ -54,15 +54,16 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 // -- runs whose lease ended
 
 // The outcome of a run whose lease ended without a result, unless the engine reports one. Only here
-// is it known in the step in which it happens.
+// is it known in the step in which it happens. What workers fetch was claimed and not yet offered,
+// and what a flow runs not begun: that was no run of anybody.
 static void remember_lost (const struct claim_call *call, const struct core_taken *taken)
 {
     struct store *self = call->store;
     struct reason reason;
+    if (call->is_pull && call->is_pull (call->owner, taken->target))
+        return;
     struct plan *plan = plan_from_stored_json (taken->id, taken->message, &reason);
-    struct due due = {.exec_id = taken->exec_id,
-                      .lost = taken->lost,
-                      .pull = call->is_pull && call->is_pull (call->owner, taken->target)};
+    struct due due = {.exec_id = taken->exec_id, .lost = taken->lost};
     if (!plan || engine_reports_lost (plan, &due) ||
         (plan->policy && plan->policy->log == LOG_NONE)) {
         plan_destroy (&plan);

@@ -13,6 +13,7 @@ import time
 import pytest
 import redis as redis_py
 
+import pulltest
 from faulttest import LATE, armed, connected, died, history, is_whole, outcomes, resend, twice
 from redissteps import embed_redis
 from zplanprocs import WAIT, alive, kill_redis
@@ -129,6 +130,32 @@ def test_row_03_a_plan_that_nobody_sends_again(make_rig, point):
 
 
 # Rows 4 to 6: firing.
+
+@pytest.mark.parametrize("retry", [{}, {"retry": {"strategy": "fixed", "interval": 1}}])
+def test_row_04_claimed_and_not_offered(make_rig, retry):
+    """Workers fetch it: none has had it, so there is no outcome of that."""
+    rig = pulltest.with_pile(make_rig, *SHORT, env={"ZPLAN_FAILPOINT": "claim_done"})
+    connected(rig)
+    rig.client.submit(at_once(**retry), station=pulltest.STATION)
+    died(rig.station)
+    rig.station.start()
+    rig.client = rig.dealer()
+    worker = pulltest.Worker(rig, "w")
+    job = worker.one()
+    worker.report(job["plan_id"])
+    assert [(run["status"], run["exec_id"]) for run in history(rig)] == [(ST.OK, int(job["exec_id"], 16))]
+
+
+def test_row_04_a_callback_claimed_and_not_offered(make_rig):
+    rig = armed(make_rig, "claim_done:2", *SHORT)
+    ident = rig.client.added(at_once(callback={"success": {"url": "https://hooks.example/done"}}))
+    rig.jobs.finish(rig.jobs.recv())
+    died(rig.station)
+    rig.station.start()
+    rig.client = rig.dealer()
+    wait_until(lambda: rig.client.done("take", {"station": "callbacks", "worker": "w", "wait": 10}).json["jobs"], "it is offered")
+    assert [(run["plan"], run["status"]) for run in history(rig)] == [(ident, ST.OK)]
+
 
 @pytest.mark.parametrize("point", ["claim_sent", "claim_done"])
 def test_row_04_claimed_not_sent(make_rig, point):

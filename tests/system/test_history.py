@@ -234,21 +234,6 @@ def test_a_run_of_a_station_that_was_killed(make_rig):
     assert (good["status"], good["seq"]) == (ST.OK, 1)
 
 
-@pytest.mark.parametrize("retry", [{}, {"retry": {"strategy": "none"}}])
-def test_a_run_of_a_target_whose_plans_workers_fetch_now(make_rig, retry):
-    """Its lease ended: that is no failure of the plan, which they get; its run is in the history."""
-    rig = make_rig("--exec-timeout", "1")
-    ident = rig.client.added(at_once(**retry))
-    first = rig.jobs.recv()
-    rig.station.kill()
-    rig.station.args[rig.station.args.index("jobs=api@" + rig.jobs.endpoint)] = "jobs=pull"
-    rig.station.start()
-    (job,) = rig.client.done("take", {"station": "jobs", "worker": "w1", "wait": 20}).json["jobs"]
-    assert job["plan_id"] == ident
-    lost, = outcomes(rig, ident, 1)
-    assert (lost["status"], lost["seq"], lost["exec_id"]) == (ST.TIMEOUT, 0, first.exec_id)
-
-
 def test_a_run_besides_the_schedule(rig):
     """Its nominal time is when it was asked for; its plan is where it was."""
     ident = rig.client.added(every(1000, 5))
