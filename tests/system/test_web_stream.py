@@ -99,11 +99,14 @@ def test_only_what_somebody_follows_is_asked_of_the_station(rig, make_web, follo
         second = follow(web, "?what=events")
         assert second.next()[0] == "hello"
         asked_for("")
-        assert second.next()[0] == "reload"         # once the station has got the subscription
+        assert second.next()[0] == "reload"         # once the station has most likely got the subscription
         publish(1, "add", plan_id=42, station="jobs", seq=1, epoch="e")
+        assert second.next()[0] == "reload"         # and where it got it later
         name, data = second.next()
         assert (name, data["event"], data["id"]) == ("plan", "add", "2a")
-        publish(4, "exec", plan_id=42, station="jobs", seq=3, epoch="e")       # one was missed
+        publish(4, "exec", plan_id=42, station="jobs", seq=2, epoch="e")
+        assert second.next()[0] == "plan"
+        publish(4, "exec", plan_id=42, station="jobs", seq=4, epoch="e")       # one was missed
         assert [second.next()[0], second.next()[0]] == ["reload", "plan"]
 
 
@@ -236,7 +239,7 @@ def test_a_user_sees_what_the_key_may_and_no_longer(make_rig, make_web, follow):
                 break
     assert seen[cy] == {"jobs"} and "news" in seen[ann]
     os.unlink(os.path.join(gateway.users, "bob.user"))
-    name, _ = bob.next("plan", "run")
+    name, _ = bob.next("plan", "run", "reload")
     assert name == "bye"
 
 

@@ -12,7 +12,6 @@
 #include "ident.h"
 #include "json.h"
 #include "json_names.h"
-#include "log.h"
 #include "memory.h"
 #include "server.h"
 #include "zplan_events.h"
@@ -21,7 +20,7 @@ enum {
     BELL_MS = 20,
     QUIET_US = 2000000,
     LISTEN_US = 60000000, // to more than is wanted: the station counts what changes
-    JOINED_US = 1000000,  // then the station has got what was selected
+    JOINED_US = 1000000,  // then the station mostly has got what was selected
     TICK_MS = 1000,
     EVENTS_A_TURN = 64,
     PAGE = 500,
@@ -30,7 +29,7 @@ enum {
 
 struct stream {
     struct server *server;
-    struct zplan_events *events; // NULL: there was no follower yet
+    struct zplan_events *events; // connected from the start: what is selected is one way off
     struct source source;
     struct timer bell, tick;
     struct ring ring;
@@ -45,6 +44,7 @@ struct stream {
     size_t heard;     // what is selected of the events, of the choices in select_events
     int64_t heard_us; // when that much was wanted last
     int64_t rose_us;  // when it became more, and its followers may have missed some; 0: long ago
+    bool rose;        // it did, and nothing came since
 };
 
 // -- events as they are sent
@@ -108,17 +108,26 @@ static void put (struct stream *self, enum ring_kind kind, const char *name, jso
     wake_all (self);
 }
 
+// Something may have been missed: who follows plans reads its list again.
+static void put_reload (struct stream *self)
+{
+    put (self, RING_PLAN, "reload", json_object (), NULL);
+}
+
 static void set_down (struct stream *self, bool down)
 {
     if (self->down == down && self->known)
         return;
     bool changed = self->down != down;
     self->down = down;
-    if (changed)
-        put (self, RING_STATION, "station",
-             json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
-                        json_instant_ms (clock_wall_us () / 1000)),
-             NULL);
+    if (!changed)
+        return;
+    put (self, RING_STATION, "station",
+         json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
+                    json_instant_ms (clock_wall_us () / 1000)),
+         NULL);
+    if (!down) // its events may come only later
+        put_reload (self);
 }
 
 // -- the history
@@ -237,17 +246,6 @@ static struct zplan_events *open_events (const struct web_settings *settings, st
     return events;
 }
 
-static bool start_events (struct stream *self)
-{
-    struct reason reason;
-    self->events = open_events (self->server->settings, &reason);
-    if (self->events)
-        source_set (&self->source, self->server->reactor, zplan_events_fd (self->events), EPOLLIN);
-    else
-        log_event (LEVEL_WARN, "events.unusable", "reason=%s", quoted (span_text (reason.text)));
-    return self->events;
-}
-
 // Only what the followers want: submissions are many, and without a follower all of them for
 // nothing.
 static void select_events (struct stream *self)
@@ -257,13 +255,13 @@ static void select_events (struct stream *self)
     int64_t now_us = clock_mono_us ();
     if (wanted >= self->heard)
         self->heard_us = now_us;
-    if ((wanted && !self->events && !start_events (self)) || wanted == self->heard)
+    bool rises = wanted > self->heard;
+    if (wanted == self->heard || (!rises && now_us - self->heard_us < LISTEN_US))
         return;
-    if (wanted > self->heard || now_us - self->heard_us >= LISTEN_US) {
-        zplan_events_select (self->events, choices[wanted]);
-        self->rose_us = wanted > self->heard ? now_us : 0;
-        self->heard = wanted;
-    }
+    zplan_events_select (self->events, choices[wanted]);
+    self->rose = rises;
+    self->rose_us = rises ? now_us : 0;
+    self->heard = wanted;
 }
 
 static void take_event (struct stream *self, const struct zplan_event *event)
@@ -271,8 +269,9 @@ static void take_event (struct stream *self, const struct zplan_event *event)
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
-    if (event->missed)
-        put (self, RING_PLAN, "reload", json_object (), NULL);
+    if (event->missed || self->rose)
+        put_reload (self);
+    self->rose = false;
     if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
         event->code == ZPLAN_EVENT_RESULT)
         return;
@@ -316,7 +315,7 @@ static void on_tick (void *owner)
     select_events (self);
     if (self->rose_us && clock_mono_us () - self->rose_us >= JOINED_US) {
         self->rose_us = 0;
-        put (self, RING_PLAN, "reload", json_object (), NULL);
+        put_reload (self);
     }
     if (clock_mono_us () - self->read_us >= QUIET_US)
         read_history (self);
@@ -339,13 +338,13 @@ struct stream *stream_new (struct server *server, struct reason *reason)
     self->source = (struct source){.call = on_events, .owner = self};
     self->bell = (struct timer){.call = on_bell, .owner = self};
     self->tick = (struct timer){.call = on_tick, .owner = self};
-    struct zplan_events *tried =
-        open_events (server->settings, reason); // say at once what is wrong
-    if (!tried) {
+    self->events = open_events (server->settings, reason);
+    if (!self->events) {
         stream_destroy (&self);
         return NULL;
     }
-    zplan_events_destroy (&tried);
+    zplan_events_select (self->events, 0);
+    source_set (&self->source, server->reactor, zplan_events_fd (self->events), EPOLLIN);
     timer_set (&self->tick, server->reactor, TICK_MS);
     return self;
 }
