@@ -7,6 +7,7 @@
 #include "json.h"
 #include "memory.h"
 #include "print.h"
+#include "utf8.h"
 
 // The bytes of a frame as JSON has it; free them.
 static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
@@ -77,17 +78,12 @@ const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE])
     last = json_string_length (last) ? last : json_object_get (output, "head");
     const char *text = json_string_value (last);
     size_t end = json_string_length (last);
-    out[0] = '\0';
     while (end > 0 && (unsigned char)text[end - 1] <= ' ')
         end--;
     size_t begin = end;
     while (begin > 0 && text[begin - 1] != '\n')
         begin--;
-    size_t size = end - begin < OUTPUT_LINE_SIZE - 1 ? end - begin : OUTPUT_LINE_SIZE - 1;
-    while (size < end - begin && size > 0 && ((unsigned char)text[begin + size] & 0xC0) == 0x80)
-        size--;
-    if (size)
-        memcpy (out, text + begin, size);
-    out[size] = '\0';
+    struct span line = end ? span_of (text + begin, end - begin) : (struct span){0};
+    out[span_put (out, 0, utf8_cut (line, OUTPUT_LINE_SIZE - 1))] = '\0';
     return out;
 }

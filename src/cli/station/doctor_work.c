@@ -10,6 +10,7 @@
 #include "codes.h"
 #include "outcomes.h"
 #include "print.h"
+#include "utf8.h"
 
 enum {
     WAITING_MAX = 1000,  // plans that are counted, of each state
@@ -144,17 +145,6 @@ static void count_outcome (struct outcomes *self, const json_t *run)
         self->last = run;
 }
 
-// At most `most` bytes of UTF-8, and no part of a character.
-static int whole_size (const char *text, size_t most)
-{
-    size_t size = strlen (text);
-    if (size <= most)
-        return (int)size;
-    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80)
-        most--;
-    return (int)most;
-}
-
 // "3 failed, 1 timed out"
 static void put_statuses (const struct outcomes *self, char *out, size_t size)
 {
@@ -192,10 +182,10 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
         return false;
     put_statuses (&outcomes, statuses, sizeof statuses);
     const char *reason = json_string_value (json_object_get (outcomes.last, "reason"));
-    reason = reason ? reason : "";
+    struct span last = utf8_cut (span_text (reason ? reason : ""), REASON_SHOWN);
     snprintf (text, sizeof text, "the last %" PRId64 " run%s of target %s failed: %s%s%.*s",
               outcomes.failed, outcomes.failed == 1 ? "" : "s", json_string_value (name), statuses,
-              *reason ? "; the last one: " : "", whole_size (reason, REASON_SHOWN), reason);
+              last.size ? "; the last one: " : "", (int)last.size, (const char *)last.data);
     doctor_find (health, outcomes.failed < RUNS_FEW ? FOUND_WARNING : FOUND_PROBLEM,
                  "see why: zplan history --newest, and the logs of its workers", text);
     return true;
