@@ -257,10 +257,13 @@ class Record:
         caller, _, name = path.rpartition("/")
         return (self.inner[caller] if caller else self).flow.conduct.get(name)
 
-    def is_call(self, path):
+    def target_of(self, path):
         caller, _, name = path.rpartition("/")
         flow = (self.inner[caller] if caller else self).flow
-        return name != flow.name and flow.definition["steps"].get(name, {}).get("target") == "jobs"
+        return flow.definition["steps"].get(name, {}).get("target") if name != flow.name else None
+
+    def is_call(self, path):
+        return self.target_of(path) == "jobs"
 
 
 # -- the same, simulated
@@ -479,9 +482,9 @@ class Replay:
         known = {key for key in self.events.keys() | simulated.keys()
                  if key[0] != last and key[1] in ("start", "blocked", *ENDS)}
         # The log has also when a call came to wait for max_parallel; a cancel may come before its turn.
-        sent = {path for path, *_ in self.record.all_calls()}
+        sent = {path for path, *_ in self.record.all_calls()} | set(self.record.inner)
         known -= {(path, "start") for path, what in known
-                  if what == "start" and self.record.is_call(path) and path not in sent and (path, what) not in simulated}
+                  if what == "start" and self.record.target_of(path) and path not in sent and (path, what) not in simulated}
         for key in sorted(known, key=lambda key: self.events.get(key, 0)):
             recorded, got = self.events.get(key), simulated.get(key)
             if min(time for time in (recorded, got) if time is not None) >= cut:
