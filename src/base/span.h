@@ -40,10 +40,10 @@ static inline bool span_is (struct span span, const char *text)
     return span_equal (span, span_text (text));
 }
 
-// Without the blanks and tabs at both ends.
+// Without blanks and tabs at both ends, and the CRs of other systems' editors behind.
 static inline struct span span_trimmed (struct span text)
 {
-    while (text.size && (text.data[text.size - 1] == ' ' || text.data[text.size - 1] == '\t'))
+    while (text.size && memchr (" \t\r", text.data[text.size - 1], 3))
         text.size--;
     while (text.size && (text.data[0] == ' ' || text.data[0] == '\t'))
         text = span_of (text.data + 1, text.size - 1);

@@ -44,7 +44,7 @@ struct stream {
     size_t heard;     // what is selected of the events, of the choices in select_events
     int64_t heard_us; // when that much was wanted last
     int64_t rose_us;  // when it became more, and its followers may have missed some; 0: long ago
-    bool rose;        // it did, and nothing came since
+    bool rose;        // it did, and nothing came that shows that the station knows
 };
 
 // -- events as they are sent
@@ -269,9 +269,11 @@ static void take_event (struct stream *self, const struct zplan_event *event)
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
-    if (event->missed || self->rose)
+    // Results may have been heard before.
+    bool proves = self->rose && event->code != ZPLAN_EVENT_RESULT;
+    if (event->missed || proves)
         put_reload (self);
-    self->rose = false;
+    self->rose = self->rose && !proves;
     if (!self->wanted[RING_PLAN] || event->code < 1 || event->code > ZPLAN_EVENT_REMOVE ||
         event->code == ZPLAN_EVENT_RESULT)
         return;
