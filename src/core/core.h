@@ -138,7 +138,7 @@ struct core_submission {
     struct span group;  // may be empty
     struct span caller; // as a field of plan:count
     bool made_here;     // its id was; else it was looked up, and Redis has no plan of it
-    bool first;         // no plan had its id before: as if it were made here, but ids do not ascend
+    bool first;         // no plan had its id before, but ids of these do not ascend
     struct span missed; // an outcome for the history, empty = none
     bool follows;       // from an outcome of the same batch: lack of memory does not take it back
 };

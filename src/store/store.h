@@ -266,7 +266,7 @@ void store_extend_lease (struct store *self, struct span key_station, uint64_t p
 // What else is there of the id of a plan that is placed.
 enum store_id {
     STORE_ID_MADE,  // nothing: the station made it just now
-    STORE_ID_FIRST, // nothing: it is the digest of what happens once
+    STORE_ID_FIRST, // nothing: it is a digest, of what happens for the first time
     STORE_ID_AGAIN  // what a former plan may have left
 };
 

@@ -258,6 +258,31 @@ def test_a_failed_run_is_retried_by_hand(rig, flows):
     flows.until(run, "finished")
 
 
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_call_that_is_retried_has_nothing_of_the_one_before(rig, flows, goes_on):
+    """Its plan has the same id: the keys that an operator, or a death at the wrong moment, left are not its own."""
+    flows.put("night", {"a": call(), "b": call(), "c": call(["a"])})
+    flows.start("night")
+    calls = {one.name: one for one in (flows.call(), flows.call())}
+    run = calls["a"].flow["run"]
+    flows.fail(calls["a"])
+    if not goes_on:
+        flows.done(calls["b"])
+        flows.until(run, "failed")
+    keys = [f"plan:{kind}:jobs:{calls['a'].ident}" for kind in ("failed", "work", "team")]
+    wait_until(lambda: not rig.db.exists(f"plan:msg:jobs:{calls['a'].ident}"), "its plan is gone")
+    for key in keys:
+        rig.db.hset(key, "w1", "{}")
+    flows.flow("retry", run)
+    again = flows.call()
+    assert (again.name, again.ident) == ("a", calls["a"].ident) and not rig.db.exists(*keys)
+    flows.done(again)
+    if goes_on:
+        flows.done(calls["b"])
+    flows.next("c")
+    flows.until(run, "finished")
+
+
 def test_skip_is_a_success(rig, flows):
     flows.put("night", {"a": call(), "b": call(["a"], args=["=steps.a.value"])})
     flows.start("night")

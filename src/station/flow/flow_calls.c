@@ -228,10 +228,10 @@ static struct plan_step step_of (const struct flow_live *live, const struct flow
                               .depth = live->depth + 1};
 }
 
-// A run that began again, under its number, makes the ids of its calls again.
+// A call that failed and is retried has the id that it had.
 static void place (const struct flow_live *live, const struct plan *plan)
 {
-    bool first = live->exec_id == live->id;
+    bool first = live->straight && live->run->phase != FLOW_UNDOING;
     store_place (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
 }
 

@@ -359,6 +359,12 @@ static void note_reopened (struct flow_live *live)
     store_put (live->station->store, words, 3);
 }
 
+static bool goes_ahead (enum flow_event_kind kind)
+{
+    return kind == FLOW_BEGIN || kind == FLOW_CALL_ENDED || kind == FLOW_DUE ||
+           kind == FLOW_SIGNALLED || kind == FLOW_CHECK;
+}
+
 // One call of flow_step, and what it wants.
 static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
                         struct reason *reason)
@@ -367,6 +373,7 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     int64_t now_ms = store_now_us (live->station->store) / 1000;
     bool had_ended = live->run->phase == FLOW_ENDED;
     live->run->zone = flow_live_zone (live);
+    live->straight = live->straight && goes_ahead (event->kind);
     flow_step (live->flow, live->run, event, now_ms, &effects);
     bool more = effects.more, taken = !effects.rejected.text[0];
     if (!taken)

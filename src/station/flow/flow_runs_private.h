@@ -39,7 +39,8 @@ struct flow_live {
     struct flow_live *older, *newer; // by their last use
     const char *shown;               // the state that Redis has for lists; NULL = not known
     bool unwritten;                  // nothing of it is in Redis
-    struct flow_news *news;          // what is published when this turn is written; NULL = nothing
+    bool straight; // it began here, and nothing made it go back: no id of a call comes twice
+    struct flow_news *news; // what is published when this turn is written; NULL = nothing
 };
 
 // What a flow plan says of a run that begins.
