@@ -104,7 +104,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->began_ms = now_us / 1000;
     flow_live_time (live, plan);
     live->unwritten = true;
-    live->straight = begin->exec_id == begin->run; // else it begins again, under its number
+    live->straight = begin->exec_id == begin->run; // else a retry restarts it
     if (former)
         flow_live_forget (former);
     flow_live_add (self, live);

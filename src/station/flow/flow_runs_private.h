@@ -39,7 +39,7 @@ struct flow_live {
     struct flow_live *older, *newer; // by their last use
     const char *shown;               // the state that Redis has for lists; NULL = not known
     bool unwritten;                  // nothing of it is in Redis
-    bool straight; // it began here, and nothing made it go back: no id of a call comes twice
+    bool straight; // it began in this process and was never retried: no id of a call is used twice
     struct flow_news *news; // what is published when this turn is written; NULL = nothing
 };
 

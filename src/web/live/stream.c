@@ -41,10 +41,10 @@ struct stream {
     char filter[STREAM_PAGE_SIZE]; // of that question
     struct follower *first;
     size_t wanted[KINDS];
-    size_t heard;     // what is selected of the events, of the choices in select_events
-    int64_t heard_us; // when that much was wanted last
-    int64_t rose_us;  // when it became more, and its followers may have missed some; 0: long ago
-    bool rose;        // it did, and nothing came that shows that the station knows
+    size_t selected;     // of the choices in select_events
+    int64_t selected_us; // when that much was wanted last
+    int64_t rose_us;     // when it became more, and its followers may have missed some; 0: long ago
+    bool rose;           // it did, and no event has shown yet that the station got it
 };
 
 // -- events as they are sent
@@ -253,15 +253,15 @@ static void select_events (struct stream *self)
     static const int choices[] = {0, 1 << ZPLAN_EVENT_RESULT, ZPLAN_EVENTS_ALL};
     size_t wanted = !self->first ? 0 : self->wanted[RING_PLAN] ? 2 : 1;
     int64_t now_us = clock_mono_us ();
-    if (wanted >= self->heard)
-        self->heard_us = now_us;
-    bool rises = wanted > self->heard;
-    if (wanted == self->heard || (!rises && now_us - self->heard_us < LISTEN_US))
+    if (wanted >= self->selected)
+        self->selected_us = now_us;
+    bool rises = wanted > self->selected;
+    if (wanted == self->selected || (!rises && now_us - self->selected_us < LISTEN_US))
         return;
     zplan_events_select (self->events, choices[wanted]);
     self->rose = rises;
     self->rose_us = rises ? now_us : 0;
-    self->heard = wanted;
+    self->selected = wanted;
 }
 
 static void take_event (struct stream *self, const struct zplan_event *event)
@@ -269,7 +269,7 @@ static void take_event (struct stream *self, const struct zplan_event *event)
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
-    // Results may have been heard before.
+    // Results may have been selected before.
     bool proves = self->rose && event->code != ZPLAN_EVENT_RESULT;
     if (event->missed || proves)
         put_reload (self);
