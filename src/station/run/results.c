@@ -22,8 +22,7 @@
 #include "utf8.h"
 #include "votes.h"
 
-// A run with a heartbeat is dropped this long after its lease: the store has it anyway.
-enum { FORGET_US = 5000000, KEPT_BYTES = 65536 };
+enum { KEPT_BYTES = 65536 }; // of a plan that is kept with its run
 
 enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
 
@@ -293,7 +292,7 @@ struct held_run *results_recall (struct station *self, uint64_t plan_id,
     held = runs_add (self, plan, answer->station,
                      (struct run){answer->exec_id, phase, answer->earlier_may_answer});
     runs_set_end (held);
-    runs_forget_at (held, clock_mono_us () + FORGET_US);
+    runs_forget_at (held, clock_mono_us () + RUN_FORGET_US);
     votes_recall (held, answer->work);
     return held;
 }
@@ -417,7 +416,7 @@ static void extend_unread (struct held_run *held, const struct target *target, c
     if (!its || !may || !beats || fresh || station_store_up (self))
         return;
     held->extended_us = now_us;
-    runs_forget_at (held, now_us + lease_us + FORGET_US);
+    runs_forget_at (held, now_us + lease_us + RUN_FORGET_US);
     store_extend_lease (self->store, key_station, held->plan_id, held->run.exec_id,
                         self->settings->exec_timeout_s);
 }

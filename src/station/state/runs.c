@@ -185,9 +185,8 @@ void runs_forget_at (struct held_run *run, int64_t deadline_us)
 
 bool runs_forget_later (struct held_run *run)
 {
-    enum { MARGIN_US = 5000000 };
     int64_t lease_us = run->station->settings->exec_timeout_s * 1000000;
-    int64_t until_us = clock_mono_us () + lease_us + MARGIN_US;
+    int64_t until_us = clock_mono_us () + lease_us + RUN_FORGET_US;
     bool ends = run->end_us && run->end_us < until_us;
     runs_forget_at (run, ends ? run->end_us : until_us);
     return ends;

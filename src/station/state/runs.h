@@ -7,6 +7,8 @@
 
 enum {
     RUN_PROGRESS_MAX = 256,
+    // A run with a heartbeat is dropped this long after its lease: the store has it anyway.
+    RUN_FORGET_US = 5000000,
     RUNS_WHOLE_MAX = 8192 // in flight: of more runs neither the plan nor the progress is kept
 };
 
