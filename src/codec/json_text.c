@@ -214,7 +214,7 @@ void json_text_value (struct json_text *self, const json_t *value)
     default:
         break;
     }
-    if (text.size && !memchr (text.data, 0, text.size)) {
+    if (json_is_string (value) && !(text.size && memchr (text.data, 0, text.size))) {
         json_text_frame (self, text);
         return;
     }
