@@ -154,18 +154,6 @@ static int change (struct zplan_plan *self, json_t *changes)
 
 // -- making one
 
-static bool is_text (const char *text)
-{
-    const uint8_t *at = (const uint8_t *)text, *end = at + strlen (text);
-    while (at < end) {
-        size_t size = utf8_size (at, end);
-        if (!size)
-            return false;
-        at += size;
-    }
-    return true;
-}
-
 struct zplan_plan *zplan_plan_new (const char *station, const char *command)
 {
     struct zplan_plan *self = calloc (1, sizeof *self);
@@ -216,7 +204,7 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
 {
     if (!plan)
         return ZPLAN_ERROR_ARGUMENT;
-    if (!title || !is_text (title))
+    if (!title || !utf8_is_text (span_text (title)))
         return FAIL (plan, "description: want UTF-8");
     return change (plan, json_pack ("{s:s}", "description", title));
 }
@@ -285,7 +273,7 @@ int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
 {
     if (!plan)
         return ZPLAN_ERROR_ARGUMENT;
-    if (!expression || !is_text (expression))
+    if (!expression || !utf8_is_text (span_text (expression)))
         return FAIL (plan, "cron: want an expression, as \"30 8 * * MON\"");
     json_t *changes = json_pack ("{s:i, s:s}", "plan_type", (int)SCHEDULE_CRON, "cron", expression);
     int error = change (plan, in_zone (plan, changes));
@@ -346,7 +334,8 @@ int zplan_plan_set_on_failure (struct zplan_plan *plan, const char *command, con
 {
     if (!plan)
         return ZPLAN_ERROR_ARGUMENT;
-    if (!command || !is_text (command) || (station && !is_text (station)))
+    if (!command || !utf8_is_text (span_text (command)) ||
+        (station && !utf8_is_text (span_text (station))))
         return FAIL (plan, "on_failure: command and station: want UTF-8");
     return change (plan, station ? json_pack ("{s:{s:s, s:s}}", "on_failure", "command", command,
                                               "station", station)
@@ -357,7 +346,7 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
 {
     if (!plan)
         return ZPLAN_ERROR_ARGUMENT;
-    if (!name || !json || !is_text (name))
+    if (!name || !json || !utf8_is_text (span_text (name)))
         return FAIL (plan, "member: its name or its JSON is missing");
     json_error_t why;
     json_t *value = json_loads (json, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);

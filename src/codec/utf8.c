@@ -40,6 +40,14 @@ size_t utf8_size (const uint8_t *at, const uint8_t *end)
     return overlong || too_great ? 0 : 4;
 }
 
+size_t utf8_text_size (struct span text)
+{
+    size_t at = 0;
+    for (size_t size = 1; at < text.size && size; at += size)
+        size = text.data[at] ? utf8_size (text.data + at, text.data + text.size) : 0;
+    return at;
+}
+
 struct span utf8_cut (struct span text, size_t most)
 {
     if (text.size <= most)

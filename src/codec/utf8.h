@@ -7,6 +7,14 @@
 // surrogate or over U+10FFFF.
 size_t utf8_size (const uint8_t *at, const uint8_t *end);
 
+// How many bytes from the beginning are text: UTF-8 without NUL.
+size_t utf8_text_size (struct span text);
+
+static inline bool utf8_is_text (struct span text)
+{
+    return utf8_text_size (text) == text.size;
+}
+
 // At most so many bytes of a text, and no part of a character at their end.
 struct span utf8_cut (struct span text, size_t most);
 

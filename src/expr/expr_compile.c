@@ -240,16 +240,11 @@ int expr_check_text (struct span text, size_t max, int line, int column, struct 
 {
     if (text.size > max)
         return expr_error_at (error, EXPR_LIMIT, line, column, "longer than %zu bytes", max);
-    const uint8_t *end = text.size ? text.data + text.size : text.data;
-    for (const uint8_t *at = text.data; at < end;) {
-        size_t size = *at ? utf8_size (at, end) : 0;
-        if (!size) {
-            place_of (text, (size_t)(at - text.data), &line, &column);
-            return expr_error_at (error, EXPR_SYNTAX, line, column, "not UTF-8, or a NUL byte");
-        }
-        at += size;
-    }
-    return 0;
+    size_t good = utf8_text_size (text);
+    if (good == text.size)
+        return 0;
+    place_of (text, good, &line, &column);
+    return expr_error_at (error, EXPR_SYNTAX, line, column, "not UTF-8, or a NUL byte");
 }
 
 int expr_compile_at (struct span text, int line, int column, struct expr **ret,

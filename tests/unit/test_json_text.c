@@ -141,6 +141,8 @@ static void check_utf8 (struct json_text *text, const uint8_t *bytes, size_t siz
     json_text_frame (text, span_of (bytes, size));
     if ((text->bytes[0] == '"') != (string && !memchr (bytes, 0, size)))
         fail_msg ("%s: jansson says %s", quoted (span_of (bytes, size)), string ? "yes" : "no");
+    if (utf8_is_text (span_of (bytes, size)) != (text->bytes[0] == '"'))
+        fail_msg ("%s: two functions judge it", quoted (span_of (bytes, size)));
     json_decref (string);
 }
 

@@ -10,8 +10,8 @@
 
 #include "archive_lines.h"
 #include "civil.h"
-#include "json.h"
 #include "memory.h"
+#include "outcomes.h"
 #include "print.h"
 
 enum { NAME_SIZE = 40 };
@@ -110,11 +110,9 @@ static void keep_key (struct archive *self, const struct outcome_key *key)
 
 static bool is_outcome (struct span line, struct outcome_key *ret)
 {
-    struct reason why;
-    json_t *run = json_read_object (line, &why);
-    bool is = run && outcome_key_read (run, ret);
+    json_t *run = outcome_read (line, ret);
     json_decref (run);
-    return is;
+    return run;
 }
 
 // Take a last line away that a crash has cut: its outcome is still in the history. A whole one that

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "archive_lines.h"
-#include "json.h"
 #include "memory.h"
 #include "outcomes.h"
 #include "print.h"
@@ -47,18 +46,6 @@ static void report_broken (struct archive_reading *self, const char *name, int64
         fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name, number);
 }
 
-// An outcome of the line; NULL: it is none.
-static json_t *outcome_of (struct span line, struct outcome_key *ret)
-{
-    struct reason why;
-    json_t *run = json_read_object (line, &why);
-    if (run && !outcome_key_read (run, ret)) {
-        json_decref (run);
-        return NULL;
-    }
-    return run;
-}
-
 static void keep_place (struct places *places, const struct archive_place *place)
 {
     if (places->count == places->room) {
@@ -78,7 +65,7 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
     archive_lines_start (lines, file);
     while ((line = archive_lines_next (lines, &text)) != ARCHIVE_END) {
         struct archive_place place = {.at = lines->at, .size = text.size};
-        json_t *run = line == ARCHIVE_LONG ? NULL : outcome_of (text, &place.key);
+        json_t *run = line == ARCHIVE_LONG ? NULL : outcome_read (text, &place.key);
         bool is_written =
             !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
         if (run && self->wants (self->owner, run))
@@ -99,7 +86,7 @@ static bool take_places (struct archive_reading *self, int fd, const struct plac
         const struct archive_place *place = &places->rows[self->newest ? places->count - 1 - i : i];
         struct outcome_key key;
         ssize_t size = pread (fd, text, place->size, place->at);
-        json_t *run = size < 0 ? NULL : outcome_of (span_of (text, (size_t)size), &key);
+        json_t *run = size < 0 ? NULL : outcome_read (span_of (text, (size_t)size), &key);
         going = !run || self->take (self->owner, run);
         json_decref (run);
     }

@@ -10,22 +10,11 @@
 
 enum { TITLE_MAX = 72, LOCAL_SIZE = 40 };
 
-bool cron_plan_text (const char *prefix)
-{
-    const uint8_t *at = (const uint8_t *)prefix, *end = at + strlen (prefix);
-    size_t size = 1;
-    for (; at < end && size > 0; at += size)
-        size = utf8_size (at, end);
-    return size > 0;
-}
-
 json_t *cron_plan_title (const char *command)
 {
     char text[TITLE_MAX + 4];
-    const uint8_t *from = (const uint8_t *)command, *end = from + strlen (command), *at = from;
-    while (at < end && (size_t)(at - from) + utf8_size (at, end) <= TITLE_MAX)
-        at += utf8_size (at, end);
-    snprintf (text, sizeof text, "%.*s%s", (int)(at - from), command, at < end ? "..." : "");
+    struct span cut = utf8_cut (span_text (command), TITLE_MAX);
+    snprintf (text, sizeof text, "%.*s%s", (int)cut.size, command, command[cut.size] ? "..." : "");
     return json_string (text);
 }
 

@@ -8,9 +8,6 @@
 
 enum { CRON_PREFIX_MAX = 200 };
 
-// Whether a prefix is valid in JSON: it is UTF-8.
-bool cron_plan_text (const char *prefix);
-
 // The command, cut to what a column takes.
 json_t *cron_plan_title (const char *command);
 

@@ -355,18 +355,6 @@ static void take_job (struct reader *self)
 
 // -- all of it
 
-// The first byte that is no text; NULL: there is none.
-static const char *find_bad_byte (const char *at, const char *end)
-{
-    while (at < end) {
-        size_t size = *at ? utf8_size ((const uint8_t *)at, (const uint8_t *)end) : 0;
-        if (size == 0)
-            return at;
-        at += size;
-    }
-    return NULL;
-}
-
 static void take_line (struct reader *self)
 {
     if (self->end > self->start && self->end[-1] == '\r')
@@ -375,9 +363,9 @@ static void take_line (struct reader *self)
     skip_blanks (self);
     if (self->at == self->end || *self->at == '#')
         return;
-    const char *bad = find_bad_byte (self->start, self->end);
-    if (bad)
-        reject (self, bad, "want UTF-8 without NULs");
+    struct span line = span_of (self->start, (size_t)(self->end - self->start));
+    if (!utf8_is_text (line))
+        reject (self, self->start + utf8_text_size (line), "want UTF-8 without NULs");
     else if (!take_variable (self))
         take_job (self);
 }

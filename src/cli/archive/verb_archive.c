@@ -256,27 +256,17 @@ static bool take_kept (struct pages *pages, const json_t *page)
     return true;
 }
 
-static json_t *filter_of (const struct archive_wanted *wanted)
-{
-    json_t *filter = json_object ();
-    if (wanted->station)
-        json_object_set_new (filter, "station", json_string (wanted->station));
-    if (wanted->plan)
-        json_object_set_new (filter, "plan", json_string (wanted->plan));
-    return filter;
-}
-
 // Turn pages with `take`, at most for `room` outcomes.
 static int turn (struct moving *self, bool newest, int64_t room,
                  bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
 {
     struct pages pages = {.word = "history",
-                          .filter = filter_of (self->wanted),
+                          .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
+                                               "plan", self->wanted->plan, "newest",
+                                               newest ? json_true () : NULL),
                           .room = room,
                           .take = take,
                           .owner = self};
-    if (newest)
-        json_object_set_new (pages.filter, "newest", json_true ());
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
     json_decref (pages.filter);
     *ret_left = pages.room;

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "only.h"
 #include "print.h"
+#include "utf8.h"
 #include "when.h"
 #include "zonefile.h"
 
@@ -172,7 +173,7 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
         reason_set (reason, "%s: has a user behind the times: add --system", self->file);
     else if (strlen (self->prefix) == 0 || strlen (self->prefix) > CRON_PREFIX_MAX)
         reason_set (reason, "--name: want 1 to %d bytes", CRON_PREFIX_MAX);
-    else if (!cron_plan_text (self->prefix))
+    else if (!utf8_is_text (span_text (self->prefix)))
         reason_set (reason, "--name: must be given: the file's name is not UTF-8");
     else if (!self->timezone || !zone_of (self, self->timezone, &why))
         reason_set (reason, "--timezone: %s", why.text);

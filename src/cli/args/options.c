@@ -7,6 +7,7 @@
 #include "duration.h"
 #include "nearest.h"
 #include "settings.h"
+#include "utf8.h"
 #include "verb_table.h"
 
 bool words_include (const char *words, struct span word)
@@ -18,13 +19,6 @@ bool words_include (const char *words, struct span word)
         words += size + strspn (words + size, " ");
     }
     return false;
-}
-
-bool text_is_utf8 (const char *text)
-{
-    json_t *string = json_string (text); // jansson takes no other
-    json_decref (string);
-    return string != NULL;
 }
 
 // -- one option
@@ -72,7 +66,7 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
 static int check_utf8 (const struct option *row, const char *name, const char *text,
                        struct reason *reason)
 {
-    if (!row->utf8 || text_is_utf8 (text))
+    if (!row->utf8 || utf8_is_text (span_text (text)))
         return 0;
     reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
     return -1;

@@ -89,9 +89,6 @@ int option_set (const struct option *row, const char *name, void *values, const 
 // Whether this is the option's name, or one of its aliases.
 bool option_has_name (const struct option *row, struct span name);
 
-// Whether it may go into JSON.
-bool text_is_utf8 (const char *text);
-
 // Whether `words`, separated by spaces, has this one; NULL has none.
 bool words_include (const char *words, struct span word);
 

@@ -106,15 +106,23 @@ struct option_group order_change_options (struct order *order)
     return (struct option_group){"Plan", rows + FIRST_CHANGE, CHANGES, order};
 }
 
-struct order_frames order_frames (const struct order *order)
+size_t order_frames (const struct order *order, struct zplan_frame ret[ORDER_FRAMES_MAX])
 {
-    return (struct order_frames){{
-        {ZERO_FRAME_PUB_TITLE, &order->publish_title, order->publish_title ? 1 : 0},
-        {ZERO_FRAME_COMMAND, &order->command, order->command ? 1 : 0},
-        {ZERO_FRAME_ARG, order->arguments.texts, order->arguments.count},
-        {ZERO_FRAME_CONTEXT, &order->context, order->context ? 1 : 0},
-        {ZERO_FRAME_CONTENT, &order->content, order->content ? 1 : 0},
-    }};
+    const struct {
+        uint8_t type;
+        const char *const *texts;
+        size_t count;
+    } parts[] = {{ZERO_FRAME_PUB_TITLE, &order->publish_title, 1},
+                 {ZERO_FRAME_COMMAND, &order->command, 1},
+                 {ZERO_FRAME_ARG, order->arguments.texts, order->arguments.count},
+                 {ZERO_FRAME_CONTEXT, &order->context, 1},
+                 {ZERO_FRAME_CONTENT, &order->content, 1}};
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        for (size_t j = 0; j < parts[i].count && parts[i].texts[j]; j++)
+            ret[count++] =
+                (struct zplan_frame){parts[i].type, parts[i].texts[j], strlen (parts[i].texts[j])};
+    return count;
 }
 
 // -- the vote
@@ -193,16 +201,22 @@ int order_params (const struct order *order, json_t *plan, struct reason *reason
     return 0;
 }
 
-json_t *order_plan (const struct order *order, const struct when *when, json_t *vote)
+void order_put (const struct order *order, json_t *vote, json_t *plan)
 {
-    json_t *plan = json_object ();
-    json_t *frame = when_frame (when);
     if (order->title)
         json_object_set_new (plan, "description", json_string (order->title));
     if (order->hold)
         json_object_set_new (plan, "hold", json_true ());
     if (order->paused)
         json_object_set_new (plan, "paused", json_true ());
+    if (vote)
+        json_object_set (plan, "vote", vote);
+}
+
+json_t *order_plan (const struct order *order, const struct when *when, json_t *vote)
+{
+    json_t *plan = json_object (), *frame = when_frame (when);
+    order_put (order, NULL, plan);
     json_object_update (plan, frame);
     json_decref (frame);
     if (vote)

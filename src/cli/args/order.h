@@ -7,6 +7,7 @@
 #include "options.h"
 #include "when.h"
 #include "zplan_codes.h"
+#include "zplan_frame.h"
 
 // The action of the plan; its times are in struct when_words.
 struct order {
@@ -27,16 +28,11 @@ struct option_group order_options (struct order *order);
 // Those of them that can be changed in a plan that there is already.
 struct option_group order_change_options (struct order *order);
 
-// The frames that the target gets, by type in the order they are sent in.
-enum { ORDER_FRAME_TYPES = 5, ORDER_FRAMES_MAX = ORDER_FRAME_TYPES - 1 + OPTION_TEXTS_MAX };
-struct order_frames {
-    struct {
-        uint8_t type;
-        const char *const *texts; // borrowed from the order
-        size_t count;             // 0 = not given
-    } types[ORDER_FRAME_TYPES];
-};
-struct order_frames order_frames (const struct order *order);
+enum { ORDER_FRAMES_MAX = 4 + OPTION_TEXTS_MAX };
+
+// The frames that the target gets, in the order they are sent in; how many. Their data are borrowed
+// from the order.
+size_t order_frames (const struct order *order, struct zplan_frame ret[ORDER_FRAMES_MAX]);
 
 // The `vote` of the PLAN frame: what is stored, which may be NULL, with what was given put in.
 // 0, and `ret` is an object or, where nothing was given, NULL; -1 with a reason.
@@ -49,5 +45,9 @@ int order_target (struct order *order, struct reason *reason);
 // Put the params of a flow into a PLAN frame. 0, or -1 with a reason.
 int order_params (const struct order *order, json_t *plan, struct reason *reason);
 
-// The PLAN frame; the vote may be NULL and is borrowed.
+// Put what the order says besides its times and params into a PLAN frame; the vote may be NULL and
+// is borrowed.
+void order_put (const struct order *order, json_t *vote, json_t *plan);
+
+// The PLAN frame, the params not; the vote as above.
 json_t *order_plan (const struct order *order, const struct when *when, json_t *vote);

@@ -12,10 +12,7 @@
 #include "zonefile.h"
 
 // Fields of a line that the PLAN frame takes as they are.
-static const char *const rule_fields[] = {"plan_type", "plan_value", "plan_repet", "plan_time",
-                                          "no_keep",   "no_skip",    "skip_set"};
-
-enum { RULE_FIELDS = sizeof rule_fields / sizeof *rule_fields };
+#define RULE_FIELDS "plan_type plan_value plan_repet plan_time no_keep no_skip skip_set"
 
 // Those of policies that no option has the name of.
 #define WIRE_POLICIES "start_time end_time timeout"
@@ -76,9 +73,7 @@ static int refuse_field (const struct line *self, const char *field)
         for (size_t j = 0; group->rows && j < group->count; j++)
             nearest_try (&nearest, group->rows[j].name + strlen ("--"));
     }
-    for (size_t i = 0; i < RULE_FIELDS; i++)
-        nearest_try (&nearest, rule_fields[i]);
-    nearest_try_list (&nearest, "description " WIRE_POLICIES);
+    nearest_try_list (&nearest, RULE_FIELDS " description " WIRE_POLICIES);
     reason_set (self->reason, "%s: unknown field%s", quoted (span_text (field)),
                 nearest_hint (&nearest));
     return -1;
@@ -115,40 +110,24 @@ static int read_option (const struct line *self, const char *field, const json_t
     return 0;
 }
 
-static bool is_rule (const char *field)
-{
-    for (size_t i = 0; i < RULE_FIELDS; i++)
-        if (strcmp (rule_fields[i], field) == 0)
-            return true;
-    return false;
-}
-
-static bool is_wire_policy (const char *field)
-{
-    return strcmp (field, "start_time") == 0 || strcmp (field, "end_time") == 0 ||
-           strcmp (field, "timeout") == 0;
-}
-
 // Whether it is a policy as the wire has it, and not in the words of an option.
 static bool is_policy (const struct line *self, const char *field, const json_t *value)
 {
-    bool of_rule = strcmp (field, "cron") == 0 || strcmp (field, "timezone") == 0;
-    return is_wire_policy (field) || (self->has_rule && of_rule) ||
-           (strcmp (field, "retry") == 0 && json_is_object (value)) ||
-           (strcmp (field, "on_failure") == 0 && json_is_object (value)) ||
-           strcmp (field, "callback") == 0 ||
-           (strcmp (field, "cycle") == 0 && json_is_array (value)) ||
-           strcmp (field, "params") == 0 || strcmp (field, "defaults") == 0;
+    struct span name = span_text (field);
+    return words_include (WIRE_POLICIES " callback params defaults", name) ||
+           (self->has_rule && words_include ("cron timezone", name)) ||
+           (json_is_object (value) && words_include ("retry on_failure", name)) ||
+           (json_is_array (value) && strcmp (field, "cycle") == 0);
 }
 
 static int read_field (struct line *self, const char *field, json_t *value)
 {
     bool vote = strcmp (field, "vote") == 0 && json_is_object (value);
-    if (strcmp (field, "id") == 0 || strcmp (field, "plan_id") == 0)
+    if (words_include ("id plan_id", span_text (field)))
         return 0;
     if (is_policy (self, field, value))
         return terms_put (self->plan, field, json_incref (value), self->reason);
-    if (!vote && !is_rule (field) && strcmp (field, "description") != 0)
+    if (!vote && !words_include (RULE_FIELDS " description", span_text (field)))
         return read_option (self, field, value);
     json_object_set (self->plan, field, value);
     return 0;
@@ -188,8 +167,8 @@ static void soften (json_t *object)
             json_object_set_new (object, field, words);
             continue;
         }
-        if (!json_is_integer (value) || is_rule (field) || is_wire_policy (field) ||
-            strcmp (field, "plan_id") == 0)
+        if (!json_is_integer (value) ||
+            words_include (RULE_FIELDS " " WIRE_POLICIES " plan_id", span_text (field)))
             continue;
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (value));
         json_object_set_new (object, field, json_string (text));
@@ -212,14 +191,7 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
     if (self->has_rule) {
         const struct terms_reading reading = {.zone = zone, .step = 1};
         rc = terms_read (&self->order.words.terms, &reading, self->plan, self->reason);
-        if (self->order.title)
-            json_object_set_new (self->plan, "description", json_string (self->order.title));
-        if (self->order.hold)
-            json_object_set_new (self->plan, "hold", json_true ());
-        if (self->order.paused)
-            json_object_set_new (self->plan, "paused", json_true ());
-        if (vote)
-            json_object_set (self->plan, "vote", vote);
+        order_put (&self->order, vote, self->plan);
     } else {
         rc = when_read (&self->order.words, zone, now_us, &when, self->reason);
         json_t *rule = rc ? NULL : order_plan (&self->order, &when, vote);
@@ -236,17 +208,6 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
     return rc;
 }
 
-static void take_frames (const struct order *order, struct entry *ret)
-{
-    struct order_frames parts = order_frames (order);
-    for (size_t i = 0; i < ORDER_FRAME_TYPES; i++)
-        for (size_t j = 0; j < parts.types[i].count; j++) {
-            const char *text = parts.types[i].texts[j];
-            ret->frames[ret->count++] =
-                (struct zplan_frame){parts.types[i].type, text, strlen (text)};
-        }
-}
-
 static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
                        struct reason *reason)
 {
@@ -258,13 +219,10 @@ static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, s
     line.groups[2] = terms_options (&line.order.words.terms);
     line.groups[3] = terms_names (&line.order.words.terms);
     soften (object);
-    for (size_t i = 0; i < RULE_FIELDS; i++)
-        line.has_rule = line.has_rule || json_object_get (object, rule_fields[i]);
+    json_object_foreach (object, field, value) line.has_rule =
+        line.has_rule || words_include (RULE_FIELDS, span_text (field));
     int rc = 0;
-    json_object_foreach (object, field, value)
-    {
-        rc = rc ? rc : read_field (&line, field, value);
-    }
+    json_object_foreach (object, field, value) rc = rc ? rc : read_field (&line, field, value);
     const char *name = line.has_rule ? NULL : line.order.words.timezone;
     struct zone *own = rc == 0 && name ? zonefile_load (name, reason) : NULL;
     if (!name && !line.has_rule)
@@ -278,7 +236,7 @@ static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, s
     if (rc == 0) {
         ret->plan = json_write (line.plan);
         ret->station = line.order.station;
-        take_frames (&line.order, ret);
+        ret->count = order_frames (&line.order, ret->frames);
     }
     json_decref (line.plan);
     return rc;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "json.h"
 #include "schedule.h"
 
 static bool read_number (const char **at, uint64_t *ret)
@@ -30,6 +31,16 @@ bool outcome_key_read (const json_t *run, struct outcome_key *ret)
     key.ended_ms = (int64_t)(seconds * 1000 + 0.5);
     *ret = key;
     return true;
+}
+
+json_t *outcome_read (struct span line, struct outcome_key *ret)
+{
+    struct reason why;
+    json_t *run = json_read_object (line, &why);
+    if (!run || outcome_key_read (run, ret))
+        return run;
+    json_decref (run);
+    return NULL;
 }
 
 static int order (uint64_t a, uint64_t b)

@@ -48,45 +48,47 @@ static int add_frame (struct frames *self, uint8_t type, json_t *frame, struct r
     return 0;
 }
 
-static int add_part (struct frames *self, const struct order_frames *parts, size_t part,
-                     struct reason *reason)
+// What was given on the command line, and its types that are added.
+struct given {
+    struct zplan_frame frames[ORDER_FRAMES_MAX];
+    size_t count;
+    bool added[UINT8_MAX + 1];
+};
+
+static bool has_type (const struct given *given, uint8_t type)
 {
-    for (size_t i = 0; i < parts->types[part].count; i++)
-        if (add_frame (self, parts->types[part].type,
-                       json_from_frame (span_text (parts->types[part].texts[i])), reason))
-            return -1;
-    return 0;
+    for (size_t i = 0; i < given->count; i++)
+        if (given->frames[i].type == type)
+            return true;
+    return false;
 }
 
-// The part that replaces frames of this type, or ORDER_FRAME_TYPES.
-static size_t part_of (const struct order_frames *parts, uint8_t type)
+static int add_given (struct frames *self, struct given *given, uint8_t type, struct reason *reason)
 {
-    size_t part = 0;
-    while (part < ORDER_FRAME_TYPES &&
-           (parts->types[part].type != type || parts->types[part].count == 0))
-        part++;
-    return part;
+    for (size_t i = 0; !given->added[type] && i < given->count; i++) {
+        const struct zplan_frame *frame = &given->frames[i];
+        if (frame->type == type &&
+            add_frame (self, type, json_from_frame (span_of (frame->data, frame->size)), reason))
+            return -1;
+    }
+    given->added[type] = true;
+    return 0;
 }
 
 // The stored frames with what was given in their place: where the first of the type stood, or at
 // the end.
-static int merge (const json_t *messages, const struct desc *desc, const struct order_frames *parts,
+static int merge (const json_t *messages, const struct desc *desc, struct given *given,
                   struct frames *ret, struct reason *reason)
 {
-    bool added[ORDER_FRAME_TYPES + 1] = {false};
     for (size_t i = 0; i < desc->count; i++) {
-        size_t part = part_of (parts, desc->types[i]);
+        uint8_t type = desc->types[i];
         json_t *frame = json_array_get (messages, FIRST_FRAME + i);
-        if (part == ORDER_FRAME_TYPES) {
-            if (add_frame (ret, desc->types[i], json_incref (frame), reason))
-                return -1;
-        } else if (!added[part] && add_part (ret, parts, part, reason)) {
+        if (has_type (given, type) ? add_given (ret, given, type, reason)
+                                   : add_frame (ret, type, json_incref (frame), reason))
             return -1;
-        }
-        added[part] = true;
     }
-    for (size_t part = 0; part < ORDER_FRAME_TYPES; part++)
-        if (!added[part] && add_part (ret, parts, part, reason))
+    for (size_t i = 0; i < given->count; i++)
+        if (add_given (ret, given, given->frames[i].type, reason))
             return -1;
     return 0;
 }
@@ -94,12 +96,10 @@ static int merge (const json_t *messages, const struct desc *desc, const struct 
 int update_messages (const struct order *order, const json_t *plan, json_t *fields,
                      struct reason *reason)
 {
-    struct order_frames parts = order_frames (order);
+    struct given given = {.count = 0};
     const json_t *messages = json_object_get (plan, "messages");
-    size_t given = 0;
-    for (size_t i = 0; i < ORDER_FRAME_TYPES; i++)
-        given += parts.types[i].count;
-    if (given == 0)
+    given.count = order_frames (order, given.frames);
+    if (given.count == 0)
         return 0;
     struct desc desc;
     if (read_description (messages, &desc, reason))
@@ -107,7 +107,7 @@ int update_messages (const struct order *order, const json_t *plan, json_t *fiel
 
     uint8_t bytes[DESC_SIZE_MAX];
     struct frames frames = {.desc = {.code = desc.code}, .list = json_array ()};
-    int rc = merge (messages, &desc, &parts, &frames, reason);
+    int rc = merge (messages, &desc, &given, &frames, reason);
     if (rc == 0) {
         size_t size = desc_write (&frames.desc, bytes);
         json_t *list = json_array ();

@@ -80,15 +80,11 @@ static int submit (struct zplan_client *client, const struct order *order, const
                    const char *id, struct zplan_reply *ret)
 {
     struct zplan_frame frames[ORDER_FRAMES_MAX];
-    struct zplan_submission submission = {
-        .station = order->station, .plan = plan, .id = id, .frames = frames};
-    struct order_frames parts = order_frames (order);
-    for (size_t i = 0; i < ORDER_FRAME_TYPES; i++)
-        for (size_t j = 0; j < parts.types[i].count; j++) {
-            const char *text = parts.types[i].texts[j];
-            frames[submission.count++] =
-                (struct zplan_frame){parts.types[i].type, text, strlen (text)};
-        }
+    struct zplan_submission submission = {.station = order->station,
+                                          .plan = plan,
+                                          .id = id,
+                                          .frames = frames,
+                                          .count = order_frames (order, frames)};
     return zplan_client_submit (client, &submission, ret);
 }
 

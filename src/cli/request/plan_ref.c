@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ident.h"
-#include "options.h"
+#include "utf8.h"
 
 static const char prefix[] = "key:";
 
@@ -19,7 +19,7 @@ int plan_ref_read (const char *text, char out[PLAN_REF_SIZE], struct reason *rea
     }
     const char *name = plan_ref_shown (text);
     size_t size = strlen (name);
-    if (size == 0 || size > PLAN_NAME_MAX || !text_is_utf8 (name)) {
+    if (size == 0 || size > PLAN_NAME_MAX || !utf8_is_text (span_of (name, size))) {
         reason_set (reason, "%s: want a plan id in hex, or a name of 1 to 256 bytes of UTF-8",
                     quoted (span_text (text)));
         return -1;

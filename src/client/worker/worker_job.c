@@ -154,7 +154,7 @@ static void let_go (struct job *job)
 static bool is_final (uint8_t status)
 {
     return status != 0 && status != ZERO_STATUS_WAITING_ID && status != ZERO_STATUS_RUNING_ID &&
-           status != ZERO_STATUS_VOTE_START_ID;
+           status != ZERO_STATUS_VOTE_START_ID && status != ZERO_STATUS_VOTE_SENDED_ID;
 }
 
 static bool is_valid (const struct zplan_answer *answer)
@@ -208,21 +208,12 @@ int zplan_job_fail (struct zplan_job *shown, const char *words)
 static bool put_words (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char *words)
 {
     size_t size = 0;
+    if (!utf8_is_text (span_text (words)))
+        return false;
     if (percent >= 0)
         size = (size_t)snprintf (out, ZPLAN_PROGRESS_MAX, "%d %%%s", percent, *words ? " " : "");
-    const uint8_t *at = (const uint8_t *)words, *end = at + strlen (words);
-    for (bool full = false; at < end;) {
-        size_t next = utf8_size (at, end);
-        if (next == 0)
-            return false;
-        full = full || size + next > ZPLAN_PROGRESS_MAX;
-        if (!full) {
-            memcpy (out + size, at, next);
-            size += next;
-        }
-        at += next;
-    }
-    out[size] = '\0';
+    struct span text = utf8_cut (span_text (words), ZPLAN_PROGRESS_MAX - size);
+    out[span_put (out, size, text)] = '\0';
     return true;
 }
 

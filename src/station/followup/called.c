@@ -49,20 +49,12 @@ void called_set_instant (json_t *object, const char *name, int64_t time_us)
 static json_t *title_of (const struct called *called)
 {
     char text[TITLE_MAX + 32];
-    size_t size = (size_t)snprintf (text, sizeof text, "%s", called->prefix),
-           room = size + TITLE_MAX;
+    size_t size = (size_t)snprintf (text, sizeof text, "%s", called->prefix);
     struct span from = called->of->description;
     if (called->title)
         return json_string (called->title);
-    for (const uint8_t *at = from.data, *end = from.size ? at + from.size : at; at < end;) {
-        size_t bytes = utf8_size (at, end);
-        if (!bytes || size + bytes > room)
-            break;
-        memcpy (text + size, at, bytes);
-        size += bytes;
-        at += bytes;
-    }
-    return json_stringn (text, size);
+    from.size = utf8_text_size (from);
+    return json_stringn (text, span_put (text, size, utf8_cut (from, TITLE_MAX)));
 }
 
 static json_t *plan_frame (const struct called *called)

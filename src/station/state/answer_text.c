@@ -27,14 +27,7 @@ static struct span trimmed (struct span text)
 
 static bool is_text (struct span bytes)
 {
-    const uint8_t *at = bytes.data, *end = bytes.size ? at + bytes.size : at;
-    while (at < end) {
-        size_t size = *at ? utf8_size (at, end) : 0;
-        if (size == 0)
-            return false;
-        at += size;
-    }
-    return bytes.size > 0;
+    return bytes.size > 0 && utf8_is_text (bytes);
 }
 
 struct span answer_text (uint8_t status, const struct desc *desc, const struct span *frames)

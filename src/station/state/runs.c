@@ -136,20 +136,13 @@ struct held_run *runs_add (struct station *self, struct plan *plan, struct span 
 
 void runs_note_progress (struct held_run *run, struct span words)
 {
-    size_t size = 0;
-    for (size_t next; size < words.size; size += next) {
-        next = utf8_size (words.data + size, words.data + words.size);
-        if (next == 0 || words.data[size] == '\0')
-            return;
-        if (size + next > RUN_PROGRESS_MAX)
-            break;
-    }
-    if (size == 0 || (!run->progress && zhashx_size (run->station->runs) > RUNS_WHOLE_MAX))
+    words = utf8_cut (words, RUN_PROGRESS_MAX);
+    if (!words.size || !utf8_is_text (words) ||
+        (!run->progress && zhashx_size (run->station->runs) > RUNS_WHOLE_MAX))
         return;
     if (!run->progress)
         run->progress = memory_new (RUN_PROGRESS_MAX + 1);
-    memcpy (run->progress, words.data, size);
-    run->progress[size] = '\0';
+    run->progress[span_put (run->progress, 0, words)] = '\0';
 }
 
 void runs_set_end (struct held_run *run)

@@ -49,24 +49,11 @@ static void pack_integer (msgpack_packer *out, const struct packed_name *name, i
     msgpack_pack_int64 (out, value);
 }
 
-// UTF-8 without NUL.
-static bool is_text (struct span frame)
-{
-    const uint8_t *at = frame.data, *end = at + frame.size;
-    while (at < end) {
-        size_t size = *at ? utf8_size (at, end) : 0;
-        if (!size)
-            return false;
-        at += size;
-    }
-    return true;
-}
-
 // A frame as json_from_frame makes it.
 static void pack_frame (msgpack_packer *out, const struct packed_name *name, struct span frame)
 {
     pack_name (out, name);
-    if (!frame.size || is_text (frame)) {
+    if (!frame.size || utf8_is_text (frame)) {
         pack_text (out, frame.size ? frame.data : (const uint8_t *)"", frame.size);
         return;
     }
