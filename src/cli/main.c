@@ -101,7 +101,7 @@ int main (int argc, char **argv)
 {
     if (argc < 1)
         return EXIT_USAGE;
-    process_reset_signals (HANGUP_KEPT);
+    process_begin (HANGUP_KEPT);
     struct cli cli = {.connect = environment ("ZPLAN_CONNECT", "tcp://127.0.0.1:7920"),
                       .publish = environment ("ZPLAN_PUBLISH", "tcp://127.0.0.1:7921"),
                       .key = environment ("ZPLAN_KEY", NULL),

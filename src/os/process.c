@@ -123,6 +123,17 @@ void process_reset_signals (enum hangup hangup)
     sigprocmask (SIG_SETMASK, &none, NULL);
 }
 
+void process_begin (enum hangup hangup)
+{
+    int fd;
+    do
+        fd = open ("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close (fd);
+    process_reset_signals (hangup);
+}
+
 int process_prepare (void)
 {
     umask (077);

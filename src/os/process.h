@@ -14,9 +14,13 @@ enum hangup {
     HANGUP_KEPT,  // for who ends at SIGHUP, unless nohup has it ignored
 };
 
-// Give every inherited signal its default action, and block none. First in main, and in a child
-// between fork and exec (only async-signal-safe calls).
+// Give every inherited signal its default action, and block none. In a child between fork and exec:
+// only async-signal-safe calls.
 void process_reset_signals (enum hangup hangup);
+
+// First in main: the same; and which of the descriptors 0 to 2 is closed is /dev/null, since the
+// next file or socket would have its number, and get what is meant for stdout or stderr.
+void process_begin (enum hangup hangup);
 
 // Make the process safe before any thread and any socket: SIGPIPE ignored; SIGTERM, SIGINT, SIGHUP
 // and SIGCHLD blocked, to be read from the returned signalfd; umask 077; ZSYS_* unset, as czmq

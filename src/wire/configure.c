@@ -240,7 +240,7 @@ int configured_main (const struct configured_program *program, int argc, char **
 {
     struct reason reason = {""};
     int code = CONFIGURED_STOPPED;
-    process_reset_signals (HANGUP_RESET);
+    process_begin (HANGUP_RESET);
     enum configured configured = configure (program, argc, argv, values, &reason);
     if (configured == CONFIGURED)
         code = run (values, &reason);

@@ -195,7 +195,7 @@ int main (int argc, char **argv)
 {
     struct station station = {0};
     struct reason reason;
-    process_reset_signals (HANGUP_KEPT);
+    process_begin (HANGUP_KEPT);
     switch (options_read (argc, argv, &station.options, &reason)) {
     case OPTIONS_HELP:
         options_help ();

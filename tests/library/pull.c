@@ -32,6 +32,17 @@ static int large (struct zplan_job *job, struct zplan_answer *answer, void *cont
     return ZERO_STATUS_OK_ID;
 }
 
+// Levels of arrays, one more than a report takes.
+static int deep (struct zplan_job *job, struct zplan_answer *answer, void *context)
+{
+    (void)job;
+    (void)context;
+    answer->content_type = ZERO_FRAME_JSON;
+    answer->content = "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]";
+    answer->content_size = 33;
+    return ZERO_STATUS_OK_ID;
+}
+
 static int keep (struct zplan_job *job, struct zplan_answer *answer, void *context)
 {
     (void)job;
@@ -58,6 +69,7 @@ int main (int argc, char **argv)
                                                          .pull = argc > 2 ? argv[2] : "jobs"});
     if (!worker || zplan_worker_handle (worker, "greet", greet, NULL) ||
         zplan_worker_handle (worker, "large", large, NULL) ||
+        zplan_worker_handle (worker, "deep", deep, NULL) ||
         zplan_worker_handle (worker, "keep", keep, NULL) ||
         zplan_worker_on_cancel (worker, cancelled, NULL)) {
         perror ("pull");

@@ -21,6 +21,7 @@ def test_handlers_serve_a_pull_target(installed, rig):      # noqa: F811
         news = results.recv()
         assert (news.code, news.every(FT.CONTENT)[-1]) == (ST.OK, f"hello world of {ident} at 1".encode())
         assert "not valid, or too large" in outcome(rig, add(rig, command=b"large"))["reason"]
+        assert "not valid, or too large" in outcome(rig, add(rig, command=b"deep"))["reason"]
         assert "no handler for the command 'other'" in outcome(rig, add(rig, command=b"other"))["reason"]
         ident = add(rig, command=b"keep")
         assert one.line() == "kept"

@@ -296,14 +296,37 @@ static void say_alive (struct zplan_worker *self, struct job *job, int64_t now_u
     job->fetched.due_us = now_us + AGAIN_US; // if it could not be sent
 }
 
-// Accepted, or refused for good: either way it is over.
+// What a report says in the place of one that the station rejects: if the run is over it rejects
+// this one as well, and else the answer is not what it takes.
+static void replace_report (struct job *job, const struct zplan_reply *reply)
+{
+    char words[REASON_MAX];
+    struct reason reason; // cuts at a character boundary
+    reason_set (&reason, "the station rejects the report: %s", words_of (reply, words));
+    json_t *fields = job_fields (job->worker, job);
+    json_object_set_new (fields, "state", json_string ("fail"));
+    json_object_set_new (fields, "reason", json_string (reason.text));
+    free (job->fetched.report);
+    job->fetched.report = json_write (fields);
+    job->fetched.replaced = true;
+    json_decref (fields);
+}
+
+// Accepted, or refused for good: either way it is over. A key that is not allowed may be again.
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
     struct job *job = context;
+    struct fetched *fetched = &job->fetched;
     int64_t now_us = clock_mono_us ();
-    job->fetched.asking = false;
-    job->fetched.over = error == ZPLAN_OK && !is_passing (reply->status);
-    job->fetched.due_us = error == ZPLAN_OK ? now_us + AGAIN_US : now_us;
+    bool answered = error == ZPLAN_OK;
+    bool passing = answered && (is_passing (reply->status) || reply->status == ZERO_STATUS_DENY_ID);
+    bool replace = answered && reply->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID &&
+                   !fetched->replaced && job->status != ZERO_STATUS_NOT_WORKER_ID;
+    if (replace)
+        replace_report (job, reply);
+    fetched->asking = false;
+    fetched->over = answered && !passing && !replace;
+    fetched->due_us = passing ? now_us + AGAIN_US : now_us;
 }
 
 // The content as JSON: what is JSON as it is, else a text or {"b64": text}. NULL: there is none.
@@ -318,12 +341,13 @@ static json_t *result_of (uint8_t type, struct span content)
 bool fetch_takes_result (uint8_t type, struct span content)
 {
     enum { WORST = 6 }; // bytes of JSON for one of the content
-    if (content.size <= RESULT_MAX / WORST - 2)
+    if (type != ZERO_FRAME_JSON && content.size <= RESULT_MAX / WORST - 2)
         return true;
     json_t *value = result_of (type, content);
     size_t size = json_dumpb (value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+    bool taken = !value || (size > 0 && size <= RESULT_MAX && json_depth (value) < JSON_DEPTH_MAX);
     json_decref (value);
-    return size > 0 && size <= RESULT_MAX;
+    return taken;
 }
 
 static char *report_of (const struct zplan_worker *self, const struct job *job)

@@ -22,6 +22,7 @@ enum {
     SIGN_US = 1000000,    // between two signs that a job is worked on
     PROGRESS_US = 250000, // between two reports of its progress
     LAST_WORDS_MS = 1000,
+    LAST_ANSWER_US = 1000000, // for the answer to the last heartbeat of a worker that leaves
     MESSAGES_A_TURN = 64
 };
 
@@ -31,8 +32,8 @@ enum {
 static void lose_jobs (struct zplan_worker *self)
 {
     self->news = self->news || self->joined;
-    self->joined = false;
-    self->asked = 0;
+    self->joined = self->taking = false;
+    self->asked = self->beats = self->last_beats = 0;
     for (size_t i = 0; i < self->job_count; i++) {
         struct job *job = &self->jobs[i];
         if (job->place == JOB_TAKEN)
@@ -92,7 +93,7 @@ static void join (struct zplan_worker *self)
     message_add (&message, ZERO_FRAME_ARG, span_text ("cancel"));
     if (self->commands)
         message_add (&message, ZERO_FRAME_ARG, span_text (self->commands));
-    send_message (self, &message);
+    self->beats += send_message (self, &message);
 }
 
 // The heartbeat of this second, if it is due.
@@ -111,7 +112,7 @@ static void beat (struct zplan_worker *self, int64_t now_us)
         connect_port (self);
     }
     if (self->joined)
-        say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+        self->beats += say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
     else
         join (self);
     self->beat_us = now_us + BEAT_US;
@@ -127,11 +128,19 @@ static void ask (struct zplan_worker *self)
         self->asked++;
 }
 
-// Return the unused credit. Jobs in flight are sent back when they come.
-static void take_leave (struct zplan_worker *self)
+// Return the unused credit. Jobs in flight are sent back when they come, which is before the answer
+// to a heartbeat that follows: until then the worker has not left.
+static void take_leave (struct zplan_worker *self, int64_t now_us)
 {
-    if (worker_take_leave (self) && self->joined)
-        say (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
+    if (!worker_take_leave (self) || !self->joined) {
+        self->taking = self->taking && now_us < self->leave_us;
+        return;
+    }
+    say (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
+    self->beats += say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+    self->last_beats = self->beats;
+    self->taking = self->asked > 0;
+    self->leave_us = now_us + LAST_ANSWER_US;
 }
 
 // -- what the station says
@@ -139,6 +148,11 @@ static void take_leave (struct zplan_worker *self)
 static void take_status (struct zplan_worker *self, const struct message *message)
 {
     uint8_t status = message->desc.code;
+    if (status != ZERO_STATUS_BYE_ID) { // answers come in order
+        self->beats -= self->beats > 0;
+        self->last_beats -= self->last_beats > 0;
+        self->taking = self->taking && self->last_beats > 0;
+    }
     if (status == ZERO_STATUS_NOT_FIND_ID && self->joined) {
         lose_jobs (self);
         self->beat_us = clock_mono_us (); // join at once
@@ -282,7 +296,7 @@ static void send_signs (struct zplan_worker *self, int64_t now_us)
 static void port_turn (struct zplan_worker *self)
 {
     take_messages (self);
-    take_leave (self);
+    take_leave (self, clock_mono_us ());
     beat (self, clock_mono_us ());
     send_answers (self);
     send_signs (self, clock_mono_us ());
@@ -292,6 +306,8 @@ static void port_turn (struct zplan_worker *self)
 static int64_t port_due_us (const struct zplan_worker *self)
 {
     int64_t due_us = self->beat_us;
+    if (self->taking && self->leave_us < due_us)
+        due_us = self->leave_us;
     for (size_t i = 0; i < self->job_count; i++) {
         const struct job *job = &self->jobs[i];
         if (needs_signs (job) && sign_due_us (job) < due_us)

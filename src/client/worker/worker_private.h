@@ -36,6 +36,7 @@ struct fetched {
     int64_t due_us;      // monotonic; when the next message is due
     bool asking;         // a message about this job is in flight
     bool over;           // the station wants no report
+    bool replaced;       // the station rejects the first report
     char *report;        // as JSON, once it is answered; owned
 };
 
@@ -103,16 +104,20 @@ struct zplan_worker {
     atomic_bool stop;
 
     // the thread's alone, of a workers' port
-    void *socket;     // NULL when none could be created
-    size_t address;   // of the endpoints, that the socket is for
-    size_t asked;     // jobs that were asked for and have not come
-    int64_t beat_us;  // monotonic; when the next JOIN or PITPAT is due
-    int64_t quiet_us; // when the oldest of them without an answer was sent; 0 = none
+    void *socket;      // NULL when none could be created
+    size_t address;    // of the endpoints, that the socket is for
+    size_t asked;      // jobs that were asked for and have not come
+    int64_t beat_us;   // monotonic; when the next JOIN or PITPAT is due
+    int64_t quiet_us;  // when the oldest of them without an answer was sent; 0 = none
+    size_t beats;      // how many of them have no answer
+    size_t last_beats; // of those that were sent until it left
 
     // the thread's alone, of a pull target
     struct zplan_client *client;
-    int64_t take_us;  // monotonic; when the next take is due
-    int64_t leave_us; // when the take that waits was asked to end; 0 = it was not
+    int64_t take_us; // monotonic; when the next take is due
+
+    // the thread's alone, of both
+    int64_t leave_us; // monotonic; when no more jobs are waited for; 0 = not known yet
 
     // under the lock
     pthread_mutex_t lock;
@@ -120,7 +125,7 @@ struct zplan_worker {
     bool joined;            // the station said OK to JOIN
     unsigned joins;         // number of those answers
     bool leaving;
-    bool taking;  // a take has no answer yet
+    bool taking;  // jobs may be on their way: a take, or the last heartbeat, has no answer yet
     bool drained; // the station asked for it
     bool news;    // `joined` or `refusal` changed, or a job was cancelled, since the user looked
     bool shown;   // show_fd is readable
