@@ -3,12 +3,16 @@ import asyncio
 import json
 import sys
 import threading
+import time
 
 import pytest
 import zmq
 
+from clitest import reply, taken_apart
+from ownertest import Seat
+from pulltest import team
 from zplanprocs import REPO
-from zplantest import FT, ST, wait_until
+from zplantest import FT, ST, WAIT, wait_until
 from zstationtest import CONTENT, OK, a_run, station as target  # noqa: F401 a fixture
 
 sys.path.insert(0, REPO + "/src/clients/python")
@@ -157,6 +161,15 @@ def serve(worker):
     return thread
 
 
+def nested(depth):
+    return [nested(depth - 1)] if depth else []
+
+
+# Results that JSON can hold, and the station rejects.
+REJECTED = {"nul": "a\0b", "huge": 1 << 63, "nested": nested(15), "one name twice": {1: "a", "1": "b"},
+            "surrogate": ["\ud800"]}
+
+
 def handlers(worker):
     """Handlers of every kind of end."""
     @worker.command("greet")
@@ -182,6 +195,17 @@ def handlers(worker):
     @worker.command("exit")
     def leave(job):
         sys.exit("no toner")
+
+    @worker.command("umlauts")
+    def umlauts(job):
+        raise zplan.JobFailed("ü" * 300)
+
+    for command, result in REJECTED.items():
+        worker.command(command)(lambda job, result=result: result)
+
+    @worker.command("time")
+    def at(job):
+        return job.time
 
     @worker.command("wait")
     def wait(job):
@@ -335,6 +359,158 @@ def test_a_worker_that_fetches(pile):
         assert "no toner" in outcome("exit", "")["reason"]
         assert "larger than 65536" in outcome("large", "")["reason"]
         assert "no handler" in outcome("nothing", "")["reason"]
+        assert outcome("umlauts", "")["reason"].startswith("py: " + "ü" * 90)
+
+
+@pytest.mark.parametrize("command", REJECTED)
+def test_a_result_that_the_station_rejects_fails_the_run(pile, command):
+    with zplan.Client(pile.ipc("q"), timeout=20) as client:
+        plan = client.submit("pile", command, retry={"strategy": "none"},
+                             workers={"ping_interval": 1, "worker_timeout": 600})
+        (run,) = wait_until(lambda: list(client.history(plan=plan.id)), "the run in the history")
+        assert (run["status"], run["worker"]) == ("failed", "py")
+        assert run["reason"].startswith("py: the station rejects the report: -argument: "), run["reason"]
+
+
+def test_a_job_that_is_fetched_has_its_nominal_time(pile):
+    with zplan.Client(pile.ipc("q"), pile.ipc("p"), timeout=20) as client:
+        plan = client.submit("pile", "time", every="1h")
+        client.run(plan)
+        (run,) = wait_until(lambda: list(client.history(plan=plan.id)), "the run in the history")
+        assert int(client.result(plan).text) == run.wire["nominal"] < client.get(plan).wire["plan_time"]
+
+
+def test_the_progress_of_a_job_that_is_fetched(pile):
+    with zplan.Client(pile.ipc("q"), timeout=20) as client:
+        plan = client.submit("pile", "wait", workers={"ping_interval": 2, "worker_timeout": 60})
+        wait_until(lambda: [one.get("progress") for one in team(pile, plan.id)["workers"]] == ["40 waiting"],
+                   "its progress")
+        client.cancel(plan)
+
+
+@pytest.mark.parametrize("text, kept", [("ü" * 200, "ü" * 128), ("€" * 100, "€" * 85), ("a\0b\ud800", "a?b?")],
+                         ids=["two bytes", "three bytes", "not text"])
+def test_a_progress_is_what_a_station_accepts(text, kept):
+    job = zplan.Job(zplan._Message(1, ()), "", "", 0)
+    job.progress(text)
+    assert job.progress_text.encode() == kept.encode()
+
+
+class PullStation(Seat):
+    """One that has one job, and answers of each command in turn what the test wants, OK at last."""
+
+    JOB = {"plan_id": "2a", "exec_id": "5f", "plan_time": 1700000000, "ping_interval": 100, "worker_timeout": 300,
+           "plan": {}, "frames": [{"b64": "AQIkAA=="}, "hold"]}
+
+    def __init__(self):
+        super().__init__()
+        self.next = {"take": [], "report": [], "alive": []}
+        self.asked = {"take": [], "report": [], "alive": []}
+        self.own(self.manage)
+
+    def manage(self, request):
+        command, (fields,) = taken_apart(request)
+        self.asked[command].append(json.loads(fields))
+        first = command == "take" and len(self.asked["take"]) == 1
+        status = self.next[command].pop(0) if self.next[command] and not first else ST.OK
+        answer = {"take": {"jobs": [self.JOB] if first else []}, "report": {"accepted": True},
+                  "alive": {"ok": True, "ping_interval": 100, "worker_timeout": 300}}[command]
+        return [reply(request, status, *([(FT.JSON, json.dumps(answer).encode())] if status == ST.OK else []))]
+
+    def has(self, command, count):
+        wait_until(lambda: len(self.asked[command]) >= count, f"{command} {count}")
+
+
+@pytest.fixture
+def pull_station():
+    made = PullStation()
+    yield made
+    made.close()
+
+
+class Clock:
+    """The module `time`, with a monotonic clock that can be set forward."""
+
+    def __init__(self):
+        self.ahead = 0
+
+    def __getattr__(self, name):
+        return getattr(time, name)
+
+    def monotonic(self):
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(zplan, "time", made)
+    return made
+
+
+def fetching(station, result):
+    worker = zplan.PullWorker("pile", station.endpoint, name="py", jobs=2, wait=0)
+    worker.command("hold")(lambda job: result(job))
+    return worker, serve(worker)
+
+
+def test_a_report_is_replaced_once(pull_station):
+    """The run may be over: then the station rejects a failure, too."""
+    pull_station.next["report"] = [ST.ARG_ERROR, ST.BUSY, ST.ARG_ERROR]
+    worker, thread = fetching(pull_station, lambda job: "done")
+    pull_station.has("report", 3)
+    ends(thread, worker)
+    first, *others = pull_station.asked["report"]
+    known = {"plan": "2a", "worker": "py", "exec_id": "5f"}
+    assert first == {**known, "state": "success", "result": "done"}
+    assert others == 2 * [{**known, "state": "fail", "reason": "the station rejects the report: invalid argument"}]
+
+
+def test_a_job_that_must_stop_is_not_reported(pull_station):
+    """Its progress is sent before the next heartbeat is due."""
+    pull_station.next["alive"] = [ST.NOT_FIND]
+    ended = []
+    worker, thread = fetching(pull_station, lambda job: job.progress("1 %") or ended.append(job.wait(WAIT)))
+    wait_until(lambda: ended, "it ends")
+    ends(thread, worker)
+    assert ended == [True] and pull_station.asked["report"] == []
+
+
+def test_a_report_outlives_a_key_that_is_missing(pull_station):
+    """So does the job of a worker that the station rejects meanwhile."""
+    pull_station.next["take"], pull_station.next["report"] = [ST.DENY], [ST.DENY, ST.DENY]
+    worker = zplan.PullWorker("pile", pull_station.endpoint, name="py", jobs=2, wait=0)
+
+    @worker.command("hold")
+    def hold(job):
+        pull_station.has("take", 2)
+        return "done"
+    with pytest.raises(zplan.Rejected, match="denied"):
+        worker.run()
+    assert [report["result"] for report in pull_station.asked["report"]] == 3 * ["done"]
+    assert len(pull_station.asked["take"]) == 2
+
+
+def test_a_report_waits_for_a_station_that_is_away(pull_station, clock):
+    pull_station.next["report"] = [ST.BUSY] * 4
+    worker, thread = fetching(pull_station, lambda job: "done")
+    for count in range(1, 5):
+        pull_station.has("report", count)
+        clock.ahead += 1000
+    pull_station.has("report", 5)
+    ends(thread, worker)
+
+
+def test_a_worker_that_stops_gives_a_report_up_after_its_timeout(pull_station, clock):
+    pull_station.next["report"] = [ST.BUSY] * 1000
+    worker, thread = fetching(pull_station, lambda job: "done")
+    pull_station.has("report", 1)
+    worker.stop()
+    clock.ahead += 200
+    pull_station.has("report", 3)
+    clock.ahead += 200
+    thread.join(WAIT)
+    assert not thread.is_alive()
 
 
 def test_a_worker_that_fetches_obeys_a_cancel(pile):

@@ -70,7 +70,9 @@ _CODE_MANAGE, _CODE_PLAN, _CODE_PING, _CODE_CANCEL = 0x01, 0x02, 0x2A, 0x2D
 _JOIN, _READY, _PITPAT, _LEFT = b"JRPL"
 _RESULT_MAX = 65536     # bytes of JSON in a report (7.9): the station rejects a larger one, and runs the plan again
 _OK, _BYE, _WAITING, _FAILED, _NOT_FOUND, _NOT_WORKER = 0x01, 0x04, 0x22, 0x82, 0x83, 0x88
-_ARGUMENT_ERROR, _MISSED = 0x89, 0x91
+_NET_ERROR, _ARGUMENT_ERROR, _DENIED, _BUSY, _MISSED = 0x87, 0x89, 0x8E, 0x8F, 0x91
+_PASSING = (_NET_ERROR, _BUSY)      # the same request may be accepted later
+_TEXT_MAX, _PROGRESS_MAX = 512, 256     # bytes of a reason, and of a progress
 
 _STATUSES = {
     0x01: "ok", 0x02: "plan", 0x03: "running", 0x04: "bye", 0x22: "waiting", 0x81: "error", 0x82: "failed",
@@ -92,6 +94,11 @@ def status_name(code: int) -> str:
 
 def _bytes(value: Bytes) -> bytes:
     return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def _cut(text: str, size: int) -> str:
+    """A text as a station accepts it: at most so many bytes of UTF-8, without NUL."""
+    return text.replace("\0", "?").encode(errors="replace")[:size].decode(errors="ignore")
 
 
 def _pack(code: int, frames: list[Frame]) -> list[bytes]:
@@ -1333,8 +1340,8 @@ class Job:
         return self._stop.wait(_duration("seconds", seconds))
 
     def progress(self, text: str) -> None:
-        """How far it is, for people: `zplan show` prints it."""
-        self.progress_text = text[:64]
+        """How far it is, for people: `zplan show` prints it, or `zplan team` for a pull target. At most 256 bytes."""
+        self.progress_text = _cut(text, _PROGRESS_MAX)
 
 
 class _Handlers:
@@ -1512,20 +1519,24 @@ def _frame_of(result: Any) -> Frame:
 
 class PullWorker(_Handlers):
     """A worker that fetches the plans of a pull target from the station itself; `jobs` at once. `address` may be a
-    list, as in `Client`: results wait for the station that takes over."""
+    list, as in `Client`. A result waits for a station that is away; a worker that stops gives it up when the plan's
+    `worker_timeout` has passed."""
 
     def __init__(self, target: str = "jobs", address: Addresses = REQUESTS, *, name: Optional[str] = None, jobs: int = 1,
                  key: Optional[str] = None, server_key: Union[str, Iterable[str], None] = None, wait: Duration = 20):
         super().__init__(name, jobs)
         self.target, self.wait = target, _duration("wait", wait)
         self._client = lambda: Client(address, key=key, server_key=server_key)
+        self._rejected: Optional[Rejected] = None       # the last take
 
     def run(self) -> None:
-        """Serve until `stop`, which takes up to `wait` seconds. A station that is away is asked again."""
+        """Serve until `stop`, which takes up to `wait` seconds. A station that is away is asked again. If it rejects
+        the worker, `Rejected` is raised when the jobs in progress have ended and are reported."""
         free = threading.Semaphore(self.jobs)
         threads: list[threading.Thread] = []
+        self._rejected = None
         with self._client() as station:
-            while not self._leaving.is_set():
+            while not self._leaves():
                 if not free.acquire(timeout=0.2):
                     continue
                 free.release()
@@ -1536,6 +1547,11 @@ class PullWorker(_Handlers):
                     threads[-1].start()
         for thread in threads:
             thread.join()
+        if self._rejected:
+            raise self._rejected
+
+    def _leaves(self) -> bool:
+        return self._leaving.is_set() or self._rejected is not None
 
     def _fetch(self, station: Client) -> list[dict]:
         request = {"station": self.target, "worker": self.name, "limit": 1, "wait": int(self.wait)}
@@ -1544,64 +1560,98 @@ class PullWorker(_Handlers):
         except NoAnswer:
             return []
         except Rejected as error:
-            if error.code not in (0x87, 0x8F):      # not one that passes
-                raise
-            self._leaving.wait(1)
+            if error.code in _PASSING:
+                self._leaving.wait(1)
+            else:
+                self._rejected = error
             return []
 
     def _serve(self, taken: dict, free: threading.Semaphore) -> None:
         try:
             with self._client() as station:
-                self._serve_with(station, taken)
+                _Fetched(self, station, taken).serve()
         finally:
             free.release()
 
-    def _serve_with(self, station: Client, taken: dict) -> None:
+
+_AGAIN_S = 1        # until a request that was not accepted is repeated
+_NEWS_S = 1         # between two reports of a job's progress
+
+
+class _Fetched:
+    """A job of a `PullWorker`, with a connection of its own: its heartbeats while the handler runs, and its report."""
+
+    def __init__(self, worker: PullWorker, station: Client, taken: dict):
         parts = [_bytes(_plain(frame)) for frame in taken["frames"]]
-        me = {"plan": taken["plan_id"], "worker": self.name, "exec_id": taken["exec_id"]}
-        job = Job(_Message.read(parts), taken["plan_id"], taken["exec_id"], taken["plan"].get("plan_time", 0))
+        self._worker, self._station = worker, station
+        self._me = {"plan": taken["plan_id"], "worker": worker.name, "exec_id": taken["exec_id"]}
+        self._job = Job(_Message.read(parts), taken["plan_id"], taken["exec_id"], taken.get("plan_time", 0))
+        self._accepted, self._timeout = time.monotonic(), taken["worker_timeout"]
+        self._due = self._accepted + taken["ping_interval"]
+        self._shown = ""        # the progress that the station has
+        self._over = False      # the station wants no report
+
+    def serve(self) -> None:
         outcome: list[tuple[bool, Any]] = []
-        thread = threading.Thread(target=lambda: outcome.append(self._do(job)), daemon=True)
+        thread = threading.Thread(target=lambda: outcome.append(self._worker._do(self._job)), daemon=True)
         thread.start()
-        interval = taken["ping_interval"]
         while thread.is_alive():
-            thread.join(interval)
-            if thread.is_alive():
-                interval = self._alive(station, job, me)
-        succeeded, result = outcome[0]
+            thread.join(None if self._over else min(_NEWS_S, max(0, self._due - time.monotonic())))
+            if thread.is_alive() and (time.monotonic() >= self._due or self._job.progress_text != self._shown):
+                self._alive()
+        if not self._over:
+            self._report(self._outcome(*outcome[0]))
+
+    def _alive(self) -> None:
+        progress = self._job.progress_text
+        more = {"progress": progress} if progress != self._shown else {}
+        try:
+            answer = self._station.manage("alive", {**self._me, **more})
+            self._shown, self._accepted = progress, time.monotonic()
+        except Rejected as error:
+            answer = {"stop": error.reason} if error.code == _NOT_FOUND else {}
+        except NoAnswer:
+            answer = {}
+        self._due = time.monotonic() + answer.get("ping_interval", _AGAIN_S)
+        self._timeout = answer.get("worker_timeout", self._timeout)
+        if "stop" in answer:
+            self._over = True
+            self._job._stop.set()
+
+    def _outcome(self, succeeded: bool, result: Any) -> dict:
         if succeeded and len(json.dumps(_json_of(result), ensure_ascii=False, separators=(",", ":")).encode(
                 errors="replace")) > _RESULT_MAX:
             succeeded, result = False, f"the result is larger than {_RESULT_MAX} bytes of JSON"
-        if succeeded:
-            known = {} if result is None else {"result": _json_of(result)}
-            self._report(station, {**me, "state": "success", **known})
-        else:
-            self._report(station, {**me, "state": "fail", "reason": str(result)[:500]})
+        if not succeeded:
+            return self._failure(str(result))
+        known = {} if result is None else {"result": _json_of(result)}
+        return {**self._me, "state": "success", **known}
 
-    @staticmethod
-    def _alive(station: Client, job: Job, me: dict) -> float:
-        try:
-            answer = station.manage("alive", me)
-        except Error:
-            return 1        # again soon: the worker must not be given up for a lost answer
-        if "stop" in answer:
-            job._stop.set()
-        return answer.get("ping_interval", 1)
+    def _failure(self, reason: str) -> dict:
+        return {**self._me, "state": "fail", "reason": _cut(reason, _TEXT_MAX)}
 
-    @staticmethod
-    def _report(station: Client, report: dict) -> None:
-        """The same report again counts once, so a lost answer is no reason to give up."""
-        end = time.monotonic() + 60
+    def _report(self, report: dict) -> None:
+        """The same report again counts once, so it is repeated until it is answered. If the station rejects what is
+        in it, a failure replaces it: without a report the plan would run again."""
+        replaced = False
         while True:
             try:
-                return station.manage("report", report)
+                return self._station.manage("report", report)
             except Rejected as error:
-                if error.code not in (0x87, 0x8F) or time.monotonic() > end:
+                if error.code == _ARGUMENT_ERROR and not replaced:
+                    report, replaced = self._failure(f"the station rejects the report: {error}"), True
+                    continue
+                if error.code not in (*_PASSING, _DENIED):
                     return None     # the run is over: cancelled, timed out or removed
             except NoAnswer:
-                if time.monotonic() > end:
-                    return None
-            time.sleep(1)
+                pass
+            if self._is_given_up():
+                return None
+            time.sleep(_AGAIN_S)
+
+    def _is_given_up(self) -> bool:
+        """A worker that leaves does not wait for a station that has given the job to another one by now."""
+        return self._worker._leaves() and time.monotonic() > self._accepted + self._timeout
 
 
 def _json_of(result: Any) -> Any:
