@@ -251,6 +251,18 @@ def test_a_worker_of_a_target(target):  # noqa: F811
     wait_until(lambda: "py" not in str(target_workers(peer)), "it has left")
 
 
+def test_the_first_argument_is_the_job_s(target):  # noqa: F811
+    worker, thread, peer = joined(target)
+    for frames, text in (([(FT.ARG, b"one"), (FT.ARG, b"two")], b"hello one"),
+                         ([(FT.CONTENT, b"one"), (FT.CONTENT, b"two")], b"hello one"),
+                         ([(FT.CONTENT, b"two"), (FT.ARG, b"one")], b"hello one")):
+        kinds = bytes(kind for kind, _ in frames)
+        peer.send(bytes([1 + len(frames), 1, FT.COMMAND]) + kinds + b"\0", b"greet", *(data for _, data in frames))
+        answer = answered(peer)
+        assert answer.get(CONTENT) == text, answer.status
+    ends(thread, worker)
+
+
 def call(command, argument):
     return [bytes([2, 1, FT.COMMAND, FT.ARG, 0]), command, argument]
 
@@ -372,8 +384,10 @@ def test_a_result_that_the_station_rejects_fails_the_run(pile, command):
         assert run["reason"].startswith("py: the station rejects the report: -argument: "), run["reason"]
 
 
-def test_a_job_that_is_fetched_has_its_nominal_time(pile):
+def test_a_job_that_is_fetched_has_its_first_argument_and_its_time(pile):
     with zplan.Client(pile.ipc("q"), pile.ipc("p"), timeout=20) as client:
+        plan = client.submit("pile", "greet", "one", frames=((FT.ARG, b"two"), (FT.CONTENT, b"three")))
+        assert client.wait(plan, timeout=WAIT).text == "hello one"
         plan = client.submit("pile", "time", every="1h")
         client.run(plan)
         (run,) = wait_until(lambda: list(client.history(plan=plan.id)), "the run in the history")

@@ -113,7 +113,8 @@ def _is_description(frame: bytes, following: int) -> bool:
 
 @dataclass(frozen=True)
 class _Message:
-    """A description frame and its frames; the last one of a type counts."""
+    """A description frame and its frames. Of several of a type the last one is the station's, the first one the
+    submitter's."""
 
     code: int
     frames: tuple[Frame, ...]
@@ -126,6 +127,9 @@ class _Message:
 
     def get(self, kind: int, default: bytes = b"") -> bytes:
         return next((data for known, data in reversed(self.frames) if known == kind), default)
+
+    def first(self, kind: int, default: bytes = b"") -> bytes:
+        return next((data for known, data in self.frames if known == kind), default)
 
     def text(self, kind: int) -> str:
         return self.get(kind).decode(errors="replace")
@@ -1324,9 +1328,10 @@ class Job:
     done twice is keyed by `id` and `time`."""
 
     def __init__(self, message: _Message, id: str, exec_id: str, at: int):
-        self.command, self.argument = message.text(_COMMAND), message.text(_ARG) or message.text(_CONTENT)
+        self.data = message.first(_ARG, message.first(_CONTENT))
+        self.command, self.argument, self.context = (
+            data.decode(errors="replace") for data in (message.first(_COMMAND), self.data, message.first(_CONTEXT)))
         self.id, self.exec_id, self.time = id, exec_id, at
-        self.context, self.data = message.text(_CONTEXT), message.get(_ARG) or message.get(_CONTENT)
         self.progress_text = ""
         self._stop = threading.Event()
 
