@@ -251,6 +251,13 @@ def test_a_worker_of_a_target(target):  # noqa: F811
     wait_until(lambda: "py" not in str(target_workers(peer)), "it has left")
 
 
+def test_a_reason_is_cut_between_characters(target):  # noqa: F811
+    worker, thread, peer = joined(target)
+    peer.send(*call(b"umlauts", b""))
+    assert answered(peer).get(FT.STATUS).decode() == "-failed: " + "ü" * 251
+    ends(thread, worker)
+
+
 def test_the_first_argument_is_the_job_s(target):  # noqa: F811
     worker, thread, peer = joined(target)
     for frames, text in (([(FT.ARG, b"one"), (FT.ARG, b"two")], b"hello one"),
@@ -315,37 +322,89 @@ def test_a_worker_whose_name_is_rejected(target):  # noqa: F811
         zplan.Worker(target.endpoint("workers"), name="my worker").run()
 
 
-def test_a_worker_that_joins_again_asks_for_its_free_slots_only():
-    router = zmq.Context.instance().socket(zmq.ROUTER)
-    router.linger = 0
-    worker = zplan.Worker(f"tcp://127.0.0.1:{router.bind_to_random_port('tcp://127.0.0.1')}", name="py", jobs=3)
+class WorkersPort:
+    """The workers' port of a target, played by the test, for one worker."""
+
+    def __init__(self):
+        self.router = zmq.Context.instance().socket(zmq.ROUTER)
+        self.router.linger, self.router.rcvtimeo = 0, int(WAIT * 1000)
+        self.endpoint = f"tcp://127.0.0.1:{self.router.bind_to_random_port('tcp://127.0.0.1')}"
+        self.unanswered = 0     # heartbeats
+
+    def until(self, last):
+        """The messages up to the one with this code, each its code and its frames; of a job `job`."""
+        seen = []
+        while not seen or seen[-1][0] != last:
+            self.sender, *parts = self.router.recv_multipart()
+            seen.append((parts[0][1:2], parts[1:]) if parts[0][0] < 32 else (b"job", parts))
+            self.unanswered += seen[-1][0] in (b"J", b"P")
+        return seen
+
+    def codes(self, last):
+        return [code for code, _ in self.until(last)]
+
+    def send(self, *frames):
+        self.router.send_multipart([self.sender, *frames])
+
+    def answer(self, code=OK):
+        self.send(bytes([0, code, 0]))
+        self.unanswered -= 1
+
+    def dispatch(self):
+        self.send(b"*a1", bytes([2, 2, FT.COMMAND, FT.LOCAL_ID, 0]), b"hold", b"5f")
+
+    def join(self):
+        """Up to the first heartbeat; how many jobs the worker requests."""
+        self.until(b"J")
+        self.answer()
+        return self.codes(b"P").count(b"R")
+
+
+@pytest.fixture
+def port():
+    made = WorkersPort()
+    yield made
+    made.router.close()
+
+
+def test_a_worker_that_joins_again_asks_for_its_free_slots_only(port):
+    worker = zplan.Worker(port.endpoint, name="py", jobs=3)
     release = threading.Event()
     worker.command("hold")(lambda job: release.wait(60) and None)
     thread = serve(worker)
-
-    def codes(last):
-        """Of the messages up to the one with this code, and who sent it."""
-        seen = []
-        while seen[-1:] != [last]:
-            assert router.poll(20000)
-            sender, description = router.recv_multipart()[:2]
-            seen.append(description[1:2] if description[0] < 32 else b"job")
-        return sender, seen
-
-    def join():
-        sender, _ = codes(b"J")
-        router.send_multipart([sender, bytes([0, OK, 0])])
-        return sender, codes(b"P")[1].count(b"R")
-    sender, credits = join()
-    assert credits == 3
-    router.send_multipart([sender, b"*a1", bytes([2, 2, FT.COMMAND, FT.LOCAL_ID, 0]), b"hold", b"5f"])
-    codes(b"job")                                               # its heartbeat
-    router.send_multipart([sender, bytes([0, 0x83, 0])])        # as a target that was restarted
-    assert join()[1] == 2
+    assert port.join() == 3
+    port.dispatch()
+    port.until(b"job")      # its heartbeat
+    port.answer(0x83)       # as a target that was restarted
+    assert port.join() == 2
     release.set()
-    codes(b"R")
+    port.until(b"R")
     ends(thread, worker)
-    router.close()
+
+
+@pytest.mark.parametrize("heartbeats", [0, 1, 2], ids=str)
+def test_a_job_on_its_way_to_a_worker_that_leaves_is_returned(port, monkeypatch, heartbeats):
+    """The worker has left when the heartbeat that follows its last READY is answered, and those before it."""
+    monkeypatch.setattr(zplan, "_LEAVE_S", WAIT)
+    worker = zplan.Worker(port.endpoint, name="py", jobs=2)
+    thread = serve(worker)
+    port.join()
+    for _ in range(heartbeats):
+        port.until(b"P")
+    worker.stop()
+    while port.until(b"R")[-1][1] != [b"py", b"0"]:
+        pass
+    port.until(b"P")
+    while port.unanswered > 1:
+        port.answer()
+    port.dispatch()
+    *before, (_, (mailbox, description, number)) = port.until(b"job")
+    assert (mailbox, description[1], number) == (b"*a1", 0x88, b"5f") and {code for code, _ in before} <= {b"P"}
+    while port.unanswered:
+        port.answer()
+    port.until(b"L")
+    thread.join(WAIT)
+    assert not thread.is_alive()
 
 
 @pytest.fixture

@@ -1387,6 +1387,7 @@ class _Handlers:
 
 
 _SILENCE_S = 3
+_LEAVE_S = 1        # for the answer to the last heartbeat of a worker that leaves
 
 
 class Worker(_Handlers):
@@ -1401,23 +1402,26 @@ class Worker(_Handlers):
         self._running: dict[tuple[bytes, bytes], Job] = {}
         self._ended: queue.SimpleQueue = queue.SimpleQueue()
         self._wake = socket.socketpair()        # the threads of jobs wake the one that has the ZeroMQ socket
-        self._joined = False
+        self._joined, self._withdrawn, self._leave_by = False, False, 0.0
+        self._credits = 0       # jobs that were requested and have not come
+        self._beats = 0         # heartbeats that have no answer yet
+        self._last_beats = 0    # of those that were sent until it left
 
     def run(self) -> None:
         """Serve until `stop`, or until `zplan drain` ends it."""
         self._connect()
-        beat, withdrawn = 0.0, False
+        beat, self._withdrawn = 0.0, False
         try:
-            while self._running or not self._leaving.is_set():
+            while not self._has_left():
                 if time.monotonic() >= beat:
                     if len(self._addresses) > 1 and time.monotonic() > self._heard + _SILENCE_S:
                         self._next_address()
                     self._heartbeat()
                     beat = time.monotonic() + 1
-                if self._leaving.is_set() and self._joined and not withdrawn:
-                    withdrawn = True
-                    self._say(_READY, [(_ARG, self.name.encode()), (_ARG, b"0")])   # its credits are gone
-                ready = dict(self._poller.poll(int(max(0, beat - time.monotonic()) * 1000) + 1))
+                if self._leaving.is_set() and self._joined and not self._withdrawn:
+                    self._withdraw()
+                due = min(beat, self._leave_by) if self._last_beats else beat
+                ready = dict(self._poller.poll(int(max(0, due - time.monotonic()) * 1000) + 1))
                 if self._wake[0].fileno() in ready:
                     self._wake[0].recv(4096)
                 if self._socket in ready:
@@ -1428,6 +1432,22 @@ class Worker(_Handlers):
             self._say(_LEFT, [(_ARG, self.name.encode())])
         finally:
             self._socket.close(linger=1000)
+
+    def _withdraw(self) -> None:
+        """Return the credits. A job that is on its way comes before the answer to a heartbeat that follows: until
+        then the worker has not left."""
+        self._withdrawn = True
+        name = (_ARG, self.name.encode())
+        self._say(_READY, [name, (_ARG, b"0")])
+        self._beats += self._say(_PITPAT, [name])
+        self._last_beats = self._beats if self._credits else 0
+        self._leave_by = time.monotonic() + _LEAVE_S
+
+    def _has_left(self) -> bool:
+        if time.monotonic() >= self._leave_by:
+            self._last_beats = 0
+        withdrawn = self._withdrawn or not self._joined
+        return self._leaving.is_set() and withdrawn and not self._running and not self._last_beats
 
     def _connect(self) -> None:
         self._heard = time.monotonic()
@@ -1446,6 +1466,7 @@ class Worker(_Handlers):
 
     def _leave_jobs(self) -> None:
         self._joined = False
+        self._credits = self._beats = self._last_beats = 0
         for job in self._running.values():
             job._stop.set()
 
@@ -1453,18 +1474,22 @@ class Worker(_Handlers):
         super().stop()
         self._wake[1].send(b".")
 
-    def _say(self, code: int, frames: list[Frame], mailbox: Optional[bytes] = None) -> None:
+    def _say(self, code: int, frames: list[Frame], mailbox: Optional[bytes] = None) -> bool:
         try:
             self._socket.send_multipart([*([mailbox] if mailbox else []), *_pack(code, frames)], zmq.DONTWAIT)
         except zmq.Again:
-            pass        # the station is away; the next heartbeat tries again
+            return False        # the station is away; the next heartbeat tries again
+        return True
+
+    def _request_job(self) -> None:
+        self._credits += self._say(_READY, [(_ARG, self.name.encode())])
 
     def _heartbeat(self) -> None:
         name = (_ARG, self.name.encode())
         if self._joined:
-            self._say(_PITPAT, [name])
+            self._beats += self._say(_PITPAT, [name])
         elif not self._leaving.is_set():
-            self._say(_JOIN, [name, (_ARG, str(self.jobs).encode()), (_ARG, b"cancel")])
+            self._beats += self._say(_JOIN, [name, (_ARG, str(self.jobs).encode()), (_ARG, b"cancel")])
         for (mailbox, local), job in self._running.items():
             text = [(_STATUS, job.progress_text.encode())] if job.progress_text else []
             self._say(_WAITING, [*text, (_LOCAL_ID, local)], mailbox)
@@ -1476,10 +1501,13 @@ class Worker(_Handlers):
         code = parts[0][1]
         if code == _BYE:
             self._leaving.set()
-        elif code == _OK and not self._joined:
+            return None
+        self._beats -= self._beats > 0      # answers come in order
+        self._last_beats -= self._last_beats > 0
+        if code == _OK and not self._joined:
             self._joined = True
             for _ in range(self.jobs - len(self._running)):    # the others follow when their jobs end
-                self._say(_READY, [(_ARG, self.name.encode())])
+                self._request_job()
         elif code == _ARGUMENT_ERROR and not self._joined:      # no station takes this name
             raise Rejected(code, _Message.read(parts).text(_STATUS))
         elif code >= 0x80:      # it does not know us: it was restarted
@@ -1491,6 +1519,7 @@ class Worker(_Handlers):
         if message.code == _CODE_CANCEL:
             job = self._running.get((mailbox, local))
             return job._stop.set() if job else None
+        self._credits -= self._credits > 0
         at = message.text(_PLAN_TIME)
         is_run = mailbox.startswith(b"*")
         job = Job(message, mailbox[1:].decode(errors="replace") if is_run else "", local.decode(errors="replace"),
@@ -1510,10 +1539,10 @@ class Worker(_Handlers):
             del self._running[mailbox, local]
             frames: list[Frame] = [] if result is None else [_frame_of(result)]
             if not succeeded:
-                frames = [(_STATUS, f"-failed: {result}".encode(errors="replace")[:512])]
+                frames = [(_STATUS, _cut(f"-failed: {result}", _TEXT_MAX).encode())]
             self._say(_OK if succeeded else _FAILED, [*frames, (_LOCAL_ID, local)], mailbox)
         if self._joined and not self._leaving.is_set():
-            self._say(_READY, [(_ARG, self.name.encode())])
+            self._request_job()
 
 
 def _frame_of(result: Any) -> Frame:
