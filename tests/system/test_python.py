@@ -9,7 +9,7 @@ import pytest
 import zmq
 
 from clitest import reply, taken_apart
-from ownertest import Seat
+from ownertest import Broadcaster, Owners, Seat
 from pulltest import team
 from zplanprocs import REPO
 from zplantest import FT, ST, WAIT, wait_until
@@ -134,6 +134,37 @@ def test_results_are_replayed_without_a_gap(rig, client):
     rig.jobs.finish(rig.jobs.recv(), ST.FAILED, [(FT.STATUS, b"-failed: no paper")])
     seen = next(results)
     assert (seen.id, seen.ok, seen.status) == (idents[-1], False, "failed") and "no paper" in seen.reason
+
+
+@pytest.mark.parametrize("answer", [lambda request: [], lambda request: [reply(request, ST.NET_ERROR)]],
+                         ids=["silent", "without Redis"])
+def test_results_outlive_a_station_that_is_away(monkeypatch, answer):
+    monkeypatch.setattr(zplan, "_LOOK_S", 0.1)
+    with Owners(lambda: Broadcaster([])) as (station, _):
+        station.own()
+        with zplan.Client(station.endpoint, station.results, timeout=WAIT) as client:
+            results = client.results(since=0, epoch="e1")
+            station.outcome()
+            assert next(results).seq == 1
+            client._client.timeout = 0.5
+            station.answer, seen = answer, []
+            thread = threading.Thread(target=lambda: seen.append(next(results)))
+            thread.start()
+            while not station.seen.empty():
+                station.took()
+            station.took(3)         # the answer to the first of them was awaited in vain
+            station.answer = station.manage
+            station.outcome(publish=False)
+            thread.join(WAIT)
+            assert [result.seq for result in seen] == [2]
+            results.close()
+
+
+def test_results_of_a_station_that_was_never_there():
+    with Owners(lambda: Broadcaster([])) as (station, _):
+        with zplan.Client(station.endpoint, station.results, timeout=0.2) as client:
+            with pytest.raises(zplan.NoAnswer):
+                next(client.results())
 
 
 def test_asyncio(rig):

@@ -1114,7 +1114,7 @@ class _Replay:
     """Where a subscriber stands, so that it misses nothing (proto/, 9.4)."""
 
     def __init__(self, client: AsyncClient, since: Optional[int], epoch: Optional[str]):
-        self.client, self.seq, self.epoch = client, since, epoch
+        self.client, self.seq, self.epoch, self.answered = client, since, epoch, False
 
     def is_next(self, result: Result) -> bool:
         known = result.epoch == self.epoch and result.seq <= (self.seq or 0)
@@ -1125,16 +1125,27 @@ class _Replay:
     def is_gap(self, result: Result) -> bool:
         return result.epoch != self.epoch or result.seq > (self.seq or 0) + 1
 
+    async def _page(self, request: dict) -> Optional[dict]:
+        """None: the station is away, but has answered before."""
+        try:
+            page = await self.client.manage("history", request)
+        except (NoAnswer, Rejected) as error:
+            if not self.answered or (isinstance(error, Rejected) and error.code not in _PASSING):
+                raise
+            return None
+        self.answered = True
+        return page
+
     async def catch_up(self) -> AsyncIterator[Result]:
+        """What the history has beyond that. Of a station that is away it is only what came before."""
         if self.seq is None:        # from now on
-            page = await self.client.manage("history", {"newest": True, "limit": 1})
+            page = await self._page({"newest": True, "limit": 1})
             self.seq, self.epoch = page["last"], page["epoch"]
             return
         request: dict = {"since": self.seq, "output": True}
         if self.epoch is not None:
             request["epoch"] = self.epoch
-        while True:
-            page = await self.client.manage("history", request)
+        while (page := await self._page(request)) is not None:
             for run in page["runs"]:
                 if run["seq"]:      # the others were not broadcast
                     self.seq = max(self.seq, run["seq"]) if page["epoch"] == self.epoch else run["seq"]
@@ -1308,7 +1319,7 @@ class Client:
 
         To resume after a restart pass the `seq` and `epoch` of the last result that was handled; without them
         it begins now, with 0 at the beginning of the history. Ends when nothing came for `timeout`; without it,
-        never."""
+        never: a station that is away is waited for. NoAnswer only if it does not answer at the beginning."""
         return _each(self._client.results(since, epoch, timeout))
 
 
