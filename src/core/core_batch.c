@@ -200,8 +200,12 @@ static void emit (struct core *self, struct open_plan *plan, unsigned writes)
         if (writes & WRITE_LISTED)
             rows_add (rows, COLUMN_UNLIST, list_entry (self, plan), none);
     } else {
-        if (writes & WRITE_MESSAGE && plan->message)
+        if (writes & WRITE_MESSAGE && plan->message) {
             rows_add (rows, COLUMN_SET, member, span_of (plan->message, plan->message_size));
+            if (!plan->lent)
+                rows_keep (rows, plan->message);
+            plan->lent = true;
+        }
         if (writes & WRITE_LISTED)
             rows_add (rows, COLUMN_LIST, span_text ("0"), list_entry (self, plan));
     }
@@ -305,10 +309,6 @@ const struct rows *core_take_rows (struct core *self)
         emit (self, plan, written->writes);
         if (written->writes & (WRITE_HEAD | WRITE_TEAM))
             emit_commands (self, plan, written->writes);
-        if (written->writes & WRITE_MESSAGE && plan->message && !plan->lent) {
-            rows_keep (rows, plan->message);
-            plan->lent = true;
-        }
     }
     table_each (&self->counts, emit_count, rows);
     table_free (&self->counts);

@@ -137,6 +137,8 @@ void station_targets_read (struct station *self)
     self->targets_read = true;
     if (self->phase == PHASE_STARTING || self->phase == PHASE_STANDBY)
         owning_serve (self);
+    else
+        due_wake (self);
 }
 
 static void stand_by (struct station *self)
@@ -154,6 +156,9 @@ static void stand_by (struct station *self)
 void owning_watch (struct station *self, int64_t now_us)
 {
     bool waits = store_state (self->store) == STORE_STANDBY && !store_owns (self->store);
+    const char *trouble = waits ? store_trouble (self->store) : "";
+    if (*trouble)
+        owning_note_down (self, trouble); // no owner can be seen
     if (!waits)
         self->waits_us = 0;
     else if (!self->waits_us)

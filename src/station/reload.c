@@ -32,7 +32,8 @@ static void apply_settings (struct station *self)
     if (!self->targets_started)
         return; // a standby connects to none
     targets_replace (self, ORIGIN_SETTINGS, self->settings->targets, self->settings->target_count);
-    targets_load (self); // a name that is not of the settings any more may be of those added
+    if (self->targets_read)
+        targets_load (self); // a name that is not of the settings any more may be of those added
 }
 
 static void reread (struct station *self)

@@ -65,12 +65,13 @@ static void on_link_state (void *owner, enum link_state state)
     if (!self->writer)
         return; // the first try, before link_new has returned
     if (state == LINK_UP) {
-        store_begin_clock (self);
         writer_opened (self->writer, clock_boot_us ());
     } else if (state == LINK_OPENING) {
         return; // as it was: away, or refused the last time
     } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
         writer_closed (self->writer, clock_boot_us ());
+        if (!self->loaded)
+            writer_begin_anew (self->writer, clock_boot_us ());
         store_load_end (self);
         store_migrate_end (self);
         store_claim_reset (self);
@@ -153,10 +154,7 @@ static void on_news (void *owner, enum owner_news news)
                    "of this process?\"");
         abort ();
     case OWNER_HOLDS: // its token is there, as it was before the connection was lost
-        if (self->loaded)
-            set_state (self, STORE_SERVING);
-        else
-            begin_serving (self);
+        set_state (self, STORE_SERVING);
         break;
     default:
         break;
@@ -194,12 +192,16 @@ static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
     else if (self->offset_us > most)
         self->offset_us = most;
     int64_t step_us = self->offset_us - before_us;
-    if (self->learned && (step_us > STEP_US || step_us < -STEP_US))
-        log_event (LEVEL_WARN, "clock.step",
-                   "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by "
-                   "that\"",
-                   (double)step_us / 1e6);
+    bool stepped = self->learned && (step_us > STEP_US || step_us < -STEP_US);
     self->learned = true;
+    if (!stepped)
+        return;
+    log_event (
+        LEVEL_WARN, "clock.step",
+        "seconds=%.1f reason=\"the clock of Redis was set: leases end early or late by that\"",
+        (double)step_us / 1e6);
+    if (store_serves (self))
+        store_report_due (self);
 }
 
 static void on_wrong_key (void *owner, struct span key)
@@ -340,6 +342,7 @@ struct store *store_new (const struct store_config *config, const struct store_b
     link.schemas[1] = STORE_SCHEMA_FORMER;
     self->link = link_new (&link, reactor, on_link_state, self);
     make_writer (self, config);
+    link_on_time (self->link, on_time, self);
     link_on_flush (self->link, flush, on_flushed, self);
     arm (self);
     return self;
@@ -439,11 +442,4 @@ int64_t store_mono_us (const struct store *self, int64_t redis_us)
 int64_t store_now_us (const struct store *self)
 {
     return clock_mono_us () + self->offset_us;
-}
-
-void store_begin_clock (struct store *self)
-{
-    const struct link_facts *facts = link_facts (self->link);
-    if (!self->learned && facts->clock_known)
-        self->offset_us = clock_wall_us () + facts->clock_ahead_ms * 1000 - clock_mono_us ();
 }

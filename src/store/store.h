@@ -105,9 +105,6 @@ bool store_idle (const struct store *self);
 // the first one: the machine's own.
 int64_t store_now_us (const struct store *self);
 
-// Before any answer had it: from what was seen of Redis as the link was opened.
-void store_begin_clock (struct store *self);
-
 // A moment of Redis' clock as one of the monotonic clock.
 int64_t store_mono_us (const struct store *self, int64_t redis_us);
 

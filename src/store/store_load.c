@@ -11,6 +11,7 @@
 struct store_loading {
     struct store *store; // NULL: it was abandoned
     size_t left;         // answers
+    bool lost;           // one did not come: the connection is lost, and all is read again
     bool refused;        // one of them says nothing of the data
     struct core_numbers numbers;
     bool has_seq;
@@ -33,6 +34,8 @@ static void finish (struct store_loading *loading)
     bool other = *loading->schema && !former && strcmp (loading->schema, schema) != 0;
     if (store)
         store->loading = NULL;
+    if (loading->lost)
+        store = NULL;
     if (store && loading->refused)
         link_renew (store->link, "refuses to be read"); // what was not read is not empty
     else if (store && other) // of an owner of a later version, since the link was opened
@@ -44,8 +47,9 @@ static void finish (struct store_loading *loading)
     free (loading);
 }
 
-static void answered (struct store_loading *loading)
+static void answered (struct store_loading *loading, const redisReply *reply)
 {
+    loading->lost = loading->lost || !reply;
     if (--loading->left == 0)
         finish (loading);
 }
@@ -91,7 +95,7 @@ static void on_meta (void *owner, const redisReply *reply)
         memcpy (store->data, data, sizeof data);
         loading->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
     }
-    answered (owner);
+    answered (owner, reply);
 }
 
 static void on_plans (void *owner, const redisReply *reply)
@@ -99,7 +103,7 @@ static void on_plans (void *owner, const redisReply *reply)
     struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_INDEX, reply))
         loading->numbers.plans = reply_counter (reply);
-    answered (owner);
+    answered (owner, reply);
 }
 
 static void on_queue (void *owner, const redisReply *reply)
@@ -107,7 +111,7 @@ static void on_queue (void *owner, const redisReply *reply)
     struct store_loading *loading = of (owner);
     if (loading)
         is_wrong (loading, KEY_TIME_SET, reply);
-    answered (owner);
+    answered (owner, reply);
 }
 
 static void on_newest (void *owner, const redisReply *reply)
@@ -121,7 +125,7 @@ static void on_newest (void *owner, const redisReply *reply)
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
-    answered (owner);
+    answered (owner, reply);
 }
 
 // The highest name that the history ever had, also where that entry was forgotten: Redis takes none
@@ -138,7 +142,7 @@ static void on_highest (void *owner, const redisReply *reply)
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
-    answered (owner);
+    answered (owner, reply);
 }
 
 static void on_counts (void *owner, const redisReply *reply)
@@ -152,7 +156,7 @@ static void on_counts (void *owner, const redisReply *reply)
                 core_load_count (loading->store->core, span_of (field.data + 2, field.size - 2),
                                  reply_counter (reply->element[i + 1]));
         }
-    answered (owner);
+    answered (owner, reply);
 }
 
 // The last of the numbers: they are taken, and what becomes known of the data is written.
@@ -181,7 +185,7 @@ static void on_classes (void *owner, const redisReply *reply)
                                        TEXT ("schema"), TEXT (schema)));
         }
     }
-    answered (owner);
+    answered (owner, reply);
 }
 
 // -- limits
@@ -203,7 +207,7 @@ static void on_limits (void *owner, const redisReply *reply)
     struct store_loading *loading = of (owner);
     if (loading && !is_wrong (loading, KEY_LIMITS, reply))
         store_take_limits (loading->store, reply);
-    answered (owner);
+    answered (owner, reply);
 }
 
 static void on_tokens (void *owner, const redisReply *reply)
@@ -215,7 +219,7 @@ static void on_tokens (void *owner, const redisReply *reply)
             core_load_tokens (loading->store->core, reply_text (reply->element[i]),
                               used.size ? strtod ((const char *)used.data, NULL) : 0);
         }
-    answered (owner);
+    answered (owner, reply);
 }
 
 // -- runs in flight
@@ -244,7 +248,7 @@ static void on_run_classes (void *owner, const redisReply *reply)
     }
     struct store_loading *all = page->loading;
     free (page);
-    answered (all);
+    answered (all, reply);
 }
 
 static struct run_page *page_of (struct store_loading *loading, redisReply *const *members,
@@ -296,7 +300,7 @@ static void on_runs (void *owner, const redisReply *reply)
         }
         read_teams (loading);
     }
-    answered (owner);
+    answered (owner, reply);
 }
 
 // -- the teams of runs that workers may take
@@ -325,7 +329,7 @@ static void on_team (void *owner, const redisReply *reply)
     free (spans);
     free (self->message);
     free (self);
-    answered (loading);
+    answered (loading, reply);
 }
 
 static void on_team_score (void *owner, const redisReply *reply)

@@ -222,7 +222,7 @@ static void on_existence (void *owner, const redisReply *reply)
     struct store_lookup *self = owner;
     if (failed (self, reply))
         return;
-    if (!reply_number (reply)) {
+    if (!reply_text (reply).size) {
         look_next (self);
         return;
     }
@@ -242,7 +242,8 @@ static void look_next (struct store_lookup *self)
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
     member_make (member, "msg", span_text (self->target), self->plan_id);
     if (self->more == LESS_MESSAGE)
-        ask (self, WORDS (TEXT ("EXISTS"), TEXT (member)), on_existence);
+        // One of another type is none, and is replaced.
+        ask (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")), on_existence);
     else
         ask (self, WORDS (TEXT ("GET"), TEXT (member)), on_message);
 }

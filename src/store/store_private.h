@@ -44,6 +44,7 @@ struct store {
     struct claim_call *claim;      // a claim that reads; NULL = none
     struct claim_call
         *spare_claim;          // memory of the last claim for the next: to free it costs malloc
+    int64_t page_us;           // before that no page of the queue is read: the last one failed
     bool look_wanted;          // as soon as nothing is in flight
     int64_t look_us;           // when to look for edits by hand next, monotonic
     size_t limits_unwritten;   // changes of limits that are not acknowledged

@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-enum { LOOK_US = 1000000, FIELDS = 3 };
+enum { LOOK_US = 1000000, PAGE_AGAIN_US = 100000, FIELDS = 3 };
 
 // -- pages
 
@@ -68,6 +68,9 @@ static void on_page (void *owner, const redisReply *reply)
         store_report_due (self);
     } else if (is_current (asked)) {
         core_page_lost (self->core);
+        self->page_us = clock_mono_us () + PAGE_AGAIN_US;
+        if (store_cure (self, KEY_TIME_SET, reply)) // the upkeep puts the plans in again
+            self->odd_batch = core_batch (self->core);
     }
     free (asked);
 }
@@ -139,7 +142,8 @@ void store_queue_turn (struct store *self)
     struct core_cursor cursor;
     int64_t now_us = clock_mono_us ();
     // Until they are taken out, they would be read again.
-    if (!self->odd_batch && core_wants_page (self->core, store_now_us (self), &cursor))
+    if (!self->odd_batch && now_us >= self->page_us &&
+        core_wants_page (self->core, store_now_us (self), &cursor))
         read_page (self, &cursor);
     if (self->look_wanted && core_is_quiet (self->core)) {
         self->look_wanted = false;

@@ -32,6 +32,7 @@ class RedisProxy:
         self.swallowed = 0          # bytes
         self.hold_from = None       # what a request says (bytes) from which on replies are held back
         self.swallow_from = None    # the same: from which on replies are lost
+        self.drop_from = None       # the same: that request is lost, and all that follows
         self.cuts = 0
         self.pipes = []
         self.lock = threading.RLock()
@@ -71,8 +72,13 @@ class RedisProxy:
     def heal(self):
         self.delay, self.cut_after = 0.0, None
         self.blackhole = self.swallow = False
-        self.swallow_from = None
+        self.swallow_from = self.drop_from = None
+        self.swallowed = 0
         self.cut_all()
+
+    def late_requests(self):
+        with self.lock:
+            return sum(len(pipe.requests) for pipe in self.pipes)
 
     def run(self):
         while not self.stopped:
@@ -121,6 +127,9 @@ class RedisProxy:
             if self.hold_from and self.hold_from in data:
                 self.delay = float("inf")       # until release ()
             self.swallow = self.swallow or bool(self.swallow_from and self.swallow_from in data)
+            self.blackhole = bool(self.drop_from and self.drop_from in data)
+            if self.blackhole:
+                return
             if self.request_delay or pipe.requests:     # never before one that is late
                 pipe.requests.append((time.monotonic() + self.request_delay, data))
             else:

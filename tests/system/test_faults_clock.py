@@ -8,7 +8,7 @@ import zoneinfo
 
 import pytest
 
-from redissteps import health, is_taken, of_plan, runs_through, stats, told
+from redissteps import embed_redis, health, is_taken, of_plan, runs_through, stats, told
 from test_schedule_live import next_month, next_week
 from zplanprocs import BIN_DIR
 from zplantest import FT, ST, at_once, every, later, wait_until
@@ -100,6 +100,19 @@ def test_row_42_redis_forward(make_rig, seconds):
     assert health(rig)["healthy"]
 
 
+def test_row_42_an_idle_station_with_its_own_redis(make_rig):
+    """It sends no batches that would tell it the time: no other station has to see that it lives."""
+    rig = embed_redis(make_rig(start=False))
+    clock = Clock(rig.path("clock"))
+    rig.station.env.update(clock.env)
+    rig.station.start()
+    ident = rig.client.added(later(600))
+    rig.settle()
+    clock.set(590)
+    rig.jobs.finish(of_plan(rig, ident))
+    assert told(rig, "clock.step")
+
+
 def test_row_42_redis_forward_over_a_lease(make_rig):
     """The lease is over by that clock: the run is sent again, and one of the two counts."""
     rig, clock = redis_clock(make_rig, "--exec-timeout", "30")
@@ -175,7 +188,7 @@ def test_row_43_station(make_rig, seconds):
     rig.jobs.answer(run, ST.RUNING)
     clock.set(seconds)
     base = int(time.time())
-    repeated = rig.client.added(every(1, 2))
+    repeated = rig.client.added(every(1, 2, no_keep=True))
     for _ in range(2):
         turn = of_plan(rig, repeated)
         assert turn.claimed >= turn.plan_time and abs(turn.plan_time - base) < 20

@@ -1036,7 +1036,7 @@ def everything_works(rig):
     rig.gone(ident)
     rig.client.done("station", "add", "more=api@" + rig.ipc("more"))
     rig.client.done("station", "remove", "more")
-    ident = rig.client.added(every(1, 2))
+    ident = rig.client.added(every(1, 2, no_keep=True))
     for _ in range(2):
         rig.jobs.finish(of_plan(rig, ident), ST.OK, [(FT.CONTENT, b"x")])
     rig.gone(ident)
@@ -1096,16 +1096,17 @@ def test_row_27_a_submission_is_whole_or_not(make_rig, kind):
     rig = make_rig(redis_args=ALWAYS)
     rig.db.delete("plan:time:set")
     TYPES[kind](rig.db, "plan:time:set")
-    plan = later(2)
+    plan = later()
     wait_until(lambda: rig.client.submit(plan, gid="77").code == ST.PLAN, "taken")
     assert rig.score("77") == plan["plan_time"]
+    rig.due_now("77")
     rig.jobs.finish(of_plan(rig, "77"))
     rig.gone("77")
 
 
 def test_row_27_work_and_message_of_another_type(rig):
     """The plan's own keys: replaced or quarantined, and others are not harmed."""
-    ident = rig.client.added(every(1, 3))
+    ident = rig.client.added(every(1, 3, no_keep=True))
     run = of_plan(rig, ident)
     rig.db.set(rig.key(ident, kind="work"), "x")
     rig.jobs.finish(run, ST.OK, [(FT.CONTENT, b"x")])
@@ -1116,3 +1117,26 @@ def test_row_27_work_and_message_of_another_type(rig):
     rig.db.hset(rig.key(ident), "a", "b")
     works_little(rig, 2)
     runs_through(rig)
+
+
+def test_row_27_the_queue_of_an_idle_station_is_of_another_type(make_rig):
+    """Nobody writes to it: it is replaced all the same, and the upkeep puts its plans in again."""
+    rig = make_rig("--sweep-interval", "2")
+    ident = rig.client.added(later(3))
+    other = rig.client.added(later())
+    rig.settle()
+    rig.db.delete("plan:time:set")
+    rig.db.set("plan:time:set", "x")
+    before = rig.db.info("stats")["total_commands_processed"]
+    rig.jobs.finish(of_plan(rig, ident))
+    wait_until(lambda: told(rig, "redis.wrong_key"), "the log says it")
+    assert rig.db.info("stats")["total_commands_processed"] - before < 20000
+    wait_until(lambda: rig.score(other), "the other plan is there again")
+
+
+def test_row_27_an_id_whose_message_is_of_another_type(rig):
+    """It is no plan, and is replaced by the one that is submitted."""
+    rig.db.hset("plan:msg:jobs:5", "a", "b")
+    assert rig.client.submit(at_once(), gid="5").code == ST.PLAN
+    rig.jobs.finish(of_plan(rig, "5"))
+    rig.gone("5")

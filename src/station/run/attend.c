@@ -51,7 +51,9 @@ static void take_attended (struct station *self, const struct store_attended *an
     if (answer->attending != self->attending)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->attending = answer->attending;
-    if (station_store_up (self) && answer->stations != self->stations_revision)
+    // The first time they are read behind the flows, since when they count as read.
+    if (station_store_up (self) && answer->stations != self->stations_revision &&
+        self->targets_read)
         targets_load (self);
     if (station_store_up (self))
         self->stations_revision = answer->stations;

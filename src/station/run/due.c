@@ -232,7 +232,9 @@ static void claim (struct station *self)
                               .targets = targets,
                               .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
-    if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self))
+    // A plan of a target that is not read yet would have none.
+    if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self) ||
+        !self->targets_read)
         return;
     int64_t slots =
         self->settings->limits.runs - (int64_t)(self->runs_unanswered + self->prefetched.count);

@@ -203,9 +203,10 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
         snprintf (self->stored, sizeof self->stored, "%" PRIu64 ".%016" PRIx64, epoch_of (token),
                   self->config.seed);
     bool same = is_token (token, self->seen) && event->batch == self->seen_batch;
-    bool vacant = !token.size || owner_is_free (token) || is_token (token, self->stored) ||
-                  self->config.alone;
-    if (self->held) { // first it forgets what it was
+    bool own = is_token (token, self->stored);
+    bool vacant = !token.size || owner_is_free (token) || own || self->config.alone;
+    bool anew = self->stored[0] && (own || !token.size);
+    if (self->held && !anew) { // first it forgets what it was
         self->held = false;
         keep_seen (self, token, event->batch, now_us);
         return rest (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
@@ -281,6 +282,18 @@ static struct owner_step release (struct owner *self, int64_t now_us)
     return ask (self, OWNER_RELEASE, OWNER_NOTHING, now_us);
 }
 
+static struct owner_step anew (struct owner *self)
+{
+    if (self->token[0]) {
+        memcpy (self->stored, self->token, sizeof self->stored);
+        self->token[0] = '\0';
+        self->batch = self->acked = 0;
+        self->handover = false;
+        self->held = true;
+    }
+    return step (OWNER_WAIT, OWNER_NOTHING);
+}
+
 // -- events
 
 static struct owner_step tick (struct owner *self, int64_t now_us)
@@ -341,6 +354,8 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         if (self->handover && self->link == WATCHED && !self->batch)
             return release (self, boot_us);
         return step (OWNER_WAIT, OWNER_NOTHING);
+    case OWNER_ANEW:
+        return anew (self);
     case OWNER_TICK:
         return tick (self, boot_us);
     }

@@ -59,6 +59,7 @@ enum owner_event_type {
     OWNER_UNFOUND,  // that HMGET was rejected
     OWNER_BATCH,    // there is something to write; only while owner_may_send
     OWNER_HANDOVER, // let another station take over
+    OWNER_ANEW,     // what it read was lost: take over from itself, so that all is read again
     OWNER_TICK      // owner_next_us has come
 };
 

@@ -204,12 +204,19 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
             note_refusal (self, reply);
     } else if (index == self->exec_at) {
         read_exec (self, reply);
+    } else if (reply && reply->type == REDIS_REPLY_ERROR) {
+        self->unwatched = true; // without WATCH, no batch would be fenced
+        note_refusal (self, reply);
     }
     if (--self->awaited)
         return;
-    bool found = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
+    bool found =
+        reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && !self->unwatched;
     if (!found)
         note_refusal (self, reply);
+    if (!found || self->blind)
+        self->stays_refused = !found;
+    self->blind = !found;
     struct owner_event found_event = {.type = found ? OWNER_FOUND : OWNER_UNFOUND,
                                       .refusal = found ? self->refused : refusal_of (reply)};
     if (found && reply->element[0]->str)
@@ -237,6 +244,11 @@ void writer_closed (struct writer *self, int64_t boot_us)
     event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
     end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
+}
+
+void writer_begin_anew (struct writer *self, int64_t boot_us)
+{
+    event (self, &(struct owner_event){.type = OWNER_ANEW}, boot_us);
 }
 
 void writer_hand_over (struct writer *self, int64_t boot_us)

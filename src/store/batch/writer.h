@@ -89,6 +89,10 @@ void writer_opened (struct writer *self, int64_t boot_us);
 // The connection is gone: commands without an answer will get none.
 void writer_closed (struct writer *self, int64_t boot_us);
 
+// What was read of the data is incomplete, and the connection closed: the next one takes over anew,
+// which no batch of before can outlive.
+void writer_begin_anew (struct writer *self, int64_t boot_us);
+
 // The answer of the next command that was sent and not answered yet.
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us);
 

@@ -37,6 +37,8 @@ struct writer {
     enum owner_refusal refused;
     char refusal[REFUSAL_SIZE];
     bool stays_refused; // until a batch is applied
+    bool unwatched;     // Redis did not take the WATCH
+    bool blind;         // the last look was refused
 
     // the batch in flight
     struct commands rows, sent;

@@ -22,6 +22,7 @@ static void hand_over (struct writer *self)
 {
     self->answered = 0;
     self->refused = OWNER_TAKEN_UP;
+    self->unwatched = false;
     self->awaited = self->sent.commands;
     self->failure_count = 0;
     self->io.send (self->io.owner, &self->sent);

@@ -107,9 +107,12 @@ static void on_time (redisAsyncContext *context, void *data, void *arg)
                               reply->element[0]->str && reply->element[1]->str;
     if (!self->facts.clock_known)
         return;
-    int64_t redis_ms = strtoll (reply->element[0]->str, NULL, 10) * 1000 +
-                       strtoll (reply->element[1]->str, NULL, 10) / 1000;
-    self->facts.clock_ahead_ms = redis_ms - (self->time_asked_us + clock_wall_us ()) / 2000;
+    int64_t redis_us = strtoll (reply->element[0]->str, NULL, 10) * 1000000 +
+                       strtoll (reply->element[1]->str, NULL, 10);
+    int64_t half_us = (clock_mono_us () - self->time_asked_us) / 2;
+    self->facts.clock_ahead_ms = (redis_us + half_us - clock_wall_us ()) / 1000;
+    if (self->time)
+        self->time (self->time_owner, self->time_asked_us, redis_us);
 }
 
 // The worth of an acknowledgement. A user without CONFIG leaves it unknown.
@@ -145,7 +148,7 @@ void link_check (struct link *self)
     send_own (self, on_schema, 3, schema);
     send_own (self, on_info, 1, info);
     send_own (self, on_fsync, 3, fsync);
-    self->time_asked_us = clock_wall_us ();
+    self->time_asked_us = clock_mono_us ();
     send_own (self, on_time, 1, time);
     self->check_us = clock_mono_us () + CHECK_US;
 }

@@ -39,7 +39,7 @@ struct link {
     struct reason trouble;
     char fsync[16];
     struct link_facts facts;
-    int64_t time_asked_us; // wall clock, when Redis was asked for its
+    int64_t time_asked_us; // CLOCK_MONOTONIC, when Redis was asked for its clock
     char sha[SCRIPTS][41];
 
     struct connection *connection;
@@ -58,6 +58,8 @@ struct link {
     void (*gather) (void *owner);  // called first in every flush; may be NULL
     void (*flushed) (void *owner); // called last in every flush; may be NULL
     void *gatherer;
+    void (*time) (void *owner, int64_t asked_us, int64_t redis_us); // may be NULL
+    void *time_owner;
 
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent, and not answered by a connection that is being closed
