@@ -13,6 +13,7 @@ import time
 import pytest
 import zmq
 
+from zplanprocs import WAIT
 from zplantest import CMD, FT, ST, Client, at_once, later, pack, plan_frames, wait_until
 
 GROWTH_MIB = 300        # of a station under sanitizers, in any flood
@@ -286,7 +287,8 @@ def flood(rig, peers, make, seconds=4, reads=False):
         thread.start()
     end = time.monotonic() + seconds
     try:
-        while time.monotonic() < end:
+        # A thread may have had no turn yet.
+        while time.monotonic() < end or not all(sent) and time.monotonic() < end + WAIT:
             rig.client.ping()
             assert rig.client.manage("health").code == ST.OK
             most = max(most, rig.station.rss_mib())

@@ -18,7 +18,7 @@ def finished(rig, status=ST.OK, pairs=(), station="news", **fields):
 def test_A104_A105_A106_layout(rig):
     """[title][desc][plan id][plan JSON][result frames...]"""
     results = rig.subscribe(b"every")
-    ident = rig.client.added(every(1, 2, description="every day"))
+    ident = rig.client.added(every(1, 2, no_keep=True, description="every day"))
     run = rig.jobs.recv()
     frames = [(FT.JSON, b"{}"), (FT.BIN, b"\0\xff"), (FT.ARG, b""), (FT.LOCAL_ID, run.local_id)]
     rig.jobs.answer(run, ST.RUNING)

@@ -173,7 +173,7 @@ def test_it_is_asked_every_ten_seconds(dump, make_center):
     lists.next()
     first = lists.at
     lists.next()
-    assert 9 < lists.at - first < 13
+    assert 8 < lists.at - first < 20
     assert len(lists.logged("center.found")) == 1       # nothing has changed
     assert len({m.identity for m in asked(center)}) == 1    # and nothing was lost
 
@@ -223,9 +223,9 @@ def test_a_host_that_does_not_resolve(dump):
 def test_no_answer_is_a_new_socket_with_another_identity(dump):
     with FalseCenter() as center:
         lists = dump(center.endpoint)
-        wait_until(lambda: len(center.asked) >= 3, "asked three times", 30)
+        wait_until(lambda: len(center.asked) >= 4, "asked four times", 60)
         pauses = [b - a for a, b in zip(center.asked, center.asked[1:])]
-        assert all(pause >= 3 for pause in pauses) and pauses[-1] > pauses[0]
+        assert all(pause > 2 for pause in pauses) and pauses[2] > pauses[0]     # 3.5, 4, 5 s
         identities = [m.identity for m in asked(center)]
         assert len(set(identities)) == len(identities)
         assert all(map(IDENTITY.match, identities))

@@ -191,10 +191,10 @@ def test_pause_and_reset(rig):
 
 def test_a_paused_plan_does_not_fire(rig):
     """Not when its time comes; `reset` runs it once, for its old nominal time, then goes on."""
-    plan = every(1, 100, plan_time=int(time.time()) + 1)
+    plan = every(1, 100, plan_time=int(time.time()) + 4)
     ident = rig.client.added(plan)
     changed(rig, "pause", ident)
-    other = rig.client.added(later(2))
+    other = rig.client.added(later(plan_time=plan["plan_time"] + 1, no_keep=True))
     rig.jobs.finish(run := rig.jobs.recv())         # its time was after that of the paused plan
     assert run.mailbox == b"*" + other.encode()
     rig.jobs.nothing(1)
@@ -208,10 +208,10 @@ def test_a_paused_plan_does_not_fire(rig):
 
 
 def test_a_pause_outlives_the_station(rig):
-    ident = rig.client.added(later(2))
+    ident = rig.client.added(later(5))
     changed(rig, "pause", ident)
     rig.restart()
-    other = rig.client.added(later(3))
+    other = rig.client.added(later(6))
     assert rig.jobs.recv().mailbox == b"*" + other.encode()
     assert rig.client.done("reset", ident).json["plan_state"] in (QUEUE, EXECUTE)
     assert rig.jobs.recv().mailbox == b"*" + ident.encode()
@@ -880,10 +880,10 @@ def test_pause_while_the_last_run_is_out(rig):
 
 def test_pause_longer_than_the_lease(make_rig):
     """A paused plan is not sent again when the lease ends; the late result counts all the same."""
-    rig = make_rig("--exec-timeout", "1")
+    rig = make_rig("--exec-timeout", "3")
     ident, run = out(rig)
     changed(rig, "pause", ident)
-    rig.jobs.nothing(2.5)
+    rig.jobs.nothing(4.5)
     answer(rig, run, ST.OK)
     message = rig.repet(ident, 1)
     assert message["plan_state"] == PAUSE and rig.score(ident) is None

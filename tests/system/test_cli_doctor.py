@@ -6,6 +6,7 @@ import time
 import pytest
 
 from clitest import DONE, REFUSED, NO_ANSWER, JSON, STATUS, FakeStation, reply, taken_apart, zplan
+from faulttest import connected
 from zplanprocs import Zpland
 from zplantest import FT, ST, WAIT, at_once, later, wait_until
 
@@ -155,6 +156,7 @@ def finding(rig, text):
 
 def test_redis_and_the_targets_of_a_real_station(make_rig):
     rig = make_rig("--accept-loss")
+    connected(rig)
     out = zplan("--connect", rig.ipc("q"), "doctor").done()
     version = rig.redis.client().info()["redis_version"]
     assert f"its version is {version}, appendfsync everysec" in out

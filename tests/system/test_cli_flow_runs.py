@@ -156,7 +156,7 @@ def test_wait_outlasts_a_restart(make_rig):
     rig = make_rig("--exec-timeout", "2")
     flows = Cli(rig)
     flows.put("etl", {"a": call(), "b": call(["a"])})
-    waiting = start(*flows.where(), "--timeout", "500", "flow", "start", "etl", "--wait")
+    waiting = start(*flows.where(), "--timeout", "3000", "flow", "start", "etl", "--wait")
     assert b"accepted" in waiting.stdout.readline()
     flows.next("a")
     assert flows.call().name == "b"

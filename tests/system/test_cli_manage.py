@@ -232,7 +232,7 @@ def test_nothing_is_done_when_a_page_is_refused(station):
 def test_a_silent_station_ends_it(station):
     one, two, three = (station.add() for _ in range(3))
     station.silent = lambda word, *args: args[:1] == (two,)
-    ended = station.zplan("pause", one, two, three, "--timeout", "300")
+    ended = station.zplan("pause", one, two, three, "--timeout", "3000")
     assert (ended.code, ended.out) == (NO_ANSWER, f"plan {one} paused\n")
     assert f"it is not known whether plan {two} was paused\n" in ended.err
     assert "not tried after that: 1 more\n" in ended.err

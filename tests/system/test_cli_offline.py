@@ -415,12 +415,12 @@ def test_no_answer(args):
                                               "cancelled", "done", "closed", "removed"]) if verb != "cancel"])
 def test_no_answer_leaves_a_doubt(verb, done):
     with FakeStation(lambda request: []) as station:
-        words = station.zplan(verb, "1", "2", "3", "--timeout", "300", "--json=wire").failed(NO_ANSWER)
+        words = station.zplan(verb, "1", "2", "3", "--timeout", "1500", "--json=wire").failed(NO_ANSWER)
         assert words.splitlines() == [
-            f"zplan: no answer from {station.endpoint} within 300 ms",
+            f"zplan: no answer from {station.endpoint} within 1500 ms",
             f"zplan: it is not known whether plan 1 was {done}",
             "zplan: not tried after that: 2 more"]
-        station.request()
+        station.seen.get(timeout=WAIT)
         assert station.seen.empty()
 
 

@@ -10,6 +10,7 @@ import pytest
 from clitest import (ARG, BIN, CONTENT, CONTEXT, DONE, FAILED, GLOBAL_ID, JSON, OK, REFUSED, STATUS,
                      SUBTITLE, WAIT, Ended, FakeStation, Publisher, both, describe, objects, reply,
                      station)
+from zplanprocs import wait_until
 
 assert both and station     # fixtures
 
@@ -325,10 +326,12 @@ def test_watch_waits_for_a_history_that_is_away_for_a_while(station):
     process = station.watch("--json=wire", "--timeout", "300")
     station.outcome("a")
     lines_of(process, 1)
+    station.requests("")
     station.silent = lambda word, *args: True
     station.outcome("b", publish=False)
     station.outcome("c")
-    time.sleep(1)
+    asked = []
+    wait_until(lambda: asked.extend(station.requests("history")) or len(asked) >= 2, "it asks again, as it had no answer")
     station.silent = lambda word, *args: False
     assert [name(line) for line in lines_of(process, 2)] == [("b", True), ("c", False)]
     assert told_by(process).startswith(f"zplan: no answer from {station.endpoint} within 300 ms\n")
@@ -352,8 +355,6 @@ def test_watch_since_where_history_is_refused():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_watch_ends_on_a_signal_while_it_waits_for_the_history(station, number):
     station.silent = lambda word, *args: True
-    process = station.watch("--json=wire")
-    begun = time.monotonic()
+    process = station.watch("--json=wire", "--timeout", "600000")
     process.send_signal(number)
-    assert Ended(process).done() == ""
-    assert time.monotonic() - begun < 3     # far less than the time-out of 5 s
+    assert Ended(process).done() == ""      # long before the time-out

@@ -205,7 +205,7 @@ def test_row_48_due_plans_are_on_time_in_a_flood(make_rig):
     """Four peers submit as fast as they can for 6 s; a plan each second runs in its second."""
     rig = make_rig("--max-plans", "3000")
     stop = threading.Event()
-    ident = rig.client.added(every(1, 8, plan_time=int(time.time()) + 1), station="news")
+    ident = rig.client.added(every(1, 8, no_keep=True, plan_time=int(time.time()) + 1), station="news")
     threads = flood(rig.ipc("q"), stop, lambda: pack(CMD.PLAN, plan_frames(later())))
     try:
         for _ in range(8):

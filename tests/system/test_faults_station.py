@@ -136,7 +136,7 @@ def test_row_04_claimed_and_not_offered(make_rig, retry):
     """Workers fetch it: none has had it, so there is no outcome of that."""
     rig = pulltest.with_pile(make_rig, *SHORT, env={"ZPLAN_FAILPOINT": "claim_done"})
     connected(rig)
-    rig.client.submit(at_once(**retry), station=pulltest.STATION)
+    rig.client.send(CMD.PLAN, plan_frames(at_once(**retry), pulltest.STATION))  # its reply may not leave any more
     died(rig.station)
     rig.station.start()
     rig.client = rig.dealer()

@@ -87,7 +87,7 @@ def test_exec_id_is_local_id_and_the_clock_of_redis(rig):
 def test_A005_none_fires_once_and_is_gone(rig):
     for repet in (0, -1, 5):
         ident = rig.client.added(at_once(plan_repet=repet))
-        rig.jobs.finish(rig.jobs.recv(5))
+        rig.jobs.finish(rig.jobs.recv())
         rig.gone(ident)
     rig.jobs.nothing(1.2)
 
@@ -95,7 +95,7 @@ def test_A005_none_fires_once_and_is_gone(rig):
 # Statuses.
 
 def test_A024_A036_A089_runing_then_the_result_on_the_same_connection(rig):
-    ident = rig.client.added(every(1, 2))
+    ident = rig.client.added(every(1, 2, no_keep=True))
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)
     message = rig.state(ident, ST.RUNING)
@@ -129,7 +129,7 @@ def test_A093_the_result_to_the_request_socket(rig, with_local_id, after_runing)
 
 def test_A090_pub_answers_ok(rig):
     results = rig.subscribe(b"every")
-    ident = rig.client.added(every(1, 2), station="news")
+    ident = rig.client.added(every(1, 2, no_keep=True), station="news")
     for count in (1, 2):
         run = rig.news.recv()
         assert run.code == CMD.PROXY and run.get(FT.PUB_TITLE) == b"title"
@@ -140,7 +140,7 @@ def test_A090_pub_answers_ok(rig):
 
 
 def test_A090_an_api_target_may_answer_ok_too(rig):
-    ident = rig.client.added(every(1, 2))
+    ident = rig.client.added(every(1, 2, no_keep=True))
     rig.jobs.answer(rig.jobs.recv(), ST.OK, [(FT.CONTENT, b"quick")])
     rig.repet(ident, 1)
     assert rig.work(ident)["jobs"][1] == b"quick"
@@ -188,19 +188,21 @@ def test_A086_no_status_in_time(make_rig):
 def test_a_status_after_the_timeout_but_before_the_retry_is_taken(make_rig, answer):
     """A status or a result: by the connection, by the request socket."""
     rig = make_rig("--send-timeout", "300")
-    ident = rig.client.added(at_once(), station="news")
+    ident = rig.client.added(later(), station="news")
+    rig.edit(ident, "news", error_count=5)
+    rig.due_now(ident, "news")
     run = rig.news.recv()
-    rig.state(ident, ST.RECV_ERROR, "news")
+    rig.state(ident, ST.RECV_ERROR, "news")     # the sixth failure: the retry is half a minute away
     if answer == "result":
         rig.client.result(ident, ST.OK, [(FT.LOCAL_ID, run.local_id)])
     else:
         rig.news.answer(run, getattr(ST, answer))
     if answer == "RUNING":
         rig.state(ident, ST.RUNING, "news")
-        rig.news.nothing(1.5)               # the retry was a second away
+        assert rig.score(ident, "news") > time.time() + 100     # a lease, and no retry
         rig.news.answer(run, ST.OK)
     rig.gone(ident, "news")
-    rig.news.nothing(1.5)
+    rig.news.nothing(0.3)
 
 
 @pytest.mark.parametrize("timeout", [None, 60])
@@ -208,6 +210,7 @@ def test_a_run_ends_by_the_timeout_that_its_plan_has_now(make_rig, timeout):
     """It was changed while the run counted as over; then a late status came."""
     rig = make_rig("--send-timeout", "300")
     ident = rig.client.added(later(timeout=2))
+    rig.edit(ident, error_count=5)      # so that the retry is half a minute away
     rig.due_now(ident)
     run = rig.jobs.recv()
     rig.state(ident, ST.RECV_ERROR)
@@ -308,7 +311,7 @@ def test_A075_a_dead_target_delays_no_other(make_rig):
 
 def test_many_runs_at_one_target_are_told_apart(rig):
     """Answers come in another order than the runs; each goes to its own plan."""
-    idents = [rig.client.added(every(1, 2, description=f"d{n}")) for n in range(20)]
+    idents = [rig.client.added(every(1, 2, no_keep=True, description=f"d{n}")) for n in range(20)]
     runs = {}
     while len(runs) < 20:
         run = rig.jobs.recv()

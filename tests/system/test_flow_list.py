@@ -5,7 +5,7 @@ import pytest
 
 from clitest import Ended, start
 from flowrig import Flows, call
-from zplantest import later
+from zplantest import later, wait_until
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_zplan_lists_the_plans_and_outcomes_of_a_run(rig, flows):
     run = both["a"].flow["run"]
     flows.done(both["a"])
     where = ["--connect", rig.ipc("q")]
-    flows.until(run, "running")
+    wait_until(lambda: flows.states(run)["a"] == "finished", "a has ended")
     listed = Ended(start(*where, "list", "--flow-run", run, "--json")).done().splitlines()
     assert {json.loads(line)["title"] for line in listed} >= {"two", "two/b"}
     assert all(json.loads(line).get("flow_run", run) == run for line in listed)

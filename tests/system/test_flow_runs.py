@@ -169,8 +169,8 @@ def test_a_wait_and_a_signal(rig, flows):
                         "act": call(["yes"], args=["=steps.yes.value.who"])})
     ident = flows.start("human")
     first = flows.call()
-    flows.done(first)
     run, asked = first.flow["run"], time.time()
+    flows.done(first)
     wait_until(lambda: flows.states(run)["yes"] == "running", "the signal is waited for")
     assert time.time() - asked > 0.8
     assert "no step" in flows.refused("signal", run, "nobody")
@@ -338,6 +338,7 @@ def test_a_kill_loses_nothing(rig, flows):
     run = both["b"].flow["run"]
     wait_until(lambda: flows.states(run)["b"] == "finished", "b has ended")
     flows.jobs.answer(both["c"].run, ST.RUNING)
+    rig.state(both["c"].ident, ST.RUNING)
     rig.station.kill()
     rig.station.start()
     # The worker was at it, and tells the new station.
@@ -391,6 +392,7 @@ def test_a_run_that_goes_on_is_not_swept(make_rig):
     flows.until(run, "failed")
     flows.flow("retry", run)
     again = flows.call()
+    flows.jobs.answer(again.run, ST.RUNING)     # or it is sent again before the sweep
     assert again.name == "b" and rig.db.zscore("plan:flow:ended", run) is None
     for _ in range(3):
         flows.start("other")
@@ -411,6 +413,7 @@ def test_a_sub_run_whose_parent_goes_on_is_not_swept(make_rig):
     flows.start("outer")
     inner = flows.next("x").flow["run"]
     pay = flows.call()
+    flows.jobs.answer(pay.run, ST.RUNING)       # or it is sent again before the sweep
     ended = [inner]
     for _ in range(3):
         flows.start("other")

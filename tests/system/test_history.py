@@ -208,7 +208,7 @@ def test_a_target_without_worker(rig):
 
 def test_a_run_whose_lease_ended(make_rig):
     """TIMEOUT, not broadcast; then the run that follows."""
-    rig = make_rig("--exec-timeout", "1")
+    rig = make_rig("--exec-timeout", "3")
     ident = rig.client.added(catching_up(key="nightly"))
     first = rig.jobs.recv()
     rig.jobs.answer(first, ST.RUNING)
@@ -223,7 +223,7 @@ def test_a_run_whose_lease_ended(make_rig):
 
 
 def test_a_run_of_a_station_that_was_killed(make_rig):
-    rig = make_rig("--exec-timeout", "1")
+    rig = make_rig("--exec-timeout", "3")
     ident = rig.client.added(at_once())
     first = rig.jobs.recv()
     rig.station.kill()

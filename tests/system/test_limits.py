@@ -82,7 +82,7 @@ def test_concurrency(rig, name, fields):
             waits.append(time.monotonic() - since)
         assert len(out) <= 3
     assert sorted(seen) == sorted(ids)
-    assert sorted(waits)[len(waits) // 2] < 0.2, "the end of a run makes room at once, not by the look each second"
+    assert sorted(waits)[len(waits) // 2] < 0.5, "the end of a run makes room at once, not by the look each second"
 
 
 def test_rate(rig):
@@ -91,9 +91,8 @@ def test_rate(rig):
     times = []
     for _ in ids:
         run = rig.jobs.recv()
-        times.append(time.monotonic())
+        times.append(run.claimed)       # not when the test has read it
         rig.jobs.finish(run)
-    # What was held up on the way may come close to the one behind it: the sum counts.
     assert 2.8 <= times[-1] - times[0] < 15
 
 

@@ -159,7 +159,7 @@ def test_a_run_of_an_outside_dispatcher(make_center, flavour, runing, result):
         refused = {"seed": "03 88 3e 04 01 00", "master": "03 f2 3e 04 01 00",
                    "v1.5": "03 f2 04 3e 01 fe 00 00 00 00"}[flavour]
         assert us.ask(desc, *frames) == [refused, b"*20480", b"*20480", b"5000"]
-        assert (time.monotonic() - since >= 0.5) == (flavour == "v1.5")
+        assert flavour != "v1.5" or time.monotonic() - since >= 0.5
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)

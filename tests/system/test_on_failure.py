@@ -280,7 +280,7 @@ def test_a_result_that_comes_twice_calls_once(rig):
 
 @pytest.mark.parametrize("point", ["result_done", "running_done"])
 def test_a_station_that_dies_around_the_outcome_calls_once(make_rig, point):
-    rig = armed(make_rig, point, "--exec-timeout", "2")
+    rig = armed(make_rig, point)
     rig.client.send(CMD.PLAN, plan_frames(failing(), gid="1f"))
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)

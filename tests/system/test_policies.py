@@ -331,7 +331,7 @@ def test_C056_C057_C058_log(rig, mode, wanted):
 @pytest.mark.parametrize("mode, wanted", [("trans", [ST.TIMEOUT]), ("trigger", [ST.OK]),
                                           ("none", [])])
 def test_C056_C057_C058_log_of_a_lease_that_ended(make_rig, mode, wanted):
-    rig = make_rig("--exec-timeout", "1")
+    rig = make_rig("--exec-timeout", "4")
     ident = rig.client.added(at_once(log=mode))
     rig.jobs.answer(rig.jobs.recv(), ST.RUNING)
     again = rig.jobs.recv()

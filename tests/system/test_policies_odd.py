@@ -40,7 +40,7 @@ def timed_out(rig, ident):
 @pytest.mark.parametrize("status", [ST.OK, ST.FAILED])
 def test_C042_what_a_run_that_timed_out_brings_is_not_its_retrys(rig, status):
     """Its worker answers late, by its mailbox alone."""
-    ident = rig.client.added(at_once(timeout=1))
+    ident = rig.client.added(at_once(timeout=4))
     first = timed_out(rig, ident)
     second = rig.jobs.recv()
     assert (second.plan_time, second.exec_id > first.exec_id) == (first.plan_time, True)

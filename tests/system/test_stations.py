@@ -148,7 +148,7 @@ def test_added_stations_are_kept_over_a_restart(rig, late, gently):
 def test_a_plan_of_an_added_station_after_a_restart(rig, late):
     """One that is overdue when the station starts: its target is known by then."""
     add(rig, f"late=api@{rig.ipc('l')}")
-    ident = rig.client.added(later(1), station="late")
+    ident = rig.client.added(later(5), station="late")
     rig.station.kill()
     wait_until(lambda: float(rig.db.time()[0]) > rig.score(ident, "late"), "overdue")
     rig.station.start()

@@ -180,6 +180,7 @@ def test_A092_rules(rig, given, votes, well):
     ident, run = opened(rig, catching_up(2, **(rule(given) if given else {})))
     for name, said in zip(NAMES, votes[:-1]):
         voted(rig, run, name, ST.OK if said == "V" else ST.FAILED)
+    before = time.time()
     vote(rig, run, NAMES[len(votes) - 1], ST.OK if votes[-1] == "V" else ST.FAILED)
     news = results.recv()
     assert news.code == (ST.OK if well else ST.FAILED)
@@ -191,7 +192,7 @@ def test_A092_rules(rig, given, votes, well):
     second = rig.board.recv()
     assert (second.plan_time, second.plan["real_repet"]) == (run.plan_time + well, int(well))
     if not well:
-        assert second.claimed >= news.at - 0.5 + 1      # as every error result it is paced
+        assert second.claimed >= before + 1     # as every error result it is paced
     start(rig, second)
     for name in NAMES:
         vote(rig, second, name)
@@ -299,18 +300,18 @@ def test_a_second_vote_takes_the_place_of_the_first(rig):
 def test_A092_a_silent_voter_and_a_deadline(rig, votes):
     """Two of three results are stored; the run ends with TIMEOUT at the deadline."""
     results = rig.subscribe(b"every")
-    ident, run = opened(rig, catching_up(**rule("all", deadline=2)))
+    ident, run = opened(rig, catching_up(**rule("all", deadline=6)))
     for name in NAMES[:len(votes)]:
         voted(rig, run, name)
     news = results.recv()
     assert news.code == ST.TIMEOUT
-    assert run.claimed + 2 - 0.01 <= news.at
+    assert run.claimed + 6 - 0.01 <= news.at
     assert [name for name, frames in votes_of(news).items() if frames] == NAMES[:len(votes)]
     message = rig.message(ident, "board")
     assert (message["last_state"], message["real_repet"]) == (ST.TIMEOUT, 0)
     assert {name for name, frames in stored(rig, ident).items() if frames} == set(NAMES[:len(votes)])
     again = rig.board.recv()        # paced
-    assert again.plan_time == run.plan_time and again.claimed >= run.claimed + 3 - 0.01
+    assert again.plan_time == run.plan_time and again.claimed >= run.claimed + 7 - 0.01
     start(rig, again)
     for name in NAMES:
         vote(rig, again, name)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import zmq
 
+from faulttest import connected
 from zplanprocs import free_port, wait_until
 from zplantest import at_once
 from zstationtest import (  # noqa: F401 station and work are fixtures
@@ -426,7 +427,7 @@ def test_a_run_whose_deadline_is_past_is_not_run(station):
 def test_a_deadline_that_passes_in_the_queue_counts(station):
     station.start()
     worker, plan = station.worker(credits=0), station.peer()
-    deadline = int(time.time()) + 2
+    deadline = int(time.time()) + 5
     assert plan.ask(*a_run(b"1", deadline=deadline)).code == RUNING
     while time.time() < deadline:  # its passing is the event
         worker.settle()
@@ -436,7 +437,7 @@ def test_a_deadline_that_passes_in_the_queue_counts(station):
 
 
 def test_a_silent_worker_is_dropped_and_its_job_failed(station):
-    station.start("--worker-timeout", "300")
+    station.start("--worker-timeout", "3000")
     worker, plan = station.worker(b"printer-1"), station.peer()
     plan.send(*a_run(b"1", (REQUEST_ID, b"r")))
     job = worker.recv()
@@ -462,11 +463,11 @@ def test_what_waits_is_answered_when_the_last_worker_goes(station):
 
 
 def test_any_message_keeps_a_worker_alive(station):
-    station.start("--worker-timeout", "500")
+    station.start("--worker-timeout", "3000")
     worker, client = station.worker(), station.peer()
     client.send(*a_call())
     job = worker.recv()
-    end = time.monotonic() + 1.5
+    end = time.monotonic() + 5
     while time.monotonic() < end:
         worker.answer(job, WAITING)
         worker.poll(0.1)
@@ -475,7 +476,7 @@ def test_any_message_keeps_a_worker_alive(station):
 
 
 def test_a_worker_whose_connection_is_gone_is_passed_over(station):
-    station.start("--worker-timeout", "2000")
+    station.start("--worker-timeout", "5000")
     client = station.peer()
     for name in (b"a", b"b"):
         station.worker(name).socket.close()
@@ -700,6 +701,7 @@ def test_a_restart_makes_no_run_twice(make_rig, station, work):
     os.mkfifo(fifo)
     work(f"echo >> {begun}; echo > {started}; cat {fifo}")
     results = rig.subscribe(b"once")
+    connected(rig)      # it is tried once a second: a plan that is due before has an outcome of its own
     ident = rig.client.added({**at_once(), "description": "once"}, head=[(COMMAND, b"close")])
     started.read_text()
     told_to_stop(station)
@@ -729,7 +731,7 @@ def test_a_stop_does_not_wait_for_longer_than_its_time_or_a_second_signal(statio
 
 @pytest.mark.parametrize("how", ["leaves", "is silent"])
 def test_a_stop_does_not_wait_for_a_worker_that_is_gone(station, how):
-    station.start("--worker-timeout", "1000", grace="1000")
+    station.start("--worker-timeout", "3000", grace="1000")
     worker, plan = station.worker(), station.peer()
     assert plan.ask(*a_run()).code == RUNING
     worker.recv()
@@ -860,13 +862,13 @@ def test_work_does_not_wait_for_a_grandchild_that_keeps_the_pipes(station, work)
 
 
 def test_work_says_waiting_while_the_command_runs(station, work):
-    station.start("--worker-timeout", "2500")
+    station.start("--worker-timeout", "5000")
     fifo = station.folder / "go"
     os.mkfifo(fifo)
     work(f"cat {fifo}")
     plan = station.peer()
     assert plan.ask(*a_run()).code == RUNING
-    for _ in range(4):
+    for _ in range(7):
         assert plan.recv().code == WAITING
     fifo.write_text("at last")
     _, answer = recv_result(plan)

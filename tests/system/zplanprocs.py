@@ -139,6 +139,7 @@ class Zpland:
 
     def start(self, wait_ready=True):
         with open(self.log, "ab") as log:
+            self.begun = log.tell()
             self.process = subprocess.Popen(
                 [*DIES_WITH_PARENT, *self.wrap, ZPLAND, *self.args], stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log, env=self.env)
@@ -213,6 +214,12 @@ class Zpland:
     def rss_mib(self):
         with open(f"/proc/{self.pid}/statm") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+
+    def said(self):
+        """Its log since this start."""
+        with open(self.log, errors="replace") as log:
+            log.seek(self.begun)
+            return log.read()
 
     def log_tail(self, size=8000):
         if not os.path.exists(self.log):    # its folder is gone: another failure was the first

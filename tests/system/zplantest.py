@@ -382,11 +382,25 @@ class Rig:
     def start(self):
         self.redis.start()
         self.station.start()
+        self.connected()
         return self
 
     def restart(self):
         self.station.stop()
         self.station.start()
+        self.connected()
+
+    def connected(self, seconds=5):
+        """The targets that the test plays are connected, if they can be: a plan that is due before has one more outcome,
+        SEND_ERROR, which is also broadcast."""
+        there = {one.endpoint for one in self.opened if isinstance(one, FakeTarget) and one.socket}
+        args = self.station.args
+        named = dict(text.split("=", 1) for option, text in zip(args, args[1:]) if option == "--station" and "=" in text)
+        names = [name for name, rest in named.items() if rest.partition("@")[2].partition(",")[0] in there]
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not all(
+                f" event=target.connected station={name} " in self.station.said() for name in names):
+            time.sleep(0.005)
 
     def close(self):
         try:

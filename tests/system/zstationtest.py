@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import zmq
 
+from zplanprocs import WAIT
+
 BIN = Path(os.environ.get("ZPLAN_BIN_DIR", Path(__file__).resolve().parents[2] / "build"))
-WAIT_S = 20
+WAIT_S = WAIT
 
 NONE, PROXY, PING, JOIN, READY, PITPAT, LEFT = 1, 3, 0x2A, 0x4A, 0x52, 0x50, 0x4C
 CANCEL = 0x2D       # CLOSE_REQUEST
