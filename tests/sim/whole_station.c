@@ -107,10 +107,7 @@ static void on_news (void *owner, enum owner_news news)
         judge_overtaken (station->world->judge, station->process);
         break;
     case OWNER_HOLDS:
-        if (station->loaded)
-            station->state = SERVING;
-        else
-            begin_serving (station);
+        station->state = SERVING;
         break;
     default:
         break;
@@ -138,6 +135,8 @@ static void go_away (struct station *station)
     station->state = AWAY;
     station->loads++;
     writer_closed (station->writer, station_boot (station));
+    if (!station->loaded)
+        writer_begin_anew (station->writer, station_boot (station));
     claim_reset (station);
     station->state = AWAY;
 }
