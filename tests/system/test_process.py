@@ -1,14 +1,40 @@
 """The program zpland (contract 8): options, settings, the embedded Redis, start and stop."""
+import contextlib
 import os
 import shutil
 import stat
+import subprocess
 
 import pytest
 import redis as redis_py
 
 from redissteps import embed_redis
-from zplanprocs import Zpland, alive, children, free_port, kill_redis, run_once
+from zplanprocs import BIN_DIR, Zpland, alive, children, free_port, kill_redis, run_once
 from zplantest import ST, Client, FakeTarget, at_once, later, wait_until
+
+
+def open_files(pid):
+    """What the descriptors are, by their numbers; those of the shell are closed before it becomes the program."""
+    found = []
+    with contextlib.suppress(FileNotFoundError):
+        for number in sorted(os.listdir(f"/proc/{pid}/fd"), key=int):
+            found.append(os.readlink(f"/proc/{pid}/fd/{number}"))
+    return found
+
+
+@pytest.mark.parametrize("words", [["zpland", "--data", "d"], ["zplan-web", "--listen", "unix:w"],
+                                   ["zstationd", "--request", "ipc://q", "--workers", "ipc://w"],
+                                   ["zplan", "work", "--station", "ipc://w", "--", "true"]], ids=lambda words: words[0])
+def test_descriptors_that_are_closed_at_the_start(tmp_path, words):
+    """Else the next file or socket would have their numbers, and get what is meant for stderr."""
+    program = os.path.join(BIN_DIR, words[0])
+    process = subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", program, *words[1:]], cwd=tmp_path)
+    try:
+        wait_until(lambda: open_files(process.pid)[:3] == 3 * ["/dev/null"] and len(open_files(process.pid)) > 4,
+                   "all are /dev/null, and others are open")
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_settings_file_that_is_not_there(tmp_path):
