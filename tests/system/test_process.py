@@ -23,7 +23,7 @@ def open_files(pid):
 
 
 @pytest.mark.parametrize("words", [["zpland", "--data", "d"], ["zplan-web", "--listen", "unix:w"],
-                                   ["zstationd", "--request", "ipc://q", "--workers", "ipc://w"],
+                                   ["zstationd", "--name", "jobs", "--type", "api", "--request", "ipc://q", "--workers", "ipc://w"],
                                    ["zplan", "work", "--station", "ipc://w", "--", "true"]], ids=lambda words: words[0])
 def test_descriptors_that_are_closed_at_the_start(tmp_path, words):
     """Else the next file or socket would have their numbers, and get what is meant for stderr."""
