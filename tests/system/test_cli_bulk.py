@@ -519,6 +519,20 @@ def test_into_the_station_it_came_from_nothing_happens(one, tmp_path):
     assert one.zplan("export").done() == before
 
 
+@pytest.mark.parametrize("options", [(), ("--hold",)])
+@pytest.mark.parametrize("exists", ["replace", "update"])
+def test_an_import_changes_no_plan_that_exists(one, tmp_path, exists, options):
+    """Not even one that was submitted to change the plan of its name."""
+    one.zplan("add", "--target", "jobs", "--command", "x", "--daily", "2:00", "--name", "nightly", "--if-exists", exists).done()
+    path = tmp_path / "plans"
+    path.write_text(one.zplan("export").done())
+    one.zplan("pause", "nightly").done()
+    one.zplan("update", "nightly", "--title", "later title").done()
+    before = one.zplan("export").done()
+    assert one.zplan("import", str(path), *options).done() == "0 plans added, 1 already exists\n"
+    assert one.zplan("export").done() == before
+
+
 def test_what_has_ended_is_left_out_and_what_runs_at_once_is_held(one, two, tmp_path):
     idents = fill(one)
     one.zplan("close", idents[0]).done()

@@ -82,7 +82,8 @@ static void policy_left (const struct kept_entry *kept, int64_t repeats, json_t 
         if (policy_field (name))
             json_object_set (plan, name, value);
     }
-    policy_show (plan); // objects are kept as texts
+    policy_show (plan);                  // objects are kept as texts
+    json_object_del (plan, "if_exists"); // was for its submission: an import changes no plan
     if (kept->policy && kept->policy->misfire)
         json_object_del (plan, "no_keep");
     if (cycle && !kept->calendar && kept->used > 0) {
