@@ -717,6 +717,37 @@ def test_zplan_team_shows_who_does_what(rig, pair):
     assert zplan("team", "7777", "--connect", rig.ipc("q")).code == 1
 
 
+def pull_targets(rig):
+    return {target["name"]: target for target in rig.client.done("stats").json["targets"] if "offered" in target}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_worker_of_another_target_is_none_of_this_one(rig, named):
+    """It reports on its plan all the time; nobody has asked for plans of `heap`."""
+    shell(rig, "target", "add", "heap=pull")
+    worker = Worker(rig, "w1")
+    ident = add(rig)
+    worker.one()
+    plan = rig.key(ident, STATION) if named else ident
+
+    def missed():
+        assert worker.alive(plan)["ok"]
+        return "no_worker" in pull_targets(rig)["heap"]
+    wait_until(missed, "heap has no worker")
+    assert "no_worker" not in pull_targets(rig)[STATION]
+
+
+@pytest.mark.parametrize("how", ["alive", "report"])
+def test_a_worker_that_is_at_work_when_the_station_starts_is_one(rig, how):
+    worker = Worker(rig, "w1")
+    ident = add(rig)
+    worker.one()
+    rig.restart()
+    wait_until(lambda: "no_worker" in pull_targets(rig)[STATION], "no worker is known")
+    getattr(worker, how)(ident)
+    assert "no_worker" not in pull_targets(rig)[STATION]
+
+
 def test_station_add_makes_a_pull_station(rig):
     shell(rig, "station", "add", "heap=pull")
     ident = rig.client.added(at_once(), station="heap")

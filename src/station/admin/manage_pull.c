@@ -264,6 +264,8 @@ static void on_reported (void *owner, const struct store_reported *answer)
     struct working *self = owner;
     struct station *station = self->inquiry.station;
     uint64_t plan_id = self->inquiry.plan.id;
+    if (answer->result == STORE_DONE)
+        pull_worker_reported (station, answer->reported.target);
     if (answer->result == STORE_DONE && answer->reported.refused && self->repeat) {
         inquiry_refuse (&self->inquiry, STORE_NONE, "");
     } else if (answer->result == STORE_DONE && answer->reported.refused) {
@@ -328,8 +330,20 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
         working_end (self);
         return;
     }
-    if (result == STORE_DONE)
+    if (result == STORE_DONE) {
         memcpy (self->inquiry.plan.station, answer->station.data, answer->station.size);
+        pull_worker_reported (self->inquiry.station, answer->station);
+    }
+    ask_store (self);
+    link_flush (store_link (self->inquiry.station->store));
+}
+
+// For other keys: only of which target it is. What became of the plan is the store's to say.
+static void on_target_loaded (void *owner, const struct store_loaded *answer)
+{
+    struct working *self = owner;
+    if (answer->result == STORE_DONE)
+        pull_worker_reported (self->inquiry.station, answer->station);
     ask_store (self);
     link_flush (store_link (self->inquiry.station->store));
 }
@@ -385,8 +399,12 @@ static void start (struct station *self, struct request *request, struct span te
         return;
     }
     working->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
+    if (plan.station[0])
+        pull_worker_reported (self, span_text (plan.station));
     if (!plan.station[0] && !permits_all_stations (self, request->peer.user))
         reads_load (self, working->inquiry.peer, plan.id, on_plan_loaded, working);
+    else if (!plan.station[0] && !working->reports && pull_misses_workers (self))
+        reads_load (self, working->inquiry.peer, plan.id, on_target_loaded, working);
     else
         ask_store (working);
 }
@@ -394,7 +412,6 @@ static void start (struct station *self, struct request *request, struct span te
 void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct working *working = memory_new (sizeof *working);
-    pull_worker_reported (self);
     start (self, request, arguments->at[0], working);
 }
 
@@ -404,6 +421,5 @@ void manage_report (struct station *self, struct request *request,
     struct working *working = memory_new (sizeof *working);
     working->reports = true;
     working->retry_after_s = working->after_s = -1;
-    pull_worker_reported (self);
     start (self, request, arguments->at[0], working);
 }

@@ -47,7 +47,7 @@ struct pull {
     struct timer timer; // of the first again_us
 };
 
-static struct line *line_of (struct station *self, const char *name)
+static struct line *line_of (const struct station *self, const char *name)
 {
     struct line *line = self->pull ? self->pull->lines : NULL;
     while (line && strcmp (line->name, name) != 0)
@@ -367,17 +367,43 @@ void pull_leave (struct take *take)
 
 // -- whether there are workers
 
-void pull_worker_reported (struct station *self)
+void pull_worker_reported (struct station *self, struct span target)
 {
-    self->pull_reported_s = clock_wall_us () / 1000000;
+    struct target *found = station_target (self, target);
+    if (found)
+        target_tally (found)->reported_s = clock_wall_us () / 1000000;
+}
+
+static bool has_waiting (const struct station *self, const struct target *target)
+{
+    const struct line *line = line_of (self, target_name (target));
+    return line && line->first;
+}
+
+// When a worker of the target was there last, Unix seconds; 0 = never.
+static int64_t last_seen_s (struct target *target)
+{
+    const struct target_tally *tally = target_tally (target);
+    return tally->asked_s > tally->reported_s ? tally->asked_s : tally->reported_s;
+}
+
+bool pull_misses_workers (struct station *self)
+{
+    int64_t now_s = clock_wall_us () / 1000000;
+    for (size_t i = 0; i < self->target_count; i++) {
+        struct target *target = self->targets[i];
+        // By half the time, so that the reports of the other half are noted.
+        if (target_type (target) == TARGET_PULL && !has_waiting (self, target) &&
+            now_s - last_seen_s (target) >= WORKER_S / 2)
+            return true;
+    }
+    return false;
 }
 
 int64_t pull_no_worker (struct station *self, struct target *target)
 {
-    const struct line *line = line_of (self, target_name (target));
-    int64_t asked_s = target_tally (target)->asked_s, now_s = clock_wall_us () / 1000000;
-    int64_t last_s = asked_s > self->pull_reported_s ? asked_s : self->pull_reported_s;
-    if (line && line->first)
+    int64_t last_s = last_seen_s (target), now_s = clock_wall_us () / 1000000;
+    if (has_waiting (self, target))
         return 0;
     if (!last_s) // since the start, or since it was added
         return now_s - target_since (target) < FIRST_S ? 0 : target_since (target);

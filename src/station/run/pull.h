@@ -51,11 +51,15 @@ void pull_leave (struct take *take);
 // Whether one more may wait.
 bool pull_may_wait (const struct station *self);
 
-// A worker that has plans of some station reported on them.
-void pull_worker_reported (struct station *self);
+// A worker that has a plan of this target reported on it.
+void pull_worker_reported (struct station *self, struct span target);
+
+// Whether it matters of which target a plan is whose worker reports: there is a target of type pull
+// with no recent trace of a worker. Else the plan need not be read for it.
+bool pull_misses_workers (struct station *self);
 
 // Since when no worker is there for a target of type pull, Unix seconds; 0 = one is: it has asked
-// for plans a while ago, or waits for some, or some worker reports that it is at work.
+// for plans a while ago, or waits for some, or reports that it is at work on one.
 int64_t pull_no_worker (struct station *self, struct target *target);
 
 // Up to `places` workers may get a plan of this station now.

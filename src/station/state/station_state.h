@@ -155,8 +155,7 @@ struct station {
     int64_t flow_sweep_us;       // when ended runs are swept next, monotonic
     struct flow_runs *flow_runs; // runs of flows (flow_live.h)
 
-    struct pull *pull;       // takes that wait (pull_wait.c); NULL = none yet
-    int64_t pull_reported_s; // when a worker reported last; Unix seconds
+    struct pull *pull; // takes that wait (pull_wait.c); NULL = none yet
 
     // due
     int timer_fd;

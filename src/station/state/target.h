@@ -96,6 +96,7 @@ struct target_tally {
     struct run_counts runs;
     int64_t no_worker_s; // Unix seconds: since then it answers nothing but NOT_WORKER; 0 = it does
     int64_t asked_s;     // when a worker asked for plans of it last, TARGET_PULL; 0 = never
+    int64_t reported_s;  // when a worker that has a plan of it reported last; 0 = never
 };
 
 struct target_tally *target_tally (struct target *self);
