@@ -10,7 +10,7 @@ import pytest
 from clitest import NO_ANSWER, REFUSED, USAGE, WAIT, ZPLAN, Ended, Terminal, start, zplan
 from flowrig import Flows, call
 from test_flow_runs import CHAIN
-from zplantest import CMD, wait_until
+from zplantest import CMD, later, wait_until
 
 
 class Cli(Flows):
@@ -53,6 +53,15 @@ def ended_run(flows, steps=None, fail=None):
         flows.done(one, {"n": 1})
     flows.until(run, "failed" if fail else "finished")
     return run
+
+
+# -- health
+
+def test_flows_are_no_unknown_targets(flows):
+    """Plans of a flow are none of a target that the station does not know."""
+    flows.put("etl", CHAIN)
+    flows.client.added(later(), station="etl", head=[])
+    assert "etl" not in json.dumps(flows.client.done("health").json)
 
 
 # -- start

@@ -8,6 +8,7 @@
 #include "callback_book.h"
 #include "center.h"
 #include "clock.h"
+#include "flow_book.h"
 #include "json.h"
 #include "log.h"
 #include "manage_private.h"
@@ -191,7 +192,7 @@ static void note_stranger (void *owner, struct span name, int64_t plans)
 {
     struct strangers *self = owner;
     size_t at = self->targets < STRANGERS_NAMED ? (size_t)self->targets : STRANGERS_NAMED;
-    if (station_target (self->station, name) ||
+    if (station_target (self->station, name) || flow_book_has (self->station, name) ||
         !permits_station (self->station, self->peer->user, name))
         return;
     self->targets++;
