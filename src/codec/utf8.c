@@ -3,6 +3,7 @@
 #include "utf8.h"
 
 #include <endian.h>
+#include <string.h>
 
 #define EACH(byte) (UINT64_C (0x0101010101010101) * (byte))
 
@@ -55,6 +56,19 @@ struct span utf8_cut (struct span text, size_t most)
     while (most && follows (text.data[most]))
         most--;
     return span_of (text.data, most);
+}
+
+size_t utf8_copy_text (struct span text, size_t most, char *out)
+{
+    size_t size = 0;
+    for (size_t at = 0, bytes, step; at < text.size; at += step, size += step) {
+        bytes = text.data[at] ? utf8_size (text.data + at, text.data + text.size) : 0;
+        step = bytes ? bytes : 1;
+        if (size + step > most)
+            break;
+        memcpy (out + size, bytes ? text.data + at : (const uint8_t *)"?", step);
+    }
+    return size;
 }
 
 size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out)

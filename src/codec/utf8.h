@@ -18,6 +18,10 @@ static inline bool utf8_is_text (struct span text)
 // At most so many bytes of a text, and no part of a character at their end.
 struct span utf8_cut (struct span text, size_t most);
 
+// Copy at most so many bytes, with a question mark for each byte that is no text, as UTF-8 without
+// NUL and no part of a character at the end. Returns how many were written.
+size_t utf8_copy_text (struct span text, size_t most, char *out);
+
 // Copy the bytes before the first that is a control byte, a quote, a backslash or not ASCII:
 // returns how many. `out` has room for all bytes up to `end`, and those behind the copied may be
 // written.

@@ -131,20 +131,10 @@ int64_t plan_due_time (const struct plan *self)
 // Bytes that are not UTF-8, and NUL, become question marks: the words are part of JSON.
 static void set_words (char **words, struct span text, size_t max)
 {
-    const uint8_t *at = text.data, *end = text.size ? at + text.size : at;
-    size_t size = 0;
     free (*words);
     *words = text.size ? memory_new (max + 1) : NULL;
-    while (at < end) {
-        size_t bytes = *at ? utf8_size (at, end) : 0;
-        const uint8_t *from = bytes ? at : (const uint8_t *)"?";
-        size_t step = bytes ? bytes : 1;
-        if (size + step > max)
-            break;
-        memcpy (*words + size, from, step);
-        size += step;
-        at += step;
-    }
+    if (*words)
+        utf8_copy_text (text, max, *words);
 }
 
 void plan_set_error (struct plan *self, struct span words)

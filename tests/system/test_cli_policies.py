@@ -357,6 +357,18 @@ def test_cancel_tells_whether_the_target_was_told(line):
     assert "no run of the plan is in progress" in line.zplan("cancel", ident).failed(REFUSED)
 
 
+@pytest.mark.parametrize("reason, stored", [
+    ("l'été, \"no\" paper \\ 5 %s", "cancelled: l'été, \"no\" paper \\ 5 %s"),
+    ("a reason of more than sixty-four bytes is stored whole, as it was given", None),
+    ("ä" * 200, "cancelled: " + "ä" * 94),
+    (b"\xff\xc3", "cancelled: ??"),
+], ids=["quotes", "more than 64 bytes", "cut at a character", "no UTF-8"])
+def test_the_reason_of_a_cancel_is_stored_as_it_was_given(line, reason, stored):
+    ident = line.running()
+    line.zplan("cancel", ident, "--reason", reason).done()
+    assert line.kept(ident)["error_info"] == (stored or f"cancelled: {reason}")
+
+
 def test_several_ids_are_several_plans():
     """Also one that could be a word of a reason: 10a."""
     with PlanStation() as station:

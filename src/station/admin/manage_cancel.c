@@ -10,6 +10,7 @@
 #include "reads.h"
 #include "results.h"
 #include "reply.h"
+#include "utf8.h"
 
 struct cancel {
     struct inquiry inquiry;
@@ -104,10 +105,11 @@ void manage_cancel (struct station *self, struct request *request,
         return;
     struct cancel *cancel = memory_new (sizeof *cancel);
     struct span words = arguments->count > 1 ? arguments->at[1] : (struct span){0};
-    struct reason reason;
-    reason_set (&reason, "cancelled%s%s", words.size ? ": " : "", words.size ? quoted (words) : "");
     cancel->inquiry = (struct inquiry){self, peer_keep (self, request), plan};
-    snprintf (cancel->reason, sizeof cancel->reason, "%s", reason.text);
+    size_t size = (size_t)snprintf (cancel->reason, sizeof cancel->reason, "cancelled%s",
+                                    words.size ? ": " : "");
+    size += utf8_copy_text (words, sizeof cancel->reason - 1 - size, cancel->reason + size);
+    cancel->reason[size] = '\0';
     if (!of_step) {
         reads_load (self, cancel->inquiry.peer, plan.id, on_loaded, cancel);
         return;
