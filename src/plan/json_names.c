@@ -381,6 +381,8 @@ static void finish_plan (json_t *names, const json_t *wire)
         return;
     int64_t number = json_integer_value (state);
     json_object_set_new (names, "running", json_boolean (number == PLAN_EXECUTE));
+    if (json_object_get (wire, "last_state") && !json_last_status (wire))
+        set_named (names, "last.status", json_null ());
     if (number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE)
         json_object_set_new (names, "next_at", json_null ());
     const json_t *repeat = json_object_get (wire, "plan_repet");

@@ -369,6 +369,19 @@ def test_the_reason_of_a_cancel_is_stored_as_it_was_given(line, reason, stored):
     assert line.kept(ident)["error_info"] == (stored or f"cancelled: {reason}")
 
 
+@pytest.mark.parametrize("pause", [False, True])
+def test_a_run_in_progress_is_no_success(line, pause):
+    """Its heartbeat is stored as a status."""
+    ident = line.running()
+    if pause:
+        line.zplan("pause", ident).done()
+    assert line.kept(ident)["last_state"] == ST.RUNING
+    assert line.rows(ident)["last run"] == "-"
+    assert json.loads(line.zplan("show", ident, "--json").done())["last"]["status"] is None
+    heading, row = line.zplan("list").done().splitlines()[:2]
+    assert row[heading.index("LAST"):].split()[0] == "-"
+
+
 def test_several_ids_are_several_plans():
     """Also one that could be a word of a reason: 10a."""
     with PlanStation() as station:

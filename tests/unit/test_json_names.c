@@ -33,6 +33,18 @@ static const struct mapping {
      "{'last_state': 130, 'exec_time': 1795227062, 'exec_id': 42, 'error_info': 'disk is full'}",
      "{'last': {'status': 'failed', 'started_at': '2026-11-21T02:11:02.000Z', 'exec_id': '2a',"
      " 'reason': 'disk is full'}}"},
+    {"a heartbeat is no end of a run", JSON_PLAN,
+     "{'last_state': 3, 'exec_time': 1795227062, 'plan_state': 2}",
+     "{'last': {'status': null, 'started_at': '2026-11-21T02:11:02.000Z'}, 'state': 'running',"
+     " 'running': true}"},
+    {"nor after a pause", JSON_PLAN, "{'last_state': 3, 'plan_state': 5}",
+     "{'last': {'status': null}, 'state': 'paused', 'running': false, 'next_at': null}"},
+    {"the success before a run in progress", JSON_PLAN, "{'plan_state': 2, 'last_state': 1}",
+     "{'last': {'status': null}, 'state': 'running', 'running': true}"},
+    {"the failure before it", JSON_PLAN, "{'plan_state': 2, 'last_state': 130}",
+     "{'last': {'status': 'failed'}, 'state': 'running', 'running': true}"},
+    {"the success of a run that has ended", JSON_PLAN, "{'plan_state': 1, 'last_state': 1}",
+     "{'last': {'status': 'ok'}, 'state': 'queued', 'running': false}"},
     {"before the first run", JSON_PLAN, "{'last_state': 0, 'exec_time': 0, 'exec_id': 0}",
      "{'last': {'status': null, 'started_at': null, 'exec_id': null}}"},
     {"counts", JSON_PLAN, "{'real_repet': 3, 'error_count': 1, 'missed': 2, 'skip_num': 4}",

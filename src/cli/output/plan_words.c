@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codes.h"
+#include "json_words.h"
 #include "outcomes.h"
 #include "plan.h"
 #include "print.h"
@@ -59,13 +59,13 @@ void write_plan_next (FILE *out, const json_t *plan)
 void write_plan_last (FILE *out, const json_t *plan)
 {
     char word[WORD_SIZE];
-    json_int_t status = json_integer_value (json_object_get (plan, "last_state"));
+    const json_t *status = json_last_status (plan);
     json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
-    if (status <= 0 || status > UINT8_MAX) {
+    if (!status) {
         fputc ('-', out);
         return;
     }
-    fputs (outcome_text (json_object_get (plan, "last_state"), word), out);
+    fputs (outcome_text (status, word), out);
     if (state != PLAN_EXECUTE) // else it is the time of the run in progress
         fprintf (out, " %s", time_word (json_object_get (plan, "exec_time"), word));
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "json_names.h"
+#include "json_words.h"
 #include "outcomes.h"
 #include "plan.h"
 #include "plan_words.h"
@@ -162,10 +163,10 @@ static void print_counts (const json_t *plan)
 static void print_last (const json_t *plan)
 {
     char out[WORD_SIZE];
-    const json_t *status = json_object_get (plan, "last_state");
+    const json_t *status = json_last_status (plan);
     terms_label ("last run");
-    if (number_of (plan, "last_state") <= 0) {
-        puts (state_of (plan) == PLAN_EXECUTE ? "-" : "none yet");
+    if (!status) {
+        puts (state_of (plan) == PLAN_EXECUTE || number_of (plan, "last_state") ? "-" : "none yet");
         return;
     }
     colour_on (stdout, status_colour (status));

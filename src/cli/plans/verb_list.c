@@ -1,6 +1,7 @@
 // zplan list: the plans of the station, page by page.
 #include <stdio.h>
 
+#include "json_words.h"
 #include "plan_words.h"
 #include "print.h"
 #include "select.h"
@@ -64,7 +65,7 @@ static enum colour colour_of_state (const json_t *plan)
 
 static enum colour colour_of_last (const json_t *plan)
 {
-    return status_colour (json_object_get (plan, "last_state"));
+    return status_colour (json_last_status (plan));
 }
 
 static void write_title (FILE *out, const json_t *plan)
