@@ -402,8 +402,10 @@ class PlanStation(FakeStation):
 
     def do_list(self, text="{}"):
         wanted = json.loads(text)
-        unknown = set(wanted) - {"after", "limit", "station", "state", "type", "title"}
+        unknown = set(wanted) - {"after", "limit", "station", "state", "type", "title", "order"}
         assert not unknown and 1 <= wanted["limit"] <= 1000, wanted
+        if wanted.get("order", "id") != "id":
+            return self.placed(**wanted)
         after = int(wanted.get("after", "0"), 16)
         rest = sorted(ident for ident in self.plans if ident > after)
         page, last = [], None
@@ -418,6 +420,14 @@ class PlanStation(FakeStation):
                 break
         more = last is not None and last != rest[-1]
         return {"plans": page, **({"next": f"{last:x}"} if more else {})}
+
+    def placed(self, order, limit, after="0"):
+        """By their next time, or what is out of the queue; `after` is how many were returned."""
+        wanted = {"time": ("none", "queue", "retry", "skip"), "stopped": ("pause", "error", "close")}[order]
+        plans = sorted((plan for plan in self.plans.values() if STATES[plan["plan_state"]] in wanted),
+                       key=lambda plan: plan["plan_time"])
+        end = int(after) + limit
+        return {"plans": list(map(self.listed, plans[int(after):end])), **({"next": str(end)} if plans[end:] else {})}
 
     def do_message(self, name):
         return self.plan(name)
@@ -441,7 +451,7 @@ class PlanStation(FakeStation):
 
     def do_cancel(self, name, reason=""):
         plan = self.in_state(name, "execute")
-        self.changed(plan, plan_state=1, last_state=0x90, error_info=f"cancelled: '{reason}'")
+        self.changed(plan, plan_state=1, last_state=0x90, error_info=f"cancelled: {reason}")
         return {"plan_id": plan["plan_id"], "exec_id": 1700000000000001,
                 "told": "untold" not in plan["description"]}
 

@@ -142,6 +142,22 @@ class Doctored(PlanStation):
         return {"healthy": True, "findings": []}
 
 
+def test_what_comes_next_is_found_behind_ten_thousand_plans():
+    """By its time, not among the first ids; and plans out of the queue are counted there, too."""
+    with Doctored() as station:
+        station.do_stats = lambda: {"targets": []}
+        for _ in range(10_000):
+            station.add("fill", plan_time=4102444800)
+        station.add("retried", plan_time=1000, plan_state=3)
+        for number in range(7, 0, -1):
+            station.add(f"number {number}", plan_time=4102000000 + number)
+        station.add("paused", plan_state=5)
+        station.add("broken", plan_state=6)
+        said = json.loads(station.zplan("status", "--json").out)
+        assert [plan["title"] for plan in said["coming"]] == [f"number {number}" for number in range(1, 6)]
+        assert (said["paused"], said["dead"]) == (1, 1)
+
+
 @pytest.mark.parametrize("denied, part, left", [
     ("history", "failures", ["healthy", "NEXT ", "Targets"]),
     ("list", "plans", ["healthy", "FAILED", "Targets"]),

@@ -17,6 +17,7 @@
 #include "status_screen.h"
 
 enum { PLANS_MAX = 10000 };
+enum { EXECUTE = 2, RETRY = 3, PAUSE = 5, ERROR = 6 }; // of plan_state
 
 static const char about[] =
     "Print the station on one screen: whether it is healthy, what runs, which plans failed since\n"
@@ -65,19 +66,6 @@ static json_int_t number_of (const json_t *object, const char *field)
 
 // -- plans
 
-// The soonest few, in order.
-static void take_next (json_t *next, json_t *plan)
-{
-    size_t at = json_array_size (next);
-    json_int_t time = number_of (plan, "plan_time");
-    while (at > 0 && number_of (json_array_get (next, at - 1), "plan_time") > time)
-        at--;
-    if (at < STATUS_SHOWN)
-        json_array_insert (next, at, plan);
-    if (json_array_size (next) > STATUS_SHOWN)
-        json_array_remove (next, STATUS_SHOWN);
-}
-
 static void take_running (struct status *status, json_t *plan)
 {
     status->running_count++;
@@ -87,7 +75,6 @@ static void take_running (struct status *status, json_t *plan)
 
 static bool take_plans (struct pages *pages, const json_t *page)
 {
-    enum { EXECUTE = 2, RETRY = 3, PAUSE = 5, ERROR = 6 }; // of plan_state
     struct asking *self = pages->owner;
     struct status *status = &self->status;
     size_t i;
@@ -99,8 +86,6 @@ static bool take_plans (struct pages *pages, const json_t *page)
         pages->room--;
         if (state == EXECUTE)
             take_running (status, plan);
-        if (plan_waits (plan))
-            take_next (status->next, plan);
         status->retrying += state == RETRY;
         status->paused += state == PAUSE;
         status->dead += state == ERROR;
@@ -117,6 +102,35 @@ static bool take_all_running (struct pages *pages, const json_t *page)
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
         take_running (&self->status, plan);
+    return true;
+}
+
+// The plans come in the order of their next times. Those that are retried are not what comes next.
+static bool take_next (struct pages *pages, const json_t *page)
+{
+    struct asking *self = pages->owner;
+    size_t i;
+    json_t *plan, *next = self->status.next;
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+    {
+        pages->room--;
+        if (plan_waits (plan) && json_array_size (next) < STATUS_SHOWN)
+            json_array_append (next, plan);
+    }
+    return json_array_size (next) < STATUS_SHOWN;
+}
+
+// All that are out of the queue, also behind the plans that were looked at.
+static bool take_all_stopped (struct pages *pages, const json_t *page)
+{
+    struct asking *self = pages->owner;
+    size_t i;
+    json_t *plan;
+    json_array_foreach (json_object_get (page, "plans"), i, plan)
+    {
+        self->status.paused += number_of (plan, "plan_state") == PAUSE;
+        self->status.dead += number_of (plan, "plan_state") == ERROR;
+    }
     return true;
 }
 
@@ -145,31 +159,39 @@ static void find_progress (struct asking *self, json_t *plan)
     json_decref (team);
 }
 
+static struct verdict turn (struct asking *self, const char *field, const char *value, int64_t room,
+                            bool (*take) (struct pages *, const json_t *))
+{
+    struct pages pages = {.word = "list",
+                          .filter = field ? json_pack ("{s:s}", field, value) : json_object (),
+                          .room = room,
+                          .size = PAGE_LARGE,
+                          .take = take,
+                          .owner = self};
+    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    json_decref (pages.filter);
+    return verdict;
+}
+
 static struct verdict ask_plans (struct asking *self)
 {
     size_t i;
     json_t *plan;
     struct status *status = &self->status;
-    struct pages pages = {.word = "list",
-                          .filter = json_object (),
-                          .room = PLANS_MAX,
-                          .size = PAGE_LARGE,
-                          .take = take_plans,
-                          .owner = self};
-    status->plans = 0;
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    json_decref (pages.filter);
-    if (verdict.code != EXIT_DONE)
+    struct verdict verdict = turn (self, NULL, NULL, PLANS_MAX, take_plans);
+    if (verdict.code != EXIT_DONE) {
         status->plans = -1;
-    if (verdict.code == EXIT_DONE && status->more) {
-        json_array_clear (status->running);
-        status->running_count = 0;
-        pages.filter = json_pack ("{s:s}", "state", "execute");
-        pages.room = INT64_MAX;
-        pages.take = take_all_running;
-        verdict = pages_turn (self->cli, self->client, &pages);
-        json_decref (pages.filter);
+        return verdict;
     }
+    if (status->more) {
+        json_array_clear (status->running);
+        status->running_count = status->paused = status->dead = 0;
+        verdict = turn (self, "state", "execute", INT64_MAX, take_all_running);
+        if (verdict.code == EXIT_DONE)
+            verdict = turn (self, "order", "stopped", INT64_MAX, take_all_stopped);
+    }
+    if (verdict.code == EXIT_DONE)
+        verdict = turn (self, "order", "time", PLANS_MAX, take_next);
     json_array_foreach (status->running, i, plan) find_progress (self, plan);
     return verdict;
 }
