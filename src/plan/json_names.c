@@ -114,9 +114,10 @@ static const struct row {
     {ANSWER, "heard_ms", "heard_at", INSTANT_MS},
     {ANSWER, "ended_ms", "ended_at", INSTANT_MS},
     {ANSWER, "since", "since_at", INSTANT},
-    {ANSWER, "summary", "summary", SAME}, // counts by word
-    {ANSWER, "fields", "fields", SAME},   // of a kind: as submitted
-    {ANSWER, "result", "result", SAME},   // of a worker: as it sent it
+    {ANSWER, "summary", "summary", SAME},   // counts by word
+    {ANSWER, "counters", "counters", SAME}, // by the names of counters
+    {ANSWER, "fields", "fields", SAME},     // of a kind: as submitted
+    {ANSWER, "result", "result", SAME},     // of a worker: as it sent it
     // of all
     {ANY, "plan_id", "id", HEX},
     {ANY, "exec_id", "exec_id", HEX},

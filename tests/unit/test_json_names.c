@@ -115,6 +115,8 @@ static const struct mapping {
 
     {"a plan inside an answer", JSON_ANSWER, "{'plan': {'plan_id': 42}}", "{'plan': {'id': '2a'}}"},
     {"refused", JSON_ANSWER, "{'refused': '-busy'}", "{'detail': '-busy'}"},
+    {"counters of the stats", JSON_ANSWER, "{'counters': {'refused': 3, 'told': 1}}",
+     "{'counters': {'refused': 3, 'told': 1}}"},
     {"told", JSON_ANSWER, "{'told': true}", "{'notified': true}"},
     {"its clock", JSON_ANSWER, "{'now_ms': 1795227062042, 'redis': {'clock_ahead_ms': -250}}",
      "{'now_at': '2026-11-21T02:11:02.042Z', 'redis': {'clock_ahead_s': -0.25}}"},
