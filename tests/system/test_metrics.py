@@ -245,6 +245,7 @@ def test_without_listen_a_station_that_is_away_is_3(tmp_path):
     (["--listen", "0.0.0.0:9924"], USAGE, "is not loopback: set --insecure"),
     (["--listen", "[::]:9924"], USAGE, "is not loopback"),
     (["--listen", "127.0.0.1"], USAGE, "want ADDRESS:PORT"), (["--listen", "127.0.0.1:"], USAGE, "want ADDRESS:PORT"),
+    *((["--listen", f"127.0.0.1:{port}"], USAGE, "want ADDRESS:PORT") for port in ("99999", "65536", "-1", " 80", "0x1F90")),
     (["--listen", "127.0.0.1:x"], USAGE, "want ADDRESS:PORT"), (["--targets", "0"], USAGE, "--targets"),
     (["--targets", "257"], USAGE, "--targets"), (["--json"], USAGE, "--json"), (["now"], USAGE, "unexpected"),
 ])

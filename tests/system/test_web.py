@@ -340,7 +340,7 @@ def test_wrong_settings(args, words):
     assert ended.returncode == 2 and words in ended.stderr and not ended.stdout
 
 
-@pytest.mark.parametrize("listen", ["127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"])
+@pytest.mark.parametrize("listen", ["127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999", "127.0.0.1:-1"])
 def test_wrong_addresses(listen):
     assert run("--listen", listen).returncode in (1, 2)
 

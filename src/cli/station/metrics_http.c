@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "listen_address.h"
 #include "memory.h"
 #include "socket.h"
 #include "span.h"
@@ -45,22 +45,6 @@ struct server {
 
 // -- the socket
 
-// A numeric one with its port; NULL: it is none.
-static struct addrinfo *address_find (const char *address)
-{
-    const char *colon = strrchr (address, ':');
-    size_t size = colon ? (size_t)(colon - address) : 0;
-    bool bracketed = size > 2 && address[0] == '[' && address[size - 1] == ']';
-    char host[64];
-    struct addrinfo *found = NULL, hints = {.ai_family = AF_UNSPEC,
-                                            .ai_socktype = SOCK_STREAM,
-                                            .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    snprintf (host, sizeof host, "%.*s", (int)size - 2 * bracketed, address + bracketed);
-    if (!size || size >= sizeof host || !colon[1] || getaddrinfo (host, colon + 1, &hints, &found))
-        return NULL;
-    return found;
-}
-
 static int listen_at (const struct addrinfo *address)
 {
     int on = 1, fd = socket (address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -78,7 +62,7 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
                   struct reason *reason)
 {
     char endpoint[128];
-    struct addrinfo *found = address_find (address);
+    struct addrinfo *found = listen_address_find (address);
     snprintf (endpoint, sizeof endpoint, "tcp://%s", address);
     if (!found) {
         reason_set (reason, "--listen: want ADDRESS:PORT, as 127.0.0.1:9924, got %s",

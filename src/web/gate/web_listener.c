@@ -1,7 +1,6 @@
 #include "web_listener.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "settings.h"
+#include "listen_address.h"
 
 enum { BACKLOG = 512, FILE_MODE = 0660 };
 
@@ -29,16 +28,8 @@ static int fail (struct web_listener *self, const char *listen_at, struct reason
 
 static int open_tcp (struct web_listener *self, const char *listen_at, struct reason *reason)
 {
-    char host[128];
-    const char *colon = strrchr (listen_at, ':');
-    size_t size = colon ? (size_t)(colon - listen_at) : 0;
-    bool bracketed = size > 2 && listen_at[0] == '[' && listen_at[size - 1] == ']';
-    struct addrinfo *found = NULL, hints = {.ai_socktype = SOCK_STREAM,
-                                            .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    int64_t port; // getaddrinfo takes larger ones
-    snprintf (host, sizeof host, "%.*s", (int)size - 2 * bracketed, listen_at + bracketed);
-    if (!size || size >= sizeof host || !number_parse (colon + 1, &port) || port > UINT16_MAX ||
-        getaddrinfo (host, colon + 1, &hints, &found)) {
+    struct addrinfo *found = listen_address_find (listen_at);
+    if (!found) {
         reason_set (reason, "listen: want ADDRESS:PORT, as 127.0.0.1:7924, or unix:PATH, got %s",
                     quoted (span_text (listen_at)));
         return -1;
