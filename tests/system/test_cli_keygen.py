@@ -90,6 +90,7 @@ def test_nor_is_one_behind_a_link(tmp_path):
     (["a", "--role", "root"], USAGE, "roles: want one or more of submit,observe,manage,result,signal, got 'root'"),
     (["a", "--role", "submit,"], USAGE, "roles: want one or more of"),
     (["a", "--role", "submit," * 20], USAGE, "--role: at most 127 bytes"),
+    (["a", "--target", ""], USAGE, "--target: want names of targets"),
     (["a", "--station", "a*b"], USAGE, "stations: want names of 1..64"),
     (["a", "--station", "a b"], USAGE, "stations: want names of 1..64"),
     (["a", "--station", "jobs\"\n"], USAGE, "stations: want names of 1..64"),

@@ -104,20 +104,25 @@ static int read_wanted (const struct keygen_wanted *wanted, const char *name,
         {"--role", wanted->roles, ret->roles, sizeof ret->roles},
         {"--target", wanted->stations, ret->stations, sizeof ret->stations},
     };
+    if (wanted->stations && !*wanted->stations) { // it would allow all
+        reason_set (reason, "--target: want names of targets, as jobs,report-*");
+        return -1;
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        size_t size = strlen (texts[i].text);
+        size_t size = texts[i].text ? strlen (texts[i].text) : 0;
         if (size >= texts[i].size) {
             reason_set (reason, "%s: at most %zu bytes", texts[i].what, texts[i].size - 1);
             return -1;
         }
-        memcpy (texts[i].out, texts[i].text, size + 1);
+        if (size)
+            memcpy (texts[i].out, texts[i].text, size + 1);
     }
     return curve_cert_check (ret, reason) ? -1 : 0;
 }
 
 int verb_keygen (const struct cli *cli)
 {
-    struct keygen_wanted wanted = {.folder = ".", .roles = "", .stations = ""};
+    struct keygen_wanted wanted = {.folder = ".", .roles = ""};
     const struct usage usage = {
         .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--target NAMES]",
         .about = about,
