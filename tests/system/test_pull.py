@@ -702,6 +702,13 @@ def shell(rig, *words):
     return ended.out
 
 
+def test_zplan_cancel_says_when_the_worker_learns_of_it(rig, pair):
+    ident = add(rig)
+    pair[0].one()
+    assert shell(rig, "cancel", ident) == f"plan {ident} cancelled; a worker that has it stops at its next heartbeat\n"
+    assert pair[0].stop(ident)
+
+
 def test_zplan_team_shows_who_does_what(rig, pair):
     ident = add(rig, retry={"strategy": "none"}, **workers(count=2))
     offered(rig, ident)

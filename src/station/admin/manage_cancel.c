@@ -17,6 +17,7 @@ struct cancel {
     char reason[REASON_MAX];
     uint64_t exec_id;
     bool notified;         // the target of the run
+    bool pull;             // its workers learn of it by their next heartbeat
     struct step_name step; // if a step was named; run 0 = a plan was
 };
 
@@ -25,9 +26,12 @@ static void on_written (void *owner, enum store_result result)
     struct cancel *self = owner;
     json_int_t id = (json_int_t)self->inquiry.plan.id;
     if (result == STORE_DONE) {
+        json_t *object = json_pack ("{s:I, s:I, s:b}", "plan_id", id, "exec_id",
+                                    (json_int_t)self->exec_id, "told", self->notified);
+        if (self->pull)
+            json_object_set_new (object, "pull", json_true ());
         manage_reply_json (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id,
-                           json_pack ("{s:I, s:I, s:b}", "plan_id", id, "exec_id",
-                                      (json_int_t)self->exec_id, "told", self->notified));
+                           object);
     } else if (result == STORE_HELD || result == STORE_CHANGED) {
         reply_refuse (self->inquiry.station, self->inquiry.peer, ZPLAN_EARGUMENT,
                       "cancel: the run has just ended");
@@ -59,7 +63,9 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         held = results_recall (station, self->inquiry.plan.id, answer);
     }
     if (held && held->run.exec_id == answer->exec_id) {
+        const struct target *target = station_target (station, span_text (held->key_station));
         self->exec_id = held->run.exec_id;
+        self->pull = target && target_type (target) == TARGET_PULL;
         self->notified = cancel_run (held, self->reason, on_written, self);
         link_flush (store_link (station->store));
         return;
