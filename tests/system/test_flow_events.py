@@ -166,8 +166,10 @@ def test_watch_prints_events(rig, flows):
     assert re.search(r'^exec night [0-9a-f]+ "night" running$', found, re.M), found
 
 
-def test_watch_prints_events_as_json(rig, flows):
-    events = [json.loads(line) for line in watched(rig, flows, "--json", "nig")]
+@pytest.mark.parametrize("option, title", [("--json", "title"), ("--json=wire", "description")])
+def test_watch_prints_events_as_json(rig, flows, option, title):
+    """The state of a plan has the names of all JSON, or of the wire; that of a run of a flow has its own."""
+    events = [json.loads(line) for line in watched(rig, flows, option, "nig")]
     begun = next(event for event in events if event["event"] == "flow" and event["state"]["event"] == "begin")
     assert begun["target"] == begun["state"]["flow"] == "night" and begun["id"]
-    assert any(event["event"] == "add" and event["state"]["description"] == "night" for event in events)
+    assert any(event["event"] == "add" and event["state"][title] == "night" for event in events)

@@ -84,14 +84,18 @@ static void print_line (const struct zplan_event *event, const json_t *state)
     putchar ('\n');
 }
 
-static void print_object (const struct zplan_event *event, json_t *state)
+// The state of a plan has the names of json_names.h; that of a flow's run has its own.
+static void print_object (const struct cli *cli, const struct zplan_event *event,
+                          const json_t *state)
 {
+    bool as_is = event->code == ZPLAN_EVENT_FLOW || strcmp (cli->json, "wire") == 0;
     json_t *object = json_object ();
     json_object_set_new (object, "event", json_string (event_word (event->code)));
     json_object_set_new (object, "target",
                          json_from_frame (span_of (event->station, event->station_size)));
     json_object_set_new (object, "id", json_from_frame (span_of (event->id, event->id_size)));
-    json_object_set (object, "state", state);
+    json_object_set_new (object, "state",
+                         as_is ? json_deep_copy (state) : json_names (JSON_PLAN, state));
     print_json (object);
     json_decref (object);
 }
@@ -116,7 +120,7 @@ static bool print_event (const struct cli *cli, const struct zplan_event *event,
     struct reason reason;
     json_t *state = json_read_object (span_of (event->state, event->state_size), &reason);
     if (cli->json)
-        print_object (event, state);
+        print_object (cli, event, state);
     else
         print_line (event, state);
     json_decref (state);
