@@ -1,5 +1,7 @@
 """zplan flow simulate: runs on a virtual clock, without a station."""
 import json
+import re
+import shlex
 import time
 
 import pytest
@@ -32,6 +34,18 @@ def test_every_event_has_its_time_and_its_reason(files):
     end = json.loads(result)
     assert [row["step"] for row in end["critical"]] == ["extract", "load", "ask"]
     assert end["outcome"] == "finished" and end["ended"] - end["began"] == 324_000
+
+
+def test_the_examples_of_the_help_end_well(tmp_path):
+    """With the definition that the help has."""
+    text = zplan("flow", "--help").done()
+    definition = re.search(r"(?m)^  flow: greeting\n(?:  .*\n)+", text).group()
+    (tmp_path / "greeting.yaml").write_text(definition)
+    examples = re.findall(r"(?m)^  zplan (flow simulate greeting\.yaml .*)$", text)
+    assert len(examples) == 2
+    for example in examples:
+        said = zplan(*shlex.split(example), cwd=tmp_path).done()
+        assert re.search(r"(?m)^\S+ \S+  finished after ", said) and "failed " not in said.replace("failed, the next", ""), said
 
 
 def test_what_never_comes_and_who_is_away(files):

@@ -78,7 +78,7 @@ static const struct flow_text {
                      "  zplan flow import flows.ndjson\n"},
     [FLOW_START_RUN] = {"start", "NAME", RUNS, START,
                         "run a flow once, at once: a plan whose target is the flow. `zplan add "
-                        "--target NAME` with a time makes a schedule of it",
+                        "--flow NAME` with a time makes a schedule of it",
                         "  zplan flow start greeting --wait\n"
                         "  zplan flow start etl --param day=20260131 --param limit=5\n"
                         "  zplan flow start purchase --input order.json --unique order/4711\n"
@@ -153,7 +153,8 @@ static const char intro[] =
     "  steps:\n"
     "    name:  {target: jobs, command: name}\n"
     "    greet: {after: [name], target: jobs, command: echo,\n"
-    "            args: [\"='hello ' + steps.name.value\"]}\n\n"
+    "            args: [\"='hello ' + default(steps.name.value, 'you')\"],\n"
+    "            retry: {strategy: fixed, interval: 10, max: 3}}\n\n"
     "`zplan flow WORD --help` has the help of one of these alone.\n";
 
 enum { TEXT_COLUMN = 18, TEXT_WIDTH = 62 };
