@@ -10,7 +10,7 @@ import pytest
 from clitest import NO_ANSWER, REFUSED, USAGE, WAIT, ZPLAN, Ended, Terminal, start, zplan
 from flowrig import Flows, call
 from test_flow_runs import CHAIN
-from zplantest import CMD, later, wait_until
+from zplantest import CMD, FT, every, later, wait_until
 
 
 class Cli(Flows):
@@ -62,6 +62,20 @@ def test_flows_are_no_unknown_targets(flows):
     flows.put("etl", CHAIN)
     flows.client.added(later(), station="etl", head=[])
     assert "etl" not in json.dumps(flows.client.done("health").json)
+
+
+# -- flow plans
+
+@pytest.mark.parametrize("frames, retry, shown", [
+    ([], None, "1 try; then the next occurrence"),
+    ([(FT.JSON, b"{}")], None, "1 try; then the next occurrence"),
+    ([], {"strategy": "fixed", "interval": 5, "max": 2}, "3 tries, 5 s apart; then the next occurrence"),
+])
+def test_a_flow_plan_without_a_rule_is_not_retried(flows, frames, retry, shown):
+    flows.put("etl", CHAIN)
+    ident = flows.client.added(every(3600, -1, **({"retry": retry} if retry else {})), station="etl", head=frames)
+    rows = zplan(*flows.where(), "show", ident).done().splitlines()
+    assert f"retry          {shown}" in rows
 
 
 # -- start

@@ -192,6 +192,34 @@ static void print_place (const json_t *plan, const struct policy *policy)
     printf (", run %" PRId64 " of %" PRId64 "\n", place.cycle, cycle);
 }
 
+// Whether the plan's target is a flow: any other has a COMMAND or a PUB_TITLE.
+static bool is_of_flow (const json_t *plan)
+{
+    size_t i;
+    const json_t *frame;
+    json_t *names = json_names (JSON_PLAN, plan);
+    bool found = !json_object_get (plan, "messages") || json_object_get (names, "command");
+    json_array_foreach (json_object_get (names, "frames"), i, frame)
+    {
+        struct span type = text_of (json_object_get (frame, "type"));
+        found = found || span_is (type, "COMMAND") || span_is (type, "PUB_TITLE");
+    }
+    json_decref (names);
+    return !found;
+}
+
+// A flow plan without a rule is not retried (proto/flows.md 18.7).
+static void print_retry (const json_t *plan)
+{
+    json_t *shown = json_copy ((json_t *)(uintptr_t)plan);
+    terms_label ("retry");
+    if (!json_object_get (plan, "retry") && is_of_flow (plan))
+        json_object_set_new (shown, "retry", json_pack ("{s:s}", "strategy", "none"));
+    retry_write (stdout, shown);
+    putchar ('\n');
+    json_decref (shown);
+}
+
 void terms_show (const json_t *plan)
 {
     bool first = true;
@@ -201,9 +229,7 @@ void terms_show (const json_t *plan)
     if (policy_read_from (plan, &policy, &ignored) && policy)
         print_place (plan, policy);
     policy_destroy (&policy);
-    terms_label ("retry");
-    retry_write (stdout, plan);
-    putchar ('\n');
+    print_retry (plan);
     if (workers) { // of pull targets; no option makes it
         terms_label ("workers");
         write_json (stdout, workers);
