@@ -107,6 +107,10 @@ static int set_text (const struct option *row, const char *name, const char **fi
 {
     if (check_utf8 (row, name, text, reason))
         return -1;
+    if (row->once && *field) {
+        reason_set (reason, "%s: want only one, got %s as well", name, quoted (span_text (*field)));
+        return -1;
+    }
     if (!row->values || row->offered != VALUES_ALL ||
         words_include (row->values, span_text (text)) ||
         words_include (row->old_values, span_text (text))) {

@@ -37,6 +37,7 @@ struct option {
     const char *values; // of OPTION_TEXT: the words it may be, separated by spaces; NULL: any text
     const char *old_values; // further words that are accepted, but not in the help; or NULL
     bool utf8;              // of OPTION_TEXT and OPTION_TEXTS: it must be UTF-8
+    bool once;              // of OPTION_TEXT: a second one is an error; else the last one counts
     enum {
         VALUES_ALL,      // it is one of `values`, or any text where there are none
         VALUES_SOME,     // `values` are offered, others may be

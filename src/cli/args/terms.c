@@ -47,6 +47,16 @@ struct option_group terms_names (struct terms *terms)
     return (struct option_group){"Names", names, sizeof names / sizeof *names, terms};
 }
 
+struct option_group terms_names_changed (struct terms *terms)
+{
+    static struct option changed[sizeof names / sizeof *names - 1];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].offset != offsetof (struct terms, key))
+            changed[count++] = names[i];
+    return (struct option_group){"Names", changed, count, terms};
+}
+
 // -- values
 
 typedef json_t *make_fn (const char *text, const struct terms_reading *reading,

@@ -45,6 +45,9 @@ struct option_group terms_options (struct terms *terms);
 // The names that a plan is found by, and shares with others.
 struct option_group terms_names (struct terms *terms);
 
+// The same without the name, which a plan keeps: it determines its id.
+struct option_group terms_names_changed (struct terms *terms);
+
 // Put the members into an object. Local times are in this zone; a list of --cycle is multiples of
 // `step`, in the unit of the plan. TERMS_CHANGED: the value - takes a member away, which becomes
 // null. 0, or -1 with a reason that names the option and the rule.

@@ -38,6 +38,7 @@ static const struct option which_rows[] = {
      .aliases = "--of-station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct change, bulk.selection.station),
      .offered = VALUES_STATIONS,
      .utf8 = true,
@@ -45,6 +46,7 @@ static const struct option which_rows[] = {
     {.name = "--of-state",
      .metavar = "STATE",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct change, bulk.selection.state),
      .values = STATE_WORDS,
      .old_values = WIRE_STATE_WORDS,
@@ -52,18 +54,21 @@ static const struct option which_rows[] = {
     {.name = "--of-type",
      .metavar = "TYPE",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct change, bulk.selection.type),
      .values = TYPE_WORDS,
      .help = TYPE_WORDS},
     {.name = "--of-title",
      .metavar = "PATTERN",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct change, bulk.selection.title),
      .utf8 = true,
      .help = "plans whose title matches; * matches anything"},
     {.name = "--of-verdict",
      .metavar = "VERDICT",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct change, bulk.selection.verdict),
      .values = VERDICT_WORDS,
      .help = VERDICT_WORDS},
@@ -316,6 +321,19 @@ static int update_each (const struct cli *cli, struct change *self, struct plan_
 
 // -- the words
 
+// --repeat and --skip alone go with the stored kind of time: what they may be is the same for all
+// that repeat.
+static int check_counts (const struct when_words *given, const struct zone *zone,
+                         struct reason *reason)
+{
+    struct when when;
+    const struct when_words words = {.every = "1h", .repeat = given->repeat, .skip = given->skip};
+    if (when_read (&words, zone, clock_wall_us (), &when, reason))
+        return -1;
+    when_clear (&when);
+    return 0;
+}
+
 // Check what needs no plan before one is read.
 static int check_change (struct change *self, struct reason *reason)
 {
@@ -327,13 +345,13 @@ static int check_change (struct change *self, struct reason *reason)
         words->timezone = NULL; // --timezone without --wall-clock is no change
     const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
                                           terms_options (&words->terms),
-                                          terms_names (&words->terms)};
+                                          terms_names_changed (&words->terms)};
     bool given = self->no_keep || self->no_wall_clock;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         given = given || options_given (&groups[i]);
     words->timezone = zone;
-    // Without a kind of time these two go with the stored one.
-    if (!when_is_given (words))
+    bool with_stored = !when_is_given (words);
+    if (with_stored)
         words->repeat = words->skip = NULL;
     int rc = -1;
     if (!given)
@@ -343,6 +361,7 @@ static int check_change (struct change *self, struct reason *reason)
     else if (words->wall_clock && self->no_wall_clock)
         reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
     else if (!when_check_doubles (&self->order.words, reason) &&
+             !(with_stored && check_counts (&self->order.words, self->zone, reason)) &&
              !set_times_in (&trial, self->zone, nothing, fields, reason))
         rc = order_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
@@ -362,7 +381,7 @@ int verb_update (const struct cli *cli)
         .groups = {order_change_options (&self.order),
                    when_options (&self.order.words),
                    terms_options (&self.order.words.terms),
-                   terms_names (&self.order.words.terms),
+                   terms_names_changed (&self.order.words.terms),
                    {"Besides", rows, sizeof rows / sizeof *rows, &self},
                    which,
                    bulk_options (&self.bulk)},

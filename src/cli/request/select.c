@@ -8,7 +8,7 @@
 
 #define NAME_ROW(option, field)                                                                    \
     {                                                                                              \
-        .name = option, .metavar = "NAME", .type = OPTION_TEXT,                                    \
+        .name = option, .metavar = "NAME", .type = OPTION_TEXT, .once = true,                      \
         .offset = offsetof (struct selection, field), .utf8 = true,                                \
         .help = "plans that have this one"                                                         \
     }
@@ -18,6 +18,7 @@ static const struct option rows[] = {
      .aliases = "--station",
      .metavar = "NAME",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, station),
      .offered = VALUES_STATIONS,
      .utf8 = true,
@@ -25,6 +26,7 @@ static const struct option rows[] = {
     {.name = "--state",
      .metavar = "STATE",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, state),
      .values = STATE_WORDS,
      .old_values = WIRE_STATE_WORDS,
@@ -32,18 +34,21 @@ static const struct option rows[] = {
     {.name = "--type",
      .metavar = "TYPE",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, type),
      .values = TYPE_WORDS,
      .help = TYPE_WORDS},
     {.name = "--title",
      .metavar = "PATTERN",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, title),
      .utf8 = true,
      .help = "plans whose title matches; * matches anything"},
     {.name = "--verdict",
      .metavar = "VERDICT",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, verdict),
      .values = VERDICT_WORDS,
      .help = "failure (permanent), pending (needs manual action), manual (resolved manually), "
@@ -51,6 +56,7 @@ static const struct option rows[] = {
     {.name = "--kind",
      .metavar = "NAME",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, kind),
      .utf8 = true,
      .help = "plans of this kind"},
@@ -58,6 +64,7 @@ static const struct option rows[] = {
      .aliases = "--unique",
      .metavar = "NAME",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, key),
      .utf8 = true,
      .help = "the plan of this name"},
@@ -76,6 +83,7 @@ static const struct option rows[] = {
     {.name = "--flow-run",
      .metavar = "RUN",
      .type = OPTION_TEXT,
+     .once = true,
      .offset = offsetof (struct selection, flow_run),
      .utf8 = true,
      .help = "plans of this run of a flow: its steps, which are omitted by default,\n"
