@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from clitest import DONE, USAGE, WAIT, Ended, start, zplan
+from clitest import DONE, REFUSED, USAGE, WAIT, Ended, start, zplan
 from zplantest import FT, ST, at_once, wait_until
 
 NONE = {"strategy": "none"}
@@ -124,6 +124,25 @@ def test_the_first_start_has_a_place(rig, told, tmp_path):
 ])
 def test_what_is_wrong(args, why):
     assert why in zplan("watch", *args).failed(USAGE)
+
+
+@pytest.mark.parametrize("program, why", [
+    ("{}/none", "No such file or directory"), ("{}/plain", "Permission denied"), ("{}", "Permission denied"),
+    ("no-such-program-anywhere", "No such file or directory"), ("", "")])
+def test_a_program_that_cannot_run_is_no_start(tmp_path, program, why):
+    """Else each failure would count as passed to it."""
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    ended = zplan("watch", "--failed", "--exec", program.format(tmp_path), "--state", str(tmp_path / "place"))
+    assert ended.failed(REFUSED).startswith("zplan: --exec: ") and why in ended.err
+    assert not (tmp_path / "place").exists()
+
+
+def test_a_program_is_found_by_its_name(rig, told):
+    before = since(rig)
+    failed(rig)
+    process = start("--connect", rig.ipc("q"), "--publish", rig.ipc("p"), "watch", "--failed", "--exec", told.name, "--since", before,
+                    "-n", "1", env={"PATH": f"/nonexistent:{told.parent}:{os.environ['PATH']}"})
+    assert Ended(process).code == DONE and lines(told.parent / (told.name + ".env"))
 
 
 def test_a_place_that_is_none(tmp_path):

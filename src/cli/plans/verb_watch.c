@@ -373,6 +373,10 @@ int verb_watch (const struct cli *cli)
         reason_set (&reason, "--exec: goes with --failed only");
         return usage_error (cli->argv[0], &reason);
     }
+    if (wanted.program && hook_check (wanted.program, &reason)) {
+        complain (NULL, span_text (reason.text));
+        return EXIT_REFUSED;
+    }
     if (wanted.place && wanted.since >= 0) {
         reason_set (&reason, "--state and --since: want one or the other");
         return usage_error (cli->argv[0], &reason);

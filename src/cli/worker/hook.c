@@ -3,10 +3,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +72,33 @@ static json_t *outcome_of (const struct zplan_result *result, const json_t *obje
 }
 
 // -- the program
+
+// 0, or why not.
+static int is_program (const char *path)
+{
+    struct stat info;
+    if (access (path, X_OK) || stat (path, &info))
+        return errno;
+    return S_ISREG (info.st_mode) ? 0 : EACCES;
+}
+
+int hook_check (const char *program, struct reason *reason)
+{
+    char path[PATH_MAX];
+    const char *rest = getenv ("PATH");
+    int error = strchr (program, '/') ? is_program (program) : ENOENT;
+    if (!rest)
+        rest = "/bin:/usr/bin";
+    while (rest && error && !strchr (program, '/')) {
+        int size = (int)strcspn (rest, ":");
+        snprintf (path, sizeof path, "%.*s%s%s", size, rest, size ? "/" : "./", program);
+        error = is_program (path);
+        rest = rest[size] ? rest + size + 1 : NULL;
+    }
+    if (error)
+        reason_set (reason, "--exec: %s: %s", quoted (span_text (program)), strerror (error));
+    return error ? -1 : 0;
+}
 
 static char **variables_of (const json_t *outcome, size_t *ret_own, struct reason *reason)
 {

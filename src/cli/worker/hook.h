@@ -5,11 +5,15 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "reason.h"
 #include "zplan.h"
 
 // Whether the run of this result has failed and is not retried: no cancelled or missed one.
 // `object` is the plan after a published result, or the run as the history has it; NULL is none.
 bool hook_is_failure (const struct zplan_result *result, const json_t *object);
+
+// Whether there is such a program, as execvp finds it. 0, or -1 with a reason.
+int hook_check (const char *program, struct reason *reason);
 
 struct hook {
     const char *program;
