@@ -1,6 +1,7 @@
 """What runs wrote: kept with their outcomes, given by `history`, and printed by `zplan logs` and `zplan result`."""
 import base64
 import json
+import time
 
 import pytest
 
@@ -106,6 +107,13 @@ def test_logs_of_a_failure(rig, cli):
     assert "all well" in cli("logs", ident, "--run", "1").done()
     shown, = objects(cli("logs", ident, "--json"))
     assert shown["output"] == {"size": 18, "head": "connecting\nno disk"} and shown["status"] == "failed"
+
+
+def test_logs_of_runs_that_are_no_longer_kept(rig, cli, tmp_path):
+    ident = rig.client.added(every(3600, 9, plan_time=int(time.time()) - 3599))
+    ends(rig, ident, ST.OK)
+    assert cli("archive", str(tmp_path)).code == 0
+    assert cli("logs", ident).err == f"zplan: {ident}: its runs are no longer in the history\n"
 
 
 def test_logs_say_what_is_not_kept(rig, cli):

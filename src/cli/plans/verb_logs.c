@@ -8,6 +8,7 @@
 #include "call.h"
 #include "codes.h"
 #include "json.h"
+#include "json_words.h"
 #include "options.h"
 #include "output_runs.h"
 #include "plan_ref.h"
@@ -133,12 +134,22 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 
 // -- the verb
 
-// Whether the station knows the plan no more.
-static bool is_gone (struct zplan_client *client, const char *plan)
+// Why the history has no run of the plan. `ret_gone`: the station knows it no more.
+static const char *why_none (struct zplan_client *client, const char *plan, bool *ret_gone)
 {
     struct zplan_reply reply;
-    return zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply) == ZPLAN_OK &&
-           reply.status == ZERO_STATUS_NOT_FIND_ID;
+    struct reason ignored;
+    int outcome = zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply);
+    *ret_gone = outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID;
+    if (*ret_gone)
+        return "no such plan, and no run of it in the history";
+    json_t *message = outcome == ZPLAN_OK
+                          ? json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored)
+                          : NULL;
+    bool ran = json_integer_value (json_object_get (message, "real_repet")) > 0 ||
+               json_last_status (message);
+    json_decref (message);
+    return ran ? "its runs are no longer in the history" : "no run of it has ended yet";
 }
 
 // Whether no run of the plan is to come: it is gone, or closed without a run in progress.
@@ -223,9 +234,9 @@ static int print_last (const struct cli *cli, struct zplan_client *client, const
     json_decref (last);
     if (runs)
         return EXIT_DONE;
-    bool gone = is_gone (client, plan);
-    fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan),
-             gone ? "no such plan, and no run of it in the history" : "no run of it has ended yet");
+    bool gone;
+    const char *why = why_none (client, plan, &gone);
+    fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan), why);
     return gone ? EXIT_REFUSED : EXIT_DONE;
 }
 
