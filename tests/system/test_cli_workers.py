@@ -48,6 +48,13 @@ def test_the_verbs_in_trouble(station):
     assert told.returncode == 1 and told.stderr.startswith("zplan: ")
 
 
+def test_the_plan_station_has_no_workers(rig):
+    for words in (["workers"], ["drain", "ann"]):
+        ended = subprocess.run([f"{BIN}/zplan", "--connect", rig.ipc("q"), *words], capture_output=True, text=True, check=False)
+        assert ended.returncode == 1 and ended.stderr.startswith(
+            f"zplan: {rig.ipc('q')}: has no workers: --connect takes the request endpoint of a target station")
+
+
 @shells
 def test_names_are_completed(complete, station):
     station.start("--worker-timeout", "1000000")     # they say nothing by themselves

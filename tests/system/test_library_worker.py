@@ -444,7 +444,7 @@ def test_work_tells_why_it_is_refused(port):
     try:
         port.hear(JOIN)
         port.say(*pack(0x8F, (STATUS, b"-busy: it's full")))
-        assert told() == f"zplan work: {port.endpoint} rejects: '-busy: it\\x27s full'\n"
+        assert told() == f"zplan work: {port.endpoint} rejects: -busy: it's full\n"
         port.welcome(one.process.stderr)
         assert told() == f"zplan work: joined {port.endpoint} as w\n"
         one.process.terminate()

@@ -67,12 +67,25 @@ static const struct column columns[] = {
      .write = write_commands},
 };
 
+// Without --connect it is the plan station that answers.
+static int judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
+                  const char *subject)
+{
+    struct reason reason;
+    if (outcome != ZPLAN_OK || reply->status != ZERO_STATUS_NOT_SUPPORT_ID)
+        return call_judge (cli, outcome, reply, subject);
+    reason_set (&reason, "has no workers: --connect takes the request endpoint of a target "
+                         "station (zstationd) of type api");
+    complain (cli->connect, span_text (reason.text));
+    return EXIT_REFUSED;
+}
+
 json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code)
 {
     struct reason reason;
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "workers", NULL, 0, &reply);
-    *ret_code = call_judge (cli, outcome, &reply, NULL);
+    *ret_code = judge (cli, outcome, &reply, NULL);
     if (*ret_code != EXIT_DONE)
         return NULL;
     json_t *list = json_read_array (call_frame (&reply, ZERO_FRAME_JSON), &reason);
@@ -129,7 +142,7 @@ static int drain (const struct cli *cli, struct zplan_client *client, const char
 {
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "drain", &name, 1, &reply);
-    int code = call_judge (cli, outcome, &reply, quoted (span_text (name)));
+    int code = judge (cli, outcome, &reply, quoted (span_text (name)));
     if (code == EXIT_DONE)
         report (cli, name, &reply);
     return code;

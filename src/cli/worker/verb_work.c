@@ -18,6 +18,7 @@
 #include "memory.h"
 #include "only.h"
 #include "options.h"
+#include "print.h"
 #include "process.h"
 #include "task.h"
 
@@ -128,8 +129,9 @@ static void report_trouble (struct work *self)
     zplan_worker_refusal (self->worker, refusal, sizeof refusal);
     if (*refusal && strcmp (refusal, self->reported_refusal) != 0) {
         memcpy (self->reported_refusal, refusal, sizeof refusal);
-        fprintf (stderr, "zplan work: %s rejects: %s\n", served (self),
-                 quoted (span_text (refusal)));
+        fprintf (stderr, "zplan work: %s rejects: ", served (self));
+        write_error (stderr, span_text (refusal));
+        fputc ('\n', stderr);
     } else if (!self->reported_no_answer && !*self->reported_refusal &&
                clock_mono_us () - self->started_us > SILENCE_US) {
         self->reported_no_answer = true;
