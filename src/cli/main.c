@@ -1,7 +1,10 @@
 // zplan: the command line of the plan proxy station. Reads the options that all verbs share and
 // hands over to the verb.
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "look.h"
 #include "nearest.h"
@@ -97,6 +100,16 @@ static const char *environment (const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
+// Whoever read it has had enough: end as programs do that do not ignore SIGPIPE.
+static void end_with_reader (void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll (&out, 1, 0) != 1 || !(out.revents & POLLERR))
+        return;
+    process_reset_signals (HANGUP_KEPT);
+    raise (SIGPIPE);
+}
+
 int main (int argc, char **argv)
 {
     if (argc < 1)
@@ -121,6 +134,7 @@ int main (int argc, char **argv)
     int code = run (&cli);
     if (fflush (stdout) == 0 && !ferror (stdout))
         return code;
+    end_with_reader ();
     fprintf (stderr, "zplan: the output cannot be written\n");
     return code == EXIT_DONE ? EXIT_REFUSED : code;
 }

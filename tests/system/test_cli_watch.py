@@ -45,6 +45,18 @@ def test_watch_for_programs():
              "plan": "{", "frames": []}]
 
 
+@pytest.mark.parametrize("args", [(), ("--json",)])
+def test_a_reader_that_has_enough_ends_watch_quietly(args):
+    """As it ends other verbs: `zplan watch | head -1`."""
+    with Publisher() as publisher:
+        process = publisher.watch(*args)
+        publisher.send(b"t", 1)
+        assert process.stdout.readline()
+        process.stdout.close()
+        publisher.send(b"t", 1)
+        assert process.wait(WAIT) == -signal.SIGPIPE and process.stderr.read() == b""
+
+
 def test_watch_names_the_plan():
     with Publisher() as publisher:
         process = publisher.watch("-n", "2", "--json")
