@@ -152,6 +152,8 @@ def test_dry_run_needs_no_station(tmp_path):
     assert (lines[0], lines[6]) == ("line 1: 30 8 * * 1-5  work --hard",
                                     "line 3: 0 0 13 * 5  thirteen  (America/New_York)")
     assert lines[12:] == ["2 lines, hours of Europe/Berlin; nothing was submitted"]
+    own = written(tmp_path / "own", "CRON_TZ=America/New_York", "0 0 13 * 5 thirteen")
+    assert zplan(*args[:-1], str(own), env=env).done().splitlines()[-1] == "1 line, hours of CRON_TZ; nothing was submitted"
 
     first, last = [json.loads(line) for line in zplan(*args, "--json", env=env).done().splitlines()]
     assert [f"  {time}" for time in first["next"] + last["next"]] == lines[1:6] + lines[7:12]

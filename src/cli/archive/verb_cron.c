@@ -120,6 +120,7 @@ struct importing {
     const char *zone_name;
     int64_t now_us;
     size_t count;      // jobs that are imported
+    bool own_zone;     // all of them have CRON_TZ
     const char **done; // by line: what became of it; NULL: nothing is known
 };
 
@@ -193,6 +194,7 @@ static void check_job (struct importing *self, struct crontab_job *job)
     struct reason why, remark;
     if (read_times (self, job->times, timezone_of (self, job), &when, &why) == 0) {
         when_clear (&when);
+        self->own_zone = job->timezone && (self->own_zone || !self->count);
         self->count++;
         return;
     }
@@ -289,10 +291,7 @@ static void preview (struct importing *self, const struct crontab_job *job)
         printf ("  ");
         print_frame (json_object_get (object, "title"));
         printf (job->timezone ? "  (%s)\n" : "\n", job->timezone);
-        json_array_foreach (times, i, time)
-        {
-            printf ("  %s\n", json_string_value (time));
-        }
+        json_array_foreach (times, i, time) printf ("  %s\n", json_string_value (time));
     }
     json_decref (object);
 }
@@ -306,7 +305,7 @@ static int preview_all (struct importing *self)
     }
     if (!self->cli->json)
         printf ("%zu line%s, hours of %s; nothing was submitted\n", self->count,
-                self->count == 1 ? "" : "s", self->timezone);
+                self->count == 1 ? "" : "s", self->own_zone ? "CRON_TZ" : self->timezone);
     return self->crontab->error_count && !self->wish->skip_bad ? EXIT_REFUSED : EXIT_DONE;
 }
 
@@ -407,7 +406,8 @@ static int import_all (struct importing *self)
     if (code == EXIT_DONE && !self->cli->json && self->count > 0) {
         if (self->wish->hold)
             printf ("new ones are paused; start them with: zplan reset --held\n");
-        printf ("hours of %s; run them with: zplan work --pull ", self->timezone);
+        printf ("hours of %s; run them with: zplan work --pull ",
+                self->own_zone ? "CRON_TZ" : self->timezone);
         print_bytes (span_text (target));
         printf (" --shell\n");
     }
