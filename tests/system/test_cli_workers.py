@@ -61,7 +61,7 @@ def test_names_are_completed(complete, station):
     for name in (b"ann", b"bob", b"beth"):
         station.worker(name)
     where = f"--connect {station.endpoint('request')}"
-    env = {"ZPLAN_COMPLETION_TIMEOUT": str(WAIT_S * 1000)}
+    env = {"ZPLAN_COMPLETION_TIMEOUT": str(int(WAIT_S * 1000))}
     assert complete(f"zplan {where} drain ", env=env) == ["ann", "beth", "bob"]
     assert complete(f"zplan drain {where} ann b", env=env) == ["beth", "bob"]
     told = zplan(station, "completion", "workers", "--json=wire")

@@ -139,7 +139,7 @@ class Zpland:
 
     def start(self, wait_ready=True):
         with open(self.log, "ab") as log:
-            self.begun = log.tell()
+            self.begun = log.tell() if log.seekable() else 0
             self.process = subprocess.Popen(
                 [*DIES_WITH_PARENT, *self.wrap, ZPLAND, *self.args], stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log, env=self.env)
