@@ -188,6 +188,7 @@ static void begin_final (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     turn->effects->run_changed = true;
+    run->undo_parked = false; // a forced cancel leaves it undone
     if (turn->flow->final < 0 || run->forced) {
         end_run (turn);
         return;

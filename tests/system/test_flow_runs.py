@@ -589,6 +589,28 @@ def test_an_undo_that_failed_is_tried_again_or_resolved(rig, flows):
     flows.nothing()
 
 
+@pytest.mark.parametrize("former", [False, True])
+def test_a_parked_undo_that_was_ended_with_force_is_read_again(rig, flows, former):
+    """`former`: stations before 2026-11-28 stored such a run with its undo parked."""
+    undo = {"target": "jobs", "command": "free", "retry": {"strategy": "none"}}
+    flows.put("trip", {"hotel": call(undo=undo), "pay": call(["hotel"])})
+    flows.start("trip")
+    run = flows.next("hotel").flow["run"]
+    for words in ("no credit", "cannot"):
+        flows.fail(flows.call(), words)
+    wait_until(lambda: "its undo has failed" in flows.show(run)["steps"][0].get("why", ""), "it is parked")
+    flows.flow("cancel", run, "force")
+    flows.until(run, "failed")
+    state = rig.db.hget("plan:flow:run:" + run, "run.state")
+    assert b"undo_parked" not in state
+    if former:
+        rig.db.hset("plan:flow:run:" + run, "run.state", state + b" undo_parked")
+    rig.restart()
+    flows.client = rig.client
+    shown = flows.show(run)
+    assert shown["state"] == "failed" and "why" not in shown["steps"][0]
+
+
 def test_flow_parallel_is_for_flows_that_say_nothing(make_rig):
     rig = make_rig("--flow-parallel", "2")
     flows = Flows(rig)

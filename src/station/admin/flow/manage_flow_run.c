@@ -100,7 +100,8 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
     json_object_set_new (object, "state", json_string (state));
     if (node->flags & FLOW_BLOCKED)
         flow_why_blocked (live->flow, run, index, why, sizeof why);
-    else if (run->undo_parked && run->undos[run->undo_at].step == index) // or an item of it
+    else if (run->phase == FLOW_UNDOING && run->undo_parked &&
+             run->undos[run->undo_at].step == index) // or an item of it
         snprintf (why, sizeof why, "its undo has failed: `reset` tries again, `done` goes on");
     else if (step->kind == FLOW_SIGNAL && node->state == FLOW_RUNNING)
         flow_why_waits (step, why, sizeof why);
