@@ -510,6 +510,54 @@ def test_a_run_that_is_mended_while_its_flow_plan_waits_for_its_retry(rig, flows
     assert runs == [ST.FAILED, ST.OK] and len(flows.flow("runs")["runs"]) == 1
 
 
+@pytest.mark.parametrize("steps, words", [
+    ({"a": call(), "b": call(), "c": call(["a", "b"])}, ("skip", "a")),
+    ({"a": call(), "each": call(for_each=2), "c": call(["a", "each"])}, ("skip", "each.0")),
+    ({"a": {"let": {"x": "1 / 0"}}, "b": call(), "c": call(["a", "b"])}, ("retry", '{"steps": ["a"]}')),
+])
+def test_a_command_that_leaves_a_run_failed_calls_no_other_step(rig, flows, steps, words):
+    flows.put("two", steps)
+    ident = flows.start("two")
+    for _ in range(sum(step.get("for_each", 1) for step in steps.values() if "target" in step) - 1):
+        failed = flows.call()
+        flows.fail(failed)
+    run = failed.flow["run"]
+    flows.until(run, "failed")
+    wait_until(lambda: rig.message(ident, "two")["plan_state"] == ERROR, "it is parked")
+    assert flows.flow(words[0], run, *words[1:])["state"] == "failed"
+    flows.nothing()
+    assert rig.message(ident, "two")["plan_state"] == ERROR and flows.show(run)["state"] == "failed"
+    flows.flow("retry", run)
+    assert flows.call().step != "c", "now it was asked for"
+
+
+def test_a_step_that_fails_again_before_its_flow_plan_is_claimed(rig, flows):
+    """The plan ends with it; that is not the time of its own retry, which would call other failed steps."""
+    works = {"if": "!has(input.hold)"}
+    flows.put("two", {"a": call(**works), "b": call(**works), "c": call(["a", "b"]),
+                      "held": {"signal": {}, "if": "has(input.hold)"}})
+    ident = flows.start("two")
+    for one in flows.expect("a", "b").values():
+        flows.fail(one)
+    run = one.flow["run"]
+    wait_until(lambda: rig.message(ident, "two")["plan_state"] == ERROR, "it is parked")
+    rig.client.done("limit", "set", "station:two", '{"concurrency": 1}')
+    holds = flows.run_of(flows.start("two", {"hold": True}), "two")
+    flows.flow("retry", run, '{"steps": ["a"]}')
+    again = flows.call()
+    assert again.step == "a" and again.flow["run"] == run
+    flows.fail(again, "once more")
+    flows.until(run, "failed")
+    rig.restart()       # what ended it is known in Redis
+    flows.client = rig.client
+    before = rig.message(ident, "two")["revision"]
+    flows.flow("signal", holds, "held")
+    wait_until(lambda: rig.message(ident, "two")["revision"] != before and rig.message(ident, "two")["plan_state"] == ERROR,
+               "it is parked again")
+    flows.nothing()
+    assert flows.show(run)["state"] == "failed"
+
+
 def test_a_limit_of_a_flow_holds_its_runs_back(rig, flows):
     """From its begin to its end, also over a restart."""
     flows.put("etl", {"s": {"signal": {}}, "a": call(["s"])})

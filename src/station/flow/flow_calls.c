@@ -283,7 +283,7 @@ void flow_live_reopen (struct flow_live *live)
     struct reason reason;
     uint64_t exec_id;
     if (store_has_runs (live->station->store, live->plan_id, &exec_id) &&
-        exec_id == live->exec_id) {
+        (!live->exec_id || exec_id == live->exec_id)) {
         flow_live_due (live, flow_live_next_us (live)); // the run has ended just now
         return;
     }
@@ -295,8 +295,7 @@ void flow_live_reopen (struct flow_live *live)
     plan->flow_run = live->id;
     plan->state = PLAN_RETRY;
     store_place (live->station->store, plan, STORE_ID_MADE);
-    live->exec_id = 0;
-    flow_live_adopt (live, plan->id);
+    flow_live_await_plan (live, plan->id);
     flow_news_placed (live, plan);
     flow_news_send (live);
     plan_destroy (&plan);

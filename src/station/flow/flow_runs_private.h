@@ -22,7 +22,7 @@ struct flow_live {
     const struct flow *flow; // held
     int version;
     struct flow_run *run;
-    uint64_t plan_id, exec_id;            // its flow plan, and the run of that
+    uint64_t plan_id, exec_id; // its flow plan, and the run of that: flow_live_await_plan
     char flow_name[STATION_NAME_MAX + 1]; // the target of the flow plan
     char parent[PLAN_STEP_SIZE];          // the call that a sub-flow is run for, "" = none
     char timezone[ZONE_NAME_MAX + 1];     // of the root's flow plan, "" = the station's own
@@ -73,6 +73,9 @@ void flow_live_reopen (struct flow_live *live);
 
 // Its flow plan is this one from now on, in its run `exec_id`.
 void flow_live_adopt (struct flow_live *live, uint64_t plan_id);
+// The same by a command, which has reset the run: `exec_id` is 0 until the plan is claimed. Should
+// the run have ended again by then, the plan ends with it.
+void flow_live_await_plan (struct flow_live *live, uint64_t plan_id);
 
 // The zone that its times are of.
 const struct zone *flow_live_zone (const struct flow_live *live);

@@ -203,6 +203,12 @@ void flow_live_adopt (struct flow_live *live, uint64_t plan_id)
     live->batch = store_batch (live->station->store);
 }
 
+void flow_live_await_plan (struct flow_live *live, uint64_t plan_id)
+{
+    live->exec_id = 0;
+    flow_live_adopt (live, plan_id);
+}
+
 // -- reading
 
 struct reading_run {

@@ -180,12 +180,14 @@ static void follow_retry (void *owner)
     struct reason reason;
     bool undo = plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
     if (live) {
+        bool by_command = !live->exec_id && live->plan_id == self->plan->id;
         live->exec_id = self->exec_id;
         flow_live_time (live, self->plan);
         flow_live_adopt (live, self->plan->id);
-        if (live->run->phase != FLOW_ENDED) // a command has reset it, and placed this plan
+        if (live->run->phase != FLOW_ENDED)
             return;
-        if (live->run->outcome == FLOW_WELL && !undo) { // an operator has resolved it
+        // A command has reset it, or an operator has resolved it.
+        if (!undo && (by_command || live->run->outcome == FLOW_WELL)) {
             flow_live_due (live, store_now_us (station->store));
             return;
         }

@@ -93,7 +93,12 @@ static bool carry_with_plan (void *owner)
 {
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
-    return live && live->run->phase == FLOW_ENDED && carry_run (self, live);
+    if (!live || live->run->phase != FLOW_ENDED || !carry_run (self, live))
+        return false;
+    if (live->run->phase == FLOW_ENDED && live->run->outcome != FLOW_WELL)
+        return false; // it has failed again: its flow plan stays as it is
+    flow_live_await_plan (live, live->plan_id);
+    return true;
 }
 
 static void on_plan_changed (void *owner, enum store_result result, const char *error)
