@@ -602,6 +602,15 @@ def test_a_limit_of_a_group_is_for_the_calls_of_a_run(rig, flows):
     flows.until(first.flow["run"], "finished")
 
 
+@pytest.mark.parametrize("step", ["", ".0", "s.", "s.x"])
+def test_a_command_names_its_step(flows, step):
+    flows.put("ask", {"s": {"signal": {}}})
+    run = flows.run_of(flows.start("ask"), "ask")
+    for words in (("signal", run, step), ("reject", run, step, "no"), ("skip", run, step)):
+        assert flows.refused(*words) == f"flow: want STEP or STEP.ITEM, got '{step}'"
+    assert flows.states(run)["s"] == "running", "nothing was changed"
+
+
 def test_what_is_no_json_is_refused(flows):
     flows.put("ask", {"s": {"signal": {}}})
     run = flows.run_of(flows.start("ask"), "ask")

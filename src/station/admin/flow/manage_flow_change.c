@@ -23,6 +23,11 @@ static void on_written (void *owner, enum store_result result, const char *error
     run_command_end (self);
 }
 
+static bool is_about_step (enum flow_event_kind kind)
+{
+    return kind == FLOW_SIGNALLED || kind == FLOW_REJECTED || kind == FLOW_SKIP;
+}
+
 // STEP or STEP.ITEM. False: there is none, with the reason.
 static bool find_step (struct run_command *self, const struct flow_live *live,
                        struct reason *reason)
@@ -31,13 +36,12 @@ static bool find_step (struct run_command *self, const struct flow_live *live,
     int64_t item = -1;
     snprintf (name, sizeof name, "%s", self->step);
     char *dot = strchr (name, '.');
-    if (dot) {
+    if (dot)
         *dot = '\0';
-        if (!argument_number (span_text (dot + 1), 0, FLOW_ITEMS_MAX, &item)) {
-            reason_set (reason, "flow: want STEP or STEP.ITEM, got %s",
-                        quoted (span_text (self->step)));
-            return false;
-        }
+    if (!*name || (dot && !argument_number (span_text (dot + 1), 0, FLOW_ITEMS_MAX, &item))) {
+        reason_set (reason, "flow: want STEP or STEP.ITEM, got %s",
+                    quoted (span_text (self->step)));
+        return false;
     }
     int64_t step = flow_find (live->flow, name);
     if (step < 0) {
@@ -53,7 +57,7 @@ static bool find_step (struct run_command *self, const struct flow_live *live,
 static bool carry_run (struct run_command *self, struct flow_live *live)
 {
     struct reason reason = {""};
-    if (*self->step && !find_step (self, live, &self->reason))
+    if (is_about_step (self->event.kind) && !find_step (self, live, &self->reason))
         return false;
     self->event.value = self->value;
     self->event.steps = self->steps;
