@@ -329,8 +329,9 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
     run->kept_signals++;
     run->signals_size += flow_size_of (signal);
     flow_touch (run, event->step);
-    if (node->state == FLOW_RUNNING)
-        flow_signal_enough (turn, event->step);
+    if (node->state == FLOW_RUNNING && flow_signal_enough (turn, event->step) && data->at)
+        flow_effect (turn,
+                     (struct flow_effect){.kind = FLOW_REMOVE, .step = event->step, .item = -1});
 }
 
 void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)

@@ -56,6 +56,27 @@ def test_a_timer_goes_with_its_wait(rig):
     wait_until(lambda: not rig.db.keys("plan:msg:*"), "no timer is left")
 
 
+def test_a_timer_goes_with_its_signal(rig):
+    """Whether it came or was a rejection, and after a retry, too; then nothing keeps the flow."""
+    flows = Flows(rig)
+    flows.put("ask", {"s": {"signal": {"timeout": 3600}}, "b": call(["s"])})
+    ident = flows.start("ask")
+    run = flows.run_of(ident, "ask")
+    for retries in range(3):
+        wait_until(lambda: flows.states(run)["s"] == "running", "it waits")
+        wait_until(lambda: len(rig.db.keys("plan:msg:*")) == 2, "the flow plan and a timer are there")
+        flows.flow("reject", run, "s", "no")
+        wait_until(lambda: len(rig.db.keys("plan:msg:*")) == 1, "the timer is gone")
+        flows.until(run, "failed")
+        flows.flow("retry", run)
+    wait_until(lambda: flows.states(run)["s"] == "running", "it waits")
+    flows.flow("signal", run, "s", '"yes"')
+    wait_until(lambda: len(rig.db.keys("plan:msg:*")) == 2, "the timer is gone, and b was placed")
+    flows.next("b")
+    rig.gone(ident, "ask")
+    wait_until(lambda: rig.client.manage("flow", "remove", "ask").code == ST.OK, "no plan of it is counted")
+
+
 def test_each_attempt_of_a_flow_plan_has_its_time(rig):
     flows = Flows(rig)
     flows.put("slow", {"a": call()}, timeout=1)
