@@ -254,6 +254,7 @@ static void redecide (struct flow_turn *turn, uint32_t index)
             continue;
         if (at != index && (ruled || node->flags & FLOW_BLOCKED)) {
             flow_unsettle (turn, at);
+            node->flags |= FLOW_PARTLY; // items that were skipped stay so
             flow_reset (turn, at);
         }
         for (uint32_t j = 0; j < step->out_count; j++)
@@ -294,19 +295,21 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
     } else if (item->state != FLOW_NONE) {
         items->failed--;
     }
-    reopen_for_skip (turn, event->step);
-    if (flow_decided (node)) {
-        flow_unsettle (turn, event->step);
-        redecide (turn, event->step);
-        node->flags &= (uint16_t) ~(FLOW_BY_PERSON | FLOW_BLOCKED);
-    }
-    node->state = FLOW_RUNNING;
     flow_touch_item (run, event->step, (uint32_t)event->item,
                      FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
     item->state = FLOW_SKIPPED;
     item->ended = ++run->sequence;
     items->finished++;
     flow_keep (run, &item->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
+    if (!(node->flags & FLOW_JOINED)) // it goes on from there as soon as its sources let it
+        return;
+    reopen_for_skip (turn, event->step);
+    if (flow_decided (node)) {
+        flow_unsettle (turn, event->step);
+        redecide (turn, event->step);
+        node->flags &= (uint16_t)~FLOW_BY_PERSON;
+    }
+    node->state = FLOW_RUNNING;
     flow_note_change (turn, event->step);
     flow_check_items (turn, event->step);
 }
