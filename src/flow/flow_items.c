@@ -59,6 +59,18 @@ json_t *flow_collect (const struct flow_step *step, const struct flow_items *ite
     return list;
 }
 
+// Whether a cancel of the run, its timeout or fail_fast ended an item: that is no failure to be
+// tolerated.
+static bool lost_an_item (const struct flow_node *node, const struct flow_items *items)
+{
+    if (!(node->flags & FLOW_STOPPING))
+        return false;
+    for (uint32_t i = 0; i < items->count; i++)
+        if (items->item[i].stopping && items->item[i].state == FLOW_CANCELLED)
+            return true;
+    return false;
+}
+
 // Whether a for_each goes on, waits for a slot of its own, or has ended.
 void flow_check_items (struct flow_turn *turn, uint32_t index)
 {
@@ -74,7 +86,7 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
             flow_reset (turn, index);
         return;
     }
-    if (items->in_flight == 0 && all && !bad) {
+    if (items->in_flight == 0 && all && !bad && !lost_an_item (node, items)) {
         json_decref (data->value);
         data->value = flow_collect (step, items);
         flow_settle (turn, index, FLOW_FINISHED, NULL);
@@ -86,8 +98,8 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
     }
     if (items->in_flight == 0 && bad) {
         char text[REASON_MAX];
-        snprintf (text, sizeof text, "%u of %u items failed: %.120s", items->failed, items->count,
-                  data->error ? data->error : "");
+        snprintf (text, sizeof text, "%u of %u items failed%s%.120s", items->failed, items->count,
+                  data->error ? ": " : "", data->error ? data->error : "");
         flow_settle (turn, index, FLOW_FAILED, text);
         return;
     }

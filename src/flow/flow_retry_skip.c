@@ -308,6 +308,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         flow_unsettle (turn, event->step);
         redecide (turn, event->step);
         node->flags &= (uint16_t)~FLOW_BY_PERSON;
+        flow_set_error (run, event->step, NULL); // it counted the items that had failed then
     }
     node->state = FLOW_RUNNING;
     flow_note_change (turn, event->step);

@@ -441,6 +441,35 @@ static void test_undo_again (void **state)
     flow_destroy (&flow);
 }
 
+// The error of a for_each counts what has failed by now, and has no other such text in it.
+static void test_error_of_items (void **state)
+{
+    (void)state;
+    struct flow *flow = flow_of ("{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"t\", "
+                                 "\"for_each\": 3, \"tolerate\": 1}}}");
+    struct player player = {.flow = flow, .run = flow_run_new (flow, "1f")};
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
+    static const struct {
+        const char *word, *error;
+    } words[] = {{"a.0-", "failed"},
+                 {"a.1-", "failed"},
+                 {"a.2-", "3 of 3 items failed: failed"},
+                 {">a.0", "2 of 3 items failed"},
+                 {"<a.1", NULL},
+                 {"a.1-", "2 of 3 items failed: failed"},
+                 {">a.1", NULL}};
+    carry (&player, &begin);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        play_word (&player, words[i].word);
+        const char *error = player.run->data[0]->error;
+        if (!error != !words[i].error || (error && strcmp (error, words[i].error) != 0))
+            fail_msg ("%s: '%s'", words[i].word, error ? error : "");
+    }
+    assert_int_equal (player.run->outcome, FLOW_WELL);
+    flow_run_destroy (&player.run, flow);
+    flow_destroy (&flow);
+}
+
 // A run whose params failed has nothing to be undone, and no `finally`.
 static void test_undo_of_nothing (void **state)
 {
@@ -489,6 +518,7 @@ int main (void)
                                        cmocka_unit_test (test_versions),
                                        cmocka_unit_test (test_version_of_counts),
                                        cmocka_unit_test (test_undo_again),
+                                       cmocka_unit_test (test_error_of_items),
                                        cmocka_unit_test (test_undo_of_nothing),
                                        cmocka_unit_test (test_signals)};
     return cmocka_run_group_tests (tests, NULL, NULL);

@@ -122,6 +122,18 @@ static const struct row rows[] = {
     {"an item that a person cancelled counts as failed",
      "\"a\": " CALL (", \"for_each\": 2, \"tolerate\": 1"), "a.0/ a.1+", "F", FLOW_WELL, "a.0 a.1"},
 
+    {"an item that a cancel of the run ended is not tolerated",
+     "\"a\": " CALL (", \"for_each\": 2, \"tolerate\": 1"), "a.0+ cancel a.1/", "C", FLOW_STOPPED,
+     "a.0 a.1"},
+    {"nor one that its timeout ended", "\"a\": " CALL (", \"for_each\": 2, \"tolerate\": 1"),
+     "a.0+ timeout a.1/", "C", FLOW_LATE, "a.0 a.1"},
+    {"one that ended well all the same is kept",
+     "\"a\": " CALL (", \"for_each\": 2, \"tolerate\": 1"), "a.0- cancel a.1+", "F", FLOW_STOPPED,
+     "a.0 a.1"},
+    {"a retry calls items that a cancel ended",
+     "\"a\": " CALL (", \"for_each\": 2, \"tolerate\": 1"), "a.0+ cancel a.1/ < a.1+", "F",
+     FLOW_WELL, "a.0 a.1 a.1"},
+
     // ends that come twice, late, or of another generation
     {"a second end changes nothing", "\"a\": " CALL () ", \"b\": " CALL (), "a+ a-", "FN",
      FLOW_OPEN, "a b", NULL, 1},
@@ -199,6 +211,12 @@ static const struct row flow_rows[] = {
      "\"finally\": \"b\", \"steps\": {\"a\": " CALL (
          UNDO) ", \"b\": " CALL () ", \"c\": " CALL () "}",
      "a+ force c/ undo", "FNC", FLOW_STOPPED, "a c"},
+
+    // items
+    {"an item that fail_fast ended is not tolerated",
+     "\"fail_fast\": true, \"steps\": {\"a\": " CALL (
+         ", \"for_each\": 2, \"tolerate\": 1") ", \"b\": " CALL () ", \"c\": " CALL (AFTER ("a")) "}",
+     "a.0+ b- a.1/", "CXB", FLOW_BADLY, "a.0 b a.1"},
 };
 
 static void test_steps (void **state)
