@@ -127,8 +127,9 @@ static json_t *roots_by_default (const struct flow *flow, const struct flow_run 
     return names;
 }
 
-// Mark STEP or STEP.ITEM. False: there is none.
-static bool mark_root (struct flow_turn *turn, const char *text, uint8_t *marks)
+// STEP or STEP.ITEM. False: there is none.
+static bool find_root (const struct flow_turn *turn, const char *text, uint32_t *ret_step,
+                       int64_t *ret_item)
 {
     char name[FLOW_NAME_MAX + 1], *end;
     const char *dot = strchr (text, '.');
@@ -139,60 +140,66 @@ static bool mark_root (struct flow_turn *turn, const char *text, uint8_t *marks)
     int64_t step = flow_find (turn->flow, name);
     if (step < 0)
         return false;
-    struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
-    if (dot) {
-        unsigned long item = dot[1] >= '0' && dot[1] <= '9' ? strtoul (dot + 1, &end, 10) : 0;
-        if (dot[1] < '0' || dot[1] > '9' || *end || !items || item >= items->count)
-            return false;
-        items->by_name = items->by_name || !marks[step];
-        items->item[item].named = true;
-        flow_touch_item (turn->run, (uint32_t)step, (uint32_t)item, FLOW_TOUCHED_STATE);
-    } else if (items) {
-        items->by_name = false;
-        flow_touch (turn->run, (uint32_t)step);
-    }
-    if (marks[step] != BEHIND)
-        marks[step] = ROOT;
+    const struct flow_data *data = turn->run->data[step];
+    *ret_step = (uint32_t)step;
+    *ret_item = -1;
+    if (!dot)
+        return true;
+    unsigned long item = dot[1] >= '0' && dot[1] <= '9' ? strtoul (dot + 1, &end, 10) : 0;
+    if (dot[1] < '0' || dot[1] > '9' || *end || !data || !data->items || item >= data->items->count)
+        return false;
+    *ret_item = (int64_t)item;
     return true;
-}
-
-static void forget_named (struct flow_run *run, uint32_t step_count)
-{
-    for (uint32_t i = 0; i < step_count; i++) {
-        struct flow_items *items = run->data[i] ? run->data[i]->items : NULL;
-        for (uint32_t j = 0; items && j < items->count; j++) {
-            if (items->item[j].named)
-                flow_touch_item (run, i, j, FLOW_TOUCHED_STATE);
-            items->item[j].named = false;
-        }
-        if (items && items->by_name) {
-            items->by_name = false;
-            flow_touch (run, i);
-        }
-    }
 }
 
 // Mark the steps that a retry begins with. False with a reason.
 static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, uint8_t *marks)
 {
-    struct flow_run *run = turn->run;
     struct reason *reason = &turn->effects->rejected;
     size_t index;
+    uint32_t step;
+    int64_t item;
     json_t *value;
-    json_t *names =
-        event->steps ? json_incref ((json_t *)event->steps) : roots_by_default (turn->flow, run);
+    json_t *names = event->steps ? json_incref ((json_t *)event->steps)
+                                 : roots_by_default (turn->flow, turn->run);
     json_array_foreach (names, index, value)
     {
         const char *text = json_string_value (value);
-        if (!reason->text[0] && !mark_root (turn, text ? text : "", marks))
+        if (!find_root (turn, text ? text : "", &step, &item)) {
             reason_set (reason, "no such step: %s", quoted (span_text (text ? text : "")));
+            break;
+        }
+        if (marks[step] != BEHIND)
+            marks[step] = ROOT;
     }
     if (!json_array_size (names) && !(event->was && memchr (marks, BEHIND, turn->flow->step_count)))
         reason_set (reason, "nothing has failed: name the steps to retry");
     json_decref (names);
-    if (reason->text[0])
-        forget_named (run, turn->flow->step_count);
     return !reason->text[0];
+}
+
+// Mark the items among them: of a step that is named itself, too, all that failed restart.
+static void name_items (struct flow_turn *turn, const struct flow_event *event)
+{
+    size_t index;
+    uint32_t step;
+    int64_t item;
+    json_t *value;
+    for (int whole = 0; whole < 2; whole++)
+        json_array_foreach (event->steps, index, value)
+        {
+            find_root (turn, json_string_value (value), &step, &item);
+            struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
+            if (!items || (item < 0) != whole)
+                continue;
+            items->by_name = !whole;
+            if (whole) {
+                flow_touch (turn->run, step);
+                continue;
+            }
+            items->item[item].named = true;
+            flow_touch_item (turn->run, step, (uint32_t)item, FLOW_TOUCHED_STATE);
+        }
 }
 
 void flow_retry (struct flow_turn *turn, const struct flow_event *event)
@@ -214,6 +221,8 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
     if (fits && (event->restart || mark_roots (turn, event, marks)) &&
         (!(event->was || event->fresh) || flow_renew_params (turn, event))) {
         reopen (turn);
+        if (!event->restart)
+            name_items (turn, event);
         run->undone = run->undone && !event->restart;
         if (flow->final >= 0)
             marks[flow->final] = BEHIND;

@@ -398,6 +398,34 @@ static void test_versions (void **state)
     }
 }
 
+// A retry that is rejected for its params leaves no mark on the items that it named.
+static void test_version_rejected_with_items (void **state)
+{
+    (void)state;
+    struct flow *old = flow_of (VERSION ("", CALL (", \"for_each\": 2"), CALL (AFTER ("a")))),
+                *newer = flow_of (
+                    VERSION ("\"p\": \"=1 / 0\"", CALL (", \"for_each\": 2"), CALL (AFTER ("a"))));
+    struct player player = {.flow = old, .run = flow_run_new (old, "1f")};
+    json_t *steps = json_pack ("[s]", "a.0");
+    struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1},
+                      retry = {
+                          .kind = FLOW_RETRY, .item = -1, .was = old, .version = 2, .steps = steps};
+    struct flow_effects effects = {.count = 0};
+    carry (&player, &begin);
+    play_word (&player, "a.0+");
+    play_word (&player, "a.1-");
+    flow_step (newer, player.run, &retry, 1000, &effects);
+    assert_true (effects.rejected.text[0]);
+    assert_int_equal (effects.count, 0);
+    flow_effects_clear (&effects);
+    play_word (&player, "<");
+    assert_string_equal (player.placed, "a.0 a.1 a.1");
+    json_decref (steps);
+    flow_run_destroy (&player.run, old);
+    flow_destroy (&old);
+    flow_destroy (&newer);
+}
+
 // What a step counted for those behind it goes by the definition that it had then.
 static void test_version_of_counts (void **state)
 {
@@ -517,6 +545,7 @@ int main (void)
                                        cmocka_unit_test (test_errors),
                                        cmocka_unit_test (test_versions),
                                        cmocka_unit_test (test_version_of_counts),
+                                       cmocka_unit_test (test_version_rejected_with_items),
                                        cmocka_unit_test (test_undo_again),
                                        cmocka_unit_test (test_error_of_items),
                                        cmocka_unit_test (test_undo_of_nothing),
