@@ -295,6 +295,27 @@ def test_skip_is_a_success(rig, flows):
     assert flows.until(run, "finished")["steps"][0]["state"] == "skipped"
 
 
+def test_what_is_running_has_to_be_cancelled_before_it_is_skipped(rig, flows):
+    """Else a call, or what a sub-flow undoes, would still be there when the step is retried."""
+    flows.put("inner", {"x": call(undo={"target": "jobs", "command": "free"}), "y": call(["x"])})
+    flows.put("outer", {"in": {"target": "inner", "json": {}}, "a": call(), "each": call(for_each=1), "z": call(["in"])})
+    ident = flows.start("outer")
+    first = flows.expect("x", "a", "each.0")
+    run = flows.run_of(ident, "outer")
+    flows.done(first["x"])
+    assert flows.call().step == "y"
+    for step in ("in", "a", "each.0", "each"):
+        assert flows.refused("skip", run, step) == f"flow: {step} is running: cancel it first"
+    rig.client.done("cancel", f"{run}/in")
+    undo = flows.call()
+    assert undo.step == "x" and undo.flow["undo"]
+    assert flows.refused("skip", run, "in") == "flow: in is running: cancel it first"
+    flows.done(undo)
+    wait_until(lambda: flows.states(run)["in"] == "cancelled", "it is cancelled")
+    flows.flow("skip", run, "in")
+    flows.next("z")
+
+
 def test_suspend_and_resume(rig, flows):
     flows.put("chain", CHAIN)
     flows.start("chain")

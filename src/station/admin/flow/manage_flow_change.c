@@ -53,11 +53,26 @@ static bool find_step (struct run_command *self, const struct flow_live *live,
     return true;
 }
 
+// A call that was claimed does its work, and an undo may follow: it is ended by a cancel.
+static bool may_skip (struct run_command *self, const struct flow_live *live)
+{
+    uint32_t step = self->event.step;
+    int64_t item = self->event.item;
+    uint64_t exec_id;
+    bool runs = live->run->phase != FLOW_UNDOING && flow_call_in_flight (live, step, item) &&
+                store_has_runs (self->station->store, flow_call_id (live, step, item), &exec_id);
+    if (runs)
+        reason_set (&self->reason, "flow: %s is running: cancel it first", self->step);
+    return !runs;
+}
+
 // False: it was rejected, and `reason` says why.
 static bool carry_run (struct run_command *self, struct flow_live *live)
 {
     struct reason reason = {""};
     if (is_about_step (self->event.kind) && !find_step (self, live, &self->reason))
+        return false;
+    if (self->event.kind == FLOW_SKIP && !may_skip (self, live))
         return false;
     self->event.value = self->value;
     self->event.steps = self->steps;
