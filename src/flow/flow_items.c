@@ -346,10 +346,17 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
                      (struct flow_effect){.kind = FLOW_REMOVE, .step = event->step, .item = -1});
 }
 
+// Whether a cancel was requested already. Of a sub-flow it is requested again with force: its run
+// may be undone meanwhile.
+static bool is_requested (const struct flow_turn *turn, uint32_t index, bool requested)
+{
+    return requested && !(turn->run->forced && turn->flow->steps[index].call.is_flow);
+}
+
 void flow_stop_item (struct flow_turn *turn, uint32_t index, uint32_t number)
 {
     struct flow_item *item = &turn->run->data[index]->items->item[number];
-    if (item->state != FLOW_NEW || item->stopping)
+    if (item->state != FLOW_NEW || is_requested (turn, index, item->stopping))
         return;
     item->stopping = true;
     flow_touch_item (turn->run, index, number, FLOW_TOUCHED_STATE);
@@ -363,7 +370,7 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
     struct flow_data *data = run->data[index];
     const struct flow_step *step = &turn->flow->steps[index];
     bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
-    if (node->flags & FLOW_PLACED && !(node->flags & FLOW_STOPPING))
+    if (node->flags & FLOW_PLACED && !is_requested (turn, index, node->flags & FLOW_STOPPING))
         flow_effect (turn, (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
     if (timed && node->state == FLOW_RUNNING) {
         run->waiting--;

@@ -39,6 +39,46 @@ def test_remove_of_a_flow_plan_cancels_its_run(rig, flows):
     assert not rig.db.keys("plan:msg:*")
 
 
+UNDO = {"target": "jobs", "command": "free", "retry": {"strategy": "none"}}
+
+
+def sub_flow_that_can_be_undone(rig, flows, **step):
+    """Flow `outer` in flight at y of `inner`, which has x to undo; the plan, the run, and the run of `inner`."""
+    flows.put("inner", {"x": call(undo=UNDO), "y": call(["x"])})
+    flows.put("outer", {"in": {"target": "inner", "json": {}, **step}, "z": call(["in"])})
+    ident = flows.start("outer")
+    flows.next("x")
+    return ident, flows.run_of(ident, "outer"), flows.call().flow["run"]
+
+
+@pytest.mark.parametrize("word", ["cancel", "remove"])
+@pytest.mark.parametrize("step", [{}, {"for_each": 1}])
+def test_force_reaches_a_sub_flow_that_is_undone(rig, flows, word, step):
+    ident, run, inner = sub_flow_that_can_be_undone(rig, flows, **step)
+    flows.flow("cancel", run)
+    undo = flows.call()
+    assert undo.flow["undo"]
+    flows.fail(undo)
+    wait_until(lambda: "its undo has failed" in flows.show(inner)["steps"][0].get("why", ""), "it is parked")
+    assert rig.client.refused("cancel", ident)
+    if word == "cancel":
+        flows.flow("cancel", run, "force")
+    else:
+        rig.client.done("remove", ident)
+    flows.until(inner, "cancelled")
+    flows.until(run, "cancelled")
+    wait_until(lambda: not rig.db.keys("plan:msg:*"), "no plan is left")
+
+
+def test_remove_of_a_flow_plan_undoes_nothing_in_sub_flows(rig, flows):
+    ident, run, inner = sub_flow_that_can_be_undone(rig, flows)
+    rig.client.done("remove", ident)
+    assert flows.jobs.recv().code == CMD.CLOSE_REQUEST
+    flows.until(inner, "cancelled")
+    flows.until(run, "cancelled")
+    flows.nothing()
+
+
 @pytest.mark.parametrize("word", ["remove", "close", "cancel"])
 def test_the_end_of_a_step_by_a_person_cancels_the_step(rig, flows, word):
     _, first = begun(flows)

@@ -428,7 +428,7 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
         flow_live_due (live, store_now_us (self->store) + CANCEL_US);
     if (store_has_runs (self->store, id, &out)) {
         if (stopping)
-            flow_cancel_later (self, id, out);
+            flow_cancel_later (live, id, out);
         return;
     }
     struct call_check *check = memory_new (sizeof *check);

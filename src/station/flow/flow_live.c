@@ -31,10 +31,6 @@ struct wanted_run {
     struct wanting *first, **last;
 };
 
-struct flow_cancel {
-    uint64_t plan_id, exec_id;
-};
-
 struct flow_runs {
     struct table lives, wanted;
     struct flow_live *oldest, *newest; // by their last use
@@ -239,7 +235,7 @@ static void on_cancels (void *owner)
     struct flow_runs *runs = self->flow_runs;
     size_t count = runs->cancel_count < CANCELS_TURN ? runs->cancel_count : CANCELS_TURN;
     for (size_t i = 0; i < count; i++)
-        runs->cancel (self, runs->cancels[i].plan_id, runs->cancels[i].exec_id);
+        runs->cancel (self, &runs->cancels[i]);
     runs->cancel_count -= count;
     memmove (runs->cancels, runs->cancels + count, runs->cancel_count * sizeof *runs->cancels);
     if (runs->cancel_count)
@@ -247,15 +243,16 @@ static void on_cancels (void *owner)
     link_flush (store_link (self->store));
 }
 
-void flow_cancel_later (struct station *self, uint64_t plan_id, uint64_t exec_id)
+void flow_cancel_later (const struct flow_live *live, uint64_t plan_id, uint64_t exec_id)
 {
+    struct station *self = live->station;
     struct flow_runs *runs = self->flow_runs;
     FAILPOINT ("flow_cancel");
     if (runs->cancel_count == runs->cancel_room) {
         runs->cancel_room = runs->cancel_room ? 2 * runs->cancel_room : 16;
         runs->cancels = memory_resize (runs->cancels, runs->cancel_room * sizeof *runs->cancels);
     }
-    runs->cancels[runs->cancel_count++] = (struct flow_cancel){plan_id, exec_id};
+    runs->cancels[runs->cancel_count++] = (struct flow_cancel){plan_id, exec_id, live->run->forced};
     task_set (&runs->task, self->reactor);
 }
 
@@ -328,7 +325,7 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
             end.status = FLOW_CALL_CANCELLED;
             ends_add (ends, end, NULL);
         } else if (out) { // should this owner not come to it, the next one does
-            flow_cancel_later (live->station, id, out);
+            flow_cancel_later (live, id, out);
             flow_live_due (live, store_now_us (live->station->store) + CANCEL_US);
         }
         break;

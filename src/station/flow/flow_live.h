@@ -18,7 +18,11 @@ struct flow_call_end {
 };
 
 // Runs of calls are ended by this, some time after they were taken back.
-typedef void flow_cancel_fn (struct station *self, uint64_t plan_id, uint64_t exec_id);
+struct flow_cancel {
+    uint64_t plan_id, exec_id;
+    bool force; // of a sub-flow: its run undoes nothing more
+};
+typedef void flow_cancel_fn (struct station *self, const struct flow_cancel *cancel);
 void flow_runs_start (struct station *self, flow_cancel_fn *cancel);
 void flow_runs_stop (struct station *self);
 

@@ -91,8 +91,8 @@ void flow_live_due (struct flow_live *live, int64_t due_us);
 // When nothing happens: at its timeout, or after FLOW_CHECK_S.
 int64_t flow_live_next_us (const struct flow_live *live);
 
-// End this run of the plan a little later; another one of it is left alone.
-void flow_cancel_later (struct station *self, uint64_t plan_id, uint64_t exec_id);
+// End this run of a call's plan a little later; another one of it is left alone.
+void flow_cancel_later (const struct flow_live *live, uint64_t plan_id, uint64_t exec_id);
 
 // -- calls: flow_calls.c
 

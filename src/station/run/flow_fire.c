@@ -403,7 +403,7 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
 // has done.
 struct cancelling {
     struct station *station;
-    uint64_t plan_id, exec_id;
+    struct flow_cancel cancel;
     uint64_t run; // of a sub-flow
 };
 
@@ -412,8 +412,10 @@ static void on_sub_run (void *owner, bool found, const char *damage)
     struct cancelling *self = owner;
     struct reason reason;
     (void)found, (void)damage;
-    flow_runs_carry (self->station, self->run,
-                     &(struct flow_event){.kind = FLOW_CANCEL, .item = -1}, &reason);
+    flow_runs_carry (
+        self->station, self->run,
+        &(struct flow_event){.kind = FLOW_CANCEL, .item = -1, .force = self->cancel.force},
+        &reason);
     station_resume (self->station);
     free (self);
 }
@@ -423,16 +425,17 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct cancelling *self = owner;
     struct station *station = self->station;
     struct reason reason;
-    bool runs = answer->result == STORE_DONE && answer->running && answer->exec_id == self->exec_id;
-    struct plan *plan =
-        runs ? plan_from_stored_json (self->plan_id, answer->message, &reason) : NULL;
+    uint64_t plan_id = self->cancel.plan_id;
+    bool runs =
+        answer->result == STORE_DONE && answer->running && answer->exec_id == self->cancel.exec_id;
+    struct plan *plan = runs ? plan_from_stored_json (plan_id, answer->message, &reason) : NULL;
     self->run = plan ? plan->flow_run : 0;
     plan_destroy (&plan);
     if (self->run) {
         flow_runs_want (station, self->run, on_sub_run, self);
         return;
     }
-    struct held_run *held = runs ? results_recall (station, self->plan_id, answer) : NULL;
+    struct held_run *held = runs ? results_recall (station, plan_id, answer) : NULL;
     if (held)
         cancel_run (held, "its flow needs it no more", NULL, NULL);
     FAILPOINT ("flow_cancelled");
@@ -440,11 +443,11 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (station);
 }
 
-static void cancel (struct station *self, uint64_t plan_id, uint64_t exec_id)
+static void cancel (struct station *self, const struct flow_cancel *cancel)
 {
     struct cancelling *cancelling = memory_new (sizeof *cancelling);
-    *cancelling = (struct cancelling){.station = self, .plan_id = plan_id, .exec_id = exec_id};
-    store_load (self->store, plan_id, LINK_REPEAT, on_loaded, cancelling);
+    *cancelling = (struct cancelling){.station = self, .cancel = *cancel};
+    store_load (self->store, cancel->plan_id, LINK_REPEAT, on_loaded, cancelling);
 }
 
 void flow_fire_start (struct station *self)
