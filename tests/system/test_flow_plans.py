@@ -3,8 +3,9 @@ import time
 
 import pytest
 
+from faulttest import history
 from flowrig import Flows, call
-from zplantest import CMD, PAUSE, ST, every, wait_until
+from zplantest import CMD, EXECUTE, PAUSE, ST, every, wait_until
 
 
 @pytest.fixture
@@ -77,6 +78,54 @@ def test_remove_of_a_flow_plan_undoes_nothing_in_sub_flows(rig, flows):
     flows.until(inner, "cancelled")
     flows.until(run, "cancelled")
     flows.nothing()
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_sub_run_that_has_two_flow_plans_has_one_outcome(rig, flows, killed):
+    """A command retried it, and then the run above: the plan that the command placed for it goes."""
+    flows.put("inner", {"y": {"signal": {}}})
+    flows.put("outer", {"in": {"target": "inner", "json": {}}, "z": call(["in"])})
+    run = flows.run_of(flows.start("outer"), "outer")
+    inner = wait_until(lambda: flows.show(run)["steps"][0].get("run"), "the sub-run has begun")
+    flows.flow("reject", inner, "y", "no")
+    flows.until(run, "failed")
+    numbers = [int(run, 16), int(inner, 16)]
+
+    def of_inner():
+        return [plan for plan in rig.client.done("list", {"station": "inner"}).json["plans"] if plan["flow_run"] in numbers]
+    flows.flow("retry", inner)
+    wait_until(lambda: of_inner()[0]["plan_state"] == EXECUTE, "its plan was claimed")
+    flows.flow("retry", run)
+    if killed:
+        rig.station.kill()
+        rig.station.start()
+        rig.client = flows.client = rig.dealer()
+    wait_until(lambda: not of_inner(), "the plan that the command placed is gone")
+    assert flows.show(inner)["state"] == "running" and flows.states(run)["in"] == "running"
+    flows.flow("signal", inner, "y")
+    flows.next("z")
+    flows.until(run, "finished")
+    wait_until(lambda: not rig.db.keys("plan:msg:*"), "no plan is left")
+    assert [one["status"] for one in history(rig) if one["station"] == "inner" and one["flow_run"] in numbers] == [ST.FAILED, ST.OK]
+
+
+def test_an_undo_waits_for_a_sub_run_that_a_command_has_reset(rig, flows):
+    flows.put("inner", {"x": call(undo=UNDO)})
+    flows.put("outer", {"in": {"target": "inner", "json": {}, "undo": "inner"}, "pay": call(["in"])})
+    run = flows.run_of(flows.start("outer"), "outer")
+    inner = flows.next("x").flow["run"]
+    pay = flows.call()
+    flows.flow("retry", inner, '{"steps": ["x"]}')
+    again = flows.call()
+    assert again.step == "x" and not again.flow["undo"]
+    flows.fail(pay)
+    flows.until(run, "undoing")
+    flows.done(again)
+    undo = flows.call()
+    assert undo.step == "x" and undo.flow["undo"] and undo.flow["generation"] == 1
+    assert flows.show(run)["state"] == "undoing"
+    flows.done(undo)
+    flows.until(run, "failed")
 
 
 @pytest.mark.parametrize("word", ["remove", "close", "cancel"])

@@ -38,6 +38,21 @@ static void firing_destroy (struct firing *self)
     free (self);
 }
 
+// The undo of a sub-flow, by its own steps.
+static bool is_undo (const struct firing *self)
+{
+    struct plan_step step;
+    return plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
+}
+
+// A plan that a command placed for a run which had ended (flow_live_reopen) goes as soon as the run
+// has another one: that of the call which it is of, or of its schedule. So a run has one outcome.
+static bool is_replaced (const struct firing *self, const struct flow_live *live)
+{
+    return live->plan_id != self->plan->id && !self->plan->step.size &&
+           self->plan->schedule.type == SCHEDULE_NONE;
+}
+
 // -- the end of the flow plan's run
 
 // As if its target had answered so.
@@ -112,13 +127,9 @@ static void write_failure (const struct flow_live *live, char *text, size_t size
 static void end_with_run (struct firing *self, const struct flow_live *live)
 {
     char reason[REASON_MAX];
-    bool undo = false;
-    struct plan_step step;
-    if (plan_step_parse (self->plan->step, &step))
-        undo = step.kind == STEP_UNDO;
     FAILPOINT ("flow_over");
     write_failure (live, reason, sizeof reason);
-    if (undo || live->run->outcome == FLOW_WELL)
+    if (is_undo (self) || live->run->outcome == FLOW_WELL)
         end_plan (self, CAUSE_ANSWER, ZERO_STATUS_OK_ID, NULL, live->run->output);
     else if (live->run->outcome == FLOW_STOPPED)
         end_plan (self, CAUSE_CANCEL, ZERO_STATUS_CANCELLED_ID,
@@ -176,12 +187,19 @@ static void follow_retry (void *owner)
     struct firing *self = owner;
     struct station *station = self->station;
     struct flow_live *live = flow_live_find (station, self->plan->flow_run);
-    struct plan_step step;
     struct reason reason;
-    bool undo = plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
+    bool undo = is_undo (self);
+    if (live && is_replaced (self, live)) {
+        store_flow_due (station->store, span_text (self->key_station), self->plan->id,
+                        store_now_us (station->store));
+        return;
+    }
     if (live) {
+        if (live->plan_id != self->plan->id)
+            flow_live_due (live, store_now_us (station->store)); // is_replaced
         bool by_command = !live->exec_id && live->plan_id == self->plan->id;
         live->exec_id = self->exec_id;
+        live->plan_id = self->plan->id; // before its time is set
         flow_live_time (live, self->plan);
         flow_live_adopt (live, self->plan->id);
         if (live->run->phase != FLOW_ENDED)
@@ -302,10 +320,9 @@ static void begin_new (struct firing *self)
 static void on_former_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
-    struct plan_step step;
     if (damage)
         fail_damaged (self, damage);
-    else if (!found && plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO)
+    else if (!found && is_undo (self))
         fail (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
         begin_new (self);
@@ -317,11 +334,29 @@ static void on_former_run (void *owner, bool found, const char *damage)
 
 // -- a run that is looked at
 
+static void take_back (struct firing *self, struct flow_live *live)
+{
+    store_take_back (self->station->store, span_text (self->key_station), self->plan->id,
+                     self->plan->caller);
+    flow_news_taken_back (live, span_text (self->key_station), self->plan->id);
+    flow_news_send (live);
+    firing_destroy (self);
+}
+
 static void look (struct firing *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->plan->flow_run);
     int64_t now_ms = store_now_us (self->station->store) / 1000;
     struct reason reason;
+    if (is_replaced (self, live)) {
+        take_back (self, live);
+        return;
+    }
+    if (live->run->phase == FLOW_ENDED && is_undo (self) && !live->run->undone &&
+        flow_live_carry (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
+        firing_destroy (self); // a command had reset the run when its undo began
+        return;
+    }
     if (live->run->phase == FLOW_ENDED) {
         end_with_run (self, live);
         return;
