@@ -667,6 +667,27 @@ def test_an_undo_that_failed_is_tried_again_or_resolved(rig, flows):
     flows.nothing()
 
 
+def test_a_run_that_is_suspended_while_it_is_undone_says_so(flows):
+    undo = {"target": "jobs", "command": "free"}
+    flows.put("trip", {"a": call(undo=undo), "b": call(["a"], undo=undo), "pay": call(["b"])})
+    flows.start("trip")
+    flows.next("a")
+    flows.next("b")
+    pay = flows.call()
+    run = pay.flow["run"]
+    assert "suspended" not in flows.show(run)
+    flows.fail(pay)
+    undone = flows.call()
+    shown = flows.flow("suspend", run, "hold on")
+    assert shown["state"] == "undoing" and shown["suspended"]
+    flows.done(undone)
+    flows.nothing()
+    assert flows.show(run)["suspended"]
+    assert "suspended" not in flows.flow("resume", run)
+    flows.next("a")
+    flows.until(run, "failed")
+
+
 @pytest.mark.parametrize("former", [False, True])
 def test_a_parked_undo_that_was_ended_with_force_is_read_again(rig, flows, former):
     """`former`: stations before 2026-11-28 stored such a run with its undo parked."""

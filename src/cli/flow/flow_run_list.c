@@ -67,6 +67,9 @@ void flow_run_print_state (const json_t *run)
     colour_on (stdout, flow_state_colour (state));
     print_bytes (text_of (state));
     colour_off (stdout, flow_state_colour (state));
+    if (json_is_true (json_object_get (run, "suspended")) &&
+        !span_is (text_of (state), "suspended"))
+        printf (", suspended");
     putchar ('\n');
 }
 

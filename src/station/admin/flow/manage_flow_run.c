@@ -138,6 +138,8 @@ json_t *flow_run_json (const struct flow_live *live)
                    (json_int_t)live->began_ms, "updated_ms", (json_int_t)live->updated_ms);
     if (run->phase == FLOW_ENDED)
         json_object_set_new (object, "ended_ms", json_integer (live->ended_ms));
+    if (run->suspended) // also in `undoing`
+        json_object_set_new (object, "suspended", json_true ());
     if (run->error)
         json_object_set_new (object, "error", json_string (run->error));
     if (json_array_size (run->uncaught))
