@@ -287,8 +287,11 @@ static void cancel (struct flow_turn *turn, const struct flow_event *event)
                       .kind = FLOW_REMOVE, .step = undo->step, .item = undo->item, .undo = true});
     }
     run->stop = true;
-    if (run->outcome == FLOW_OPEN)
+    if (run->outcome == FLOW_OPEN) {
         run->outcome = FLOW_STOPPED;
+        if (event->text)
+            flow_error (run, event->text);
+    }
     flow_stop_all (turn);
 }
 

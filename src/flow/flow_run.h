@@ -169,8 +169,9 @@ struct flow_event {
     bool undo, force, fresh, restart;
     enum flow_status status;
     json_t *value;       // result, signal, value of a skip, input; borrowed
-    const char *text;    // an error, the reason of a rejection
-    const char *key;     // who signals; NULL: no allow-list
+    const char *text;    // an error, the reason of a rejection or of a command
+    const char *key;     // who signals; NULL: no allow-list. Of others: whose command it is,
+                         // "": it is not known; NULL: it is nobody's
     const json_t *steps; // of a retry; NULL: by default
     // Of the flow plan: of a begin, and of a retry that is fresh. An object, a text of lines, or a
     // list of these, the later the stronger.

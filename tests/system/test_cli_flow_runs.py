@@ -370,6 +370,7 @@ def test_skip(flows):
     assert flows.next("b").args == ["by hand"]
     wait_until(lambda: flows.json("show", "last")["state"] == "finished", "it has finished")
     assert 'skipped   by an operator; "by hand"' in flows.say("show", "last")
+    assert "skipped  by an operator: it was done\n" in flows.say("log", "last")
 
 
 def test_retry(flows):

@@ -6,7 +6,10 @@ import time
 import pytest
 
 from clitest import Ended, start
+from curvetest import CurveRig
+from faulttest import history
 from flowrig import Flows, call
+from zplanprocs import wait_until
 
 
 @pytest.fixture
@@ -97,7 +100,65 @@ def test_operators_and_signals(rig, flows):
     got = heard.until("flow", event="end")
     assert of_flow(got) == [("resumed", None), ("skipped", "a"), ("signalled", "yes"), ("end", None)]
     skipped = next(event for event in got if event.state.get("event") == "skipped")
-    assert skipped.state["by"] == "person"
+    assert skipped.state["by"] == "person" and skipped.state["why"] == "by hand"
+
+
+def test_who_does_what_to_a_run_and_why(make_rig):
+    """In the events, in the log of the run, in that of the station, and of a cancel in the run and its outcome."""
+    rig = make_rig(kind=CurveRig, start=False)
+    key = rig.allow("lead", "manage")
+    rig.start()
+    flows, lead = Flows(rig), rig.member(key)
+    flows.put("two", {"a": call(), "b": call(["a"])})
+    heard = Heard(rig)
+    flows.start("two")
+    first = flows.call()
+    run = first.flow["run"]
+    flows.fail(first)
+    flows.until(run, "failed")
+    lead.done("flow", "skip", run, "a", '{"reason": "by hand"}')
+    flows.next("b")
+    flows.until(run, "finished")
+    lead.done("flow", "retry", run, '{"steps": ["b"], "reason": "once more"}')
+    flows.call()
+    lead.done("flow", "suspend", run, "lunch")
+    lead.done("flow", "resume", run)
+    lead.done("flow", "cancel", run, "no more")
+    got = heard.until("flow", event="end", state="cancelled")
+    want = {"skipped": ("person", "lead", "by hand"), "retried": ("lead", None, "once more"),
+            "suspended": ("lead", None, "lunch"), "cancelled": ("lead", None, "no more")}
+    found = {event.state["event"]: tuple(event.state.get(name) for name in ("by", "key", "why")) for event in got if event.name == "flow"}
+    assert {name: found[name] for name in want} == want and found["resumed"] == ("lead", None, None)
+    assert next(event for event in got if event.state.get("event") == "retried").state["steps"] == ["b"]
+    assert flows.until(run, "cancelled")["error"] == "no more"
+    wait_until(lambda: history(rig)[-1]["station"] == "two", "the flow plan has ended")
+    assert history(rig)[-1]["reason"] == "no more"
+    lines = flows.flow("log", run)["log"]
+    assert [(line["step"], line["state"], line["by"], line["why"]) for line in lines if "by" in line] == [
+        ("a", "skipped", "lead", "by hand"), ("b", "new", "lead", "once more")]
+    log = rig.station.log_tail()
+    for command, step, reason in (("skip", "a", "by hand"), ("retry", "", "once more"), ("cancel", "", "no more")):
+        assert f"flow.command run={run} flow=two command={command} step='{step}' by='lead' reason='{reason}'" in log.replace('"', ""), log
+
+
+def test_a_cancel_of_a_flow_plan_says_why(rig, flows):
+    flows.put("two", {"a": call(), "b": call(["a"])})
+    heard = Heard(rig)
+    ident = flows.start("two")
+    run = flows.call().flow["run"]
+    rig.client.done("cancel", ident, "too late")
+    got = heard.until("flow", event="end")
+    assert [event.state["why"] for event in got if event.state.get("event") == "cancelled"] == ["cancelled: 'too late'"]
+    assert flows.until(run, "cancelled")["error"] == "cancelled: 'too late'"
+
+
+def test_a_forced_cancel_has_a_reason_only_if_one_is_given(flows):
+    flows.put("two", {"a": call(), "b": call(["a"])})
+    for words, error in ((["force"], None), (["too late", "force"], "too late"), (["", "force"], None)):
+        flows.start("two")
+        run = flows.call().flow["run"]
+        flows.flow("cancel", run, *words)
+        assert flows.until(run, "cancelled").get("error") == error
 
 
 def test_a_rejection(rig, flows):

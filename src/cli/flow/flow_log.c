@@ -15,7 +15,8 @@ static void print_line (const struct cli *cli, const json_t *line)
 {
     char word[WORD_SIZE];
     const json_t *state = json_object_get (line, "state"),
-                 *detail = json_object_get (line, "detail");
+                 *detail = json_object_get (line, "detail"), *by = json_object_get (line, "by"),
+                 *why = json_object_get (line, "why");
     if (cli->json) {
         flow_run_print_json (cli, line);
         return;
@@ -32,6 +33,14 @@ static void print_line (const struct cli *cli, const json_t *line)
     if (detail) {
         putchar (' ');
         print_error (text_of (detail));
+    }
+    if (by || why) {
+        printf ("  by ");
+        print_bytes (by ? text_of (by) : span_text ("an operator"));
+    }
+    if (why) {
+        printf (": ");
+        print_error (text_of (why));
     }
     putchar ('\n');
 }

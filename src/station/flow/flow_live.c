@@ -387,7 +387,7 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     live->batch = store_batch (live->station->store);
     weigh (live);
     if (taken || effects.changed_count)
-        flow_live_write (live, &effects);
+        flow_live_write (live, event, &effects);
     if (had_ended && live->run->phase != FLOW_ENDED)
         note_reopened (live);
     else if (live->run->phase == FLOW_ENDED && !had_ended)

@@ -130,8 +130,9 @@ static void report_end (struct flow_live *live)
     report_flow (live, "end", NULL, more);
 }
 
-// A step that was skipped or blocked has no plan to report it.
-static void report_step (struct flow_live *live, uint32_t step)
+// A step that was skipped or blocked has no plan to report it. `skip`: the command that it was
+// skipped by, or NULL.
+static void report_step (struct flow_live *live, uint32_t step, const struct flow_event *skip)
 {
     const struct flow_node *node = &live->run->nodes[step];
     const char *name = live->flow->steps[step].name;
@@ -145,6 +146,8 @@ static void report_step (struct flow_live *live, uint32_t step)
     } else if (node->state == FLOW_SKIPPED) {
         more = json_object ();
         set_text (more, "by", node->flags & FLOW_BY_PERSON ? "person" : "rule");
+        set_text (more, "key", skip ? skip->key : NULL);
+        set_text (more, "why", skip ? skip->text : NULL);
         report_flow (live, "skipped", name, more);
     }
 }
@@ -162,6 +165,10 @@ static const char *event_word (const struct flow_event *event)
         return "suspended";
     case FLOW_RESUME:
         return "resumed";
+    case FLOW_RETRY: // of its flow plan: exec
+        return event->key ? "retried" : NULL;
+    case FLOW_CANCEL: // of a sub-flow: that of the run above
+        return event->key ? "cancelled" : NULL;
     case FLOW_SKIP: // of a whole step: report_step
         return item ? "skipped" : NULL;
     case FLOW_CALL_ENDED:
@@ -173,14 +180,18 @@ static const char *event_word (const struct flow_event *event)
 
 static void report_event (struct flow_live *live, const struct flow_event *event, const char *word)
 {
-    bool of_run = event->kind == FLOW_SUSPEND || event->kind == FLOW_RESUME;
+    bool skip = event->kind == FLOW_SKIP,
+         has_step = flow_command_has_step (event->kind) || event->kind == FLOW_CALL_ENDED;
     json_t *more = json_object ();
     if (event->item >= 0)
         json_object_set_new (more, "item", json_integer (event->item));
-    set_text (more, "by", event->kind == FLOW_SKIP ? "person" : event->key);
+    set_text (more, "by", skip ? "person" : event->key);
+    set_text (more, "key", skip ? event->key : NULL);
+    if (event->steps)
+        json_object_set_new (more, "steps", json_deep_copy (event->steps));
     if (event->kind != FLOW_CALL_ENDED)
         set_text (more, "why", event->text);
-    report_flow (live, word, of_run ? NULL : live->flow->steps[event->step].name, more);
+    report_flow (live, word, has_step ? live->flow->steps[event->step].name : NULL, more);
 }
 
 void flow_news_carried (struct flow_live *live, const struct flow_event *event,
@@ -195,7 +206,8 @@ void flow_news_carried (struct flow_live *live, const struct flow_event *event,
     if (word)
         report_event (live, event, word);
     for (size_t i = 0; i < effects->changed_count; i++)
-        report_step (live, effects->changed[i]);
+        report_step (live, effects->changed[i],
+                     event->kind == FLOW_SKIP && event->step == effects->changed[i] ? event : NULL);
     if (ended && !had_ended)
         report_end (live);
 }

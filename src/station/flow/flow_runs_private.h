@@ -43,6 +43,12 @@ struct flow_live {
     struct flow_news *news; // what is published when this turn is written; NULL = nothing
 };
 
+// Whether a command is about a step; else it is about the run.
+static inline bool flow_command_has_step (enum flow_event_kind kind)
+{
+    return kind == FLOW_SIGNALLED || kind == FLOW_REJECTED || kind == FLOW_SKIP;
+}
+
 // What a flow plan says of a run that begins.
 struct flow_begin {
     uint64_t run, plan_id, exec_id;
@@ -140,8 +146,9 @@ void flow_news_send (struct flow_live *live);
 // It goes on by another version of its definition.
 void flow_live_write_version (struct flow_live *live);
 
-// What a call of flow_step changed.
-void flow_live_write (struct flow_live *live, const struct flow_effects *effects);
+// What a call of flow_step that took this event changed.
+void flow_live_write (struct flow_live *live, const struct flow_event *event,
+                      const struct flow_effects *effects);
 
 // Read a run; `call` gets NULL when there is none, or when Redis is away (`lost`).
 typedef void flow_read_fn (struct station *self, uint64_t run, struct flow_live *live, bool lost,

@@ -120,11 +120,21 @@ static void write_begin (struct flow_live *live)
     free (inherit);
 }
 
-// A line of the log for each step that has come to something.
-static void write_log (struct flow_live *live, const struct flow_effects *effects)
+static void add_text (struct json_text *line, const struct json_name *name, const char *text)
+{
+    if (!text || !*text)
+        return;
+    json_text_name (line, name);
+    json_text_frame (line, utf8_cut (span_text (text), DETAIL_MAX));
+}
+
+// A line of the log for each step that has come to something; by a command: whose it is, and why.
+static void write_log (struct flow_live *live, const struct flow_event *event,
+                       const struct flow_effects *effects)
 {
     static const struct json_name at = JSON_NAME ("at"), step_name = JSON_NAME ("step"),
-                                  state_name = JSON_NAME ("state"), detail = JSON_NAME ("detail");
+                                  state_name = JSON_NAME ("state"), detail = JSON_NAME ("detail"),
+                                  by = JSON_NAME ("by"), why = JSON_NAME ("why");
     struct store *store = live->station->store;
     struct json_text line;
     char key[FLOW_KEY_SIZE];
@@ -145,10 +155,10 @@ static void write_log (struct flow_live *live, const struct flow_effects *effect
         json_text_frame (&line, span_text (live->flow->steps[step].name));
         json_text_name (&line, &state_name);
         json_text_frame (&line, span_text (state));
-        if (data && data->error) {
-            json_text_name (&line, &detail);
-            json_text_frame (&line, utf8_cut (span_text (data->error), DETAIL_MAX));
-        }
+        add_text (&line, &detail, data ? data->error : NULL);
+        bool meant = event->key && (!flow_command_has_step (event->kind) || event->step == step);
+        add_text (&line, &by, meant ? event->key : NULL);
+        add_text (&line, &why, meant ? event->text : NULL);
         json_text_raw (&line, span_text ("}"));
         const struct span words[] = {span_text ("RPUSH"), span_text (key),
                                      span_of (line.bytes, line.size)};
@@ -167,7 +177,8 @@ static void write_log (struct flow_live *live, const struct flow_effects *effect
     }
 }
 
-void flow_live_write (struct flow_live *live, const struct flow_effects *effects)
+void flow_live_write (struct flow_live *live, const struct flow_event *event,
+                      const struct flow_effects *effects)
 {
     bool all = live->unwritten;
     char plan[IDENT_SIZE];
@@ -185,7 +196,7 @@ void flow_live_write (struct flow_live *live, const struct flow_effects *effects
         put_number (live, "ended_ms", live->run->phase == FLOW_ENDED ? live->updated_ms : 0);
         put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     }
-    write_log (live, effects);
+    write_log (live, event, effects);
 }
 
 void flow_live_write_version (struct flow_live *live)

@@ -5,27 +5,37 @@
 #include "filter.h"
 #include "flow_book.h"
 #include "flow_live.h"
+#include "log.h"
 #include "manage_flow_command.h"
 #include "management.h"
 #include "permit.h"
 #include "plan_json.h"
+
+// Who did what, and why.
+static void log_command (const struct run_command *self, const struct flow_live *live)
+{
+    static const char *const names[] = {
+        [FLOW_SIGNALLED] = "signal", [FLOW_REJECTED] = "reject", [FLOW_SKIP] = "skip",
+        [FLOW_RETRY] = "retry",      [FLOW_SUSPEND] = "suspend", [FLOW_RESUME] = "resume",
+        [FLOW_CANCEL] = "cancel"};
+    log_event (LEVEL_INFO, "flow.command", "run=%s flow=%s command=%s step=%s by=%s reason=%s",
+               live->name, live->flow_name, names[self->event.kind],
+               quoted (span_text (self->step)), quoted (span_text (self->key)),
+               quoted (span_text (self->text)));
+}
 
 static void on_written (void *owner, enum store_result result, const char *error)
 {
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
     if (result == STORE_DONE && live) {
+        log_command (self, live);
         run_command_reply (self, flow_run_json (live));
         return;
     }
     reply_refuse_store (self->station, self->peer, result == STORE_DONE ? STORE_LOST : result,
                         error);
     run_command_end (self);
-}
-
-static bool is_about_step (enum flow_event_kind kind)
-{
-    return kind == FLOW_SIGNALLED || kind == FLOW_REJECTED || kind == FLOW_SKIP;
 }
 
 // STEP or STEP.ITEM. False: there is none, with the reason.
@@ -70,7 +80,7 @@ static bool may_skip (struct run_command *self, const struct flow_live *live)
 static bool carry_run (struct run_command *self, struct flow_live *live)
 {
     struct reason reason = {""};
-    if (is_about_step (self->event.kind) && !find_step (self, live, &self->reason))
+    if (flow_command_has_step (self->event.kind) && !find_step (self, live, &self->reason))
         return false;
     if (self->event.kind == FLOW_SKIP && !may_skip (self, live))
         return false;
@@ -78,7 +88,8 @@ static bool carry_run (struct run_command *self, struct flow_live *live)
     self->event.steps = self->steps;
     self->event.params = json_object_get (live->inherit, "params");
     self->event.text = *self->text ? self->text : NULL;
-    self->event.key = *self->key ? self->key : NULL;
+    bool signals = self->event.kind == FLOW_SIGNALLED || self->event.kind == FLOW_REJECTED;
+    self->event.key = *self->key || !signals ? self->key : NULL;
     self->carried = self->flow ? flow_live_carry_version (live, &self->event, self->flow,
                                                           self->version, &reason)
                                : flow_live_carry (live, &self->event, &reason);
@@ -214,8 +225,13 @@ static struct run_command *change_new (struct station *self, struct request *req
                                        const struct flow_words *words)
 {
     struct run_command *command = run_command_new (self, request, words->at[0], go_on);
-    if (command)
-        command->event.kind = words->event;
+    if (!command)
+        return NULL;
+    char who[SPEAKER_SIZE];
+    struct span key = permit_speaker (self, &request->peer, who);
+    if (key.size)
+        snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
+    command->event.kind = words->event;
     return command;
 }
 
@@ -225,10 +241,6 @@ void manage_flow_signal (struct station *self, struct request *request,
     struct run_command *command = change_new (self, request, words);
     if (!command)
         return;
-    char who[SPEAKER_SIZE];
-    struct span key = permit_speaker (self, &request->peer, who);
-    if (key.size)
-        snprintf (command->key, sizeof command->key, "%.*s", (int)key.size, (const char *)key.data);
     take_text (command->step, sizeof command->step, words, 1);
     if (command->event.kind == FLOW_REJECTED) {
         take_text (command->text, sizeof command->text, words, 2);
@@ -330,6 +342,7 @@ void manage_flow_change_run (struct station *self, struct request *request,
         return;
     command->event.force = command->event.kind == FLOW_CANCEL && words->count > 1 &&
                            span_is (words->at[words->count - 1], "force");
-    take_text (command->text, sizeof command->text, words, 1);
+    if (!command->event.force || words->count > 2)
+        take_text (command->text, sizeof command->text, words, 1);
     run_command_start (command);
 }

@@ -19,7 +19,7 @@ struct run_command {
     struct flow_event event;
     char step[FLOW_NAME_MAX + 32]; // STEP or STEP.ITEM, "" = none
     char text[REASON_MAX];         // a reason
-    char key[KEY_NAME_SIZE];       // who signals
+    char key[KEY_NAME_SIZE];       // whose command it is, "" = not known
     json_t *value, *steps;
     int version;             // of a retry; 0 = as it was
     const struct flow *flow; // that is of it, held; NULL = as it was

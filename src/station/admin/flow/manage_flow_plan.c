@@ -6,6 +6,7 @@
 #include "cancel.h"
 #include "flow_live.h"
 #include "memory.h"
+#include "permit.h"
 #include "plan_json.h"
 #include "publish.h"
 #include "results.h"
@@ -92,10 +93,14 @@ static void cancel_flow (struct flow_command *self)
 {
     struct station *station = self->inquiry->station;
     struct reason reason = {""};
-    char text[REASON_MAX + 16];
+    char text[REASON_MAX + 16], who[SPEAKER_SIZE], by[SPEAKER_SIZE];
+    struct span key = permit_speaker (station, self->inquiry->peer, who);
     bool removes = self->command == FLOW_PLAN_REMOVE;
+    snprintf (by, sizeof by, "%.*s", (int)key.size, key.size ? (const char *)key.data : "");
     bool taken = flow_runs_carry (
-        station, self->run, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1, .force = removes},
+        station, self->run,
+        &(struct flow_event){
+            .kind = FLOW_CANCEL, .item = -1, .force = removes, .text = self->reason, .key = by},
         &reason);
     if (removes) {
         self->go_on (self->inquiry, self->key_station);
