@@ -148,8 +148,8 @@ def test_a_cancel_of_a_flow_plan_says_why(rig, flows):
     run = flows.call().flow["run"]
     rig.client.done("cancel", ident, "too late")
     got = heard.until("flow", event="end")
-    assert [event.state["why"] for event in got if event.state.get("event") == "cancelled"] == ["cancelled: 'too late'"]
-    assert flows.until(run, "cancelled")["error"] == "cancelled: 'too late'"
+    assert [event.state["why"] for event in got if event.state.get("event") == "cancelled"] == ["cancelled: too late"]
+    assert flows.until(run, "cancelled")["error"] == "cancelled: too late"
 
 
 def test_a_forced_cancel_has_a_reason_only_if_one_is_given(flows):

@@ -415,10 +415,12 @@ def test_a_run_that_goes_on_is_not_swept(make_rig):
     again = flows.call()
     flows.jobs.answer(again.run, ST.RUNING)     # or it is sent again before the sweep
     assert again.name == "b" and rig.db.zscore("plan:flow:ended", run) is None
+    others = []
     for _ in range(3):
         flows.start("other")
-        flows.next("c")
-    wait_until(lambda: rig.db.zcard("plan:flow:ended") == 1, "the older runs are swept", 60)
+        others.append(flows.next("c").flow["run"])
+        flows.until(others[-1], "finished")
+    wait_until(lambda: not any(rig.db.exists(f"plan:flow:run:{one}") for one in others[:2]), "the older runs are swept", 60)
     rig.restart()
     flows.client.result(again.ident, ST.OK, [(FT.LOCAL_ID, again.run.local_id)])
     flows.until(run, "finished")
