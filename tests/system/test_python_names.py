@@ -105,8 +105,10 @@ def test_a_run_has_the_names_of_the_command_line(rig, client):
     plan = client.submit("jobs", "x", every="1s", name="runs", retry=NONE, no_keep=True)
     for status in (ST.OK, ST.FAILED, ST.NOT_FIND, ST.TIMEOUT):
         ends(rig, plan, status)
-    run_of(rig, plan)
-    wait_until(lambda: client.get(plan)["running"], "it runs")
+    rig.jobs.answer(run_of(rig, plan), ST.RUNING)
+    stored = wait_until(lambda: [one for one in (client.get(plan),) if one.wire["last_state"] == ST.RUNING], "it runs")[0]
+    printed = json.loads(cli("--connect", rig.ipc("q"), "show", plan.id, "--json").done())
+    assert dict(stored) == printed and stored["running"] and stored["last"]["status"] is None
     answer = client.cancel(plan)
     assert (answer["id"], answer["notified"], answer["plan_id"]) == (plan.id, True, int(plan.id, 16))
     client.pause(plan) if client.get(plan)["state"] != "paused" else None

@@ -406,6 +406,7 @@ _NAMES: dict[str, dict[str, tuple[str, Callable[[Any], Any]]]] = {
         "plan_type": ("spec.plan_type", _type_name), "ext": ("spec.ext", _parsed),
         "on_failure": ("spec.on_failure", _parsed), "callback": ("spec.callback", _parsed), "params": ("spec.params", _parsed),
         "defaults": ("spec.defaults", _parsed), "run_with": ("run_with", _parsed),
+        "failures": ("failures", lambda rows: [_record("run", row) for row in rows]),
         "messages": ("", _same), "poll": ("", _same), "extra": ("", _same),
         **{name: (f"spec.{name}", _same) for name in (
             "plan_value", "plan_repet", "no_keep", "skip_set", "vote", "cron", "timezone", "gap", "overlap",
@@ -446,6 +447,9 @@ def _record(kind: str, wire: dict) -> Record:
 def _finish_plan(names: dict, wire: dict) -> None:
     """What follows from several fields."""
     names["running"] = names["state"] == "running"
+    status = wire.get("last_state", 0)
+    if status and (status == 0x03 or (names["running"] and status < 0x80)):     # a heartbeat, or that of the run before
+        names["last"]["status"] = None
     if names["state"] in ("paused", "error", "closed"):
         names["next_at"] = None
     once = wire.get("plan_type", 0) <= 1
