@@ -249,7 +249,7 @@ class Model:
         if any(item.state == "open" for item in items):
             return State("open")
         stopped = self.facts.stop or step.name in self.facts.cancelled
-        if stopped and (waiting or not tolerated(step, failed, count)):
+        if stopped and (waiting or cancelled or not tolerated(step, failed, count)):
             return State("failed" if step.name in self.facts.before else "cancelled")
         if not tolerated(step, failed, count):
             return State("failed")
