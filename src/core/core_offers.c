@@ -244,7 +244,8 @@ static struct team_outcome outcome_of (const struct team_tally *tally)
                                  .worker = span_text (tally->last->name),
                                  .reason = tally->last->reason,
                                  .result = tally->last->result,
-                                 .advice = tally->last->advice};
+                                 .advice = tally->final ? (struct advice){ADVICE_FINAL, 0}
+                                                        : tally->last->advice};
 }
 
 struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,

@@ -382,8 +382,12 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     add_silent (self, plan, now_us, change->missed, (struct span){0});
     if (flies)
         open_touch (self, plan, WRITE_RUN); // the revision of its run is in that row
-    if (change->place == CORE_KEEP)
+    if (change->place == CORE_KEEP) {
+        if (plan->flight == FLIGHT_OFFERED && plan->queued &&
+            !plan->chosen) // its workers may be enough now, or too few
+            open_queue (self, plan, now_us);
         return CORE_DONE;
+    }
     open_wait_for_target (self, plan, false, now_us);
     if (change->place == CORE_OUT) {
         open_unqueue (self, plan);

@@ -109,8 +109,7 @@ static bool begin_run (struct core *self, struct open_plan *plan, int64_t now_us
 static bool has_members (const struct open_plan *plan, const struct core_pull_take *take)
 {
     for (size_t i = 0; i < take->member_count; i++)
-        if (!memmem (plan->message, plan->message_size, take->members[i].data,
-                     take->members[i].size))
+        if (!message_has_member (span_of (plan->message, plan->message_size), take->members[i]))
             return false;
     return true;
 }

@@ -10,6 +10,7 @@
 static const char NO_PLAN[] = "there is no such plan";
 static const char OTHER_REPORT[] = "the worker has reported another result of this run";
 static const char MORE_WORKERS[] = "release: the plan has more than one worker";
+static const char NOT_NAMED[] = "only: the worker may no longer run the plan";
 static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // -- the team and the worker that a message is about
@@ -65,6 +66,8 @@ static enum core_result find_worker (struct core *self, const struct core_worker
         *ret_why = "the worker has another run of this plan now";
     else if (worker_is_late (worker, now_us / 1000))
         *ret_why = LATE;
+    else if (worker->state == WORKER_OUT) // it failed in an earlier try
+        *ret_why = "the run is over";
     *ret_worker = worker;
     return CORE_DONE;
 }
@@ -102,8 +105,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
         return CORE_DONE;
     }
     if (!allowed || sign->release) {
-        ret->stop = allowed ? "the worker released the plan"
-                            : "only: the worker may no longer run the plan";
+        ret->stop = allowed ? "the worker released the plan" : NOT_NAMED;
         team_remove (team, worker);
     } else {
         worker->heard_ms = now_us / 1000;
@@ -267,7 +269,14 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     remove_late (self, plan, of, why, now_us);
     if (why)
         return CORE_DONE;
-    if (report->advice.kind == ADVICE_RELEASE && plan->pull->team->rule.count > 1) {
+    struct team *team = plan->pull->team;
+    if (worker->state == WORKER_RUNNING && !team_rule_allows (&team->rule, of->worker)) {
+        ret->refused = NOT_NAMED;
+        team_remove (team, worker);
+        pull_place (self, plan, of->lease_us, now_us);
+        return CORE_DONE;
+    }
+    if (report->advice.kind == ADVICE_RELEASE && team->rule.count > 1) {
         ret->refused = MORE_WORKERS;
         return CORE_DONE;
     }

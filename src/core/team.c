@@ -217,6 +217,8 @@ struct team_tally team_count (const struct team *self)
         } else if (worker->state != WORKER_OUT) {
             tally.ended++;
             tally.failed += worker->state == WORKER_FAIL;
+            tally.final = tally.final ||
+                          (worker->state == WORKER_FAIL && worker->advice.kind == ADVICE_FINAL);
             if (!tally.last || has_outcome (worker, tally.last))
                 tally.last = worker;
         }

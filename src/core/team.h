@@ -70,6 +70,7 @@ struct team_member {
 
 struct team_tally {
     int64_t running, ended, failed;
+    bool final;                          // one of those that failed reported so
     int64_t first_late_ms, last_late_ms; // when the first of those at work, and the last, is late
     const struct worker *last;           // the last that failed, else the last that ended
 };

@@ -34,14 +34,14 @@ static struct decision succeed (const struct step *step)
     plan->last_state = step->answer->status;
     struct decision decision = {
         .commit = COMMIT_NEXT, .succeeded = true, .save_work = true, .broadcast = BROADCAST_RESULT};
+    if (plan->error_info)
+        plan_set_error (plan, (struct span){0});
     if (plan->extra)
         return decision;
     struct occurrence next;
     bool more = ending_next (plan, step->zone, step->now, &decision.misses, &next);
     plan->real_repet++;
     plan->verdict = VERDICT_NONE;
-    if (plan->error_info)
-        plan_set_error (plan, (struct span){0});
     ending_go_on (plan, more ? &next : NULL, &decision);
     return decision;
 }

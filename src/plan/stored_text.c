@@ -81,6 +81,18 @@ bool message_has (struct span message, const char *name, struct span value)
     return false;
 }
 
+bool message_has_member (struct span message, struct span member)
+{
+    char name[64];
+    const uint8_t *colon = memmem (member.data, member.size, "\":", 2);
+    size_t size = colon ? (size_t)(colon - member.data) : 0;
+    if (!size || size > sizeof name)
+        return false;
+    memcpy (name, member.data + 1, size - 1);
+    name[size - 1] = '\0';
+    return message_has (message, name, span_of (colon + 2, member.size - size - 2));
+}
+
 // In place of the number behind this name, if there is one.
 static void replace (uint8_t **text, size_t *size, const char *name, uint64_t number)
 {

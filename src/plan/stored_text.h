@@ -21,6 +21,9 @@ uint64_t message_exec_id (struct span message);
 // Whether a member of this name has this value, as it is written.
 bool message_has (struct span message, const char *name, struct span value);
 
+// The same of a member as a station writes it: `"name":value`.
+bool message_has_member (struct span message, struct span member);
+
 // The message while this run is in progress, which it may not say itself: exec_id, exec_time and
 // plan_state are replaced. 0 = none is. A NUL stands behind it; free it.
 uint8_t *message_as_running (struct span message, uint64_t exec_id, size_t *ret_size);

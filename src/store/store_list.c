@@ -26,19 +26,6 @@ struct list_call {
     void *owner;
 };
 
-// A member as a station writes it: `"name":value`.
-static bool has_member (struct span message, struct span member)
-{
-    char name[64];
-    const uint8_t *colon = memmem (member.data, member.size, "\":", 2);
-    size_t size = colon ? (size_t)(colon - member.data) : 0;
-    if (!size || size > sizeof name)
-        return false;
-    memcpy (name, member.data + 1, size - 1);
-    name[size - 1] = '\0';
-    return message_has (message, name, span_of (colon + 2, member.size - size - 2));
-}
-
 // Timers of flows are listed nowhere: `flow show` has them.
 static bool is_of_run (const struct store_filter *filter, struct span message)
 {
@@ -63,7 +50,7 @@ static bool fits (const struct list_call *self, struct span message)
 {
     const struct store_filter *filter = &self->filter;
     for (size_t i = 0; i < filter->member_count; i++)
-        if (!has_member (message, self->members->at[i]))
+        if (!message_has_member (message, self->members->at[i]))
             return false;
     return is_of_run (filter, message) && is_stopped (filter, message) &&
            (filter->state < 0 || message_number (message, "plan_state") == filter->state) &&

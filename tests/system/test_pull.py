@@ -763,3 +763,74 @@ def test_station_add_makes_a_pull_station(rig):
     assert job["plan_id"] == ident
     worker.report(ident)
     rig.gone(ident, "heap")
+
+
+# -- a team is that of its occurrence and of its rule
+
+def test_a_report_is_repeated_when_the_next_try_is_offered(rig, pair):
+    ident = add(rig, retry={"strategy": "fixed", "interval": 1, "max": 5})
+    run = pair[0].one()["exec_id"]
+    assert pair[0].report(ident, "fail", reason="why")["accepted"]
+    wait_until(lambda: rig.message(ident, STATION)["error_count"] == 1, "the failure is written")
+    offered(rig, ident)
+    assert pair[0].report(ident, "fail", reason="why", exec_id=run)["accepted"]     # its reply was lost
+    pair[1].one()
+    assert pair[0].report(ident, "fail", reason="why", exec_id=run)["accepted"]
+    assert pair[0].refused(ident, "fail", reason="other", exec_id=run) == OTHER
+    assert pair[1].report(ident)["accepted"]
+    rig.gone(ident, STATION)
+
+
+def test_who_is_named_no_more_reports_nothing(rig, pair):
+    ident = add(rig, **workers(only=["w1"]))
+    pair[0].one()
+    revision = rig.message(ident, STATION)["revision"]
+    rig.client.done("update", ident, {"revision": revision, "workers": {"only": ["w2"]}})
+    assert pair[0].refused(ident) == "report: only: the worker may no longer run the plan"
+    pair[1].one()
+    assert pair[1].report(ident)["accepted"]
+    rig.gone(ident, STATION)
+
+
+def test_fewer_workers_that_have_ended_are_enough(rig, pair):
+    ident = add(rig, **workers(count=2))
+    pair[0].one()
+    assert pair[0].report(ident)["accepted"]
+    revision = rig.message(ident, STATION)["revision"]
+    rig.client.done("update", ident, {"revision": revision, "workers": {"count": 1}})
+    rig.gone(ident, STATION)
+
+
+def test_final_counts_also_if_another_fails_after_it(rig, pair):
+    ident = add(rig, retry={"strategy": "fixed", "interval": 1, "max": 5}, **workers(count=2))
+    for worker in pair:
+        worker.one()
+    assert pair[0].report(ident, "fail", final=True, reason="final")["accepted"]
+    assert pair[1].report(ident, "fail", reason="plain")["accepted"]
+    wait_until(lambda: rig.message(ident, STATION)["plan_state"] == ERROR, "it is not tried again")
+
+
+@pytest.mark.parametrize("policy", ["replace", "update"])
+def test_a_plan_that_begins_anew_has_no_workers_of_before(rig, pair, policy):
+    """In the place of one that failed, with the same time."""
+    due = int(time.time()) - 100
+    retry = {"strategy": "none"} if policy == "replace" else {"strategy": "fixed", "interval": 1000, "max": 5}
+    plan = {"description": "wrong", "plan_type": 1, "plan_time": due, "misfire": "all", "key": "one", "if_exists": policy,
+            "retry": retry}
+    ident = add(rig, plan)
+    pair[0].one()
+    assert pair[0].report(ident, "fail", reason="wrong command")["accepted"]
+    wait_until(lambda: rig.message(ident, STATION)["last_state"] == ST.FAILED, "it failed")
+    again = {**plan, "description": "right", "start_time": due}     # another schedule, or update would go on with this one
+    assert rig.client.submit(again, station=STATION).code == ST.PLAN
+    assert pair[1].one()["plan"]["description"] == "right"
+    assert pair[1].report(ident)["accepted"]
+    wait_until(lambda: [run["status"] for run in rig.client.done("history", ident).json["runs"]] == [ST.FAILED, ST.OK],
+               "one outcome of each")
+
+
+def test_a_tenant_is_no_beginning_of_another(rig, pair):
+    ident = add(rig, tenant=50)
+    offered(rig, ident)
+    assert pair[0].take(tenant=5) == []
+    assert [job["plan_id"] for job in pair[0].take(tenant=50)] == [ident]

@@ -276,6 +276,7 @@ static void store_changed (struct change *self, const struct store_loaded *answe
     bool gives_up = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
     bool pull = target && target_type (target) == TARGET_PULL;
+    bool begins = resets (self) || self->command == MANAGE_RUN;
     size_t missed_size;
     char *missed = missed_record (self->plan, &self->misses,
                                   (uint64_t)store_now_us (station->store), &missed_size);
@@ -286,7 +287,7 @@ static void store_changed (struct change *self, const struct store_loaded *answe
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
-                                         .begins_anew = resets (self) && pull,
+                                         .begins_anew = begins && pull,
                                          .missed = span_of (missed, missed_size),
                                          .first = gives_up ? give_up : NULL},
                   on_stored, self);

@@ -116,6 +116,7 @@ static void replace (struct submission *submission, const struct plan *held, uin
         submission_end (submission);
         return;
     }
+    const struct target *target = station_target (submission->station, held->station);
     enum requeue requeue = stays                       ? REQUEUE_KEEP
                            : plan->state == PLAN_PAUSE ? REQUEUE_OUT
                                                        : REQUEUE_TIME;
@@ -133,6 +134,8 @@ static void replace (struct submission *submission, const struct plan *held, uin
                                          .key_station = held->station,
                                          .exec_id = exec_id,
                                          .queue = requeue,
+                                         .begins_anew = requeue == REQUEUE_TIME && target &&
+                                                        target_type (target) == TARGET_PULL,
                                          .missed = span_of (missed, size)},
                   on_replaced, submission);
     free (missed);
