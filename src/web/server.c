@@ -26,7 +26,7 @@
 enum {
     CONNECTIONS_MAX = 4096,
     CONNECTIONS_OF_ONE = 256,
-    MEMORY_OF_ONE = 10240, // 8 kB of header, and what the library keeps there
+    MEMORY_OF_ONE = 24576, // GUARD_HEAD_MAX of header, and what the library keeps there
     ACCEPTS_MAX = 64,      // in a turn
     PAUSE_MS = 100,        // when there is no place for another one
     HEADER_MS = 10000,
@@ -87,6 +87,8 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
         if (peer->next)
             peer->next->place = peer->place;
         timer_end (&peer->deadline);
+        if (peer->exchange) // of a request that the library did not complete
+            exchange_destroy (&peer->exchange);
         free (peer);
         *context = NULL;
         return;
@@ -110,7 +112,12 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
 
 static void *on_target (void *cls, const char *target, struct MHD_Connection *connection)
 {
-    return exchange_new (cls, connection, target);
+    struct exchange *exchange = exchange_new (cls, connection, target);
+    struct peer *peer = exchange->peer;
+    if (peer->exchange)
+        exchange_destroy (&peer->exchange);
+    peer->exchange = exchange;
+    return exchange;
 }
 
 static enum MHD_Result on_request (void *cls, struct MHD_Connection *connection, const char *url,
@@ -133,6 +140,7 @@ static void on_completed (void *cls, struct MHD_Connection *connection, void **c
     if (!exchange)
         return;
     peer_deadline (exchange->peer, IDLE_MS);
+    exchange->peer->exchange = NULL;
     exchange_destroy (&exchange);
     *context = NULL;
 }

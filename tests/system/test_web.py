@@ -244,6 +244,12 @@ def test_patch(web, rig):
     patch({"title": "third"}, **{"If-Match": read.headers["ETag"]}).problem(412)
     etag = changed.headers["ETag"]
     assert web.get(f"/v1/plans/{ident}").headers["ETag"] == etag
+    for known in (etag, f"W/{etag}", f'"other", W/{etag}', "*"):     # weak behind a proxy that compresses
+        assert web.get(f"/v1/plans/{ident}", If_None_Match=known).status == 304
+    assert web.get(f"/v1/plans/{ident}", If_None_Match='"other"').status == 200
+    changed = patch({"title": "weak"}, **{"If-Match": f"W/{etag}"})
+    assert changed.status == 200
+    etag = changed.headers["ETag"]
     patch({"spec": {"plan_value": 99999}}, **{"If-Match": etag}).problem(422)
     patch({"spec": {"revision": 1}}, **{"If-Match": etag}).problem(422)
     patch({"titel": 1}, **{"If-Match": etag}).problem(422)

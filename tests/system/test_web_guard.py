@@ -51,6 +51,8 @@ SMUGGLED = b"DELETE /v1/plans/2a HTTP/1.1\r\n" + HOST + b"\r\n"
     (b"GET http://evil.example/v1/plans HTTP/1.1\r\n" + HOST + b"\r\n", 421),
     (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"".join(b"H%d: x\r\n" % i for i in range(70)) + b"\r\n", 431),
     (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"A: " + b"b" * 20000 + b"\r\n\r\n", 431),
+    (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"A: " + b"b" * 8200 + b"\r\n\r\n", 431),
+    (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"Cookie: " + b"; ".join(b"c%d=%s" % (i, b"x" * 200) for i in range(50)) + b"\r\n\r\n", 431),
     (b"GET /nowhere HTTP/1.1\r\n" + HOST + b"\r\n", 404),
     (b"PUT /v1/plans HTTP/1.1\r\n" + HOST + b"Content-Length: 0\r\n\r\n", 405),
     (b"BREW /v1/plans HTTP/1.1\r\n" + HOST + b"\r\n", 405),
@@ -169,3 +171,20 @@ def test_many_connections_of_one_address_are_bounded(guarded):
         peer.close()
     wait_until(lambda: guarded.process.poll() is None and b"204" in guarded.raw(
         b"GET /live HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n"), "it serves others")
+
+
+@pytest.mark.parametrize("size", [4400, 5200, 6600, 8000])
+@pytest.mark.parametrize("field", [b"Cookie: %s", b"A: %s"], ids=["cookies", "field"])
+def test_a_large_header_within_the_bound_is_served(guarded, field, size):
+    """A browser sends the cookies of all servers on a host. A header that the library cannot keep leaves nothing behind:
+    under a sanitizer the program ends with an error otherwise."""
+    text = b"; ".join(b"c%d=%s" % (i, b"x" * 90) for i in range(size // 100))
+    answer = guarded.raw(b"GET /live HTTP/1.1\r\n" + HOST + field % text + b"\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 204 "), answer[:200]
+
+
+def test_cookies_that_the_library_cannot_keep_leave_nothing_behind(guarded):
+    cookies = b"Cookie: " + b"; ".join(b"c%d=x" % i for i in range(4000)) + b"\r\n"
+    for _ in range(20):
+        guarded.raw(b"GET /live HTTP/1.1\r\n" + HOST + cookies + b"\r\n")
+    assert guarded.get("/live").status == 204

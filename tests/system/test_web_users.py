@@ -90,6 +90,11 @@ def test_sessions(gateway):
     assert answer.status == 200 and answer.json["user"] == "ann" and session.startswith("zps_")
     assert gateway.web.ask("GET", "/v1/plans", headers=bearer(session)).status == 200
     gateway.web.post("/v1/session", {"token": session}).problem(401)     # only a token makes one
+    others = [gateway.web.post("/v1/session", {"token": gateway.tokens["bob"]}) for _ in range(66)]
+    assert {other.status for other in others} == {200}
+    gateway.web.ask("GET", "/v1/plans", headers=bearer(others[0].json["session"])).problem(401)      # it was idle for longest
+    assert gateway.web.ask("GET", "/v1/plans", headers=bearer(others[-1].json["session"])).status == 200
+    assert gateway.web.ask("GET", "/v1/plans", headers=bearer(session)).status == 200       # that of another user
     gateway.web.post("/v1/session", {"token": "zpw_wrong"}).problem(401)
     gateway.web.post("/v1/session", {}).problem(422)
     assert gateway.web.ask("DELETE", "/v1/session", headers=bearer(session)).status == 204

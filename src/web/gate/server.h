@@ -18,6 +18,7 @@ struct peer {
     struct timer deadline;
     char address[48];           // "unix": of a socket in the file system
     struct peer *next, **place; // in its bucket
+    struct exchange *exchange;  // in progress; NULL = none
 };
 
 enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };

@@ -23,6 +23,7 @@ enum {
     USERS_MAX = 1000,
     KEYS_MAX = 64,
     SESSIONS_MAX = 10000,
+    SESSIONS_OF_ONE = 64, // of a token
     BUCKETS = 1024,
     FILE_MAX = 8192,
     LOOK_MS = 500,
@@ -457,6 +458,24 @@ void users_leave (struct exchange *self)
 
 // -- sessions
 
+// Of a token with all the sessions that it may have, the one that was used least lately ends: one
+// user takes no place of another's.
+static void end_idlest (struct users *self, const uint8_t token[TOKEN_SUM_SIZE])
+{
+    struct session *idlest = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct session *session = self->sessions[i]; session; session = session->next) {
+            if (memcmp (session->token, token, TOKEN_SUM_SIZE) != 0 || !is_alive (self, session))
+                continue;
+            count++;
+            if (!idlest || session->idle_us < idlest->idle_us)
+                idlest = session;
+        }
+    if (count >= SESSIONS_OF_ONE)
+        idlest->end_us = 0; // it counts no longer, and is swept
+}
+
 bool users_sign_in (struct users *self, struct exchange *exchange, const char *token, char out[48])
 {
     uint8_t sum[TOKEN_SUM_SIZE];
@@ -467,8 +486,13 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
         deny_token (exchange);
         return false;
     }
+    if (is_too_fast (user, sum)) {
+        deny (exchange, 429, "too_many", "the requests of this token in this second: see rate");
+        return false;
+    }
     if (self->session_count >= SESSIONS_MAX)
         sweep (self);
+    end_idlest (self, sum);
     if (self->session_count >= SESSIONS_MAX) {
         deny (exchange, 503, "too_many", "there are 10000 sessions already");
         return false;

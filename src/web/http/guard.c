@@ -78,6 +78,11 @@ int guard_check (const struct guard_head *head, struct reason *reason)
 {
     if (head->count > GUARD_HEADERS_MAX)
         return reject (431, reason, "want at most 64 header fields");
+    size_t bytes = 0;
+    for (size_t i = 0; i < head->count; i++)
+        bytes += head->headers[i].name.size + head->headers[i].value.size;
+    if (bytes > GUARD_HEAD_MAX)
+        return reject (431, reason, "want at most 8192 bytes of header fields");
     // The tolerant parser of chunks is never reached.
     if (count_of (head, "Transfer-Encoding"))
         return reject (411, reason, "want Content-Length: chunked bodies are not supported");
@@ -164,4 +169,17 @@ bool guard_media_is (struct span value, const char *type)
     if (value.size < size || strncasecmp ((const char *)value.data, type, size) != 0)
         return false;
     return value.size == size || value.data[size] == ';' || value.data[size] == ' ';
+}
+
+bool guard_has_etag (const char *list, const char *etag)
+{
+    size_t size = strlen (etag);
+    for (const char *at = list; *at; at += strcspn (at, ","), at += strspn (at, ", \t")) {
+        if (*at == '*')
+            return true;
+        at += strncmp (at, "W/", 2) == 0 ? 2 : 0;
+        if (strncmp (at, etag, size) == 0)
+            return true;
+    }
+    return false;
 }

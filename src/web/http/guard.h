@@ -6,6 +6,7 @@
 
 enum {
     GUARD_HEADERS_MAX = 64,
+    GUARD_HEAD_MAX = 8192, // bytes of names and values
     GUARD_BODY_MAX = 1 << 20,
     GUARD_SESSION_MAX = 4096, // a token is asked for behind it
     GUARD_IMPORT_MAX = 64 << 20
@@ -41,3 +42,7 @@ bool guard_is_foreign (const struct guard_head *head, bool unsafe, const char *s
 
 // Whether a media type is this one; parameters are allowed.
 bool guard_media_is (struct span value, const char *type);
+
+// Whether an If-None-Match has this ETag, in the weak comparison of RFC 9110: a proxy that
+// compresses makes them weak.
+bool guard_has_etag (const char *list, const char *etag);

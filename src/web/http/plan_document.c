@@ -20,6 +20,7 @@ const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE]
 
 int plan_etag_read (const char *text, int64_t *ret_revision)
 {
+    text += strncmp (text, "W/", 2) == 0 ? 2 : 0;
     size_t digits = strspn (text + (text[0] == '"'), "0123456789");
     if (text[0] != '"' || digits == 0 || digits > 18 || text[1 + digits] != '-' ||
         text[strlen (text) - 1] != '"')

@@ -10,7 +10,7 @@ enum { PLAN_ETAG_SIZE = 64 };
 // The strong ETag of a plan as `message` returns it, with its frames or without.
 const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE]);
 
-// The revision in an If-Match. 0, or -1: it is none of these.
+// The revision in an If-Match, which may be weak. 0, or -1: it is none of these.
 int plan_etag_read (const char *text, int64_t *ret_revision);
 
 // The answer of `next`: {next: [instant, ...], never}.
