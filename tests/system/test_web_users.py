@@ -143,6 +143,10 @@ def test_the_audit(gateway):
                      ("asked", "bob", "POST", "resume", None), ("answered", "bob", "POST", "resume", 403)]
     assert lines[1]["id"] == lines[2]["name"] == ident and lines[0]["address"] == "127.0.0.1"
     assert [line["key"] for line in lines] == ["all.key_secret"] * 4 + ["read.key_secret"] * 2
+    os.rename(path, path + ".1")        # as logs are rotated
+    gateway.ask("ann", "POST", f"/v1/plans/{ident}/resume")
+    assert [json.loads(line)["event"] for line in open(path)] == ["asked", "answered"]
+    assert len(open(path + ".1").readlines()) == 6
 
 
 def test_the_audit_has_who_signs_in_and_wrong_tokens(gateway):

@@ -19,18 +19,25 @@ enum { KEY_MAX = 255, WRONG_EVERY_US = 1000000 };
 
 struct audit {
     int fd;
+    char *path;
     int64_t wrong, wrong_next_us; // tokens since the last line; when the next may come
 };
 
+static int open_file (const char *path)
+{
+    return open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
 struct audit *audit_open (const char *path, struct reason *reason)
 {
-    int fd = open (path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = open_file (path);
     if (fd < 0) {
         reason_set (reason, "audit: %s: %s", quoted (span_text (path)), strerror (errno));
         return NULL;
     }
     struct audit *self = memory_new (sizeof *self);
     self->fd = fd;
+    self->path = memory_text (path);
     return self;
 }
 
@@ -39,8 +46,23 @@ void audit_close (struct audit **self)
     if (!*self)
         return;
     close ((*self)->fd);
+    free ((*self)->path);
     free (*self);
     *self = NULL;
+}
+
+// One that was renamed or removed, as logs are rotated, is begun anew. Where that fails the former
+// goes on.
+static void follow_path (struct audit *self)
+{
+    struct stat here, there;
+    bool same = fstat (self->fd, &here) == 0 && stat (self->path, &there) == 0 &&
+                here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+    int fd = same ? -1 : open_file (self->path);
+    if (fd < 0)
+        return;
+    close (self->fd);
+    self->fd = fd;
 }
 
 // `line` is taken.
@@ -50,6 +72,7 @@ static bool append (struct audit *self, json_t *line)
     json_decref (line);
     size_t size = strlen (text);
     text[size] = '\n'; // in the place of its NUL
+    follow_path (self);
     bool written = write (self->fd, text, size + 1) == (ssize_t)size + 1;
     free (text);
     if (!written)

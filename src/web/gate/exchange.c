@@ -16,7 +16,7 @@
 #include "server.h"
 #include "users.h"
 
-enum { BODY_MS = 30000, IMPORT_MS = 600000, ANSWER_MS = 60000 };
+enum { BODY_MS = 30000, IMPORT_MS = 600000, ANSWER_MS = 60000, BODY_RATE = 1024 };
 
 // -- the answer
 
@@ -234,8 +234,10 @@ static bool read_body (struct exchange *self, const char *data, size_t size)
         return false; // the library gives no more than Content-Length
     if (!self->body)
         self->body = memory_new (self->body_max);
-    // A large body has more time, while it comes.
-    if (self->importing && clock_mono_us () - self->begun_us < IMPORT_MS * 1000LL)
+    // A large body has more time, while it comes at some rate: nobody else can import meanwhile.
+    int64_t took_us = clock_mono_us () - self->begun_us;
+    if (self->importing && took_us < IMPORT_MS * 1000LL &&
+        (int64_t)self->body_size >= took_us / 1000000 * BODY_RATE)
         peer_deadline (self->peer, BODY_MS);
     memcpy (self->body + self->body_size, data, size);
     self->body_size += size;
