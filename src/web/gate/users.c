@@ -2,13 +2,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "audit.h"
 #include "clock.h"
@@ -17,7 +14,7 @@
 #include "log.h"
 #include "memory.h"
 #include "server.h"
-#include "user_file.h"
+#include "user_load.h"
 
 enum {
     USERS_MAX = 1000,
@@ -25,7 +22,6 @@ enum {
     SESSIONS_MAX = 10000,
     SESSIONS_OF_ONE = 64, // of a token
     BUCKETS = 1024,
-    FILE_MAX = 8192,
     LOOK_MS = 500,
     SWEEP_US = 60000000, // between two looks for sessions that have ended
     SESSION_S = 12 * 3600,
@@ -98,27 +94,6 @@ static int64_t now_s (void)
 
 // -- the folder
 
-static int read_user (const char *path, struct user_file *ret, struct reason *reason)
-{
-    char text[FILE_MAX];
-    struct stat entry;
-    int fd = open (path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || fstat (fd, &entry)) {
-        reason_set (reason, "%s", strerror (errno));
-        if (fd >= 0)
-            close (fd);
-        return -1;
-    }
-    bool fits = S_ISREG (entry.st_mode) && entry.st_uid == geteuid () && !(entry.st_mode & 077);
-    ssize_t size = fits ? read (fd, text, sizeof text) : -1;
-    close (fd);
-    if (size < 0 || size == sizeof text) {
-        reason_set (reason, "want a file of this user with mode 0600, below %d bytes", FILE_MAX);
-        return -1;
-    }
-    return user_file_read (span_of (text, (size_t)size), ret, reason);
-}
-
 static struct user *find_user (const struct users *self, const char *name)
 {
     for (size_t i = 0; i < self->count; i++)
@@ -136,7 +111,7 @@ static void add_user (struct users *self, const char *file_name, struct user *li
     bool wants_key = self->settings->server_key[0] != '\0';
     size_t size = strlen (file_name) - strlen (SUFFIX);
     snprintf (path, sizeof path, "%s/%s", self->settings->users, file_name);
-    if (read_user (path, &file, &reason) == 0) {
+    if (user_load (path, &file, &reason) == 0) {
         const struct user *before = find_user (self, file.name);
         if (strlen (file.name) != size || memcmp (file.name, file_name, size) != 0)
             reason_set (&reason, "name: want that of the file");
