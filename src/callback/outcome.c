@@ -2,32 +2,131 @@
 
 #include <stdio.h>
 
-enum { HTTP_GONE = 410, HTTP_TOO_MANY = 429, HTTP_UNAVAILABLE = 503 };
+enum {
+    HTTP_GONE = 410,
+    HTTP_TOO_MANY = 429,
+    HTTP_UNAVAILABLE = 503,
+    CUT_MIN = 4, // a few bytes at the end are no secret, and may be anything
+    PART_MIN = 8 // so are shorter parts of a URL: "hook", "token="
+};
 
-// Printable ASCII of an answer: what else a receiver sends becomes '?'.
+// -- the text of an answer
+
+// What else than printable ASCII a receiver sends becomes '?'.
+static char printable (uint8_t byte)
+{
+    return (char)(byte >= 0x20 && byte <= 0x7e ? byte : byte == '\n' ? ' ' : '?');
+}
+
 static size_t write_printable (struct span text, char *out, size_t size)
 {
     size_t used = 0;
     for (size_t i = 0; i < text.size && used + 1 < size; i++)
-        out[used++] = (char)(text.data[i] >= 0x20 && text.data[i] <= 0x7e ? text.data[i]
-                             : text.data[i] == '\n'                       ? ' '
-                                                                          : '?');
+        out[used++] = printable (text.data[i]);
     out[used] = '\0';
     return used;
 }
 
-// Receivers echo what they were sent. A secret of which the answer has only the begin, at its end,
-// is found as well.
-static void blot (char *text, const char *secret)
+// -- blotting: receivers echo what they were sent
+
+// The byte that %HH stands for; -1: it is no such text.
+static int coded_byte (const char *text)
 {
-    size_t size = strlen (secret), length = strlen (text);
-    for (size_t at = 0; size && at < length; at++) {
-        size_t left = length - at, same = left < size ? left : size;
-        // A few bytes at the end are no secret, and may be anything.
-        if ((same == size || same >= 4) && memcmp (text + at, secret, same) == 0)
-            memset (text + at, '*', same);
+    static const char digits[] = "0123456789abcdef";
+    int byte = 0;
+    if (text[0] != '%')
+        return -1;
+    for (size_t i = 1; i <= 2; i++) {
+        const char *digit = text[i] ? strchr (digits, text[i] | 0x20) : NULL;
+        if (!digit)
+            return -1;
+        byte = byte * 16 + (int)(digit - digits);
+    }
+    return byte;
+}
+
+// The size of the spelling of this byte at the begin of the text: the byte, or %HH, which the end
+// of the text may cut. 0: another byte is there.
+static size_t spelling (const char *text, uint8_t byte)
+{
+    bool is_blank = byte == ' ' || byte == '+'; // a query has either
+    if (*text == printable (byte) || (is_blank && (*text == ' ' || *text == '+')))
+        return 1;
+    if (*text == '%' && strlen (text) < 3)
+        return strlen (text);
+    return coded_byte (text) == byte ? 3 : 0;
+}
+
+// How much of the begin of the text is the begin of the secret: `least` bytes of it or more, or
+// `at_end` or more where the text ends in it.
+static size_t same_size (const char *text, struct span secret, size_t least, size_t at_end)
+{
+    size_t at = 0, count = 0, size;
+    while (count < secret.size && text[at] && (size = spelling (text + at, secret.data[count]))) {
+        at += size;
+        count++;
+    }
+    return count >= least || (!text[at] && count >= at_end) ? at : 0;
+}
+
+// The whole secret, or its begin at the end of the text. What is blotted is behind what is
+// compared, so that one that begins inside another is found.
+static void blot (char *text, struct span secret, size_t at_end)
+{
+    for (size_t left = 0; *text && secret.size; text++) {
+        size_t size = same_size (text, secret, secret.size, at_end);
+        left = size > left ? size : left;
+        if (left && left--)
+            *text = '*';
     }
 }
+
+// Whatever the text has of the secret, from wherever in it.
+static void blot_parts (char *text, struct span secret, size_t at_end)
+{
+    for (size_t left = 0; *text; text++) {
+        for (size_t i = 0; i < secret.size; i++) {
+            struct span part = span_of (secret.data + i, secret.size - i);
+            size_t size = same_size (text, part, PART_MIN, at_end);
+            left = size > left ? size : left;
+        }
+        if (left && left--)
+            *text = '*';
+    }
+}
+
+static struct span decode (struct span part, uint8_t ret[CALLBACK_URL_SIZE])
+{
+    size_t size = 0;
+    for (size_t i = 0; i < part.size; i++) {
+        int byte = coded_byte ((const char *)part.data + i);
+        ret[size++] = byte < 0 ? part.data[i] : (uint8_t)byte;
+        i += byte < 0 ? 0 : 2;
+    }
+    return span_of (ret, size);
+}
+
+// Path and query of a URL that nobody may see: decoded first, as this finds most spellings. Parts
+// go before what is short, which would leave pieces of them.
+static void blot_url (char *text, const struct callback_url *url, size_t at_end)
+{
+    const char *path = url->text + url->origin_size + 1, *query = path + url->path_size - 1;
+    const struct span all = span_text (path),
+                      parts[] = {all, span_of ((const uint8_t *)path, url->path_size - 1),
+                                 span_text (query + (*query == '?'))};
+    uint8_t bytes[CALLBACK_URL_SIZE];
+    blot_parts (text, decode (all, bytes), at_end);
+    blot_parts (text, all, at_end);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        // A short path is common in texts; without a query it is the whole of the secret.
+        if (i && parts[i].size < CUT_MIN)
+            continue;
+        blot (text, decode (parts[i], bytes), at_end);
+        blot (text, parts[i], at_end);
+    }
+}
+
+// -- the report
 
 void outcome_of_attempt (const struct attempt *attempt, struct outcome *ret)
 {
@@ -39,7 +138,11 @@ void outcome_of_attempt (const struct attempt *attempt, struct outcome *ret)
     char answer[OUTCOME_ANSWER_MAX - 16];
     size_t size = write_printable (attempt->answer, answer, sizeof answer);
     for (size_t i = 0; i < sizeof attempt->blotted / sizeof *attempt->blotted; i++)
-        blot (answer, attempt->blotted[i] ? attempt->blotted[i] : "");
+        blot (answer, span_text (attempt->blotted[i] ? attempt->blotted[i] : ""), CUT_MIN);
+    // "unknown hook" ends with what is in many URLs: only what was cut here may be the begin of
+    // one.
+    if (attempt->blotted_url)
+        blot_url (answer, attempt->blotted_url, attempt->answer.size > size ? CUT_MIN : SIZE_MAX);
     if (attempt->status)
         snprintf (ret->reason, sizeof ret->reason, "HTTP %d%s%s", attempt->status, size ? ": " : "",
                   answer);

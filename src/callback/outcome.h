@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "breaker.h"
+#include "callback_url.h"
 #include "span.h"
 
 enum { OUTCOME_ANSWER_MAX = 512 };
@@ -16,7 +17,8 @@ struct attempt {
     bool denied;            // the rules do not allow the address, so there was no request
     int64_t retry_after_s;  // 0 = not asked for
     struct span answer;     // begin of the body; empty if it is not to be kept
-    const char *blotted[4]; // texts that are replaced in it; NULL and "" are none
+    const char *blotted[3]; // texts that are replaced in it; NULL and "" are none
+    const struct callback_url *blotted_url; // its path and query, and parts of them; NULL: none
 };
 
 struct outcome {

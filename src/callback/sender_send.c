@@ -75,12 +75,10 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     job->transfer = NULL;
     if (listed && !self->settings->keep_answers)
         attempt.answer = (struct span){0};
-    const struct callback *callback = &job->callback;
     attempt.blotted[0] = job->secret.sk;
     attempt.blotted[1] = job->secret.value;
-    attempt.blotted[3] = behind_scheme (job->secret.value);
-    if (callback->named && callback->url.path_size > 1)
-        attempt.blotted[2] = callback->url.text + callback->url.origin_size + 1;
+    attempt.blotted[2] = behind_scheme (job->secret.value);
+    attempt.blotted_url = job->callback.named ? &job->callback.url : NULL;
     outcome_of_attempt (&attempt, &outcome);
     host_text (job, host);
     breaker_end (&self->breakers, host, outcome_of_host (&attempt), clock_mono_us () / 1000);

@@ -36,7 +36,7 @@ struct transfer_request {
     int64_t timeout_ms;
 };
 
-// How it ended: `attempt` without `blotted`. `listed`: its address is allowed by the settings
+// How it ended: `attempt` without what is blotted. `listed`: its address is allowed by the settings
 // alone. The transfer is gone.
 typedef void transfer_fn (void *owner, const struct attempt *attempt, bool listed);
 
