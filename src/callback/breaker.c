@@ -31,16 +31,16 @@ static struct breaker *find (const struct breakers *self, const char *host)
     return node ? breaker_of (node) : NULL;
 }
 
-int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms)
+int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms, bool *probes)
 {
     struct breaker *breaker = find (self, host);
-    if (!breaker || !breaker->open_ms)
+    if (!breaker || !breaker->open_ms || *probes)
         return 0;
     if (now_ms < breaker->until_ms)
         return breaker->until_ms - now_ms;
     if (breaker->probing)
         return PROBE_MS;
-    breaker->probing = true;
+    breaker->probing = *probes = true;
     return 0;
 }
 

@@ -2,6 +2,8 @@
 // doubling to 15 minutes; then one callback tries it. Pure.
 #pragma once
 
+#include <stdbool.h>
+
 #include "table.h"
 
 enum { BREAKER_FAILURES = 10, BREAKER_HOSTS_MAX = 4096 };
@@ -11,9 +13,10 @@ struct breakers {
     struct table table;
 };
 
-// How long to wait before the next callback to this host, in milliseconds; 0: send it, and say how
-// it ended.
-int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms);
+// How long to wait before the next callback to this host, in milliseconds; 0: send it, and report
+// how it ended. `probes` is the callback's own, false at first: it becomes the one that tries the
+// host, and may ask again.
+int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms, bool *probes);
 
 enum breaker_end {
     BREAKER_WORKS,  // the host answered

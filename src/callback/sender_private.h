@@ -12,6 +12,7 @@ struct job {
     enum { JOB_FREE, JOB_RESOLVING, JOB_READY, JOB_SENDING, JOB_REPORTING } state;
     bool dropped; // nothing is reported any more
     bool asking;  // an alive or a report is in flight
+    bool probes;  // it is the one that tries a host that failed; its end is reported to the breaker
     struct callback callback;
     struct secret secret;
     struct resolved resolved;

@@ -25,14 +25,31 @@ void job_clear (struct job *job)
     job->state = JOB_FREE;
 }
 
-void job_drop (struct job *job)
+// False: its host failed many times in a row, and it is held back.
+static bool host_allows (struct job *job)
 {
     char host[CALLBACK_HOST_SIZE + 8];
-    if (job->state == JOB_SENDING) {
-        host_text (job, host);
-        breaker_end (&job->sender->breakers, host, BREAKER_UNKNOWN, clock_mono_us () / 1000);
-        transfer_end (&job->transfer);
-    }
+    host_text (job, host);
+    int64_t now_ms = clock_mono_us () / 1000;
+    int64_t wait_ms = breaker_wait (&job->sender->breakers, host, now_ms, &job->probes);
+    if (wait_ms)
+        job_hold_back (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
+    return wait_ms == 0;
+}
+
+static void end_at_host (struct job *job, enum breaker_end end)
+{
+    char host[CALLBACK_HOST_SIZE + 8];
+    host_text (job, host);
+    breaker_end (&job->sender->breakers, host, end, clock_mono_us () / 1000);
+    job->probes = false;
+}
+
+void job_drop (struct job *job)
+{
+    if (job->state == JOB_SENDING || job->probes)
+        end_at_host (job, BREAKER_UNKNOWN);
+    transfer_end (&job->transfer);
     job->dropped = job->state == JOB_RESOLVING || job->asking;
     if (!job->dropped)
         job_clear (job);
@@ -71,7 +88,6 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     struct sender *self = job->sender;
     struct attempt attempt = *sent;
     struct outcome outcome;
-    char host[CALLBACK_HOST_SIZE + 8];
     job->transfer = NULL;
     if (listed && !self->settings->keep_answers)
         attempt.answer = (struct span){0};
@@ -80,8 +96,7 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     attempt.blotted[2] = behind_scheme (job->secret.value);
     attempt.blotted_url = job->callback.named ? &job->callback.url : NULL;
     outcome_of_attempt (&attempt, &outcome);
-    host_text (job, host);
-    breaker_end (&self->breakers, host, outcome_of_host (&attempt), clock_mono_us () / 1000);
+    end_at_host (job, outcome_of_host (&attempt));
     job_finish (job, &outcome);
     sender_start_ready (self);
 }
@@ -120,16 +135,10 @@ static size_t count_of_host (const struct job *job)
     return count;
 }
 
+// Its host may have failed since it was taken.
 static void start (struct job *job)
 {
-    char host[CALLBACK_HOST_SIZE + 8];
-    if (count_of_host (job) >= TRANSFERS_HOST_MAX)
-        return;
-    host_text (job, host);
-    int64_t wait_ms = breaker_wait (&job->sender->breakers, host, clock_mono_us () / 1000);
-    if (wait_ms)
-        job_hold_back (job, (wait_ms + 999) / 1000, "its host failed many times in a row");
-    else
+    if (count_of_host (job) < TRANSFERS_HOST_MAX && host_allows (job))
         send_callback (job);
 }
 
@@ -160,12 +169,12 @@ static void on_resolved (void *owner, const struct resolved *resolved)
         start (job);
         return;
     }
-    char host[CALLBACK_HOST_SIZE + 8];
+    if (!resolved->count && !host_allows (job))
+        return; // others that asked for this name have opened the breaker
     struct outcome outcome;
     const struct attempt attempt = {.fault = "the host's name is not known",
                                     .denied = resolved->count > 0};
-    host_text (job, host);
-    breaker_end (&job->sender->breakers, host, outcome_of_host (&attempt), clock_mono_us () / 1000);
+    end_at_host (job, outcome_of_host (&attempt));
     outcome_of_attempt (&attempt, &outcome);
     job_finish (job, &outcome);
 }
@@ -244,6 +253,8 @@ void job_begin (struct job *job, const json_t *taken)
         job_hold_back (job, FULL_S, "the target uses all its slots");
         return;
     }
+    if (!host_allows (job))
+        return;
     job->state = JOB_RESOLVING;
     if (callback_address (callback, &resolved) ||
         resolver_find (callback->url.host, callback->source, &resolved, on_resolved, job))

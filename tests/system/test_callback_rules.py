@@ -473,6 +473,49 @@ def test_a_dead_host_is_left_alone(play):
     assert receiver.requests.qsize() == 10
 
 
+def test_a_host_without_an_address_is_left_alone(play):
+    play.sender(local=False)
+    idents = [play.station.add("https://nobody.invalid/") for _ in range(20)]
+    got = [play.station.outcome(ident) for ident in idents]
+    assert [one["reason"] for one in got if one["state"] == "fail"] == 10 * ["the host's name is not known"]
+    held = [one for one in got if one["state"] == "release"] + [play.station.outcome(play.station.add("https://nobody.invalid/"))]
+    assert len(held) == 11 and all(1 <= one["after"] <= 30 and "held back" in one["reason"] for one in held)
+
+
+def test_one_callback_tries_a_dead_host(play):
+    """Also where its name is resolved first. One that is stopped leaves it to the next."""
+    release, dead = threading.Event(), [True]
+
+    def behave(request, send):
+        return answer(500) if dead[0] else release.wait(2 * WAIT) and OK
+    receiver = play.receiver(behave)
+    sender = play.sender(receiver)
+    dead_url, nobody_url = receiver.url(host="localhost"), "https://nobody.invalid/"
+
+    def outcome(url):
+        return play.station.outcome(play.station.add(url))
+    for url in [dead_url, nobody_url] * 10:
+        assert outcome(url)["state"] == "fail"
+    for _ in range(10):
+        receiver.next()
+    dead[0] = False
+    while (got := outcome(nobody_url))["state"] == "release":
+        time.sleep(got["after"])
+    assert got["reason"] == "the host's name is not known"
+    assert outcome(nobody_url)["after"] > 30
+
+    stopped = play.station.add(dead_url)
+    receiver.next()
+    assert outcome(dead_url)["state"] == "release"
+    play.station.stop.add(stopped)
+    wait_until(lambda: "callback.stopped" in sender.said(), "it is dropped")
+    ident = play.station.add(dead_url)
+    receiver.next()
+    release.set()
+    assert play.station.outcome(ident)["state"] == "success"
+    assert outcome(dead_url)["state"] == "success"
+
+
 # -- the end
 
 def test_it_ends_when_all_is_reported(play):

@@ -10,36 +10,61 @@ static void fail_times (struct breakers *self, int times, int64_t now_ms)
         breaker_end (self, "a", BREAKER_FAILED, now_ms);
 }
 
+// Of a callback that did not ask before.
+static int64_t wait_of (struct breakers *breakers, const char *host, int64_t now_ms)
+{
+    bool probes = false;
+    return breaker_wait (breakers, host, now_ms, &probes);
+}
+
 static void opens (void **state)
 {
     struct breakers breakers = {0};
     (void)state;
     fail_times (&breakers, 9, 1000);
-    CHECK_INT ("nine failures", breaker_wait (&breakers, "a", 1000), 0);
+    CHECK_INT ("nine failures", wait_of (&breakers, "a", 1000), 0);
     breaker_end (&breakers, "a", BREAKER_WORKS, 1000);
     CHECK_INT ("a host that works is not kept", breakers.table.count, 0);
     fail_times (&breakers, 10, 1000);
-    CHECK_INT ("ten", breaker_wait (&breakers, "a", 1000), 30000);
-    CHECK_INT ("another host", breaker_wait (&breakers, "b", 1000), 0);
+    CHECK_INT ("ten", wait_of (&breakers, "a", 1000), 30000);
+    CHECK_INT ("another host", wait_of (&breakers, "b", 1000), 0);
     fail_times (&breakers, 5, 2000); // had been sent before
-    CHECK_INT ("is not opened twice", breaker_wait (&breakers, "a", 30999), 1);
-    CHECK_INT ("the probe", breaker_wait (&breakers, "a", 31000), 0);
-    CHECK_INT ("one only", breaker_wait (&breakers, "a", 31000), 5000);
+    CHECK_INT ("is not opened twice", wait_of (&breakers, "a", 30999), 1);
+    CHECK_INT ("the probe", wait_of (&breakers, "a", 31000), 0);
+    CHECK_INT ("one only", wait_of (&breakers, "a", 31000), 5000);
     breaker_end (&breakers, "a", BREAKER_UNKNOWN, 31000);
-    CHECK_INT ("another probe", breaker_wait (&breakers, "a", 31000), 0);
+    CHECK_INT ("another probe", wait_of (&breakers, "a", 31000), 0);
     fail_times (&breakers, 1, 31000);
-    CHECK_INT ("twice as long", breaker_wait (&breakers, "a", 31000), 60000);
+    CHECK_INT ("twice as long", wait_of (&breakers, "a", 31000), 60000);
     int64_t now_ms = 31000;
     for (int i = 0; i < 10; i++) {
-        now_ms += breaker_wait (&breakers, "a", now_ms);
-        CHECK_INT ("a probe each time", breaker_wait (&breakers, "a", now_ms), 0);
+        now_ms += wait_of (&breakers, "a", now_ms);
+        CHECK_INT ("a probe each time", wait_of (&breakers, "a", now_ms), 0);
         fail_times (&breakers, 1, now_ms);
     }
-    CHECK_INT ("at most 15 minutes", breaker_wait (&breakers, "a", now_ms), 900000);
+    CHECK_INT ("at most 15 minutes", wait_of (&breakers, "a", now_ms), 900000);
     now_ms += 900000;
-    CHECK_INT ("the last probe", breaker_wait (&breakers, "a", now_ms), 0);
+    CHECK_INT ("the last probe", wait_of (&breakers, "a", now_ms), 0);
     breaker_end (&breakers, "a", BREAKER_WORKS, now_ms);
-    CHECK_INT ("works again", breaker_wait (&breakers, "a", now_ms), 0);
+    CHECK_INT ("works again", wait_of (&breakers, "a", now_ms), 0);
+    breakers_free (&breakers);
+}
+
+// It asks before its host's name is resolved, and when the host has a place.
+static void asks_twice (void **state)
+{
+    struct breakers breakers = {0};
+    bool probes = false, early = false;
+    (void)state;
+    CHECK_INT ("a host that works", breaker_wait (&breakers, "a", 1000, &early), 0);
+    CHECK ("is not tried", !early);
+    fail_times (&breakers, 10, 1000);
+    CHECK_INT ("failed meanwhile", breaker_wait (&breakers, "a", 1000, &early), 30000);
+    CHECK_INT ("the probe", breaker_wait (&breakers, "a", 31000, &probes), 0);
+    CHECK ("knows it", probes);
+    CHECK_INT ("another one", breaker_wait (&breakers, "a", 31000, &early), 5000);
+    CHECK ("does not become it", !early);
+    CHECK_INT ("the probe once more", breaker_wait (&breakers, "a", 32000, &probes), 0);
     breakers_free (&breakers);
 }
 
@@ -91,7 +116,7 @@ static void retry_afters (void **state)
 
 int main (void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test (opens), cmocka_unit_test (bounded),
-                                       cmocka_unit_test (retry_afters)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test (opens), cmocka_unit_test (asks_twice),
+                                       cmocka_unit_test (bounded), cmocka_unit_test (retry_afters)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
