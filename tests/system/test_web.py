@@ -464,6 +464,34 @@ def test_every_error_is_explained(web):
     assert used == explained
 
 
+@pytest.mark.parametrize("method, path, body, pointer, hint", [
+    ("POST", "/v1/bulk", {"action": "pause", "filter": {"all": True}, "filtr": {}}, "#/filtr", "did you mean filter?"),
+    ("POST", "/v1/bulk/1/start", {"cuont": 1}, "#/cuont", "did you mean count?"),
+    ("PUT", "/v1/kinds/k", {"spec": {}, "sepc": 3}, "#/sepc", "did you mean spec?"),
+    ("PUT", "/v1/targets/t", {"type": "pull", "option": {}}, "#/option", "did you mean options?"),
+    ("PUT", "/v1/limits/station:jobs", {"rate": 5, "brust": 1}, "#/brust", "did you mean burst?"),
+    ("POST", "/v1/callbacks/2a/redeliver", {"a/b c": 1}, "#/a~1b%20c", "a/b c"),
+    ("POST", "/v1/session", {"tokn": "x"}, "#/tokn", "did you mean token?"),
+    ("POST", "/v1/plans/2a/skip", {"count": 1, "conut": 2}, "#/conut", "did you mean count?"),
+    ("POST", "/v1/preview", {"spec": {}, "titel": "x"}, "#/titel", "did you mean title?"),
+    ("POST", "/v1/forget", {"epoch": "1", "entires": []}, "#/entires", "did you mean entries?")])
+def test_an_unknown_field_of_a_body_is_rejected(web, method, path, body, pointer, hint):
+    answer = web.ask(method, path, body)
+    assert hint in answer.problem(422, "unknown_field")
+    assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
+
+
+def test_the_document_has_the_fields_of_bodies(web):
+    paths = web.get("/v1/openapi.json").json["paths"]
+    def schema(path, method="post"):
+        (content,) = paths[path][method]["requestBody"]["content"].values()
+        return content["schema"]
+    signal_ = schema("/v1/flow-runs/{run}/signal")
+    assert set(signal_["properties"]) == {"step", "value"} and signal_["additionalProperties"] is False
+    made = schema("/v1/plans")
+    assert {"target", "spec", "hold"} <= set(made["properties"]) and "additionalProperties" not in made
+
+
 def test_a_body_that_is_wanted_is_missing(web, rig):
     """The program goes on, whatever has no body."""
     routes = [(path, method) for path, methods in web.get("/v1/openapi.json").json["paths"].items() for method in methods]

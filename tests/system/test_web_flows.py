@@ -96,6 +96,30 @@ def test_what_is_rejected(web, path, body, status):
     answer.problem(answer.status)
 
 
+@pytest.mark.parametrize("word, body, code, pointer, hint", [
+    ("signal", {"step": "wait", "valu": {"ok": 1}}, "unknown_field", "#/valu", "did you mean value?"),
+    ("signal", {"step": 5, "value": 1}, "invalid_field", "#/step", "want the name of a step"),
+    ("cancel", {"reson": "x"}, "unknown_field", "#/reson", "did you mean reason?"),
+    ("cancel", {"reason": "x", "force": True}, "unknown_field", "#/force", "'force'"),
+    ("cancel", {"reason": None}, "invalid_field", "#/reason", "want a string"),
+    ("hold", {"reason": 5}, "invalid_field", "#/reason", "want a string"),
+    ("resume", {"steps": ["send"]}, "unknown_field", "#/steps", "'steps'"),
+    ("retry", {"step": ["send"]}, "unknown_field", "#/step", "did you mean steps?")])
+def test_a_wrong_field_changes_no_run(rig, web, flows, word, body, code, pointer, hint):
+    """A signal without its value cannot be undone: a misspelt field is rejected, not left out."""
+    flows.put("etl", ETL["steps"])
+    flows.start("etl")
+    run = web.get("/v1/flow-runs").json["items"][0]["run"]
+    flows.next("load", {"rows": 5})
+    wait_until(lambda: "signal" in str(web.get(f"/v1/flow-runs/{run}").json["steps"]), "it waits for its signal")
+    answer = web.post(f"/v1/flow-runs/{run}/{word}", body)
+    assert hint in answer.problem(422, code)
+    assert [error["pointer"] for error in answer.json["errors"]] == [pointer]
+    assert web.get(f"/v1/flow-runs/{run}").json["state"] == "running"
+    web.post(f"/v1/flow-runs/{run}/signal", {"step": "wait", "value": {"by": "ann"}})
+    assert flows.call()
+
+
 def test_callbacks(make_rig):
     rig = make_rig()
     web = Web(rig.folder, rig.ipc("q"))

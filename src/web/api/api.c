@@ -7,6 +7,7 @@
 #include "json.h"
 #include "json_names.h"
 #include "memory.h"
+#include "problem.h"
 #include "query.h"
 #include "server.h"
 
@@ -15,8 +16,23 @@ static api_fn *const table[ROUTES] = {
 #include "routes.def"
 };
 
+void api_wrong_field (struct exchange *self, const char *name, const char *want)
+{
+    struct reason reason;
+    reason_set (&reason, "%s: want %s", name, want);
+    self->errors = problem_field (name, reason.text);
+    exchange_problem (self, 422, "invalid_field", "%s", reason.text);
+}
+
 void api_call (struct exchange *self)
 {
+    struct reason reason;
+    const char *name = route_check_body (self->routed.route, self->json, &reason);
+    if (name) {
+        self->errors = problem_field (name, reason.text);
+        exchange_problem (self, 422, "unknown_field", "%s", reason.text);
+        return;
+    }
     table[self->routed.route - routes](self);
 }
 

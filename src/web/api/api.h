@@ -3,7 +3,9 @@
 
 #include "exchange.h"
 
-// Answer the request, or ask the station. Its route is set, and its body is read.
+// Answer the request, or ask the station. Its route is set, and its body is read. A field of the
+// body that the route does not know is rejected: a misspelt one would be left out, and what a
+// command does without it cannot always be undone.
 void api_call (struct exchange *self);
 
 // Reads the station's numbers for `/series`.
@@ -29,6 +31,9 @@ void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn);
 
 // Answer with the plan, with what the station says under the names of this interface, or with 204.
 exchange_fn api_on_plan, api_on_answer, api_on_done;
+
+// Answer 422: this field of the body is wrong. `want` is its rule.
+void api_wrong_field (struct exchange *self, const char *name, const char *want);
 
 // The header Location: /v1/FOLDER/NAME.
 void api_location (struct exchange *self, const char *folder, const char *name);

@@ -94,11 +94,6 @@ void api_command (struct exchange *self)
     char text[24];
     if (refuse_match (self))
         return;
-    if (json_object_size (self->json) > (value ? 1 : 0)) {
-        exchange_problem (self, 422, "unknown_field", "the body: want %s",
-                          field ? field : "no fields");
-        return;
-    }
     if (self->routed.route == &routes[ROUTE_SKIP]) {
         if (!json_is_integer (value)) {
             exchange_problem (self, 422, "invalid_field", "count: want 1..2147483647");

@@ -164,24 +164,24 @@ static const char *options_text (struct exchange *self)
     return text;
 }
 
-static const char *text_of_body (struct exchange *self, const char *name)
-{
-    return json_string_value (json_object_get (self->json, name));
-}
-
 void api_flow_run_command (struct exchange *self)
 {
     const struct route *route = self->routed.route;
-    const char *step = text_of_body (self, "step"), *reason = text_of_body (self, "reason");
+    const json_t *step = json_object_get (self->json, "step");
+    const json_t *reason = json_object_get (self->json, "reason");
     const char *args[GATEWAY_ARGS_MAX] = {NULL, self->routed.args[0]};
     size_t count = 2;
     bool of_step = route == &routes[ROUTE_FLOW_SIGNAL] || route == &routes[ROUTE_FLOW_SKIP];
-    if (of_step && !step) {
-        exchange_problem (self, 422, "invalid_field", "step: want the name of a step");
+    if (of_step && !json_is_string (step)) {
+        api_wrong_field (self, "step", "the name of a step");
+        return;
+    }
+    if (reason && !json_is_string (reason)) {
+        api_wrong_field (self, "reason", "a string");
         return;
     }
     if (of_step)
-        args[count++] = step;
+        args[count++] = json_string_value (step);
     if (route == &routes[ROUTE_FLOW_SIGNAL]) {
         json_t *value = json_object_get (self->json, "value");
         args[0] = "signal";
@@ -197,8 +197,8 @@ void api_flow_run_command (struct exchange *self)
         args[0] = route == &routes[ROUTE_FLOW_HOLD]     ? "suspend"
                   : route == &routes[ROUTE_FLOW_RESUME] ? "resume"
                                                         : "cancel";
-        if (reason && route != &routes[ROUTE_FLOW_RESUME])
-            args[count++] = reason;
+        if (reason)
+            args[count++] = json_string_value (reason);
     }
     exchange_ask (self, args, count, answer_named);
 }

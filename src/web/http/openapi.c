@@ -47,13 +47,29 @@ static json_t *responses (const struct route *route)
     return made;
 }
 
+static void add_properties (json_t *schema, const struct route *route)
+{
+    json_t *properties = json_object ();
+    for (const char *at = route->fields; *at; at += strspn (at, " ")) {
+        size_t size = strcspn (at, " ");
+        if (*at != '.')
+            json_object_setn_new (properties, at, size, json_object ());
+        at += size;
+    }
+    json_object_set_new (schema, "properties", properties);
+    if (!route_checks_later (route))
+        json_object_set_new (schema, "additionalProperties", json_false ());
+}
+
 static json_t *body (const struct route *route)
 {
     static const char *const types[] = {[BODY_JSON] = "application/json",
                                         [BODY_MERGE] = "application/merge-patch+json",
                                         [BODY_LINES] = "application/x-ndjson"};
-    return json_pack ("{s:{s:{s:{s:s}}}}", "content", types[route->body], "schema", "type",
-                      route->body == BODY_LINES ? "string" : "object");
+    json_t *schema = json_pack ("{s:s}", "type", route->body == BODY_LINES ? "string" : "object");
+    if (route->body != BODY_LINES)
+        add_properties (schema, route);
+    return json_pack ("{s:{s:{s:o}}}", "content", types[route->body], "schema", schema);
 }
 
 static json_t *operation (const struct route *route)

@@ -1,5 +1,6 @@
 #include "problem.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #include "plan_frame.h"
@@ -120,6 +121,24 @@ json_t *problem_errors (const json_t *errors)
         return list;
     json_decref (list);
     return NULL;
+}
+
+// The name is the client's: in a pointer "~" and "/" are escaped (RFC 6901), and in a fragment of
+// a URL all but plain letters, digits and "-._~".
+json_t *problem_field (const char *name, const char *detail)
+{
+    char pointer[REASON_MAX];
+    size_t size = (size_t)snprintf (pointer, sizeof pointer, "#/");
+    for (const char *at = name; *at && size + 4 < sizeof pointer; at++) {
+        bool plain = isalnum ((unsigned char)*at) || strchr ("-._", *at);
+        size += (size_t)snprintf (pointer + size, sizeof pointer - size,
+                                  plain        ? "%c"
+                                  : *at == '~' ? "~0"
+                                  : *at == '/' ? "~1"
+                                               : "%%%02X",
+                                  (unsigned char)*at);
+    }
+    return json_pack ("[{s:s, s:s}]", "pointer", pointer, "detail", detail);
 }
 
 json_t *problem_new (const char *root, int status, const char *code, const char *detail)

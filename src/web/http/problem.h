@@ -13,6 +13,9 @@ json_t *problem_new (const char *root, int status, const char *code, const char 
 // The errors of a definition, {path, reason}, as a problem lists them; NULL: there are none.
 json_t *problem_errors (const json_t *errors);
 
+// The error of one field at the top of a body, as a problem lists it.
+json_t *problem_field (const char *name, const char *detail);
+
 // The text of an HTTP status.
 const char *problem_title (int status);
 

@@ -7,9 +7,10 @@
 enum { ONCE = false, REPEAT = true };
 
 const struct route routes[ROUTES] = {
-#define ROUTE(name, resource, method, path, command, role, query, body, repeat, statuses, summary) \
-    [ROUTE_##name] = {#name, #method,     path,   command,  role,                                  \
-                      query, BODY_##body, repeat, statuses, summary},
+#define ROUTE(name, resource, method, path, command, role, query, body, fields, repeat, statuses,  \
+              summary)                                                                             \
+    [ROUTE_##name] = {#name,       #method, path,   command,  role,   query,                       \
+                      BODY_##body, fields,  repeat, statuses, summary},
 #include "routes.def"
 };
 
@@ -62,11 +63,19 @@ bool route_is_unsafe (const struct route *self)
 
 static bool has_word (const char *words, const char *word)
 {
-    size_t size = strlen (word);
+    size_t size = strchr (word, ' ') ? 0 : strlen (word); // a word has no blank
     for (const char *at = words; size && (at = strstr (at, word)); at += size)
         if ((at == words || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0'))
             return true;
     return false;
+}
+
+static void unknown (const char *where, const char *name, const char *known, struct reason *reason)
+{
+    struct nearest nearest = nearest_to (name);
+    nearest_try_list (&nearest, known);
+    reason_set (reason, "%s: unknown field %s%s", where, quoted (span_text (name)),
+                nearest_hint (&nearest));
 }
 
 int route_check_query (const struct route *self, const struct request_target *target,
@@ -76,11 +85,29 @@ int route_check_query (const struct route *self, const struct request_target *ta
         const char *name = target->fields[i].name;
         if (has_word (self->query, name))
             continue;
-        struct nearest nearest = nearest_to (name);
-        nearest_try_list (&nearest, self->query);
-        reason_set (reason, "query: unknown field %s%s", quoted (span_text (name)),
-                    nearest_hint (&nearest));
+        unknown ("query", name, self->query, reason);
         return -1;
     }
     return 0;
+}
+
+bool route_checks_later (const struct route *self)
+{
+    return has_word (self->fields, "...");
+}
+
+const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason)
+{
+    const char *name;
+    json_t *value;
+    if (route_checks_later (self))
+        return NULL;
+    json_object_foreach ((json_t *)(uintptr_t)body, name, value)
+    {
+        if (has_word (self->fields, name))
+            continue;
+        unknown ("body", name, self->fields, reason);
+        return name;
+    }
+    return NULL;
 }

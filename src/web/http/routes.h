@@ -1,6 +1,7 @@
 // The resources of the HTTP interface. Pure.
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "request_target.h"
@@ -18,7 +19,8 @@ enum route_body { BODY_NONE, BODY_JSON, BODY_MERGE, BODY_LINES };
 struct route {
     const char *name, *method, *path, *command, *role, *query;
     enum route_body body;
-    bool repeat; // handling its command twice does no harm
+    const char *fields; // of a JSON body
+    bool repeat;        // handling its command twice does no harm
     const char *statuses, *summary;
 };
 
@@ -40,3 +42,10 @@ bool route_is_unsafe (const struct route *self);
 // nearest one.
 int route_check_query (const struct route *self, const struct request_target *target,
                        struct reason *reason);
+
+// Whether the resource or the station checks the names of the body's fields, not this table.
+bool route_checks_later (const struct route *self);
+
+// The first field of the body that the route does not know, with a reason that has the nearest one.
+// NULL: it knows all.
+const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason);
