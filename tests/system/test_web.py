@@ -60,6 +60,8 @@ def test_pages_have_each_plan_once(web):
 
 
 def test_a_query_that_is_wrong_names_the_field(web):
+    for no in ("0", "false"):       # the station filters for plans that are held only
+        assert "held: want 1 or true" in web.get(f"/v1/plans?held={no}").problem(400, "invalid_field")
     assert "did you mean target?" in web.get("/v1/plans?targt=jobs").problem(400, "unknown_field")
     assert "limit: " in web.get("/v1/plans?limit=x").problem(400)
     assert "given twice" in web.get("/v1/plans?limit=1&limit=2").problem(400)
@@ -444,7 +446,8 @@ def test_a_command_for_many_plans(web):
 def test_jobs_that_are_wrong(web):
     for body in ({}, {"action": "pause"}, {"action": "pause", "filter": {}}, {"action": "eat", "filter": {"all": True}},
                  {"action": "pause", "filter": {"titel": "x"}}, {"action": "pause", "filter": {"all": True, "title": "x"}},
-                 {"action": "pause", "filter": {"limit": 5}}, {"action": "pause", "filter": {"state": 5}}):
+                 {"action": "pause", "filter": {"limit": 5}}, {"action": "pause", "filter": {"state": 5}},
+                 *({"action": "pause", "filter": {"tenant": value}} for value in (None, 0.5, False, [], {}))):
         web.post("/v1/bulk", body).problem(422)
     for path in ("/v1/bulk/1", "/v1/bulk/x", "/v1/bulk/-1"):
         web.get(path).problem(404)

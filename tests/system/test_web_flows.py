@@ -96,6 +96,11 @@ def test_what_is_rejected(web, path, body, status):
     answer.problem(answer.status)
 
 
+@pytest.mark.parametrize("after", ["abc", "1x", "-1", ""])
+def test_a_cursor_of_runs_that_is_none_is_not_the_first_page(web, after):
+    assert "after: " in web.get(f"/v1/flow-runs?after={after}").problem(400, "invalid_field")
+
+
 @pytest.mark.parametrize("word, body, code, pointer, hint", [
     ("signal", {"step": "wait", "valu": {"ok": 1}}, "unknown_field", "#/valu", "did you mean value?"),
     ("signal", {"step": 5, "value": 1}, "invalid_field", "#/step", "want the name of a step"),
@@ -109,8 +114,8 @@ def test_a_wrong_field_changes_no_run(rig, web, flows, word, body, code, pointer
     """A signal without its value cannot be undone: a misspelt field is rejected, not left out."""
     flows.put("etl", ETL["steps"])
     flows.start("etl")
-    run = web.get("/v1/flow-runs").json["items"][0]["run"]
     flows.next("load", {"rows": 5})
+    run = web.get("/v1/flow-runs").json["items"][0]["run"]
     wait_until(lambda: "signal" in str(web.get(f"/v1/flow-runs/{run}").json["steps"]), "it waits for its signal")
     answer = web.post(f"/v1/flow-runs/{run}/{word}", body)
     assert hint in answer.problem(422, code)

@@ -164,6 +164,8 @@ static void queries (void **state)
         {"/p?limit=x", NULL},
         {"/p?state=nope", NULL},
         {"/p?held=maybe", NULL},
+        {"/p?held=0", NULL},
+        {"/p?held=false", NULL},
     };
     (void)state;
     for (size_t i = 0; i < ROWS (rows); i++) {

@@ -266,6 +266,11 @@ static json_t *filter_of (const json_t *filter, struct reason *reason)
     json_object_foreach ((json_t *)(uintptr_t)filter, name, value)
     {
         char *text = numbers[target.field_count];
+        if (!json_is_string (value) && !json_is_integer (value) && !json_is_true (value)) {
+            reason_set (reason, "filter: %s: want a string, an integer or true",
+                        quoted (span_text (name)));
+            return NULL;
+        }
         snprintf (text, sizeof *numbers, "%" JSON_INTEGER_FORMAT,
                   json_is_true (value) ? 1 : json_integer_value (value));
         target.fields[target.field_count++] =

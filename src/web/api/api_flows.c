@@ -7,6 +7,7 @@
 #include "json.h"
 #include "json_names.h"
 #include "query.h"
+#include "settings.h"
 
 enum { LIMIT_MAX = 1000 };
 
@@ -80,11 +81,16 @@ static const char *filter_text (struct exchange *self)
 {
     static const char *const texts[] = {"name", "flow", "state"};
     struct reason reason;
-    int64_t limit;
+    int64_t limit, position = 0;
     json_t *filter = json_object ();
     const char *after = request_target_field (&self->target, "after");
     bool good =
         query_number (&self->target, "limit", 1, LIMIT_MAX, LIMIT_MAX, &limit, &reason) == 0;
+    bool of_runs = self->routed.route == &routes[ROUTE_FLOW_RUNS];
+    if (good && after && of_runs && !(number_parse (after, &position) && position >= 0)) {
+        reason_set (&reason, "after: want the next of the previous page");
+        good = false;
+    }
     if (!good)
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -93,8 +99,8 @@ static const char *filter_text (struct exchange *self)
             json_object_set_new (filter, texts[i], json_string (text));
     }
     json_object_set_new (filter, "limit", json_integer (limit));
-    if (after && self->routed.route == &routes[ROUTE_FLOW_RUNS])
-        json_object_set_new (filter, "after", json_integer (strtoll (after, NULL, 10)));
+    if (after && of_runs)
+        json_object_set_new (filter, "after", json_integer (position));
     else if (after)
         json_object_set_new (filter, "after", json_string (after));
     const char *text = good ? exchange_keep (self, json_write (filter)) : NULL;

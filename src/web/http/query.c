@@ -6,7 +6,7 @@
 #include "rfc3339.h"
 #include "settings.h"
 
-enum kind { TEXT, NUMBER, FLAG, STATE, STATUS, INSTANT, INTEGER_OR_TEXT };
+enum kind { TEXT, NUMBER, FLAG, YES, STATE, STATUS, INSTANT, INTEGER_OR_TEXT };
 
 static const struct row {
     const char *name, *wire;
@@ -19,7 +19,7 @@ static const struct row {
     {"type", "type", TEXT},
     {"title", "title", TEXT},
     {"verdict", "verdict", TEXT},
-    {"held", "held", FLAG},
+    {"held", "held", YES},
     {"tenant", "tenant", INTEGER_OR_TEXT},
     {"creator", "creator", INTEGER_OR_TEXT},
     {"category", "category", TEXT},
@@ -109,6 +109,11 @@ static json_t *value_of (const struct row *row, const char *text, struct reason 
                    : json_integer (number);
     case FLAG:
         return read_flag (row->name, text, &flag, reason) ? NULL : json_boolean (flag);
+    case YES: // the station has no filter for the opposite
+        if (strcmp (text, "1") == 0 || strcmp (text, "true") == 0)
+            return json_true ();
+        wrong (reason, row->name, "1 or true", text);
+        return NULL;
     case INTEGER_OR_TEXT:
         return number_parse (text, &number) ? json_integer (number) : json_string (text);
     case INSTANT:
