@@ -227,8 +227,10 @@ static void etags (void **state)
     assert_string_equal (plan_etag (plan, false, etag), "\"583022171-ff\"");
     assert_int_equal (plan_etag_read (etag, &revision), 0);
     assert_int_equal (revision, 583022171);
+    assert_int_equal (plan_etag_read ("W/\"7-0\"", &revision), 0); // of a proxy that compresses
+    assert_int_equal (revision, 7);
     static const char *const wrong[] = {"",        "*",     "\"",
-                                        "\"\"",    "\"1\"", "W/\"1-0\"",
+                                        "\"\"",    "\"1\"", "W/W/\"1-0\"",
                                         "\"x-1\"", "\"1-0", "\"99999999999999999999-0\""};
     for (size_t i = 0; i < ROWS (wrong); i++)
         CHECK_INT (wrong[i], plan_etag_read (wrong[i], &revision), -1);
