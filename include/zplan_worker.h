@@ -117,8 +117,7 @@
 // With `.endpoint = "tcp://127.0.0.1:7920", .pull = "jobs"` the same worker needs no zstationd: it
 // fetches the plans of the pull target `jobs` from zpland. The differences:
 //
-//   * An answer's content is at most 65536 bytes as JSON, and nested at most 15 deep; another one
-//   is
+//   * An answer's content is at most 65536 bytes as JSON, nested at most 15 deep; another one is
 //     ARGUMENT.
 //   * An answer is kept until the station has acknowledged it, also while the station is away; the
 //     worker has left only then, or when the job's worker_timeout has expired.

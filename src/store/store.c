@@ -342,7 +342,7 @@ struct store *store_new (const struct store_config *config, const struct store_b
     link.schemas[1] = STORE_SCHEMA_FORMER;
     self->link = link_new (&link, reactor, on_link_state, self);
     make_writer (self, config);
-    link_on_time (self->link, on_time, self);
+    link_on_time (self->link, on_time);
     link_on_flush (self->link, flush, on_flushed, self);
     arm (self);
     return self;

@@ -294,9 +294,9 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 }
 
 void link_on_time (struct link *self,
-                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us), void *owner)
+                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us))
 {
-    (void)self, (void)time, (void)owner;
+    (void)self, (void)time;
 }
 
 void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),

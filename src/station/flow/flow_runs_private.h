@@ -79,6 +79,7 @@ void flow_live_reopen (struct flow_live *live);
 
 // Its flow plan is this one from now on, in its run `exec_id`.
 void flow_live_adopt (struct flow_live *live, uint64_t plan_id);
+
 // The same by a command, which has reset the run: `exec_id` is 0 until the plan is claimed. Should
 // the run have ended again by then, the plan ends with it.
 void flow_live_await_plan (struct flow_live *live, uint64_t plan_id);

@@ -135,10 +135,9 @@ void link_renew (struct link *self, const char *why)
 }
 
 void link_on_time (struct link *self,
-                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us), void *owner)
+                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us))
 {
     self->time = time;
-    self->time_owner = owner;
 }
 
 void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),

@@ -120,9 +120,9 @@ void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flus
                     void *owner);
 
 // Called with each reading of Redis' clock that the link makes: at first, and every few seconds.
-// `asked_us` is CLOCK_MONOTONIC, when it was asked for.
+// `asked_us` is CLOCK_MONOTONIC, when it was asked for; `owner` is that of link_new.
 void link_on_time (struct link *self,
-                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us), void *owner);
+                   void (*time) (void *owner, int64_t asked_us, int64_t redis_us));
 
 // Hand what was called to the kernel now; call it at the end of a turn of the reactor. Nothing for
 // a link that is gone.

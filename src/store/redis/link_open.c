@@ -112,7 +112,7 @@ static void on_time (redisAsyncContext *context, void *data, void *arg)
     int64_t half_us = (clock_mono_us () - self->time_asked_us) / 2;
     self->facts.clock_ahead_ms = (redis_us + half_us - clock_wall_us ()) / 1000;
     if (self->time)
-        self->time (self->time_owner, self->time_asked_us, redis_us);
+        self->time (self->owner, self->time_asked_us, redis_us);
 }
 
 // The worth of an acknowledgement. A user without CONFIG leaves it unknown.

@@ -59,7 +59,6 @@ struct link {
     void (*flushed) (void *owner); // called last in every flush; may be NULL
     void *gatherer;
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us); // may be NULL
-    void *time_owner;
 
     struct call_list sent;    // in the order Redis will answer
     struct call_list lost;    // sent, and not answered by a connection that is being closed

@@ -353,11 +353,13 @@ static bool enter (struct exchange *self, struct user *user)
     return false;
 }
 
-// Whether the token has had its requests of this second. Those of its sessions are its own.
-static bool is_too_fast (struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
+// A token that has had its requests of this second. Those of its sessions are its own. True:
+// answered.
+static bool deny_pace (struct exchange *self, struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
 {
     int at = user->file.rate ? user_token_at (&user->file, sum) : -1;
-    return at >= 0 && !pace_takes (&user->paces[at], user->file.rate);
+    return at >= 0 && !pace_takes (&user->paces[at], user->file.rate) &&
+           deny (self, 429, "too_many", "the requests of this token in this second: see rate");
 }
 
 bool users_judge (struct exchange *self)
@@ -380,8 +382,8 @@ bool users_judge (struct exchange *self)
     }
     if (session && !pace_takes (&session->pace, PER_SECOND))
         return deny (self, 429, "too_many", "50 requests of a session a second");
-    if (is_too_fast (user, session ? session->token : self->token))
-        return deny (self, 429, "too_many", "the requests of this token in this second: see rate");
+    if (deny_pace (self, user, session ? session->token : self->token))
+        return true;
     if (session)
         session->idle_us = clock_mono_us () + IDLE_S * 1000000LL;
     return enter (self, user);
@@ -461,10 +463,8 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
         deny_token (exchange);
         return false;
     }
-    if (is_too_fast (user, sum)) {
-        deny (exchange, 429, "too_many", "the requests of this token in this second: see rate");
+    if (deny_pace (exchange, user, sum))
         return false;
-    }
     if (self->session_count >= SESSIONS_MAX)
         sweep (self);
     end_idlest (self, sum);
