@@ -167,6 +167,14 @@ void json_text_frame (struct json_text *self, struct span frame)
     }
 }
 
+void json_text_member (struct json_text *self, const char *name, const json_t *value)
+{
+    json_text_item (self);
+    json_text_frame (self, span_text (name));
+    json_text_raw (self, span_text (":"));
+    json_text_value (self, value);
+}
+
 static void put_tree (struct json_text *self, const json_t *value)
 {
     const char *name;
@@ -176,10 +184,7 @@ static void put_tree (struct json_text *self, const json_t *value)
         json_text_raw (self, span_text ("{"));
         json_object_foreach ((json_t *)(uintptr_t)value, name, part)
         {
-            json_text_item (self);
-            json_text_frame (self, span_text (name));
-            json_text_raw (self, span_text (":"));
-            json_text_value (self, part);
+            json_text_member (self, name, part);
         }
         json_text_raw (self, span_text ("}"));
     } else {
@@ -211,6 +216,9 @@ void json_text_value (struct json_text *self, const json_t *value)
     case JSON_INTEGER:
         json_text_raw (self, span_of (digits, decimal_text (json_integer_value (value), digits)));
         return;
+    case JSON_NULL:
+        json_text_raw (self, span_text ("null"));
+        return;
     default:
         break;
     }
@@ -218,7 +226,7 @@ void json_text_value (struct json_text *self, const json_t *value)
         json_text_frame (self, text);
         return;
     }
-    written = json_dumps (value, JSON_ENCODE_ANY); // a real number, null, or a NUL in a text
+    written = json_dumps (value, JSON_ENCODE_ANY); // a real number, or a NUL in a text
     json_text_raw (self, span_text (written ? written : "null"));
     free (written);
 }

@@ -51,6 +51,9 @@ void json_text_name (struct json_text *self, const struct json_name *name);
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width);
 
+// A member by any name.
+void json_text_member (struct json_text *self, const char *name, const json_t *value);
+
 // A whole tree, compact; its depth is bounded by who made it.
 void json_text_value (struct json_text *self, const json_t *value);
 

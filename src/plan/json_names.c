@@ -48,36 +48,42 @@ static const struct row {
     const char *wire, *name;
     enum conversion conversion;
 } rows[] = {
-    // of a plan
-    {PLAN, "id", NULL, DROP},
-    {PLAN, "type", NULL, DROP},
-    {PLAN, "state", NULL, DROP},
+    // of a plan, mostly in the order in which a page has them: then they are found soon
     {PLAN, "plan_id", "id", HEX},
-    {PLAN, "key", "name", SAME},
+    {PLAN, "request_id", "request_id", SAME},
+    {PLAN, "station", "target", SAME},
+    {PLAN, "caller", "caller", SAME},
     {PLAN, "description", "title", SAME},
-    {PLAN, "last_state", "last.status", STATUS},
-    {PLAN, "exec_time", "last.started_at", INSTANT},
-    {PLAN, "exec_id", "last.exec_id", HEX},
-    {PLAN, "error_info", "last.reason", SAME},
-    {PLAN, "plan_time", "next_at", INSTANT},
-    {PLAN, "add_time", "created_at", INSTANT},
-    {PLAN, "base_time", "base_at", INSTANT},
+    {PLAN, "revision", "revision", SAME},
+    {PLAN, "plan_type", "spec.plan_type", PLAN_TYPE},
+    {PLAN, "plan_value", "spec.plan_value", SAME},
+    {PLAN, "plan_repet", "spec.plan_repet", SAME},
     {PLAN, "real_repet", "counts.runs", SAME},
-    {PLAN, "error_count", "counts.failures", SAME},
-    {PLAN, "missed", "counts.missed", SAME},
+    {PLAN, "last_state", "last.status", STATUS},
+    {PLAN, "plan_time", "next_at", INSTANT},
+    {PLAN, "exec_time", "last.started_at", INSTANT},
+    {PLAN, "base_time", "base_at", INSTANT},
+    {PLAN, "plan_state", "state", STATE},
+    {PLAN, "add_time", "created_at", INSTANT},
+    {PLAN, "skip_set", "spec.skip_set", SAME},
     {PLAN, "skip_num", "counts.skipped", SAME},
+    {PLAN, "error_count", "counts.failures", SAME},
+    {PLAN, "exec_id", "last.exec_id", HEX},
+    {PLAN, "no_keep", "spec.no_keep", SAME},
+    {PLAN, "command", "command", SAME},
+    {PLAN, "key", "name", SAME},
+    {PLAN, "error_info", "last.reason", SAME},
+    {PLAN, "missed", "counts.missed", SAME},
     {PLAN, "skip_wait", "counts.skips_pending", SAME},
     {PLAN, "stopped", "stopped", STOPPED},
     {PLAN, "messages", "frames", FRAMES},
     {PLAN, "failures", "failures", RUNS},
+    {PLAN, "vote", "spec.vote", SAME},
+    {PLAN, "id", NULL, DROP},
+    {PLAN, "type", NULL, DROP},
+    {PLAN, "state", NULL, DROP},
     {PLAN, "poll", NULL, DROP},
     {PLAN, "extra", NULL, DROP},
-    {PLAN, "plan_type", "spec.plan_type", PLAN_TYPE},
-    {PLAN, "plan_value", "spec.plan_value", SAME},
-    {PLAN, "plan_repet", "spec.plan_repet", SAME},
-    {PLAN, "no_keep", "spec.no_keep", SAME},
-    {PLAN, "skip_set", "spec.skip_set", SAME},
-    {PLAN, "vote", "spec.vote", SAME},
 #define PLAIN(name)
 #define TEXT(name)               {PLAN, #name, "spec." #name, PARSED},
 #define FIELD(name, stored, ...) stored (name)
@@ -143,14 +149,26 @@ static const struct row *row_of (enum json_kind kind, const char *wire)
 
 // -- values
 
+// Plain values are shared: nobody changes one.
+static json_t *same (const json_t *value)
+{
+    return json_is_object (value) || json_is_array (value)
+               ? json_deep_copy (value)
+               : json_incref ((json_t *)(uintptr_t)value);
+}
+
 json_t *json_instant_ms (int64_t time_ms)
 {
     char text[RFC3339_SIZE + 8];
     int64_t seconds = time_ms / 1000 - (time_ms % 1000 < 0);
+    int ms = (int)(time_ms - seconds * 1000);
     if (seconds < 0 || seconds > SCHEDULE_TIME_MAX)
         return json_null ();
     rfc3339_format (seconds, text);
-    snprintf (strchr (text, 'Z'), 8, ".%03dZ", (int)(time_ms - seconds * 1000));
+    char *fraction = strchr (text, 'Z');
+    const char digits[] = {
+        '.', (char)('0' + ms / 100), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10), 'Z', '\0'};
+    memcpy (fraction, digits, sizeof digits);
     return json_string (text);
 }
 
@@ -175,7 +193,7 @@ static json_t *hex (const json_t *id)
     char text[IDENT_SIZE];
     json_int_t number = json_integer_value (id);
     if (!json_is_integer (id))
-        return json_deep_copy (id);
+        return same (id);
     return number > 0 ? json_string (ident_text ((uint64_t)number, text)) : json_null ();
 }
 
@@ -203,7 +221,7 @@ static json_t *stopped (const json_t *value)
     const char *text = json_string_value (value), *at = text ? strstr (text, " at ") : NULL;
     const char *by = text ? strstr (text, " by ") : NULL;
     if (!at || strchr (text, ' ') != (by ? by : at) || (by && by > at))
-        return json_deep_copy (value);
+        return same (value);
     for (const char *next = at; next; next = strstr (next + 1, " at "))
         at = next; // the last one: a name may have another
     json_t *object = json_object ();
@@ -224,7 +242,7 @@ static json_t *parsed (const json_t *value)
     struct reason ignored;
     const char *text = json_string_value (value);
     json_t *object = text ? json_read_object (span_text (text), &ignored) : NULL;
-    return object ? object : json_deep_copy (value);
+    return object ? object : same (value);
 }
 
 static json_t *each (enum json_kind kind, const json_t *list)
@@ -261,7 +279,7 @@ static json_t *converted (enum json_kind kind, const struct row *row, const json
             json_integer_value (value) < SCHEDULE_TYPES)
             return json_string (
                 schedule_type_name ((enum schedule_type)json_integer_value (value)));
-        return json_deep_copy (value);
+        return same (value);
     case PLAN_OBJECT:
         return json_is_object (value) ? json_names (JSON_PLAN, value) : hex (value);
     case RUNS:
@@ -269,16 +287,16 @@ static json_t *converted (enum json_kind kind, const struct row *row, const json
     case TARGETS:
         return json_is_array (value)    ? each (JSON_TARGET, value)
                : json_is_object (value) ? json_names (kind, value)
-                                        : json_deep_copy (value);
+                                        : same (value);
     case PARSED:
         return parsed (value);
     case STOPPED:
         return stopped (value);
     case NESTED:
         return json_is_object (value) || json_is_array (value) ? json_names (kind, value)
-                                                               : json_deep_copy (value);
+                                                               : same (value);
     default:
-        return json_deep_copy (value);
+        return same (value);
     }
 }
 
@@ -336,17 +354,16 @@ static void set_named (json_t *names, const char *name, json_t *value)
 {
     const char *dot = strchr (name, '.');
     if (!dot) {
-        json_object_set_new (names, name, value);
+        json_object_setn_new_nocheck (names, name, strlen (name), value);
         return;
     }
-    char inside[16];
-    snprintf (inside, sizeof inside, "%.*s", (int)(dot - name), name);
-    json_t *object = json_object_get (names, inside);
+    size_t size = (size_t)(dot - name);
+    json_t *object = json_object_getn (names, name, size);
     if (!json_is_object (object)) {
         object = json_object ();
-        json_object_set_new (names, inside, object);
+        json_object_setn_new (names, name, size, object);
     }
-    json_object_set_new (object, dot + 1, value);
+    json_object_setn_new_nocheck (object, dot + 1, strlen (dot + 1), value);
 }
 
 static void set_field (json_t *names, enum json_kind kind, const char *wire, const json_t *value)
@@ -366,9 +383,9 @@ static void set_field (json_t *names, enum json_kind kind, const char *wire, con
     } else if (kind == JSON_PLAN && policy_field (wire)) {
         char name[64];
         snprintf (name, sizeof name, "spec.%s", wire);
-        set_named (names, name, json_deep_copy (value));
+        set_named (names, name, same (value));
     } else if (kind == JSON_PLAN) {
-        json_object_set_new (names, wire, json_deep_copy (value));
+        json_object_set_new (names, wire, same (value));
     } else {
         json_object_set_new (names, wire, converted (kind, &nested, value));
     }
@@ -397,7 +414,7 @@ static void finish_plan (json_t *names, const json_t *wire)
         set_named (names, "counts.left", json_integer (all > used ? all - used : 0));
     // What was asked for stays readable where `next_at` does not say it.
     if (type == SCHEDULE_TIME)
-        set_named (names, "spec.plan_time", json_deep_copy (json_object_get (wire, "plan_time")));
+        set_named (names, "spec.plan_time", same (json_object_get (wire, "plan_time")));
 }
 
 // A status is a word; an error of a target that has no word of its own is `failed`, with its name
@@ -445,7 +462,7 @@ json_t *json_names (enum json_kind kind, const json_t *wire)
     if (json_is_array (wire))
         return each (kind, wire);
     if (!json_is_object (wire))
-        return json_deep_copy (wire);
+        return same (wire);
     json_t *names = json_object ();
     json_object_foreach ((json_t *)(uintptr_t)wire, name, value)
         set_field (names, kind, name, value);

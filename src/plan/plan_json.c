@@ -323,20 +323,37 @@ static void show_step (json_t *stored)
     json_object_del (stored, plan_record[FIELD_STEP].name);
 }
 
-json_t *plan_in_public_order (json_t *stored)
+static bool is_public (const char *name)
 {
-    json_t *object = json_object ();
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++)
+        if (strcmp (plan_record[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+void plan_write_public (json_t *stored, struct json_text *text)
+{
+    const char *name;
+    json_t *value;
+    size_t written = 0;
     show_step (stored);
     json_object_del (stored, plan_record[FIELD_MESSAGES].name);
+    policy_show (stored);
+    plan_mask_stored (stored);
+    show_place (stored);
+    json_text_raw (text, span_of ("{", 1));
     for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
-        json_t *value = json_object_get (stored, plan_record[i].name);
-        if (value)
-            json_object_set (object, plan_record[i].name, value);
+        if (!(value = json_object_get (stored, plan_record[i].name)))
+            continue;
+        json_text_name (text, &plan_record[i].written);
+        json_text_value (text, value);
+        written++;
     }
-    json_object_update_missing (object, stored);
-    json_decref (stored);
-    policy_show (object);
-    plan_mask_stored (object);
-    show_place (object);
-    return object;
+    if (written == json_object_size (stored))
+        return;
+    json_object_foreach (stored, name, value)
+    {
+        if (!is_public (name))
+            json_text_member (text, name, value);
+    }
 }

@@ -31,9 +31,9 @@ bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, cha
 // before.
 void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json_text *text);
 
-// A stored message for people: without `messages`, the fields in the order of the public text and
-// then those that were added by hand. Takes the reference, gives a new one.
-json_t *plan_in_public_order (json_t *stored);
+// A stored message for people, which is changed by it: without `messages`, the fields in the order
+// of the public text and then those that were added by hand. The object is left open.
+void plan_write_public (json_t *stored, struct json_text *text);
 
 // The COMMAND among the frames of a stored message, as JSON has frames, borrowed. NULL: there is
 // none, or its description is none.

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "json_pool.h"
 #include "process.h"
 
 enum { SETTING_NAME_MAX = 256, SETTING_ITEM_MAX = 1024 };
@@ -241,6 +242,7 @@ int configured_main (const struct configured_program *program, int argc, char **
     struct reason reason = {""};
     int code = CONFIGURED_STOPPED;
     process_begin (HANGUP_RESET);
+    json_pool_use ();
     enum configured configured = configure (program, argc, argv, values, &reason);
     if (configured == CONFIGURED)
         code = run (values, &reason);

@@ -205,6 +205,40 @@ static void json_of_a_megabyte_of_brackets_is_refused (void **state)
     free (text);
 }
 
+// Plain texts are read without jansson: with it, the same is read and the same is refused.
+static void texts_are_read_as_jansson_reads_them (void **state)
+{
+    static const char *const texts[] = {
+        "{\"a\":1,\"b\":-1.5e3,\"c\":\"x\",\"d\":[true,false,null],\"e\":{}}",
+        " [ 1 , -0 , {\"a\" : [ ] , \"\" : {} } , \"\" , 12e1, 9223372036854775807 ] ",
+        "{\"\\u0061\\n\":\"\\ud83d\\ude00\\\"\\\\/\",\"\xc3\xa9\":[\"\xf0\x9f\x98\x80\",\"\x7f\"]}",
+        "{\"aa\":{\"ab\":{\"ac\":[[0.5,1,\"aa\"]],\"ad\":null},\"ae\":\"\"},\"ab\":[]}",
+    };
+    static const char bytes[] = "{}[],:\"\\ 0123e.-+untrfalse\n\xc3\xa9";
+    (void)state;
+    uint64_t random = 88172645463325252U;
+    for (unsigned round = 0; round < 100000; round++) {
+        char text[100];
+        size_t size = strlen (texts[round % ROWS (texts)]);
+        memcpy (text, texts[round % ROWS (texts)], size);
+        for (uint64_t changes = next_random (&random) % 4; changes; changes--)
+            text[next_random (&random) % size] = bytes[next_random (&random) % sizeof bytes];
+        if (next_random (&random) % 8 == 0)
+            size = next_random (&random) % size;
+        struct reason reason;
+        uint8_t *exact = exact_bytes (span_of (text, size));
+        bool lists = size && text[strspn (text, " \n")] == '[';
+        json_t *value =
+            (lists ? json_read_array : json_read_object) (span_of (exact, size), &reason);
+        json_t *wanted = json_loadb (text, size, JSON_REJECT_DUPLICATES, NULL);
+        assert_true (!value == !wanted);
+        assert_true (!value || json_equal (value, wanted));
+        free (exact);
+        json_decref (value);
+        json_decref (wanted);
+    }
+}
+
 static const struct integer_row {
     const char *name, *text;
     int64_t min, max;
@@ -351,6 +385,7 @@ int main (void)
         cmocka_unit_test (a_reason_is_plain),
         cmocka_unit_test (arrays_are_read_as_strictly),
         cmocka_unit_test (json_of_a_megabyte_of_brackets_is_refused),
+        cmocka_unit_test (texts_are_read_as_jansson_reads_them),
         cmocka_unit_test (json_integers_are_exact_and_bounded),
         cmocka_unit_test (frames_become_strings_or_base64),
         cmocka_unit_test (other_values_are_no_frames),

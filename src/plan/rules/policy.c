@@ -133,7 +133,7 @@ enum { FIELDS = sizeof fields / sizeof *fields };
 static const struct policy_field *field_named (const char *name)
 {
     for (size_t i = 0; i < FIELDS; i++)
-        if (strcmp (fields[i].field.name, name) == 0)
+        if (fields[i].field.name[0] == name[0] && strcmp (fields[i].field.name, name) == 0)
             return &fields[i];
     return NULL;
 }

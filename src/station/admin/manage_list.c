@@ -20,6 +20,7 @@
 enum {
     PAGE_DEFAULT = 100,
     PAGE_MAX = 1000,
+    PLAN_ROOM = 512, // of a plan in a page, mostly
     // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
     TITLES_LOOKED_AT = 150,
     PATTERN_MAX = 64,
@@ -242,54 +243,65 @@ static const char *progress_of (struct station *self, uint64_t id, const json_t 
     return its ? held->progress : NULL;
 }
 
-// A stored message as it is listed. NULL: it cannot be read, or is not asked for.
-static json_t *listed (const struct plan_listing *listing, uint64_t id, struct span message)
+// Write a stored message as it is listed. False: it cannot be read, or is not asked for.
+static bool write_listed (const struct plan_listing *listing, const struct store_listed *one,
+                          struct json_text *text)
 {
+    static const struct json_name progress_name = JSON_NAME ("progress");
     struct reason reason;
-    json_t *plan = json_read_object (message, &reason);
+    if (!permits_plan (listing->station, listing->peer->user, one->station, one->message))
+        return false;
+    json_t *plan = json_read_object (one->message, &reason);
     if (!plan || !has_title (&listing->filter, plan)) {
         json_decref (plan);
-        return NULL;
+        return false;
     }
-    const char *progress = progress_of (listing->station, id, plan);
+    const char *progress = progress_of (listing->station, one->plan_id, plan);
     json_t *command = json_incref ((json_t *)(uintptr_t)plan_stored_command (plan));
-    json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
-    plan = plan_in_public_order (plan);
     const json_t *encoded = json_object_get (command, "b64");
+    json_object_set_new (plan, "plan_id", json_integer ((json_int_t)one->plan_id));
+    json_object_del (plan, "command"); // by hand
+    json_object_del (plan, "progress");
+    json_text_item (text);
+    plan_write_public (plan, text);
     if (command && json_string_length (encoded ? encoded : command) <= COMMAND_MAX)
-        json_object_set (plan, "command", command);
-    if (progress)
-        json_object_set_new (plan, "progress", json_string (progress));
+        json_text_member (text, "command", command);
+    if (progress) {
+        json_text_name (text, &progress_name);
+        json_text_frame (text, span_text (progress));
+    }
+    json_text_raw (text, span_text ("}"));
     json_decref (command);
-    return plan;
+    json_decref (plan);
+    return true;
 }
 
 static char *page_json (const struct plan_listing *listing, const struct store_page *page)
 {
     const struct list_filter *filter = &listing->filter;
-    json_t *plans = json_array ();
-    json_t *object = json_object ();
     struct store_listed last = {
         .plan_id = page->last, .score_us = page->last_us, .station = page->last_station};
+    struct json_text text;
+    size_t size;
+    int64_t count = 0;
+    json_text_start (&text, page->count * PLAN_ROOM);
+    json_text_raw (&text, span_text ("{\"plans\":["));
     for (size_t i = 0; i < page->count; i++) {
-        const struct store_listed *one = &page->plans[i];
-        json_t *plan = NULL;
-        if (permits_plan (listing->station, listing->peer->user, one->station, one->message))
-            plan = listed (listing, one->plan_id, one->message);
-        if (plan)
-            json_array_append_new (plans, plan);
+        count += write_listed (listing, &page->plans[i], &text);
         // Full before the end of what was looked at: the next page begins here.
-        if (json_array_size (plans) == (size_t)filter->limit && i + 1 < page->count) {
-            last = *one;
+        if (count == filter->limit && i + 1 < page->count) {
+            last = page->plans[i];
             break;
         }
     }
-    json_object_set_new (object, "plans", plans);
-    if (last.plan_id)
-        json_object_set_new (object, "next", place_json (&filter->store, &last));
-    char *text = json_write (object);
-    json_decref (object);
-    return text;
+    json_text_raw (&text, span_text ("]"));
+    if (last.plan_id) {
+        json_t *place = place_json (&filter->store, &last);
+        json_text_member (&text, "next", place);
+        json_decref (place);
+    }
+    json_text_raw (&text, span_text ("}"));
+    return json_text_end (&text, &size);
 }
 
 static char *monitor_json (const struct plan_listing *listing, const struct store_page *page)

@@ -1,0 +1,48 @@
+#include "json_pool.h"
+
+#include <jansson.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEP = 16,         // of the sizes that malloc has
+    HEADER = 8,        // its own, of each block
+    SMALLEST = 24,     // that it gives
+    SIZES = 32,        // that are kept: up to 520 bytes
+    KEPT_MAX = 2 << 20 // bytes
+};
+
+// A freed block, which has the address of the next in it.
+static _Thread_local void *kept[SIZES];
+static _Thread_local size_t kept_bytes;
+
+static void *take (size_t size)
+{
+    size_t at = size <= SMALLEST ? 0 : (size - SMALLEST + STEP - 1) / STEP;
+    void *block = at < SIZES ? kept[at] : NULL;
+    if (!block)
+        return malloc (size);
+    memcpy (&kept[at], block, sizeof kept[at]);
+    kept_bytes -= SMALLEST + HEADER + at * STEP;
+    return block;
+}
+
+static void give_back (void *block)
+{
+    size_t size = malloc_usable_size (block), at = (size - SMALLEST) / STEP;
+    if (!block || size < SMALLEST || at >= SIZES || kept_bytes + size + HEADER > KEPT_MAX) {
+        free (block);
+        return;
+    }
+    memcpy (block, &kept[at], sizeof kept[at]);
+    kept[at] = block;
+    kept_bytes += SMALLEST + HEADER + at * STEP;
+}
+
+void json_pool_use (void)
+{
+#ifndef __SANITIZE_ADDRESS__
+    json_set_alloc_funcs (take, give_back);
+#endif
+}
