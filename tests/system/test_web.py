@@ -165,6 +165,10 @@ def test_put(web):
     assert first.status == 201 and first.json["id"] == "2a" and first.headers["Location"] == "/v1/plans/2a"
     assert web.ask("PUT", "/v1/plans/2A", plan()).status == 200
     web.ask("PUT", "/v1/plans/2a", plan("other")).problem(409, "other_plan")
+    assert web.ask("PUT", "/v1/plans/2a", {"id": "2A", **plan()}).status == 200
+    answer = web.ask("PUT", "/v1/plans/2a", {"id": "2b", **plan()})
+    answer.problem(422, "invalid_field")
+    assert answer.json["errors"][0]["pointer"] == "#/id"
     web.ask("PUT", "/v1/plans/0", plan()).problem(400)
 
 

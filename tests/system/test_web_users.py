@@ -149,6 +149,19 @@ def test_the_audit(gateway):
     assert len(open(path + ".1").readlines()) == 6
 
 
+def test_the_audit_has_each_plan_of_an_import_and_the_step_of_a_signal(gateway):
+    lines = [json.dumps({"id": ident, **plan()}) for ident in ("1f", "2f")] + [json.dumps(plan(title="without id"))]
+    gateway.web.ask("POST", "/v1/import", "\n".join(lines), bearer(gateway.tokens["ann"]), kind="application/x-ndjson")
+    gateway.ask("ann", "POST", "/v1/flow-runs/1f/signal", {"step": "approve", "value": "not for the audit"})
+    with open(os.path.join(gateway.users, ".audit.ndjson")) as file:
+        text = file.read()
+    found = [json.loads(line) for line in text.splitlines()]
+    assert sorted((line["name"], line["action"], line["outcome"], line["user"]) for line in found if line["event"] == "bulk") == [
+        ("1f", "import", "accepted", "ann"), ("2f", "import", "accepted", "ann")]
+    assert [line["step"] for line in found if line["event"] == "asked" and "step" in line] == ["approve"]
+    assert "not for the audit" not in text
+
+
 def test_the_audit_has_who_signs_in_and_wrong_tokens(gateway):
     """A flood of wrong ones is a line a second; none of them is in the file."""
     session = gateway.web.post("/v1/session", {"token": gateway.tokens["ann"]}).json["session"]

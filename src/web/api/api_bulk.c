@@ -163,7 +163,7 @@ static void on_command (void *owner, const struct station_answer *answer)
     struct bulk *self = sent->job;
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
     bool rejected = !unknown && answer->status >= ZERO_STATUS_ERROR_FLAG;
-    audit_bulk (self->server->audit, self->user, self->action->name, sent->id,
+    audit_each (self->server->audit, self->user, self->action->name, sent->id,
                 unknown    ? "unknown"
                 : rejected ? "rejected"
                            : "done");

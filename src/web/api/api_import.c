@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "audit.h"
 #include "json.h"
 #include "memory.h"
 #include "plan_document.h"
@@ -57,16 +58,24 @@ static void on_submitted (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
     struct import *self = slot->import;
+    const struct exchange *exchange = self->exchange;
+    const char *outcome = "accepted";
     if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID) {
+        outcome = "unknown";
         self->unknown = true;
         add_error (self, slot->line, "the station did not answer: it may be sent again");
     } else if (answer->status >= ZERO_STATUS_ERROR_FLAG) {
+        outcome = "rejected";
         add_error (self, slot->line, answer->reason);
     } else if (answer->stored == ZPLAN_STORED_BEFORE) {
+        outcome = "existing";
         self->existing++;
     } else {
         self->accepted++;
     }
+    if (exchange->user)
+        audit_each (exchange->server->audit, exchange->user, "import",
+                    answer->id[0] ? answer->id : slot->id, outcome);
     slot_clear (slot);
     advance (self);
 }

@@ -223,7 +223,7 @@ void api_plan_new (struct exchange *self)
 void api_plan_put (struct exchange *self)
 {
     struct submission read = {0};
-    uint64_t id;
+    uint64_t id, its;
     if (!ident_parse (span_text (self->routed.args[0]), &id)) {
         exchange_problem (self, 400, "invalid_field", "id: want 1..7fffffffffffffff in hex");
         return;
@@ -231,6 +231,11 @@ void api_plan_put (struct exchange *self)
     ident_text (id, self->id);
     if (read_body (self, &read)) {
         submission_clear (&read);
+        return;
+    }
+    if (read.id && (!ident_parse (span_text (read.id), &its) || its != id)) {
+        submission_clear (&read);
+        api_wrong_field (self, "id", "that of the path, or none");
         return;
     }
     submit (self, &read, 0);

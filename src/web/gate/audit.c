@@ -92,11 +92,12 @@ static bool write_line (struct audit *self, const struct exchange *exchange, con
 {
     const struct route *route = exchange->routed.route;
     json_t *line =
-        json_pack ("{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*}", "at",
+        json_pack ("{s:o, s:s, s:s*, s:s*, s:s, s:s, s:s, s:s*, s:s*, s:s*}", "at",
                    json_instant_ms (clock_wall_us () / 1000), "event", event, "user",
                    exchange->user, "key", users_key_name (exchange->key), "address",
                    exchange->address, "method", route->method, "route", route->path, "name",
-                   exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL);
+                   exchange->routed.args[0], "id", exchange->id[0] ? exchange->id : NULL, "step",
+                   json_string_value (json_object_get (exchange->json, "step")));
     const char *repeated = exchange_value (exchange, "Idempotency-Key");
     set_revision (line, "revision_before", exchange_value (exchange, "If-Match"));
     if (repeated)
@@ -137,7 +138,7 @@ void audit_wrong_token (struct audit *self, const struct exchange *exchange)
     self->wrong_next_us = now_us + WRONG_EVERY_US;
 }
 
-void audit_bulk (struct audit *self, const char *user, const char *action, const char *id,
+void audit_each (struct audit *self, const char *user, const char *action, const char *id,
                  const char *outcome)
 {
     if (self)

@@ -18,6 +18,6 @@ void audit_after (struct audit *self, const struct exchange *exchange);
 // A token that is none, or of none any more.
 void audit_wrong_token (struct audit *self, const struct exchange *exchange);
 
-// What became of one plan of a job.
-void audit_bulk (struct audit *self, const char *user, const char *action, const char *id,
+// What became of one plan of many: of a job, or an import.
+void audit_each (struct audit *self, const char *user, const char *action, const char *id,
                  const char *outcome);

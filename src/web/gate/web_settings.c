@@ -21,8 +21,8 @@ static const struct setting rows[] = {
      "                              commas between them"},
     {"tls_cert", "--tls-cert", "FILE", "", SETTING_TEXT, FIELD (tls_cert), 0, 0, NULL,
      "serve HTTPS, TLS 1.2 and later: its certificate and those\n"
-     "                              between it and the authority, PEM. Read again within a\n"
-     "                              second when it or the key changes"},
+     "                              between it and the authority, PEM. Read again within\n"
+     "                              15 seconds when it or the key changes"},
     {"tls_key", "--tls-key", "FILE", "", SETTING_TEXT, FIELD (tls_key), 0, 0, NULL,
      "the private key of tls_cert, PEM, with mode 0600 or 0640"},
     {"behind_proxy", "--behind-proxy", "ADDRESSES", "", SETTING_TEXT, FIELD (behind_proxy), 0, 0,
