@@ -518,3 +518,17 @@ def test_redeliver(make_rig):
     assert rig.message(other)["plan_state"] == 5
     assert rig.client.refused("callback", "redeliver", "zz").startswith("id: want")
     assert "redeliver ID" in rig.client.refused("callback", "redelivr", "1f")
+
+
+@pytest.mark.parametrize("callback", ["[]", "text", '{"foo": 1}', '{"success": {"url": "garbage"}}', '{"success": {"url": "https://a.example"}}',
+                                      '{"success": {"url": "https://a.example/x", "method": "DELETE"}}',
+                                      '{"success": {"url": "https://a.example/x"}, "headers": {"Host": "x"}}'])
+def test_a_restored_callback_is_judged(rig, callback):
+    """As that of a submission: a masked URL has lost its path."""
+    stored = {**rig.client.done("message", rig.client.added(later())).json, "plan_id": 31, "callback": callback}
+    stored["messages"][0] = "*1f"
+    reply = rig.client.manage("restore", "plan", json.dumps(stored))
+    assert reply.code == ST.PLANERROR and reply.text.startswith("-plan error: callback: "), reply
+    stored["callback"] = json.dumps({"success": {"url": URL}})
+    assert rig.client.done("restore", "plan", json.dumps(stored)).json == {"restored": 1}
+    rig.client.done("remove", "1f")

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from clitest import DONE, REFUSED, USAGE, ZPLAN, FakeStation, reply, start, taken_apart, zplan
+from curvetest import CurveRig, certificate, write
 from zplantest import (CLOSE, ERROR, FT, PAUSE, QUEUE, ST, WAIT, argument, at_once, every, later,
                        wait_until)
 
@@ -573,3 +574,30 @@ def test_restored_outcomes_are_bounded(make_rig):
     assert 100 <= rig.db.xlen("plan:history") < 400
     assert rig.client.done("stats").json["outcomes"] < 400
 
+
+
+def test_an_import_is_repeated_after_callbacks(make, tmp_path):
+    """What became of the callback of a run goes on changing, and no import has it."""
+    old, new = make(), make()
+    path = tmp_path / "everything"
+    old.rig.client.added(at_once(callback={"success": {"url": "https://a.example/x"}}))
+    finish(old.rig, 1)
+    wait_until(lambda: outcomes(old.rig) and outcomes(old.rig)[0]["callback"].get("state") == "queued", "it waits")
+    path.write_text(old("export", "--everything").out)
+    for _ in range(2):
+        new("import", str(path)).done()
+        old("import", str(path)).done()
+    assert len(outcomes(new.rig)) == len(outcomes(old.rig)) == 1
+
+
+def test_an_export_with_masked_urls_is_none(make_rig):
+    """A key without manage reads only the hosts of callbacks: no import takes them."""
+    rig, callback = make_rig(kind=CurveRig), {"success": {"url": "https://a.example/secret"}}
+    rig.client.added(later(callback=callback))
+    rig.client.done("kind", "put", "mail", json.dumps({"callback": callback}))
+    for roles, count in (("observe", "2"), ("observe,manage", None)):
+        path = rig.path(f"{roles}.key_secret")
+        write(path, certificate(rig.allow(roles, roles), roles, secret=True))
+        ended = zplan("--connect", rig.ipc("q"), "--key", path, "--server-key", rig.server.public, "export", "--everything")
+        assert (ended.code == DONE, '"type":"end"' in ended.out) == (not count, not count)
+        assert not count or ended.err.startswith(f"zplan: {count} plans and kinds have masked URLs of callbacks")

@@ -1,10 +1,12 @@
 """list in another order than that of ids: by the next time, runs in progress, what stopped, and dead letters."""
+import json
 import random
 import time
 
 import pytest
 
 from clitest import USAGE, objects, zplan
+from curvetest import EVERY_ROLE, CurveRig
 from zplantest import FT, ST, at_once, later, wait_until
 
 ORDERS = ["id", "time", "running", "stopped", "dead"]
@@ -181,3 +183,24 @@ def test_the_command_line(rig):
     assert listed("--order", "time") == [second, first] and listed("--order", "time", "--limit", "1") == [second]
     assert listed("--order", "dead") == listed("--order", "stopped") == [dead] and listed("--order", "running") == []
     assert "--order" in zplan("list", "--order", "best").failed(USAGE)
+
+
+@pytest.mark.parametrize("order", ["id", "time", "stopped"])
+def test_pages_of_a_bound_key_end_at_its_own_plans(make_rig, order):
+    """Their places would name the plans of other targets."""
+    rig = make_rig(kind=CurveRig)
+    member = rig.member(rig.allow("news", EVERY_ROLE, stations="news"))
+    added = {station: [rig.client.added(later(at), station=station) for at in range(600 + first, 640, 2)]
+             for first, station in enumerate(("jobs", "news"))}
+    if order == "stopped":
+        for ident in sum(added.values(), []):
+            rig.client.done("pause", ident)
+    for limit in (1, 7):
+        found, text, after = [], "", {}
+        while after is not None:
+            page = member.done("list", {"order": order, "limit": limit, **after}).json
+            found += [f"{plan['plan_id']:x}" for plan in page["plans"]]
+            text += json.dumps(page)
+            after = {"after": page["next"]} if "next" in page else None
+        assert sorted(found) == sorted(added["news"])
+        assert not [ident for ident in added["jobs"] if ident in text] and "jobs" not in text

@@ -34,7 +34,7 @@ struct exporting {
     json_t *plans[BATCH]; // NULL: it is not there any more
     size_t count;
     size_t written;
-    int64_t callbacks;
+    int64_t callbacks, masked;
     struct verdict trouble;
     struct progress progress;
 };
@@ -69,6 +69,7 @@ static bool write_batch (struct exporting *self)
     going = going && pipeline_drain (self->pipeline);
     for (size_t i = 0; i < self->count; i++) {
         if (self->plans[i]) {
+            self->masked += everything_is_masked (self->plans[i]);
             print_plan (NULL, self->plans[i]); // as import reads it
             self->written++;
         }
@@ -108,8 +109,9 @@ static int export(const struct cli *cli, const struct selection *selection)
         if (self.trouble.code != EXIT_NO_ANSWER)
             write_batch (&self);
         progress_clear (&self.progress);
-        everything_report_skipped (self.callbacks);
+        int left = everything_report_left (self.callbacks, self.masked);
         code = verdict_print (self.trouble.code != EXIT_DONE ? &self.trouble : &verdict, NULL);
+        code = code ? code : left;
     }
     pipeline_destroy (&self.pipeline);
     zplan_client_destroy (&client);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "callback_rule.h"
 #include "everything_flows.h"
 #include "ident.h"
 #include "instant.h"
@@ -23,7 +24,7 @@ struct exporting {
     uint64_t ids[BATCH];
     json_t *plans[BATCH]; // NULL: it is not there any more
     size_t count;
-    int64_t targets, kinds, limits, flows, unreadable, outcomes, written, callbacks;
+    int64_t targets, kinds, limits, flows, unreadable, outcomes, written, callbacks, masked;
     char last[48]; // entry of the history that was written last; "" = none
     struct verdict trouble;
     struct progress progress;
@@ -77,6 +78,7 @@ static int write_kinds (struct exporting *self)
         call_command (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
     json_object_foreach (json_object_get (answer, "kinds"), name, fields)
     {
+        self->masked += everything_is_masked (fields);
         write_record ("kind", json_pack ("{s:s, s:O}", "name", name, "fields", fields));
         self->kinds++;
     }
@@ -177,6 +179,7 @@ static bool write_batch (struct exporting *self)
     for (size_t i = 0; i < self->count; i++) {
         if (!self->plans[i])
             continue;
+        self->masked += everything_is_masked (self->plans[i]);
         write_record ("plan", json_pack ("{s:o}", "plan", self->plans[i]));
         self->plans[i] = NULL;
         self->written++;
@@ -191,13 +194,30 @@ bool everything_leaves_out (const json_t *plan)
     return json_object_get (plan, "source") != NULL;
 }
 
-void everything_report_skipped (int64_t callbacks)
+bool everything_is_masked (const json_t *fields)
 {
+    struct reason ignored;
+    json_t *callback = json_object_get (fields, "callback");
+    json_t *rule = json_is_string (callback) ? json_read_object (text_of (callback), &ignored)
+                                             : json_incref (callback);
+    bool masked = callback && !callback_rule_judge (NULL, rule, &ignored);
+    json_decref (rule);
+    return masked;
+}
+
+int everything_report_left (int64_t callbacks, int64_t masked)
+{
+    if (masked)
+        fprintf (stderr,
+                 "zplan: %" PRId64 " plans and kinds have masked URLs of callbacks, which `zplan "
+                 "import` rejects: export with a key of the role manage\n",
+                 masked);
     if (callbacks)
         fprintf (stderr,
                  "zplan: %" PRId64 " callbacks that are not delivered yet are left out: no other "
                  "station takes them\n",
                  callbacks);
+    return masked ? EXIT_REFUSED : EXIT_DONE;
 }
 
 static bool take_plans (struct pages *pages, const json_t *page)
@@ -230,7 +250,6 @@ static int write_plans (struct exporting *self)
     if (verdict.code == EXIT_DONE && self->trouble.code == EXIT_DONE)
         write_batch (self);
     json_decref (filter);
-    everything_report_skipped (self->callbacks);
     return verdict_print (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
 }
 
@@ -289,6 +308,8 @@ int everything_export (const struct cli *cli)
         for (size_t i = 0; i < sizeof parts / sizeof *parts && code == EXIT_DONE; i++)
             code = parts[i](&self);
         progress_clear (&self.progress);
+        if (code == EXIT_DONE)
+            code = everything_report_left (self.callbacks, self.masked);
         if (code == EXIT_DONE)
             code = write_end (&self);
     }

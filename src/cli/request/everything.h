@@ -14,10 +14,16 @@
 
 enum { EVERYTHING_FORMAT = 1 };
 
-// A callback is its station's alone: no other takes it (proto 7.12). The number of skipped ones is
-// printed on stderr.
+// A callback is its station's alone: no other takes it (proto 7.12).
 bool everything_leaves_out (const json_t *plan);
-void everything_report_skipped (int64_t callbacks);
+
+// A plan or the fields of a kind whose callback `import` will reject: without the role manage its
+// URLs are read masked.
+bool everything_is_masked (const json_t *fields);
+
+// Say on stderr how many there were of both. Returns an exit code: with masked ones it is no
+// backup.
+int everything_report_left (int64_t callbacks, int64_t masked);
 
 // Write everything to stdout. Returns an exit code.
 int everything_export (const struct cli *cli);

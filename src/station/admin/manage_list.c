@@ -243,13 +243,18 @@ static const char *progress_of (struct station *self, uint64_t id, const json_t 
     return its ? held->progress : NULL;
 }
 
+static bool permits_listed (const struct plan_listing *listing, const struct store_listed *one)
+{
+    return permits_plan (listing->station, listing->peer->user, one->station, one->message);
+}
+
 // Write a stored message as it is listed. False: it cannot be read, or is not asked for.
 static bool write_listed (const struct plan_listing *listing, const struct store_listed *one,
                           struct json_text *text)
 {
     static const struct json_name progress_name = JSON_NAME ("progress");
     struct reason reason;
-    if (!permits_plan (listing->station, listing->peer->user, one->station, one->message))
+    if (!permits_listed (listing, one))
         return false;
     json_t *plan = json_read_object (one->message, &reason);
     if (!plan || !has_title (&listing->filter, plan)) {
@@ -276,11 +281,28 @@ static bool write_listed (const struct plan_listing *listing, const struct store
     return true;
 }
 
-static char *page_json (const struct plan_listing *listing, const struct store_page *page)
+// Where the page ends; with plan 0 it is the last. False: a key that is bound to targets may see no
+// plan of it, and so not this place either.
+static bool end_of (const struct plan_listing *listing, const struct store_page *page,
+                    struct store_listed *ret)
+{
+    *ret = (struct store_listed){
+        .plan_id = page->last, .score_us = page->last_us, .station = page->last_station};
+    if (!page->last || permits_all_stations (listing->station, listing->peer->user))
+        return true;
+    for (size_t i = page->count; i--;) {
+        if (permits_listed (listing, &page->plans[i])) {
+            *ret = page->plans[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *page_json (const struct plan_listing *listing, const struct store_page *page,
+                        struct store_listed last)
 {
     const struct list_filter *filter = &listing->filter;
-    struct store_listed last = {
-        .plan_id = page->last, .score_us = page->last_us, .station = page->last_station};
     struct json_text text;
     size_t size;
     int64_t count = 0;
@@ -311,7 +333,7 @@ static char *monitor_json (const struct plan_listing *listing, const struct stor
         const struct store_listed *one = &page->plans[i];
         struct reason reason;
         struct plan *plan = NULL;
-        if (permits_plan (listing->station, listing->peer->user, one->station, one->message))
+        if (permits_listed (listing, one))
             plan = plan_from_stored_json (one->plan_id, one->message, &reason);
         if (plan)
             json_array_append_new (
@@ -323,9 +345,10 @@ static char *monitor_json (const struct plan_listing *listing, const struct stor
     return text;
 }
 
-static void reply_page (const struct plan_listing *listing, const struct store_page *page)
+static void reply_page (const struct plan_listing *listing, const struct store_page *page,
+                        struct store_listed last)
 {
-    char *json = page_json (listing, page);
+    char *json = page_json (listing, page, last);
     char *text = listing->of_monitor ? monitor_json (listing, page) : NULL;
     reply_send (
         listing->station, listing->peer,
@@ -334,12 +357,29 @@ static void reply_page (const struct plan_listing *listing, const struct store_p
     free (json);
 }
 
+static void list_go (void *owner);
+
+static void list_behind (struct plan_listing *self, const struct store_listed *last)
+{
+    struct list_filter *filter = &self->filter;
+    filter->store.after = last->plan_id;
+    filter->store.after_us = last->score_us;
+    filter->store.after_station = filter->after_station;
+    filter->after_station[span_put (filter->after_station, 0, last->station)] = '\0';
+    list_go (self);
+}
+
 static void on_listed (void *owner, const struct store_page *page)
 {
     struct plan_listing *listing = owner;
     struct station *self = listing->station;
+    struct store_listed last;
+    if (page->result == STORE_DONE && !end_of (listing, page, &last)) {
+        list_behind (listing, &last);
+        return;
+    }
     if (page->result == STORE_DONE)
-        reply_page (listing, page);
+        reply_page (listing, page, last);
     else
         reply_refuse_store (self, listing->peer, page->result, page->error);
     free (listing);

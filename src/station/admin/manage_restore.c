@@ -8,6 +8,7 @@
 #include "apply.h"
 #include "codes.h"
 #include "callback_check.h"
+#include "callback_rule.h"
 #include "json.h"
 #include "manage_private.h"
 #include "memory.h"
@@ -69,6 +70,7 @@ static void settle (struct plan *plan)
 static int check_plan (struct station *self, const char *user, const struct plan *plan,
                        struct reason *reason)
 {
+    struct reason why;
     const struct target *target = station_target (self, plan->station);
     int rc = station_is_callbacks (self, plan->station)
                  ? permit_callback_denied (reason)
@@ -85,6 +87,11 @@ static int check_plan (struct station *self, const char *user, const struct plan
         rc = submit_check_policy (target, plan->policy, reason);
     if (!rc)
         rc = callback_check (self, user, plan->policy, reason);
+    if (!rc && plan->policy && plan->policy->callback &&
+        !callback_rule_judge (NULL, plan->policy->callback, &why)) { // stored ones are not judged
+        reason_set (reason, "callback: %s", why.text);
+        rc = ZPLAN_EPLAN;
+    }
     if (!rc && plan->step.size) { // it would end a step of a run that it does not belong to
         reason_set (reason, "step: a call of a flow's step is not restored");
         rc = ZPLAN_EPLAN;
