@@ -12,7 +12,7 @@ from test_metrics import metrics
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = os.path.join(HERE, "..", "..", "docker", "monitoring")
-ALERTS = {"ZplanDown", "ZplanRedisDown", "ZplanNothingRuns", "ZplanLate", "ZplanTargetDown", "ZplanFailing",
+ALERTS = {"ZplanDown", "ZplanRedisDown", "ZplanProblem", "ZplanNothingRuns", "ZplanLate", "ZplanTargetDown", "ZplanWaiting", "ZplanFailing",
           "ZplanNoWorker", "ZplanMissed", "ZplanDead", "ZplanCallbacksBehind", "ZplanLostData", "ZplanRedisNearlyFull", "ZplanClock"}
 
 

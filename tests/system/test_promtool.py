@@ -34,6 +34,9 @@ SERIES = {
     "ZplanTargetDown": ({'zplan_target_connected{target="a"}': "1x60 0x20", 'zplan_target_due{target="a"}': "1x80"},
                         {'zplan_target_connected{target="a"}': "0x80", 'zplan_target_due{target="a"}': "0x80",
                          'zplan_target_due{target="b"}': "9x80", 'zplan_target_connected{target="b"}': "1x80"}),
+    "ZplanProblem": ({"zplan_problems": "0x60 1x20"}, {"zplan_problems": "1x76 0x3 1", "zplan_warnings": "3x80"}),
+    "ZplanWaiting": ({'zplan_target_overdue_seconds{target="a"}': "0x50 301x30"},
+                     {'zplan_target_overdue_seconds{target="a"}': "300x80", 'zplan_target_overdue_seconds{target="callbacks"}': "500x80"}),
     "ZplanFailing": (outcomes(ok="0+7x80", failed="0+1x80", timeout="0+2x80"),
                      outcomes(ok="0+9x80", failed="0+1x80", timeout="0+1x80", cancelled="0+99x80")),
     "ZplanNoWorker": (outcomes(not_taken="0+1x80"), outcomes(not_taken="5x80", ok="0+1x80")),
@@ -41,7 +44,7 @@ SERIES = {
     "ZplanDead": ({"zplan_exhausted_total": "0x70 1x10"}, {"zplan_exhausted_total": "0x40 1x40"}),
     "ZplanCallbacksBehind": ({'zplan_target_overdue_seconds{target="callbacks"}': "0x60 601x20"},
                              {'zplan_target_overdue_seconds{target="callbacks"}': "600x80",
-                              'zplan_target_overdue_seconds{target="jobs"}': "9000x80"}),
+                              'zplan_target_overdue_seconds{target="jobs"}': "290x80"}),
     "ZplanLostData": ({"zplan_lost_plans_total": "0x70 3x10"}, {"zplan_lost_plans_total": "3x80", "zplan_lost_data_total": "1x80"}),
     "ZplanRedisNearlyFull": ({"zplan_redis_limit_bytes": "100x80", "zplan_redis_used_bytes": "91x80"},
                              {"zplan_redis_limit_bytes": "100x80", "zplan_redis_used_bytes": "90x80"}),
@@ -52,6 +55,9 @@ MORE = {
     "ZplanDown": {'up{job="zplan"}': "1x60 0x20"},
     "ZplanLostData": {"zplan_lost_data_total": "0x70 1x10"},
     "ZplanClock": {"zplan_redis_clock_ahead_seconds": "1.1x80"},
+    # as a station has it: what waits for a target that is away is retried, and not due meanwhile
+    "ZplanTargetDown": {'zplan_target_connected{target="a"}': "1x60 0x20", 'zplan_target_due{target="a"}': "0x80",
+                        'zplan_runs_total{target="a",outcome="not_taken"}': "0x60 0+1x3 3x16"},
 }
 
 
