@@ -17,8 +17,7 @@ void redis_process_respawn (struct station *self)
     struct reason reason;
     self->redis_ended = false;
     if (embedded_start (self->embedded, &reason)) {
-        log_event (LEVEL_ERROR, "redis.start_failed", "reason=%s",
-                   quoted (span_text (reason.text)));
+        log_event (LEVEL_ERROR, "redis.start_failed", "reason=\"%s\"", reason.text);
         respawn_later (self);
     }
 }
@@ -42,7 +41,7 @@ void redis_process_ended (struct station *self)
     }
     if (embedded_disk_full (self->embedded, &self->redis_trouble))
         reason = self->redis_trouble;
-    log_event (LEVEL_ERROR, "redis.ended", "reason=%s", quoted (span_text (reason.text)));
+    log_event (LEVEL_ERROR, "redis.ended", "reason=\"%s\"", reason.text);
     respawn_later (self);
 }
 

@@ -4,6 +4,7 @@
 
 #include "access_folder.h"
 #include "failpoint.h"
+#include "flow_book.h"
 #include "log.h"
 #include "memory.h"
 #include "notify.h"
@@ -36,14 +37,29 @@ static void apply_settings (struct station *self)
         targets_load (self); // a name that is not of the settings any more may be of those added
 }
 
+// A target of the name of a flow would get its plans.
+static bool names_flow (const struct station *self, const struct station_settings *fresh,
+                        struct reason *reason)
+{
+    for (size_t i = 0; i < fresh->target_count; i++) {
+        const char *name = fresh->targets[i].name;
+        if (!flow_book_has (self, span_text (name)))
+            continue;
+        reason_set (reason, "stations: %s is the name of a flow", name);
+        return true;
+    }
+    return false;
+}
+
 static void reread (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason = {"none"};
     access_reload (self);
     zones_reread (self);
-    if (!self->read_settings || self->read_settings (fresh, &reason)) {
-        log_event (LEVEL_ERROR, "reload.kept_old", "reason=%s", quoted (span_text (reason.text)));
+    if (!self->read_settings || self->read_settings (fresh, &reason) ||
+        names_flow (self, fresh, &reason)) {
+        log_event (LEVEL_ERROR, "reload.kept_old", "reason=\"%s\"", reason.text);
         self->reload_trouble = reason;
         free (fresh);
         return;

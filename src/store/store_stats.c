@@ -214,9 +214,8 @@ void store_attend (struct store *self, store_attended_fn *reply, void *owner)
     char now[24];
     // Behind the blank, the schema: former versions have none.
     snprintf (now, sizeof now, "%" PRId64 " %d", store_now_us (self) / 1000000, STORE_SCHEMA);
-    store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("HSET"), TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)),
-               on_there, self);
+    store_script (self, SCRIPT_ATTEND, 1,
+                  WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)), on_there, self);
     store_ask (self, LINK_ONCE, WORDS (TEXT ("HGET"), TEXT (KEY_META), TEXT ("stations")),
                on_revision, self);
     store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_ATTENDING)), on_attending,

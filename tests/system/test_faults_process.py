@@ -314,7 +314,8 @@ def test_row_55_a_bad_file_keeps_the_old_settings(filed, bad):
     assert "reason=" in lines and "event=reload.done" not in lines
     told = [one for one in health(rig)["findings"] if "could not be applied at the last SIGHUP" in one["text"]]
     assert len(told) == 1 and told[0]["level"] == "warning" and "SIGHUP" in told[0]["do"]
-    assert told[0]["text"].partition("the old ones stay: ")[2]
+    whole = told[0]["text"].partition("the old ones stay: ")[2]
+    assert whole and f'reason="{whole}"' in lines      # not cut
     assert names(rig) == {"jobs"}
     goes_on(rig)
     if bad == "dir":
@@ -322,6 +323,18 @@ def test_row_55_a_bad_file_keeps_the_old_settings(filed, bad):
     write_settings(rig)
     hup(rig, "reload.done")
     assert not [text for text in health(rig)["warnings"] if "SIGHUP" in text]
+
+
+def test_row_55_a_target_has_no_name_of_a_flow(filed):
+    """It would get the plans of the flow."""
+    rig = filed
+    rig.client.done("flow", "put", {"flow": "nightly", "steps": {"s": {"target": "jobs", "command": "do"}}})
+    write_settings(rig, "max_plans = 5", '    nightly = "api@ipc:///tmp/x"')
+    assert "stations: nightly is the name of a flow" in hup(rig, "reload.kept_old")
+    assert names(rig) == {"jobs", "nightly"}
+    rig.client.done("flow", "remove", "nightly")
+    hup(rig, "reload.done")
+    assert names(rig) == {"jobs", "nightly"}
 
 
 def test_row_55_a_fixed_setting_is_told_and_the_rest_is_taken(filed):

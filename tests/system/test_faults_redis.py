@@ -480,6 +480,12 @@ def test_row_20_out_of_memory(make_rig):
         left.remove(run.mailbox[1:].decode())
     wait_until(lambda: not rig.db.keys("plan:msg:*"), "all have ended")
     assert "OOM" in refused(rig)
+    seen = rig.db.hgetall("plan:attending")
+    wait_until(lambda: rig.db.hgetall("plan:attending").keys() == seen.keys() and rig.db.hgetall("plan:attending") != seen,
+               "it still says that it is there")
+    health = rig.client.done("health").json
+    assert health["attending"] == 1 and any("of its 1 bytes" in text for text in health["problems"]), health
+    assert {one["do"] for one in health["findings"] if one["level"] == "problem"} == {"raise maxmemory of Redis, or remove plans"}
     assert not told(rig, "redis.down") and not told(rig, "commit.failed")
     admin.config_set("maxmemory", 0)
     is_taken(rig)

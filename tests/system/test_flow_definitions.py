@@ -554,8 +554,8 @@ def test_what_is_known_of_a_definition_is_made_of_its_text_again(rig):
     wait_until(lambda: {row["name"]: row.get("steps_max") for row in flows(rig.client)} == {
         "wide": 9000, "sound": 9001, "damaged": None, "foreign": None, "gone": None}, "they are known")
     log = pathlib.Path(rig.station.log).read_text(encoding="utf-8")
-    assert "flow=damaged version=1 reason='flow damaged: version 1 cannot be read: JSON" in log
-    assert "flow=foreign version=1 reason='flow foreign: version 1 is of flow x'" in log
+    assert 'flow=damaged version=1 reason="flow damaged: version 1 cannot be read: JSON' in log
+    assert 'flow=foreign version=1 reason="flow foreign: version 1 is of flow x"' in log
     for name in ("wide", "damaged", "foreign", "gone"):
         assert put(rig.client, flow(name))["use"] >= 1
     assert {row["steps_max"] for row in flows(rig.client)} == {1, 2}

@@ -71,7 +71,10 @@ static void find_problems (const struct station *self, struct findings *list)
                      station_store_trouble (self)[0] ? station_store_trouble (self)
                                                      : "Redis is away");
     else if (self->refusing.text[0] && clock_mono_us () - self->refusing_us < RECENT_US)
-        add_finding (list, FINDING_PROBLEM, "check the log of Redis, and the space on its disk",
+        add_finding (list, FINDING_PROBLEM,
+                     strstr (self->refusing.text, "OOM")
+                         ? "raise maxmemory of Redis, or remove plans"
+                         : "check the log of Redis, and the space on its disk",
                      "the last plan was rejected: %s", self->refusing.text);
     if (self->target_count == 0)
         add_finding (list, FINDING_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
@@ -110,8 +113,11 @@ static void find_redis (const struct station *self, struct findings *list)
         add_finding (list, FINDING_WARNING,
                      "redis-cli CONFIG SET maxmemory-policy noeviction, and CONFIG REWRITE",
                      "maxmemory-policy is %s: plans may be evicted", facts->redis.policy);
-    if (facts->redis.limit > 0 && facts->redis.used / FULL_PERCENT >= facts->redis.limit / 100)
-        add_finding (list, FINDING_WARNING, "raise maxmemory of Redis, or remove plans",
+    bool limited = facts->redis.limit > 0;
+    if (limited && facts->redis.used / FULL_PERCENT >= facts->redis.limit / 100)
+        add_finding (list,
+                     facts->redis.used >= facts->redis.limit ? FINDING_PROBLEM : FINDING_WARNING,
+                     "raise maxmemory of Redis, or remove plans",
                      "Redis uses %lld of its %lld bytes: plans are rejected when they are used up",
                      (long long)facts->redis.used, (long long)facts->redis.limit);
     if (facts->clock_known && llabs (facts->clock_ahead_ms) > CLOCK_MS)
@@ -158,6 +164,9 @@ static void find_target (const struct station *self, const struct target *target
 {
     int64_t unread = store_unread (self->store, target_name (target));
     char since[RFC3339_SIZE];
+    if (flow_book_has (self, span_text (target_name (target))))
+        add_finding (list, FINDING_WARNING, "rename the target, or remove the flow",
+                     "target %s has the name of a flow, and gets its plans", target_name (target));
     if (!target_connection (target)) {
         add_finding (list, FINDING_WARNING, "start it, or check its endpoint (zplan target list)",
                      "target %s is not connected", target_name (target));

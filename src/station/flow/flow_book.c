@@ -229,8 +229,8 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
         kept =
             flow_cache_put (&self->flows->cache, load->name, load->version, flow, load->text_size);
     if (!kept && self->flows->parser)
-        log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s version=%d reason=%s", load->name,
-                   load->version, quoted (span_text (reason.text)));
+        log_event (LEVEL_ERROR, "flow.unreadable", "flow=%s version=%d reason=\"%s\"", load->name,
+                   load->version, reason.text);
     json_decref (errors);
     load_end (load, kept, reason.text);
     station_resume (self);

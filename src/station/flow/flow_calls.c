@@ -272,8 +272,7 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     if (plan)
         place (live, plan);
     else
-        log_event (LEVEL_ERROR, "flow.timer", "run=%s error=%s", live->name,
-                   quoted (span_text (reason.text)));
+        log_event (LEVEL_ERROR, "flow.timer", "run=%s error=\"%s\"", live->name, reason.text);
     plan_destroy (&plan);
 }
 

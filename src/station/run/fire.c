@@ -197,8 +197,8 @@ void fire (struct station *self, const struct store_claimed *claimed)
     else if (decision.send && hand_over (self, &claim, &cause))
         return;
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
-        log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=%s", plan->id,
-                   quoted (claimed->station), quoted (span_text (reason.text)));
+        log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=\"%s\"", plan->id,
+                   quoted (claimed->station), reason.text);
     struct held_run *held = runs_find (self, plan->id);
     if (held)
         runs_drop (&held);

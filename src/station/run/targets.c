@@ -239,7 +239,7 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
         struct reason reason;
         if (targets_put (self, &list[i], &reason))
             log_event (origin == ORIGIN_SETTINGS ? LEVEL_ERROR : LEVEL_DEBUG, "target.not_added",
-                       "reason=%s", quoted (span_text (reason.text)));
+                       "reason=\"%s\"", reason.text);
     }
 }
 
@@ -264,8 +264,7 @@ static int64_t put_added (struct station *self, const struct store_stations *ans
         if (target_settings_parse (copy, &list[count], &reason) == 0)
             count++;
         else
-            log_event (LEVEL_ERROR, "target.unreadable", "reason=%s",
-                       quoted (span_text (reason.text)));
+            log_event (LEVEL_ERROR, "target.unreadable", "reason=\"%s\"", reason.text);
     }
     targets_replace (self, ORIGIN_ADDED, list, count);
     free (list);

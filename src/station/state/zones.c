@@ -52,8 +52,8 @@ const struct zone *zones_of (struct station *self, const struct plan *plan)
     const struct zone *zone = zones_find (self, plan->policy, &reason);
     if (zone)
         return zone;
-    log_event (LEVEL_ERROR, "zone.missing", "plan=%" PRIx64 " reason=%s", plan->id,
-               quoted (span_text (reason.text)));
+    log_event (LEVEL_ERROR, "zone.missing", "plan=%" PRIx64 " reason=\"%s\"", plan->id,
+               reason.text);
     return self->zone;
 }
 
@@ -62,7 +62,7 @@ static struct zone *reread (const char *name)
     struct reason reason;
     struct zone *zone = zonefile_load (name, &reason);
     if (!zone)
-        log_event (LEVEL_ERROR, "zone.kept_old", "reason=%s", quoted (span_text (reason.text)));
+        log_event (LEVEL_ERROR, "zone.kept_old", "reason=\"%s\"", reason.text);
     return zone;
 }
 

@@ -244,7 +244,7 @@ static void stop (struct embedded *self)
         }
         pause_us (STEP_US);
     }
-    log_event (LEVEL_INFO, "redis.stopped", "how=%s", quoted (span_text (reason.text)));
+    log_event (LEVEL_INFO, "redis.stopped", "how=\"%s\"", reason.text);
 }
 
 void embedded_destroy (struct embedded **self_p)

@@ -13,6 +13,7 @@ enum script {
     SCRIPT_HISTORY,
     SCRIPT_FORGET,
     SCRIPT_OUTPUTS,
+    SCRIPT_ATTEND,
     SCRIPTS
 };
 

@@ -185,7 +185,7 @@ static void on_timer (void *owner)
         log_event (LEVEL_INFO, "tls.read", "file=%s", quoted (span_text (self->cert)));
     } else if (memcmp (now, self->rejected, sizeof now) != 0) {
         memcpy (self->rejected, now, sizeof now);
-        log_event (LEVEL_WARN, "tls.unusable", "reason=%s", quoted (span_text (reason.text)));
+        log_event (LEVEL_WARN, "tls.unusable", "reason=\"%s\"", reason.text);
     }
 }
 

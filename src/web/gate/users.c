@@ -130,8 +130,8 @@ static void add_user (struct users *self, const char *file_name, struct user *li
             return;
         }
     }
-    log_event (LEVEL_WARN, "user.rejected", "file=%s reason=%s", quoted (span_text (path)),
-               quoted (span_text (reason.text)));
+    log_event (LEVEL_WARN, "user.rejected", "file=%s reason=\"%s\"", quoted (span_text (path)),
+               reason.text);
 }
 
 static bool is_alive (const struct users *self, const struct session *session)
@@ -211,7 +211,7 @@ static void on_timer (void *owner)
     struct reason reason;
     uint64_t mark = key_folder_mark (self->settings->users);
     if ((!mark || mark != self->mark) && read_folder (self, &reason))
-        log_event (LEVEL_WARN, "users.unreadable", "reason=%s", quoted (span_text (reason.text)));
+        log_event (LEVEL_WARN, "users.unreadable", "reason=\"%s\"", reason.text);
     look_at_keys (self);
     if (clock_mono_us () - self->swept_us >= SWEEP_US)
         sweep (self);
@@ -339,8 +339,8 @@ static bool enter (struct exchange *self, struct user *user)
     if (user->exchanges >= AT_ONCE)
         return deny (self, 429, "too_many", "64 requests of this user are in progress");
     if (user->file.key[0] && !(key = find_key (users, user->file.key, &reason))) {
-        log_event (LEVEL_WARN, "key.unusable", "user=%s reason=%s", user->file.name,
-                   quoted (span_text (reason.text)));
+        log_event (LEVEL_WARN, "key.unusable", "user=%s reason=\"%s\"", user->file.name,
+                   reason.text);
         return deny (self, 503, "no_key", "the key of this user cannot be used: see the log");
     }
     user->exchanges++;
