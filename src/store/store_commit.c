@@ -288,17 +288,12 @@ static void close_poll (struct commit_call *self, const struct store_commit *com
 void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
                          struct span record)
 {
-    enum { TRIES_MAX = 100000 };
-    char id[IDENT_SIZE], ended[24], most[24], oldest[24];
-    int64_t now_ms = store_now_us (self) / 1000;
-    snprintf (ended, sizeof ended, "%" PRId64, now_ms);
-    snprintf (most, sizeof most, "%d", TRIES_MAX);
-    snprintf (oldest, sizeof oldest, "%" PRId64, now_ms - self->bounds.history_age_s * 1000);
+    char id[IDENT_SIZE], ended[24], most[24];
+    snprintf (ended, sizeof ended, "%" PRId64, store_now_us (self) / 1000);
+    snprintf (most, sizeof most, "%" PRId64, self->bounds.history_count);
     store_write (self, WORDS (TEXT ("XADD"), TEXT (KEY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
                               TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
                               TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
-    store_write (self, WORDS (TEXT ("XTRIM"), TEXT (KEY_CALLBACKS), TEXT ("MINID"), TEXT ("~"),
-                              TEXT (oldest)));
 }
 
 // -- a commit

@@ -226,6 +226,19 @@ static void on_trimmed (void *owner, enum store_result result, const char *error
         store_history_trim (owner);
 }
 
+// Of callbacks, whose entries have the ids of their times.
+static void on_oldest_callback (void *owner, const redisReply *reply)
+{
+    struct store *self = owner;
+    char oldest[24];
+    int64_t oldest_ms = store_now_us (self) / 1000 - self->bounds.history_age_s * 1000;
+    bool any = reply_is_array (reply, 1) && reply_is_array (reply->element[0], 1);
+    if (!any || reply_number (reply->element[0]->element[0]) >= oldest_ms)
+        return;
+    snprintf (oldest, sizeof oldest, "%" PRId64, oldest_ms);
+    store_write (self, WORDS (TEXT ("XTRIM"), TEXT (KEY_CALLBACKS), TEXT ("MINID"), TEXT (oldest)));
+}
+
 void store_history_trim (struct store *self)
 {
     char count[8];
@@ -234,4 +247,8 @@ void store_history_trim (struct store *self)
                WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
                       TEXT (count)),
                on_oldest, self);
+    store_ask (self, LINK_ONCE,
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_CALLBACKS), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
+                      TEXT ("1")),
+               on_oldest_callback, self);
 }

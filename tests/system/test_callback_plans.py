@@ -1,5 +1,6 @@
 """`callback`: outcomes of runs become plans of the target `callbacks`, whose worker is played here."""
 import json
+import time
 
 import pytest
 
@@ -532,3 +533,19 @@ def test_a_restored_callback_is_judged(rig, callback):
     stored["callback"] = json.dumps({"success": {"url": URL}})
     assert rig.client.done("restore", "plan", json.dumps(stored)).json == {"restored": 1}
     rig.client.done("remove", "1f")
+
+
+def test_their_history_is_as_old_and_as_long_as_that_of_runs(make_rig):
+    rig = make_rig("--history-age", "2", "--history-count", "100", "--sweep-interval", "1")
+    sender = Sender(rig, "s1")
+    for _ in range(3):
+        ident = rig.client.added(wants())
+        finish(rig, ident)
+        sender.of(ident).report("success")
+    wait_until(lambda: not rig.db.exists("plan:history:callbacks") or not rig.db.xlen("plan:history:callbacks"), "they are gone")
+    for number in range(400):       # nodes of it have a hundred
+        rig.db.xadd("plan:history:callbacks", {"p": "1f", "s": "jobs", "t": "1", "r": "{}"}, id=f"{time.time_ns() // 1000000 + 60000}-{number}")
+    ident = rig.client.added(wants())
+    finish(rig, ident)
+    sender.of(ident).report("success")
+    wait_until(lambda: rig.db.xlen("plan:history:callbacks") <= 200, "the oldest made room")

@@ -489,6 +489,7 @@ def test_stations_bound_what_is_forgotten(rig):
     denied(client.manage("forget", json.dumps({**what, "station": "news"})),
            "station: the key 'one' may not touch plans of 'news'")
     assert client.done("forget", {**what, "station": "jobs"}).json == {"forgotten": 1}
+    denied(client.manage("handover"), "handover: want a key for all targets")
     assert [run["station"] for run in rig.client.done("history").json["runs"]] == ["news"]
 
 

@@ -111,6 +111,10 @@ static void manage_handover (struct station *self, struct request *request,
                              const struct arguments *arguments)
 {
     (void)arguments;
+    if (!permits_all_stations (self, request->peer.user)) {
+        reply_refuse (self, &request->peer, ZPLAN_EDENY, "handover: want a key for all targets");
+        return;
+    }
     if (self->embedded) {
         reply_refuse (self, &request->peer, ZPLAN_EBUSY,
                       "handover: the embedded Redis has no standby");
