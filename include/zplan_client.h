@@ -74,7 +74,8 @@ struct zplan_reply {
 // flight on it are resent to the station that is connected next, with their first deadlines and at
 // most three times, if handling them twice does no harm: PING, admin commands that read (list,
 // message, next, history, result, team, why, stats, health, load, whoami, and what reads of
-// station, kind, limit and flow), and submissions with an id (GLOBAL_ID) or a `key`. Others end at
+// station, kind, limit and flow), and submissions with an id (GLOBAL_ID) or a `key`. So are all
+// that a station rejects as it gives its plans up, since it has done nothing. Others end at
 // once with ZPLAN_ERROR_NO_ANSWER: it is unknown whether they were handled. A list takes a socket
 // and some memory more for each endpoint: messages of up to 64 MiB are kept for resending, beyond
 // that requests are rejected with ZPLAN_ERROR_MEMORY.

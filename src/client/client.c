@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "codes.h"
 #include "random.h"
 #include "socket.h"
 
@@ -121,6 +122,19 @@ static void fill_reply (const struct message *message, struct zplan_reply *ret)
                                               message->frames[i].size};
 }
 
+// The station is giving its plans up: another will take the same request.
+static bool is_leaving (const struct message *answer)
+{
+    struct span words = message_frame (answer, ZERO_FRAME_STATUS, NULL);
+    const char *const reasons[] = {STATION_IS_STOPPING, STATION_STANDS_BY};
+    for (size_t i = 0; answer->desc.code == ZERO_STATUS_NET_ERROR_ID && i < 2; i++) {
+        size_t size = strlen (reasons[i]);
+        if (words.size >= size && memcmp (words.data + words.size - size, reasons[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool client_take_message (struct zplan_client *self, size_t index)
 {
     void *socket = self->dealers.rows[index].socket;
@@ -132,7 +146,7 @@ bool client_take_message (struct zplan_client *self, size_t index)
         message_read (self->packet.frames, self->packet.count, &self->answer, &reason))
         return true;
     struct client_request **at = find_answered (self);
-    if (!at)
+    if (!at || (is_leaving (&self->answer) && client_wait_again (self, *at)))
         return true;
     struct client_request *request = request_take_out (self, at);
     if (request->at == (int)index && request->number > self->last_answered[index])

@@ -68,6 +68,7 @@ void client_disconnect (struct zplan_client *self)
 static int renew (struct zplan_client *self, size_t index)
 {
     int error = errno;
+    self->leaving &= ~(1U << index);
     unwatch (self, index);
     if (dealers_renew (&self->dealers, index) || watch (self, index))
         return -1;
@@ -121,7 +122,7 @@ static void lose (struct zplan_client *self, size_t index)
     bool losing = self->losing;
     self->losing = true;
     for (struct client_request **at; (at = find_sent (self, index));) {
-        if ((*at)->copy) {
+        if ((*at)->safe && (*at)->sends < SENDS_MAX) {
             (*at)->at = REQUEST_WAITS;
             self->waiting++;
         } else {
@@ -148,11 +149,22 @@ static bool send_copy (struct zplan_client *self, struct client_request *request
 {
     const struct message_copy *copy = request->copy;
     int index = dealers_current (&self->dealers);
-    if (index < 0 || !packet_send (self->dealers.rows[index].socket, copy->frames, copy->count))
+    if (index < 0 || self->leaving >> index & 1 ||
+        !packet_send (self->dealers.rows[index].socket, copy->frames, copy->count))
         return false;
     request->at = index;
-    if (!request->safe || ++request->sends == SENDS_MAX)
-        request_drop_copy (self, request);
+    request->sends++;
+    return true;
+}
+
+bool client_wait_again (struct zplan_client *self, struct client_request *request)
+{
+    if (!client_has_several (self))
+        return false;
+    self->leaving |= 1U << request->at; // its connection will be lost in a moment
+    request->at = REQUEST_WAITS;
+    request->sends--;
+    self->waiting++;
     return true;
 }
 

@@ -31,7 +31,7 @@ struct client_request {
     int at;                    // index of the address that it was sent to, or REQUEST_WAITS
     int sends;                 // how often
     bool safe;                 // it may be repeated
-    struct message_copy *copy; // to be sent or resent; NULL: it is not resent
+    struct message_copy *copy; // to be sent or resent; NULL: there is one address only
     size_t id_size;
     uint8_t id[]; // REQUEST_ID
 };
@@ -52,16 +52,17 @@ struct zplan_client {
     struct client_request **end;           // where the next one is put
     size_t count;                          // of requests in flight
     size_t waiting;                        // of requests that wait for a connection
-    size_t copied;                         // bytes of the copies of requests
-    int64_t deadline_us;                   // no request ends before it
-    int late_turns;                        // how often the socket was read behind it without an end
-    bool calling;                          // a callback is running
-    bool closing;                          // being destroyed
-    bool losing;                           // requests end as their connection was lost
-    struct packet packet;                  // the last reply
-    struct message answer;                 // the same, read; borrows from packet
-    uint8_t *kept;                         // the frames of the last reply to a call
-    struct reason reason;                  // of the last call that failed
+    unsigned leaving;     // bits of endpoints whose station gives its plans up: none gets a request
+    size_t copied;        // bytes of the copies of requests
+    int64_t deadline_us;  // no request ends before it
+    int late_turns;       // how often the socket was read behind it without an end
+    bool calling;         // a callback is running
+    bool closing;         // being destroyed
+    bool losing;          // requests end as their connection was lost
+    struct packet packet; // the last reply
+    struct message answer; // the same, read; borrows from packet
+    uint8_t *kept;         // the frames of the last reply to a call
+    struct reason reason;  // of the last call that failed
 };
 
 // As zplan_client_new, with these keys.
@@ -99,6 +100,10 @@ int client_hand_over (struct zplan_client *self, struct client_request *request,
 // Read the state of the connections: end or resend the requests in flight on one that was lost, and
 // send those that wait for one.
 void client_look (struct zplan_client *self);
+
+// The station that it was sent to has done nothing, as it is giving its plans up: with several
+// addresses it is sent to another one. False: there is one only.
+bool client_wait_again (struct zplan_client *self, struct client_request *request);
 
 // Close the connection that this request was sent on, with its queue. With several addresses the
 // other requests in flight there end or are resent; this one is not in the list.

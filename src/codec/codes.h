@@ -14,6 +14,10 @@ const char *status_word (uint8_t status);
 // The status's name ("NOT_WORKER"), or NULL.
 const char *status_name (uint8_t status);
 
+// Why a station that serves no more rejects each request with NET_ERROR; nothing was done.
+#define STATION_IS_STOPPING "the station is stopping"
+#define STATION_STANDS_BY   "another station owns the plans"
+
 // The frame type's name ("COMMAND"), or NULL.
 const char *frame_name (uint8_t type);
 

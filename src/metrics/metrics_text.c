@@ -74,8 +74,7 @@ static void write_health (FILE *out, const json_t *health)
                  (double)json_array_size (json_object_get (health, "problems")));
     write_gauge (out, "warnings", "What an operator should know (zplan doctor).",
                  (double)json_array_size (json_object_get (health, "warnings")));
-    write_gauge (out, "redis_up", "Redis is connected.",
-                 state && strcmp (state, "up") == 0);
+    write_gauge (out, "redis_up", "Redis is connected.", state && strcmp (state, "up") == 0);
     write_gauge (out, "redis_used_bytes", "Memory that Redis uses.",
                  (double)number_at (redis, "used_memory"));
     write_gauge (out, "redis_limit_bytes", "maxmemory of Redis; 0: none.",

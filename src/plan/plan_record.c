@@ -25,8 +25,8 @@ const struct record_field plan_record[FIELDS] = {
     [FIELD_REVISION] = INTEGER_FIELD ("revision", revision, WIDTH_64, 0, INT64_MAX, ALWAYS, 0),
     [FIELD_PLAN_TYPE] =
         INTEGER_FIELD ("plan_type", schedule.type, WIDTH_32, 0, SCHEDULE_TYPES - 1, ALWAYS, 0),
-    [FIELD_PLAN_VALUE] =
-        INTEGER_FIELD ("plan_value", schedule.value, WIDTH_32, -31, 32766, ALWAYS, 0),
+    [FIELD_PLAN_VALUE] = INTEGER_FIELD ("plan_value", schedule.value, WIDTH_32, SCHEDULE_VALUE_MIN,
+                                        SCHEDULE_VALUE_MAX, ALWAYS, 0),
     [FIELD_PLAN_REPET] =
         INTEGER_FIELD ("plan_repet", schedule.repeat, WIDTH_32, INT32_MIN, INT32_MAX, ALWAYS, 0),
     [FIELD_REAL_REPET] =

@@ -87,12 +87,12 @@ static const struct {
     struct value_range values;
     int32_t period;
 } types[SCHEDULE_TYPES] = {
-    [SCHEDULE_NONE] = {"none", &none_kind, {-31, 32766}, 0},
-    [SCHEDULE_TIME] = {"time", &time_kind, {-31, 32766}, 0},
-    [SCHEDULE_SECOND] = {"second", &interval_kind, {0, 32766}, 1},
-    [SCHEDULE_MINUTE] = {"minute", &interval_kind, {0, 32766}, 60},
-    [SCHEDULE_HOUR] = {"hour", &interval_kind, {0, 32766}, 3600},
-    [SCHEDULE_DAY] = {"day", &interval_kind, {0, 32766}, 86400},
+    [SCHEDULE_NONE] = {"none", &none_kind, {SCHEDULE_VALUE_MIN, SCHEDULE_VALUE_MAX}, 0},
+    [SCHEDULE_TIME] = {"time", &time_kind, {SCHEDULE_VALUE_MIN, SCHEDULE_VALUE_MAX}, 0},
+    [SCHEDULE_SECOND] = {"second", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 1},
+    [SCHEDULE_MINUTE] = {"minute", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 60},
+    [SCHEDULE_HOUR] = {"hour", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 3600},
+    [SCHEDULE_DAY] = {"day", &interval_kind, {0, SCHEDULE_VALUE_MAX}, 86400},
     [SCHEDULE_WEEK] = {"week", &calendar_kind, {0, 6}, 7 * 86400},
     [SCHEDULE_MONTH] = {"month", &calendar_kind, {-31, 31}, 31 * 86400},
     [SCHEDULE_CRON] = {"cron", &calendar_kind, {0, 0}, 0},

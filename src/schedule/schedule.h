@@ -38,6 +38,10 @@ enum {
 
 #define SCHEDULE_TIME_MAX INT64_C (253402300799) // 9999-12-31T23:59:59Z
 
+// The bounds of `value` over all types, by which a stored plan is read: a type whose range is wider
+// widens them.
+enum { SCHEDULE_VALUE_MIN = -31, SCHEDULE_VALUE_MAX = 32766 };
+
 // The interval kinds are second, minute, hour and day; with wall_clock the days are those of a
 // calendar, and the kind is one of the calendar, as week, month and cron. A cycle takes the place
 // of the value of an interval kind. A value of 0 without a cycle means at once and again as soon as

@@ -51,8 +51,7 @@ static void run_command (struct station *self, struct request *request)
     }
     if (self->phase == PHASE_STOPPING || self->phase == PHASE_STANDBY) {
         reply_refuse (self, &request->peer, ZPLAN_ENET,
-                      self->phase == PHASE_STOPPING ? "the station is stopping"
-                                                    : "another station owns the plans");
+                      self->phase == PHASE_STOPPING ? STATION_IS_STOPPING : STATION_STANDS_BY);
         return;
     }
     if (code == ZERO_BYTE_COMMAND_PLAN && reply_too_much (self, request))

@@ -16,7 +16,9 @@ static void check_page (const struct list_filter *filter, struct span message)
     if (!station.runs)
         runs_start (&station);
     struct plan_listing listing = {.station = &station, .peer = &peer, .filter = *filter};
-    char *json = page_json (&listing, &page);
+    struct store_listed last;
+    HOLDS (end_of (&listing, &page, &last) && last.plan_id == page.last);
+    char *json = page_json (&listing, &page, last);
     json_t *object = json_read_object (span_text (json), &reason);
     // The message stands two deeper than it was read.
     HOLDS (object || strstr (reason.text, "nested"));

@@ -113,8 +113,8 @@ def test_each_role_does_its_own(rig, role):
             assert reply.code in (ST.OK, ST.PLAN, ST.ARG_ERROR, ST.NOT_FIND), (name, reply)
             continue
         assert reply.code == ST.DENY, (name, reply)
-        assert reply.text.startswith("-deny: role: want "), (name, reply)
-        assert reply.text.endswith(f", the key 'one' has {role}"), (name, reply)
+        wanted = {",".join(roles)} | ({"submit,observe"} if name.startswith("next") else set())
+        assert reply.text in {f"-deny: role: want {one}, the key 'one' has {role}" for one in wanted}, (name, reply)
         assert rig.message(ident) == before, name
         refused += 1
     assert rig.count("denied") == refused
@@ -128,7 +128,7 @@ def test_a_refusal_names_the_role_and_echoes_the_request(rig):
                    "role: want manage, the key 'boss' has submit,result")
     assert reply.get(FT.REQUEST_ID) == b"r7"
     denied(client.manage("station", "list"),
-           "role: want observe,manage, the key 'boss' has submit,result")
+           "role: want observe, the key 'boss' has submit,result")
 
 
 def test_what_is_unknown_is_refused_as_without_curve(rig):

@@ -713,6 +713,21 @@ def test_row_38_handed_over_to_and_fro(make_pair):
     is_whole(rig)
 
 
+@pytest.mark.parametrize("goes", [stops, hands_over])
+def test_row_38_requests_go_to_the_new_owner(make_pair, goes):
+    """What the former one rejects as it goes was not done: with both addresses it is sent again, safe to repeat or not."""
+    pair = make_pair(*LONG)
+    rig, both = pair.rig, ",".join(pair.endpoints)
+    held = rig.client.added(later())
+    goes(pair)
+    for _ in range(5):
+        zplan("--connect", both, "add", "--target", "jobs", "--command", "do", "--in", "1h").done()
+        zplan("--connect", both, "pause", held).done()
+        zplan("--connect", both, "resume", held).done()
+    pair.takes_over()
+    assert len(rig.db.zrange("plan:ids", 0, -1)) == 6
+
+
 def test_row_38_the_password_of_the_environment_opens_redis_again(make_rig):
     """Who handed the plans over is a standby that can take them back; the environment has the password no more."""
     rig = make_rig(*LONG, start=False, redis_args=("--requirepass", "secret-of-many"))

@@ -625,3 +625,9 @@ def test_roles_and_keys(make_rig):
         assert errors == {"steps.a.target": may_not + "'news'", "steps.a.undo.target": may_not + "'nowhere'",
                           "steps.c.target": may_not + "'other'"}
         assert text == "flow: steps.a.target: " + may_not + "'news'; and 2 more"
+
+
+def test_an_unknown_target_is_told_the_flows_as_well(rig):
+    put(rig.client, flow("nightly-load"))
+    reply = rig.client.submit(later(), station="nightly-laod")
+    assert reply.code == ST.NOT_FIND and reply.text.endswith("; known: jobs, news, nightly-load"), reply

@@ -564,6 +564,17 @@ static void test_received_is_the_base (void **state)
     zone_destroy (&utc);
 }
 
+// A stored plan is read by them.
+static void test_ranges_lie_within_the_bounds (void **state)
+{
+    (void)state;
+    for (int type = 0; type < SCHEDULE_TYPES; type++) {
+        struct value_range range = schedule_value_range ((enum schedule_type)type);
+        assert_true (SCHEDULE_VALUE_MIN <= range.min && range.min <= range.max);
+        assert_true (range.max <= SCHEDULE_VALUE_MAX);
+    }
+}
+
 static void test_names (void **state)
 {
     (void)state;
@@ -600,6 +611,7 @@ int main (void)
         cmocka_unit_test (test_skip_equals_next_without_misses),
         cmocka_unit_test (test_used),
         cmocka_unit_test (test_received_is_the_base),
+        cmocka_unit_test (test_ranges_lie_within_the_bounds),
         cmocka_unit_test (test_names),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);

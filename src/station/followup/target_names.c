@@ -1,26 +1,41 @@
 #include "target_names.h"
 
+#include "flow_book.h"
 #include "permit.h"
 
-// "; known: jobs, mail", as many as have room; the others as a number.
-static void add_known (const struct station *self, const char *user, struct reason *reason)
+struct known {
+    const struct station *station;
+    const char *user;
+    struct reason *reason;
+    size_t used, count, shown;
+};
+
+static void add_name (struct known *self, const char *name)
 {
     enum { ROOM_REST = 24 }; // of ", and N more"
-    size_t used = strlen (reason->text), known = 0, shown = 0;
-    for (size_t i = 0; i < self->target_count; i++) {
-        const char *name = target_name (self->targets[i]);
-        if (!permits_station (self, user, span_text (name)))
-            continue;
-        known++;
-        if (shown + 1 < known || used + strlen (name) + ROOM_REST > REASON_MAX)
-            continue;
-        used += (size_t)snprintf (reason->text + used, REASON_MAX - used, "%s%s",
-                                  shown ? ", " : "; known: ", name);
-        shown++;
-    }
-    if (shown < known)
-        snprintf (reason->text + used, REASON_MAX - used, shown ? " and %zu more" : "; known: %zu",
-                  known - shown);
+    if (!permits_station (self->station, self->user, span_text (name)))
+        return;
+    self->count++;
+    if (self->shown + 1 < self->count || self->used + strlen (name) + ROOM_REST > REASON_MAX)
+        return;
+    self->used += (size_t)snprintf (self->reason->text + self->used, REASON_MAX - self->used,
+                                    "%s%s", self->shown ? ", " : "; known: ", name);
+    self->shown++;
+}
+
+// "; known: jobs, mail", targets and flows, as many as have room; the others as a number.
+static void add_known (const struct station *self, const char *user, struct reason *reason)
+{
+    const struct flow_names *flows = &self->flows->names;
+    struct known known = {self, user, reason, strlen (reason->text), 0, 0};
+    for (size_t i = 0; i < self->target_count; i++)
+        add_name (&known, target_name (self->targets[i]));
+    for (size_t i = 0; i < flows->count; i++)
+        if (flow_book_has (self, span_text (flows->entries[i].name)))
+            add_name (&known, flows->entries[i].name);
+    if (known.shown < known.count)
+        snprintf (reason->text + known.used, REASON_MAX - known.used,
+                  known.shown ? " and %zu more" : "; known: %zu", known.count - known.shown);
 }
 
 int target_not_found (const struct station *self, const char *user, const char *field,

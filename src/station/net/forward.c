@@ -14,6 +14,7 @@
 #include "log.h"
 #include "memory.h"
 #include "permit.h"
+#include "reply.h"
 #include "turn.h"
 
 enum {
@@ -345,6 +346,16 @@ static bool may_forward (const struct station *station, const char *user)
     return permits_roles (station, user, CURVE_ROLE_RESULT) && permits_all_stations (station, user);
 }
 
+// Whoever asked for something may ask the new owner: nothing was done.
+static void refuse_request (struct station *station, struct span identity,
+                            const struct message *message)
+{
+    struct peer peer = {.identity = identity, .envelope = message->envelope};
+    peer.request_id = message_frame (message, ZERO_FRAME_REQUEST_ID, &peer.has_request_id);
+    if (message->desc.code < ZERO_STATUS_ERROR_FLAG)
+        reply_refuse (station, &peer, ZPLAN_ENET, STATION_STANDS_BY);
+}
+
 void forward_take_requests (struct station *station)
 {
     struct packet packet;
@@ -365,6 +376,8 @@ void forward_take_requests (struct station *station)
             may_forward (station, packet.user)) {
             message.desc.code = dialect_status_in (station->dialect, message.desc.code);
             forward_keep (station, plan_id, &message);
+        } else if (whole && message.envelope != ENVELOPE_MAILBOX) {
+            refuse_request (station, packet.frames[0], &message);
         }
         packet_clear (&packet);
     }
