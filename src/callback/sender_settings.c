@@ -1,8 +1,13 @@
 #include "sender_settings.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "daemon.h"
 #include "log.h"
+#include "station_name.h"
+#include "workers_rule.h"
 
 // In the file a value has a name: "office = 10.0.0.0/8" below `allow`.
 static const char *value_of (const char *text)
@@ -110,9 +115,21 @@ static const struct setting_topic topics[] = {
 const struct setting_table sender_setting_table = {rows, sizeof rows / sizeof *rows, topics,
                                                    sizeof topics / sizeof *topics};
 
+// Whether the folder or file that a setting names can be used; "" names nothing.
+static bool is_usable (const char *setting, const char *path, bool folder, struct reason *reason)
+{
+    char within[SETTING_TEXT_MAX + 3]; // "/.": it is a folder
+    snprintf (within, sizeof within, "%s%s", path, folder ? "/." : "");
+    if (!path[0] || access (within, folder ? X_OK : R_OK) == 0)
+        return true;
+    reason_set (reason, "%s: %s: %s", setting, quoted (span_text (path)), strerror (errno));
+    return false;
+}
+
 int sender_settings_check (const void *values, struct reason *reason)
 {
     const struct sender_settings *self = values;
+    const struct daemon_station station = {self->connect, self->server_key, self->key};
     if (!log_level_known (self->log_level))
         reason_set (reason, "log_level: want error, warn, info or debug");
     else if (!log_format_known (self->log_format))
@@ -121,8 +138,14 @@ int sender_settings_check (const void *values, struct reason *reason)
         reason_set (reason, "key and server_key go together");
     else if (self->only_named && !self->receivers[0])
         reason_set (reason, "only_named: needs receivers");
-    else
-        return 0;
+    else if (!station_name_valid (span_text (self->target)))
+        reason_set (reason, "target: want 1..64 of A-Z a-z 0-9 _ . -");
+    else if (self->name[0] && !worker_name_valid (span_text (self->name)))
+        reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . : @ -");
+    else if (is_usable ("secrets", self->secrets, true, reason) &&
+             is_usable ("receivers", self->receivers, true, reason) &&
+             is_usable ("ca_file", self->ca_file, false, reason))
+        return daemon_check (&station, "connect", reason);
     return -1;
 }
 

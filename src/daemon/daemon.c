@@ -6,6 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "endpoints.h"
 #include "log.h"
 #include "notify.h"
 #include "process.h"
@@ -63,6 +64,33 @@ int daemon_curve (const struct daemon_station *station, struct curve_cert *cert,
                                  .secret_key = cert->keys.secret_key};
     *ret = station->key[0] ? room : NULL;
     return *ret ? curve_cert_load (station->key, CURVE_SECRET, cert, reason) : 0;
+}
+
+int daemon_check (const struct daemon_station *station, const char *setting, struct reason *reason)
+{
+    struct endpoints endpoints;
+    struct curve_cert cert;
+    struct reason why = {"out of memory"};
+    if (endpoints_read (&endpoints, station->endpoints, &why)) {
+        reason_set (reason, "%s: %s", setting, why.text);
+        return -1;
+    }
+    size_t count = endpoints.count;
+    endpoints_clear (&endpoints);
+    if (!station->key[0])
+        return 0;
+    if (!server_keys_valid (station->server_key, count)) {
+        reason_set (reason,
+                    "server_key: want a public key of 40 characters of Z85, or one for each "
+                    "endpoint of %s",
+                    setting);
+        return -1;
+    }
+    int rc = curve_cert_load (station->key, CURVE_SECRET, &cert, &why);
+    if (rc)
+        reason_set (reason, "key: %s", why.text);
+    explicit_bzero (&cert, sizeof cert);
+    return rc;
 }
 
 struct zplan_client *daemon_connect (const struct daemon_station *station, struct reason *reason)

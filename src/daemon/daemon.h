@@ -29,6 +29,10 @@ struct daemon_station {
     const char *endpoints, *server_key, *key;
 };
 
+// Whether such a station can be connected to: for the check of settings. `setting` is the name of
+// that with the endpoints. 0, or -1 with a reason.
+int daemon_check (const struct daemon_station *station, const char *setting, struct reason *reason);
+
 // NULL with a reason.
 struct zplan_client *daemon_connect (const struct daemon_station *station, struct reason *reason);
 

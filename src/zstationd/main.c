@@ -177,8 +177,10 @@ static int run (struct station *station)
     process_confine ();
     notify_start ();
     station->kind = kinds[station->options.type];
-    int rc = station_open (station, &reason);
-    if (rc) {
+    int code = station_open_curve (station, &reason) ? EXIT_USAGE
+               : station_open (station, &reason)     ? EXIT_NOT_STARTED
+                                                     : EXIT_STOPPED;
+    if (code) {
         fprintf (stderr, "zstationd: could not start: %s\n", reason.text);
     } else {
         serve (station, signal_fd);
@@ -188,7 +190,7 @@ static int run (struct station *station)
     }
     station_close (station);
     wire_context_end ();
-    return rc ? EXIT_NOT_STARTED : EXIT_STOPPED;
+    return code;
 }
 
 int main (int argc, char **argv)

@@ -79,23 +79,37 @@ static const char *curve_trouble (const struct options *self)
     return NULL;
 }
 
-// Whether a port that takes everybody is one that other machines reach, with a reason then.
-static bool is_exposed (const struct options *self, struct reason *reason)
+// Whether the endpoints are such, and without CURVE none is bound where other machines reach it.
+static int check_endpoints (const struct options *self, struct reason *reason)
 {
     const struct {
         const char *option, *endpoint;
     } bound[] = {
         {"--request", self->request}, {"--workers", self->workers}, {"--publish", self->publish}};
-    if (*self->curve || self->insecure)
-        return false;
+    struct reason why = {"out of memory"};
+    struct endpoints plan = {0};
     for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
-        if (endpoint_is_local (bound[i].endpoint))
+        const char *endpoint = bound[i].endpoint;
+        if (*endpoint && endpoint_check (endpoint, &why))
+            reason_set (reason, "%s: %s", bound[i].option, why.text);
+        else if (!*self->curve && !self->insecure && !endpoint_is_local (endpoint))
+            reason_set (reason, "%s: %s is not loopback: set --curve and --allow, or --insecure",
+                        bound[i].option, quoted (span_text (endpoint)));
+        else
             continue;
-        reason_set (reason, "%s: %s is not loopback: set --curve and --allow, or --insecure",
-                    bound[i].option, quoted (span_text (bound[i].endpoint)));
-        return true;
+        return -1;
     }
-    return false;
+    int rc = *self->plan ? endpoints_read (&plan, self->plan, &why) : 0;
+    if (rc)
+        reason_set (reason, "--plan: %s", why.text);
+    else if (*self->plan_key && !server_keys_valid (self->plan_key, plan.count))
+        reason_set (reason, "--plan-key: want one key, or one for each endpoint of --plan");
+    else {
+        endpoints_clear (&plan);
+        return 0;
+    }
+    endpoints_clear (&plan);
+    return -1;
 }
 
 // The rules that join several options.
@@ -123,7 +137,7 @@ static enum options_result check (struct options *self, struct reason *reason)
     else if (*other)
         reason_set (reason, "%s: not with --type %s", publishes ? "--workers" : "--publish",
                     self->type_name);
-    else if (!is_exposed (self, reason))
+    else if (check_endpoints (self, reason) == 0)
         return OPTIONS_READ;
     return OPTIONS_WRONG;
 }

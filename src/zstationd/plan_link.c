@@ -46,10 +46,6 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
     self->dealers.watch_single = true;
     if (endpoints_read (&self->endpoints, endpoints, reason))
         return -1;
-    if (*server_keys && !server_keys_valid (server_keys, self->endpoints.count)) {
-        reason_set (reason, "--plan-key: want one key, or one for each endpoint of --plan");
-        return -1;
-    }
     if (dealers_open (&self->dealers, wire_context (), &self->endpoints, prepare, self) == 0)
         return 0;
     reason_set (reason, "%s: %s", endpoints, zmq_strerror (errno));

@@ -51,8 +51,7 @@ static int open_socket (void **ret, int type, struct reason *reason)
     return -1;
 }
 
-// Who may connect, and our own keys; before anything is bound.
-static int open_curve (struct station *self, struct reason *reason)
+int station_open_curve (struct station *self, struct reason *reason)
 {
     struct curve_cert cert;
     struct reason why;
@@ -106,8 +105,7 @@ int station_open (struct station *self, struct reason *reason)
     const struct port request = {"request", self->options.request};
     const struct port workers = {"workers", self->options.workers};
     const struct port publish = {"publish", self->options.publish};
-    if (open_curve (self, reason) ||
-        open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
+    if (open_router (self, &self->request, &request, self->kind->answers_max, reason) ||
         open_plan (self, reason))
         return -1;
     if (self->kind->workers) {

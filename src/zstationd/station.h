@@ -90,6 +90,10 @@ struct station {
 // The row with this code, or NULL.
 const struct command *command_find (const struct command_table *table, uint8_t code);
 
+// Who may connect, and our own keys; before anything is bound. 0, or -1 with a reason: a file that
+// an option names cannot be used.
+int station_open_curve (struct station *self, struct reason *reason);
+
 // Open and bind the sockets of the station's type. 0, or -1 with a reason.
 int station_open (struct station *self, struct reason *reason);
 

@@ -540,7 +540,12 @@ def test_it_ends_when_all_is_reported(play):
     (["--allow", "10.0.0.1/8"], "allow: "), (["--deny", "a.example"], "deny: want ADDRESS"),
     (["--nat64", "10.0.0.0/8"], "nat64: want"), (["--key", "x"], "key and server_key"),
     (["--in-flight", "257"], "in_flight: "), (["--only-named"], "only_named: "), (["--nope"], "'--nope': no such option"),
-    (["--log-level", "loud"], "log_level: "), (["--allow", "a.example:99999"], "allow: port: ")])
+    (["--log-level", "loud"], "log_level: "), (["--allow", "a.example:99999"], "allow: port: "),
+    (["--connect", "foo"], "connect: 'foo': want tcp://HOST:PORT"), (["--target", "a b"], "target: want 1..64"),
+    (["--name", "a b"], "name: want 1..64"), (["--secrets", "/nofolder"], "secrets: '/nofolder': No such"),
+    (["--receivers", "/nofolder"], "receivers: '/nofolder': No such"), (["--ca-file", "/nofile"], "ca_file: '/nofile': No such"),
+    (["--secrets", "/etc/passwd"], "secrets: '/etc/passwd': Not a directory"),
+    (["--key", "/no.key_secret", "--server-key", 40 * "1"], "key: /no.key_secret: No such file")])
 def test_wrong_settings(play, options, reason):
     sender = play.keep(Sender(play.folder, play.endpoint, options=options, local=False, ready=False))
     assert sender.process.wait(WAIT) == 2

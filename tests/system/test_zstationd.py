@@ -80,11 +80,19 @@ def test_with_insecure_any_address_is_taken(station):
     station.peers[-1].settle()
 
 
-@pytest.mark.parametrize("endpoint", ["tcp://127.0.0.1:99999", "inproc://x", "ipc:///no/such/dir/x"])
-def test_a_start_that_fails_is_1_with_one_line(endpoint):
+@pytest.mark.parametrize("endpoint, code", [
+    ("tcp://127.0.0.1:99999", 2), ("inproc://x", 2), ("foo", 2), ("tcp://foo", 2), ("ipc:///no/such/dir/x", 1)])
+def test_a_start_that_fails_is_1_and_2_when_the_endpoint_is_none(endpoint, code):
     done = run_zstationd("--name", "x", "--type", "api", "--request", endpoint, "--workers",
                          "ipc:///tmp/never")
-    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and endpoint in done.stderr
+    assert done.returncode == code and len(done.stderr.splitlines()) == 1 and endpoint in done.stderr
+    assert code == 1 or "--request: " in done.stderr
+
+
+def test_an_endpoint_of_plan_that_is_none():
+    done = run_zstationd("--name", "x", "--type", "api", "--request", "ipc:///tmp/never", "--workers",
+                         "ipc:///tmp/never2", "--plan", "tcp://127.0.0.1:7920,foo")
+    assert done.returncode == 2 and "zstationd: --plan: 'foo': want tcp://" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

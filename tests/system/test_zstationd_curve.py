@@ -175,7 +175,7 @@ def test_two_keys_of_one_name_are_refused_by_name_of_both_files(secured, pairs):
          secured.station.endpoint("request"), "--workers", secured.station.endpoint("workers"),
          "--curve", pairs["target"].secret_file, "--allow", str(secured.folder)],
         capture_output=True, text=True, timeout=WAIT_S)
-    assert ended.returncode == 1
+    assert ended.returncode == 2
     assert f"{secured.folder}/other.key: name: 'client' is also the name in client.key too" in ended.stderr
 
 
@@ -269,12 +269,12 @@ def test_each_of_several_plan_stations_has_its_key(secured, pairs, owner):
     (["--curve", "TARGET", "--allow", "ALLOW", "--plan", "tcp://127.0.0.1:1", "--plan-key", "x"], 2,
      "--plan-key: want 40 characters of Z85"),
     (["--curve", "TARGET", "--allow", "ALLOW", "--plan",
-      "tcp://127.0.0.1:1,tcp://127.0.0.1:2,tcp://127.0.0.1:3", "--plan-key", "PLAN,PLAN"], 1,
+      "tcp://127.0.0.1:1,tcp://127.0.0.1:2,tcp://127.0.0.1:3", "--plan-key", "PLAN,PLAN"], 2,
      "--plan-key: want one key, or one for each endpoint of --plan"),
-    (["--curve", "/missing", "--allow", "ALLOW"], 1, "--curve: /missing: No such file"),
-    (["--curve", "PUBLIC", "--allow", "ALLOW"], 1, "the secret-key is missing"),
-    (["--curve", "TARGET", "--allow", "/missing"], 1, "--allow: /missing: No such file"),
-    (["--curve", "TARGET", "--allow", "BROKEN"], 1, "the public-key is missing"),
+    (["--curve", "/missing", "--allow", "ALLOW"], 2, "--curve: /missing: No such file"),
+    (["--curve", "PUBLIC", "--allow", "ALLOW"], 2, "the secret-key is missing"),
+    (["--curve", "TARGET", "--allow", "/missing"], 2, "--allow: /missing: No such file"),
+    (["--curve", "TARGET", "--allow", "BROKEN"], 2, "the public-key is missing"),
 ])
 def test_what_does_not_start(secured, pairs, options, code, words):
     broken = secured.station.folder / "broken"

@@ -26,14 +26,27 @@ static int fail (struct web_listener *self, const char *listen_at, struct reason
     return -1;
 }
 
+int web_listener_check (const char *listen_at, struct reason *reason)
+{
+    const char *path = web_listener_path (listen_at);
+    struct addrinfo *found = path ? NULL : listen_address_find (listen_at);
+    if (found)
+        freeaddrinfo (found);
+    if (found || (path && path[0] && strlen (path) < LISTENER_PATH_SIZE))
+        return 0;
+    if (path)
+        reason_set (reason, "listen: want unix:PATH with a path of 1..107 bytes");
+    else
+        reason_set (reason, "listen: want ADDRESS:PORT, as 127.0.0.1:7924, or unix:PATH, got %s",
+                    quoted (span_text (listen_at)));
+    return -1;
+}
+
 static int open_tcp (struct web_listener *self, const char *listen_at, struct reason *reason)
 {
     struct addrinfo *found = listen_address_find (listen_at);
-    if (!found) {
-        reason_set (reason, "listen: want ADDRESS:PORT, as 127.0.0.1:7924, or unix:PATH, got %s",
-                    quoted (span_text (listen_at)));
-        return -1;
-    }
+    if (!found)
+        return -1; // checked
     union {
         struct sockaddr any;
         struct sockaddr_in in;
@@ -77,10 +90,6 @@ static int open_file (struct web_listener *self, const char *path, struct reason
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat entry;
     size_t size = strlen (path);
-    if (!size || size >= sizeof self->path) {
-        reason_set (reason, "listen: want unix:PATH with a path of 1..107 bytes");
-        return -1;
-    }
     memcpy (address.sun_path, path, size + 1);
     if (clear_way (&address))
         return fail (self, path, reason);
@@ -104,6 +113,8 @@ int web_listener_open (struct web_listener *self, const char *listen_at, struct 
 {
     const char *path = web_listener_path (listen_at);
     *self = (struct web_listener){.fd = -1};
+    if (web_listener_check (listen_at, reason))
+        return -1;
     return path ? open_file (self, path, reason) : open_tcp (self, listen_at, reason);
 }
 

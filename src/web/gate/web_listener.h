@@ -18,6 +18,9 @@ struct web_listener {
 // The path of unix:PATH; NULL: it is ADDRESS:PORT.
 const char *web_listener_path (const char *listen_at);
 
+// Whether it is one of them; a host is a numeric address. 0, or -1 with a reason.
+int web_listener_check (const char *listen_at, struct reason *reason);
+
 // Bind and listen at ADDRESS:PORT or unix:PATH. A socket of the file system has mode 0660; one
 // without a listener is replaced. 0, or -1 with a reason.
 int web_listener_open (struct web_listener *self, const char *listen_at, struct reason *reason);

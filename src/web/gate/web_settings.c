@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "web_listener.h"
+#include "daemon.h"
 #include "forwarded.h"
 #include "log.h"
 #include "socket.h"
@@ -67,6 +68,8 @@ const struct setting_table web_setting_table = {rows, sizeof rows / sizeof *rows
 int web_settings_check (const void *values, struct reason *reason)
 {
     const struct web_settings *self = values;
+    const struct daemon_station station = {self->connect, self->server_key, self->key};
+    const struct daemon_station events = {self->events, self->server_key, self->key};
     struct reason why;
     char endpoint[SETTING_TEXT_MAX + 8];
     snprintf (endpoint, sizeof endpoint, "tcp://%s", self->listen);
@@ -84,6 +87,8 @@ int web_settings_check (const void *values, struct reason *reason)
     else if (!self->tls_cert[0] != !self->tls_key[0])
         reason_set (reason,
                     self->tls_key[0] ? "tls_key: needs tls_cert" : "tls_cert: needs tls_key");
+    else if (web_listener_check (self->listen, reason))
+        return -1;
     else if (!web_listener_path (self->listen) && !endpoint_is_local (endpoint) &&
              !(self->users[0] && (self->tls_cert[0] || self->behind_proxy[0])))
         reason_set (reason, "listen: %s is not loopback: needs users, and tls_cert or behind_proxy",
@@ -92,7 +97,7 @@ int web_settings_check (const void *values, struct reason *reason)
         reason_set (reason, "behind_proxy: %s", why.text);
     else if (self->audit[0] && !self->users[0])
         reason_set (reason, "audit: needs users");
-    else
-        return 0;
+    else if (daemon_check (&station, "connect", reason) == 0)
+        return daemon_check (&events, "events", reason);
     return -1;
 }
