@@ -1,7 +1,7 @@
 """whoami: what a key may do, as the station says it."""
 import json
 
-from clitest import zplan
+from clitest import REFUSED, zplan
 from curvetest import CurveRig, EVERY_ROLE, certificate, write
 from zplantest import ST, Client
 
@@ -24,6 +24,19 @@ def test_each_key_learns_what_is_its_own(make_rig):
     write(rig.path("me.key_secret"), certificate(keys["billing"], "billing", secret=True))
     line = zplan("--connect", rig.ipc("q"), "--key", rig.path("me.key_secret"), "--server-key", rig.server.public, "whoami", "--json")
     assert json.loads(line.done()) == {"name": "billing", "roles": ["submit"], "targets": "jobs,news*"}
+
+
+def test_watch_says_that_a_key_may_not_subscribe(make_rig):
+    rig = make_rig(kind=CurveRig, start=False)
+    keys = {name: rig.allow(name, roles, stations)
+            for name, roles, stations in (("billing", "submit,observe", "jobs,news*"), ("sender", "submit", None))}
+    rig.start()
+    for name, words in (("billing", "is bound to the targets 'jobs,news*'"), ("sender", "needs the role observe")):
+        write(rig.path("me.key_secret"), certificate(keys[name], name, secret=True))
+        for events in ([], ["--events", rig.ipc("e")]):
+            said = zplan("--connect", rig.ipc("q"), "--publish", rig.ipc("p"), "--key", rig.path("me.key_secret"),
+                         "--server-key", rig.server.public, "watch", *events).failed(REFUSED)
+            assert said.startswith(f"zplan: the key '{name}' may not subscribe: it ") and words in said
 
 
 def test_a_key_that_was_taken_off_learns_that(make_rig):

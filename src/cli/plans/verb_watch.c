@@ -271,6 +271,37 @@ static int wait_and_print (struct watch *self)
 
 // -- the beginning
 
+// A rejected subscription is silent: only the station logs it. So ask first what the key may do;
+// without an answer the watch begins anyway. Returns an exit code.
+static int check_key (const struct cli *cli)
+{
+    struct reason reason = {""};
+    struct verdict verdict;
+    int code;
+    struct zplan_client *client = cli->key ? call_open (cli, &code) : NULL;
+    if (!client)
+        return cli->key ? code : EXIT_DONE;
+    json_t *answer = call_filtered (cli, client, "whoami", NULL, &verdict), *role;
+    const json_t *roles = json_object_get (answer, "roles");
+    struct span name = text_of (json_object_get (answer, "name"));
+    size_t i;
+    bool observes = !json_is_array (roles);
+    json_array_foreach (roles, i, role) observes = observes || span_is (text_of (role), "observe");
+    if (!observes)
+        reason_set (&reason, "the key %s may not subscribe: it needs the role observe",
+                    quoted (name));
+    else if (json_is_string (json_object_get (answer, "stations")))
+        reason_set (&reason,
+                    "the key %s may not subscribe: it is bound to the targets %s, and a "
+                    "subscriber receives the results of all",
+                    quoted (name), quoted (text_of (json_object_get (answer, "stations"))));
+    json_decref (answer);
+    zplan_client_destroy (&client);
+    if (reason.text[0])
+        complain (NULL, span_text (reason.text));
+    return reason.text[0] ? EXIT_REFUSED : EXIT_DONE;
+}
+
 static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
 {
     struct keyfile key;
@@ -386,10 +417,15 @@ int verb_watch (const struct cli *cli)
             reason_set (&reason, "--events: goes with -n and TITLE only");
             return usage_error (cli->argv[0], &reason);
         }
-        return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
+        code = check_key (cli);
+        return code ? code
+                    : watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
     }
     if (wanted.place && place_read (&wanted, &reason))
         return usage_error (cli->argv[0], &reason);
+    code = check_key (cli);
+    if (code)
+        return code;
 
     mode_t before = umask (077);
     struct watch self = {.cli = cli,
