@@ -267,7 +267,7 @@ def test_a_file_that_is_too_large(tmp_path):
 
 
 @pytest.mark.parametrize("args, told", [
-    (["flow"], "want a word, as put, start or show"), (["flow", "check"], "check: want a file"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "want check, graph, simulate, put, use, get, list, remove, export, import, start, "),
+    (["flow"], "want a word, as put, start or show"), (["flow", "check"], "check: want a file"), (["flow", "graph"], "graph: want one file"), (["flow", "draw", "x"], "zplan flow: unknown word 'draw'\nTry: zplan flow --help\n"),
     (["flow", "graph", "a", "b"], "graph: want one file"),
     (["flow", "graph", "a", "--dot", "--svg"], "want one of --ascii, --dot, --mermaid and --svg")])
 def test_usage(args, told):

@@ -114,7 +114,7 @@ def test_what_a_station_sends_cannot_command_the_terminal():
 
 
 @pytest.mark.parametrize("words, told", [
-    (["lst"], "want list, get, put or remove, got 'lst'; did you mean list?"),
+    (["lst"], "unknown word 'lst'; did you mean list?"), (["xyz"], "want list, get, put or remove, got 'xyz'"),
     (["list", "x"], "list: unexpected argument"), (["get"], "get: want at least one kind"),
     (["put", "x"], "put: want a name, and fields as JSON or -"),
     (["put", "x", "{}", "y"], "put: want a name, and fields"),

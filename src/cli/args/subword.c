@@ -5,8 +5,8 @@
 
 #include "nearest.h"
 
-// "list, set or remove"
-static void write_names (const struct subword *words, size_t count, char *out, size_t size)
+// "list, set or remove". Whether they fit.
+static bool write_names (const struct subword *words, size_t count, char *out, size_t size)
 {
     size_t at = 0;
     for (size_t i = 0; i < count && at < size; i++)
@@ -15,18 +15,22 @@ static void write_names (const struct subword *words, size_t count, char *out, s
                                 : i == count - 1 ? " or "
                                                  : ", ",
                                 words[i].name);
+    return at < size;
 }
 
 static void refuse (const struct subword *words, size_t count, const char *given,
                     struct reason *reason)
 {
-    char names[200];
+    char names[REASON_MAX / 2];
     struct nearest nearest = nearest_to (given);
     for (size_t i = 0; i < count; i++)
         nearest_try (&nearest, words[i].name);
-    write_names (words, count, names, sizeof names);
-    reason_set (reason, "want %s, got %s%s", names, quoted (span_text (given)),
-                nearest_hint (&nearest));
+    bool fits = write_names (words, count, names, sizeof names);
+    if (nearest.best[0] || !fits) // --help lists them
+        reason_set (reason, "unknown word %s%s", quoted (span_text (given)),
+                    nearest_hint (&nearest));
+    else
+        reason_set (reason, "want %s, got %s", names, quoted (span_text (given)));
 }
 
 int subword_read (const struct subword *words, size_t count, const struct cli *cli, int arguments,

@@ -60,8 +60,15 @@ static enum flow_word find_word (const struct cli *cli)
     return FLOW_WORDS;
 }
 
-int verb_flow (const struct cli *cli)
+int verb_flow (const struct cli *typed)
 {
+    bool helps = !typed->describe && typed->argc > 1 && strcmp (typed->argv[1], "help") == 0;
+    // `zplan flow help show` is `zplan flow show --help`.
+    char *help_words[] = {"flow", "--help", helps ? typed->argv[2] : NULL, NULL};
+    struct cli asked = *typed;
+    const struct cli *cli = helps ? &asked : typed;
+    asked.argv = help_words;
+    asked.argc = help_words[2] ? 3 : 2;
     struct flow_wish wish = {.runs = 1};
     struct flow_help help = {0};
     struct usage usage;

@@ -45,9 +45,11 @@ static const struct flow_text {
          "run the first one on a virtual clock, with the rules of the station: a "
          "line an event, when the run ends, its critical path, and what it waited "
          "for: slots, targets, limits, workers. The other files are its sub-flows, "
-         "whose steps are called STEP/INNER. Nothing is sent or written. The exit "
+         "whose steps are called STEP/INNER. Nothing is sent or written: the value of a "
+         "step that calls is null, unless --value STEP=FILE sets it. The exit "
          "status is 0 however the run ends",
          "  zplan flow simulate greeting.yaml --last name=5m --fail greet:2\n"
+         "  echo '\"ann\"' | zplan flow simulate greeting.yaml --value name=-\n"
          "  zplan flow simulate greeting.yaml --limit jobs=2 --workers jobs=eu,us\n"
          "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n"
          "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30 \\\n"

@@ -178,8 +178,7 @@ int flow_list (const struct cli *cli, const struct flow_wish *wish)
     struct flow_list listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
     int code = flow_each (cli, wish->count ? wish->words[0] : NULL, list_flow, &listing);
-    if (listing.table)
-        table_end (&listing.table);
+    (code == EXIT_DONE ? table_end : table_break) (&listing.table);
     return code;
 }
 

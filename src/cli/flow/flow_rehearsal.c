@@ -31,6 +31,7 @@ struct rehearsal {
     json_t *plan; // fields of the flow plan
     json_t *input;
     int64_t last_s;
+    bool told_of_null;
 };
 
 static const struct flow *find_flow (void *context, const char *name)
@@ -57,6 +58,16 @@ static struct flow_guess *guess_of (struct rehearsal *self, const char *step)
             return &self->steps[i];
     self->steps[self->step_count] = (struct flow_guess){.step = step, .last_ms = -1};
     return &self->steps[self->step_count++];
+}
+
+// As flow_file_json, with a reason that names the option and the file.
+static json_t *read_file (const char *option, const char *file, struct reason *reason)
+{
+    struct reason why;
+    json_t *json = flow_file_json (file, &why);
+    if (!json)
+        reason_set (reason, "%s: %s: %s", option, quoted (span_text (file)), why.text);
+    return json;
 }
 
 static bool refuse_text (struct reason *reason, const char *option, const char *text,
@@ -155,7 +166,7 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
             return refuse_text (reason, "--value", text, "STEP=FILE");
         struct flow_guess *guess = guess_of (self, step);
         json_decref (guess->value);
-        guess->value = flow_file_json (rest, reason);
+        guess->value = read_file ("--value", rest, reason);
         if (!guess->value)
             return false;
     }
@@ -307,7 +318,7 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
     self->last_s = 1;
     if (wish->each && !duration_seconds (wish->each, &self->last_s))
         return refuse_text (reason, "--each", wish->each, "a duration");
-    if (wish->input && !(self->input = flow_file_json (wish->input, reason)))
+    if (wish->input && !(self->input = read_file ("--input", wish->input, reason)))
         return false;
     if (wish->input && !json_is_object (self->input))
         return refuse_text (reason, "--input", wish->input, "an object");
@@ -315,9 +326,28 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
            read_workers (self, reason) && read_steps (self, reason) && check_steps (self, reason);
 }
 
+// Whether a step fails in reading a value, which is null where the call was only simulated.
+static bool fails_of_null (const json_t *row)
+{
+    size_t i;
+    const json_t *event;
+    json_array_foreach (json_object_get (row, "events"), i, event)
+    {
+        const char *why = json_string_value (json_object_get (event, "why"));
+        if (why && (strstr (why, "null") || strstr (why, "missing: ")))
+            return true;
+    }
+    return false;
+}
+
 static void report (void *owner, json_t *row)
 {
     struct rehearsal *self = owner;
+    if (!self->told_of_null && fails_of_null (row)) {
+        self->told_of_null = true;
+        complain (NULL, span_text ("the value of a simulated call is null unless --value STEP=FILE "
+                                   "sets it"));
+    }
     if (self->cli->json)
         print_json (row);
     else

@@ -288,8 +288,7 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
         after = json_integer_value (next) > after ? json_integer_value (next) : -1;
         json_decref (answer);
     }
-    if (table)
-        table_end (&table);
+    (code == EXIT_DONE ? table_end : table_break) (&table);
     json_decref (filter);
     zplan_client_destroy (&client);
     return code;
