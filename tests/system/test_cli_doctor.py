@@ -40,7 +40,7 @@ def test_all_is_well():
 
 
 @pytest.mark.parametrize("since, words", [(1700000000, "a:17 owns the plans since 2023-11-14T22:13:20Z; 2 standbys"),
-                                          (0, "a:17 owns the plans; 2 standbys")])
+                                          (0, "a:17 has not reached the plans yet")])
 def test_who_owns_the_plans(since, words):
     assert f"      {words}\n" in doctor({"owner": "a:17", "owner_since": since, "standbys": 2}).done()
 
@@ -187,6 +187,19 @@ def test_a_station_without_targets(tmp_path):
         assert "bad   no target is known: every plan is rejected\n      do: zplan target add" in ended.out
     finally:
         station.stop()
+        station.reap()
+
+
+def test_a_station_that_has_not_reached_redis(tmp_path):
+    at = [word for name in ("request", "publish", "events") for word in ("--" + name, f"ipc://{tmp_path}/{name}")]
+    station = Zpland(tmp_path / "log", ["--redis", "127.0.0.1:1", *at])
+    station.start(wait_ready=False)
+    try:
+        wait_until(lambda: zplan("--connect", f"ipc://{tmp_path}/request", "--timeout", "500", "ping").code != NO_ANSWER, "it answers")
+        out = zplan("--connect", f"ipc://{tmp_path}/request", "doctor").out
+        assert " has not reached the plans yet\n" in out and " owns the plans" not in out
+        assert "target add" not in out and "whether acknowledged plans are kept is unknown: Redis was not reached yet\n" in out
+    finally:
         station.reap()
 
 

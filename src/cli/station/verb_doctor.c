@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "print.h"
@@ -103,7 +104,11 @@ static void print_redis (const json_t *redis)
             printf (", its clock %+" JSON_INTEGER_FORMAT " ms", json_integer_value (ahead));
         putchar ('\n');
     }
-    print_text ("an acknowledged plan is ", json_object_get (redis, "acknowledged"));
+    const json_t *acknowledged = json_object_get (redis, "acknowledged");
+    const char *text = json_string_value (acknowledged);
+    bool known = !text || strncmp (text, "unknown", 7) != 0;
+    print_text (known ? "an acknowledged plan is " : "whether acknowledged plans are kept is ",
+                acknowledged);
 }
 
 static void print_targets (const json_t *stats)
@@ -150,10 +155,11 @@ static void report (const json_t *health, const json_t *stats, bool works)
     if (owner) { // of a station before 0.2 there is none
         fputs ("      ", stdout);
         print_bytes (text_of (owner));
-        fputs (" owns the plans", stdout);
         if (json_integer_value (owner_since) > 0)
-            printf (" since %s", moment_word (owner_since, since));
-        printf ("; %" PRId64 " standby%s\n", standbys, standbys == 1 ? "" : "s");
+            printf (" owns the plans since %s; %" PRId64 " standby%s\n",
+                    moment_word (owner_since, since), standbys, standbys == 1 ? "" : "s");
+        else
+            puts (" has not reached the plans yet");
     }
 }
 

@@ -76,7 +76,8 @@ static void find_problems (const struct station *self, struct findings *list)
                          ? "raise maxmemory of Redis, or remove plans"
                          : "check the log of Redis, and the space on its disk",
                      "the last plan was rejected: %s", self->refusing.text);
-    if (self->target_count == 0)
+    // While Redis is away none can be added, and those that it keeps may not have been read.
+    if (self->target_count == 0 && station_store_up (self))
         add_finding (list, FINDING_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
                      "no target is known: every plan is rejected");
     char source[STATION_NAME_MAX + 1];
