@@ -200,3 +200,29 @@ def test_why_on_a_terminal_has_colours(real):
     real.zplan("pause", ident).done()
     text = Terminal(*real.where(), "why", ident).done()
     assert "\x1b[" in text and "reset it" in text
+
+
+# -- what show prints is what add takes
+
+def test_a_plan_as_show_prints_it_is_added_again(fresh):
+    rich = ["--command", "c", "--arg", "a", "--arg", "b", "--context", "ctx", "--every", "1h", "--retry", "fixed:1s:2,manual", "--misfire",
+            "skip", "--run-timeout", "5m", "--group", "g", "--category", "cat", "--tenant", "7", "--ext", '{"a": 1}', "--on-failure", "note",
+            "--title", "ti tle", "--jitter", "1s", "--overlap-policy", "skip", "--end", "2100-01-01"]
+    fresh.zplan("add", "--target", "jobs", "--name", "rich", *rich).done()
+    fresh.zplan("add", "--target", "jobs", "--name", "held", "--command", "c", "--cron", "0 2 * * *", "--timezone", "Europe/Berlin", "--hold").done()
+    fresh.zplan("add", "--target", "jobs", "--command", "c", "--at", "2100-01-01").done()
+    fresh.zplan("add", "--target", "jobs", "--command", "c", "--every", "10m", "--cycle", "1,3", "--iteration", "4").done()
+    fresh.zplan("add", "--target", "news", "--publish-title", "pt", "--content", "hi", "--every", "1h").done()
+    def shown():
+        plans = [json.loads(line) for line in fresh.zplan("list", "--json").done().splitlines()]
+        return {plan["id"]: json.loads(fresh.zplan("show", plan["id"], "--json").done()) for plan in plans}
+    before = shown()
+    assert len(before) == 5 and any("frames" in plan and "command" in plan for plan in before.values())
+    fresh.zplan("remove", *before).done()
+    text = "\n".join(json.dumps(plan) for plan in before.values()).encode()
+    assert stdin_of(fresh, text, "add", "--from", "-").done() == "5 plans added\n"
+    stays = ("id", "name", "target", "title", "spec", "command", "args", "frames", "state", "held")
+    assert {ident: {name: plan.get(name) for name in stays} for ident, plan in shown().items()} == {
+        ident: {name: plan.get(name) for name in stays} for ident, plan in before.items()}
+    wrong = json.dumps({**next(iter(before.values())), "lsat": 1}).encode()
+    assert "'lsat': unknown field" in stdin_of(fresh, wrong, "add", "--from", "-").err

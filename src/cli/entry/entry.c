@@ -114,9 +114,9 @@ static int read_option (const struct line *self, const char *field, const json_t
 static bool is_policy (const struct line *self, const char *field, const json_t *value)
 {
     struct span name = span_text (field);
-    return words_include (WIRE_POLICIES " callback params defaults", name) ||
+    return words_include (WIRE_POLICIES " callback params defaults workers", name) ||
            (self->has_rule && words_include ("cron timezone", name)) ||
-           (json_is_object (value) && words_include ("retry on_failure", name)) ||
+           (json_is_object (value) && words_include ("retry on_failure ext", name)) ||
            (json_is_array (value) && strcmp (field, "cycle") == 0);
 }
 
