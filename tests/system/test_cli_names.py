@@ -202,6 +202,10 @@ def test_why_on_a_terminal_has_colours(real):
     assert "\x1b[" in text and "reset it" in text
 
 
+def test_a_time_that_is_past(real):
+    assert real.zplan("add", "--target", "jobs", "--command", "c", "--at", "2020-01-01").failed(REFUSED) == "zplan: the time is past\n"
+
+
 # -- what show prints is what add takes
 
 def test_a_plan_as_show_prints_it_is_added_again(fresh):

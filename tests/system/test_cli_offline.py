@@ -165,6 +165,13 @@ def test_version():
      "--run-timeout: want a duration"),
     (["add", "--station", "s", "--command", "c", "--rety", "none"], "did you mean --retry?"),
     (["next", "--every", "5s", "--now", "soon"], "--now: want an instant"),
+    (["add", "--station", "s", "--command", "c", "--at", "25:00"], "--at: want a time as 18:00, 'tomorrow 8:00', 2026-12-24T18:00"),
+    (["add", "--station", "s", "--command", "c", "--if-exists", "update"], "--if-exists: goes with --name only"),
+    (["add", "--station", "s", "--command", "c", "--name", ""], "--name: want a string of 1..256 bytes"),
+    (["update", "1", "--kind", "k"], "unknown option '--kind'"),
+    (["update", "1", "--if-exists", "keep"], "unknown option '--if-exists'"),
+    (["limit", "set", "jobs", "--rate", "-1"], "--rate: want starts per second, 0.000001..1000000, got '-1'"),
+    (["limit", "set", "jobs", "--burst", "x"], "--burst: want a number 1..1000000, got 'x'"),
     (["next", "--every", "5s", "-n", "0"], "-n: want a number"),
     (["next", "--type", "never"], "--type: plan_type"),
     (["next", "--type", "second", "--value", "40000"],
@@ -379,7 +386,7 @@ def test_refusal_is_told_and_made_harmless():
     words = "-plan error: plan_time: is past \x1b[2J\u009b \u202e".encode() + b"\xff"
     with always(0x8B, (STATUS, words)) as station:
         ended = station.zplan("add", "--station", "s", "--command", "c")
-        assert ended.failed(REFUSED) == ("zplan: plan_time: is past \\x1b[2J"
+        assert ended.failed(REFUSED) == ("zplan: the time is past \\x1b[2J"
                                          "\\xc2\\x9b \\xe2\\x80\\xae\\xff\n")
 
 

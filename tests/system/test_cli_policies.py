@@ -332,7 +332,7 @@ def test_a_line_has_its_own_time_zone(line, tmp_path, own):
     ({"plan_type": "cron", "cron": "x"}, "--cron: column 1"),
     ({"every": "5s", "retry": "twice"}, "--retry: want none, forever, fixed:30s:5"),
     ({"every": "5s", "retry": {"strategy": "fixed"}}, "--retry: interval: is missing"),
-    ({"every": "5s", "timeout": "5m"}, "--run-timeout: timeout: want seconds"),
+    ({"every": "5s", "timeout": "5m"}, "--run-timeout: want seconds"),
     ({"every": "5s", "misfyre": "skip"}, "did you mean misfire?"),
     ({"every": "5s", "start_tme": 5}, "did you mean start_time?"),
     ({"every": "5s", "cron": "@daily"}, "--every and --cron: want one kind of time"),

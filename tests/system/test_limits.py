@@ -234,7 +234,7 @@ def test_limits_from_a_shell(rig):
     assert zplan_limit("set", "jobs", "--rate", "3").done() == "limit of jobs set\n"
     assert json.loads(zplan_limit("list", "--json").done())["rate"] == 3
     assert "concurrency: want 1..10000" in zplan_limit("set", JOBS, "--concurrency", "0").failed(1)
-    assert "want a number, got 'x'" in zplan_limit("set", JOBS, "--rate", "x").failed(2)
+    assert "want starts per second, 0.000001..1000000, got 'x'" in zplan_limit("set", JOBS, "--rate", "x").failed(2)
     assert "want the name of a target, or group:NAME" in zplan_limit("set").failed(2)
 
 

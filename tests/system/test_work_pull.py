@@ -483,7 +483,10 @@ def test_a_key_that_may_not_list_the_targets_names_one(make_rig):
 @pytest.mark.parametrize("args, told", [
     ([], "want a command to run"), (["--pull", "jobs"], "want a command to run"),
     (["--pull", "jobs", "--station", "tcp://127.0.0.1:1", "--", "true"], "want one or the other"),
-    (["--pull", "a b", "--", "true"], "names of 1..64"),
+    (["--pull", "a b", "--", "true"], "zplan work: --pull: want 1..64 of A-Z a-z 0-9 _ . -, got 'a b'\n"),
+    (["--pull", "a", "--name", "a b", "--", "true"], "zplan work: --name: want 1..64 of A-Z a-z 0-9 _ . -, got 'a b'\n"),
+    (["--station", "127.0.0.1:7931", "--", "true"], "zplan work: --station: want tcp://HOST:PORT or ipc://PATH"),
+    (["--station", "tcp://127.0.0.1:1", "--commands", ",", "--", "true"], "zplan work: --commands: want NAME,NAME\n"),
     (["--pull", "jobs", "--once", "--jobs", "2", "--", "true"], "do not go together")])
 def test_usage(args, told):
     assert told in zplan("work", *args).failed(USAGE)

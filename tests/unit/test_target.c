@@ -13,14 +13,16 @@ static const struct text_row {
     {"jobs=api@tcp://h:65536", "'tcp://h:65536': want a port 1..65535"},
     {"jobs=api@tcp://\xca\n:x", "'tcp://\\xca\\x0a:x': want a port 1..65535"},
     {"jobs=api@\x01", "'\\x01': want tcp://HOST:PORT or ipc://PATH"},
-    {"jobs=\x80@tcp://h:1", "stations: jobs: want the type api, pub or vote, got '\\x80'"},
+    {"jobs=\x80@tcp://h:1", "stations: jobs: want TYPE@ENDPOINT with the type api, pub or vote, or "
+                            "pull alone, got '\\x80'"},
     {"jobs=pull", NULL},
     {"jobs=pull,kind=mail", NULL},
-    {"jobs=pull@tcp://h:1", "stations: jobs: want the type api, pub or vote, got 'pull'"},
+    {"jobs=pull@tcp://h:1", "stations: jobs: want TYPE@ENDPOINT with the type api, pub or vote, or "
+                            "pull alone, got 'pull'"},
     {"jobs=pull,", "stations: jobs: '': no such option; there are dialect, mailbox, key, curve, "
                    "concurrency, rate, burst and kind"},
-    {"jobs=pulls",
-     "stations: want NAME=TYPE@ENDPOINT, NAME of 1..64 A-Z a-z 0-9 _ . -, got 'jobs'..."},
+    {"jobs=pulls", "stations: want NAME=TYPE@ENDPOINT or NAME=pull, NAME of 1..64 A-Z a-z 0-9 _ . "
+                   "-, got 'jobs'..."},
     {"jobs=api@tcp://h:1,key=", "stations: jobs: key: want a text of 1..255 bytes without a comma"},
 };
 

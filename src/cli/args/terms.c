@@ -49,10 +49,12 @@ struct option_group terms_names (struct terms *terms)
 
 struct option_group terms_names_changed (struct terms *terms)
 {
-    static struct option changed[sizeof names / sizeof *names - 1];
+    static struct option changed[sizeof names / sizeof *names];
     size_t count = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].offset != offsetof (struct terms, key))
+        if (names[i].offset != offsetof (struct terms, key) &&
+            names[i].offset != offsetof (struct terms, kind) &&
+            names[i].offset != offsetof (struct terms, if_exists))
             changed[count++] = names[i];
     return (struct option_group){"Names", changed, count, terms};
 }
@@ -172,10 +174,8 @@ void terms_reason (const struct reason *why, struct reason *ret)
     const char *option = option_of (name);
     if (!option)
         *ret = *why;
-    else if (span_is (name, option + strlen ("--")))
-        reason_set (ret, "--%.190s", why->text);
-    else
-        reason_set (ret, "%s: %.170s", option, why->text);
+    else // without the name that the wire has for it
+        reason_set (ret, "%s%.170s", option, why->text + name.size);
 }
 
 int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason)
@@ -262,6 +262,10 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason)
 {
+    if (terms->if_exists && !terms->key) {
+        reason_set (reason, "--if-exists: goes with --name only");
+        return -1;
+    }
     for (size_t i = 0; i < TERMS; i++) {
         const struct term *term = &terms_table[i];
         const char *text = *(const char *const *)((const uint8_t *)terms + term->offset);

@@ -45,7 +45,7 @@ struct option_group terms_options (struct terms *terms);
 // The names that a plan is found by, and shares with others.
 struct option_group terms_names (struct terms *terms);
 
-// The same without the name, which a plan keeps: it determines its id.
+// The same without the name and the kind, which a plan keeps, and --if-exists.
 struct option_group terms_names_changed (struct terms *terms);
 
 // Put the members into an object. Local times are in this zone; a list of --cycle is multiples of

@@ -87,6 +87,13 @@ static int read_at (const struct when_reading *self, const char *text)
     self->rule->type = SCHEDULE_TIME;
     if (rc < 0)
         reason_set (self->reason, "--at: %s", why.text);
+    if (rc > 0 && !strchr (text, '-')) {
+        reason_set (self->reason,
+                    "--at: want a time as 18:00, 'tomorrow 8:00', 2026-12-24T18:00 or "
+                    "2026-12-24T18:00:00+01:00, got %s",
+                    quoted (span_text (text)));
+        return -1;
+    }
     return rc > 0 ? read_base (self, "--at", text) : rc;
 }
 

@@ -129,6 +129,8 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
         {"station: ", "target: "},
         {"flow: ", ""},
         {"COMMAND: ", "command: "},
+        {"plan_time: is past", "the time is past"},
+        {"end_time: is past", "the end is past"},
     };
     struct span text = span_of (self->words, self->size);
     uint8_t status = status_in_front (text);

@@ -102,15 +102,17 @@ static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
                         struct reason *reason)
 {
     const struct {
-        const char *name, *value;
-    } fields[] = {{"concurrency", wish->concurrency}, {"rate", wish->rate}, {"burst", wish->burst}};
+        const char *name, *value, *rule;
+    } fields[] = {{"concurrency", wish->concurrency, "a number 1..10000"},
+                  {"rate", wish->rate, "starts per second, 0.000001..1000000"},
+                  {"burst", wish->burst, "a number 1..1000000"}};
     size_t at = (size_t)snprintf (out, size, "{");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const char *value = fields[i].value;
         if (!value)
             continue;
         if (!*value || strlen (value) > 20 || strspn (value, "0123456789.") != strlen (value)) {
-            reason_set (reason, "--%s: want a number, got %s", fields[i].name,
+            reason_set (reason, "--%s: want %s, got %s", fields[i].name, fields[i].rule,
                         quoted (span_text (value)));
             return false;
         }

@@ -20,6 +20,7 @@
 #include "options.h"
 #include "print.h"
 #include "process.h"
+#include "station_name.h"
 #include "task.h"
 
 enum {
@@ -389,16 +390,20 @@ static struct zplan_worker *open_worker (const struct work *self, const struct k
 static int reject_start (const struct work *self)
 {
     struct reason reason;
-    bool wrong = errno == EINVAL;
-    reason_set (&reason, "%s %s: %s", served (self), self->name,
-                wrong ? "want tcp://HOST:PORT or ipc://PATH, several with commas between, one "
-                        "--server-key or one for each, names of 1..64 of A-Z a-z 0-9 _ . -, and "
-                        "--commands NAME,NAME"
-                      : strerror (errno));
-    if (wrong)
-        return usage_error ("work", &reason);
-    fprintf (stderr, "zplan work: %s\n", reason.text);
-    return EXIT_REFUSED;
+    if (errno != EINVAL) {
+        fprintf (stderr, "zplan work: %s %s: %s\n", served (self), self->name, strerror (errno));
+        return EXIT_REFUSED;
+    }
+    bool named = station_name_valid (span_text (self->name));
+    const char *name = named ? self->pull : self->name;
+    if (name && !station_name_valid (span_text (name)))
+        reason_set (&reason, "--%s: want 1..64 of A-Z a-z 0-9 _ . -, got %s",
+                    named ? "pull" : "name", quoted (span_text (name)));
+    else if (self->commands && !command_names_valid (span_text (self->commands)))
+        reason_set (&reason, "--commands: want NAME,NAME");
+    else
+        call_endpoint_reason (self->station ? "--station" : "--connect", served (self), &reason);
+    return usage_error ("work", &reason);
 }
 
 // The only pull target, when nothing says what to serve.

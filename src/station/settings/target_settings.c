@@ -132,8 +132,10 @@ static int read_type (const char **rest, struct target_settings *ret, struct rea
         return -1;
     int number = target_type_parse (type);
     if (number < 0 || number == TARGET_PULL) { // pull has no endpoint
-        reason_set (reason, "stations: %s: want the type api, pub or vote, got %s", ret->name,
-                    quoted (type_text));
+        reason_set (reason,
+                    "stations: %s: want TYPE@ENDPOINT with the type api, pub or vote, or pull "
+                    "alone, got %s",
+                    ret->name, quoted (type_text));
         return -1;
     }
     ret->type = (enum target_type)number;
@@ -151,7 +153,8 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     bool pull = strcmp (rest, "pull") == 0 || strncmp (rest, "pull,", 5) == 0;
     if (!station_name_valid (name) || !*rest || (!pull && !strchr (rest, '@'))) {
         reason_set (reason,
-                    "stations: want NAME=TYPE@ENDPOINT, NAME of 1..64 A-Z a-z 0-9 _ . -, got %s...",
+                    "stations: want NAME=TYPE@ENDPOINT or NAME=pull, NAME of 1..64 A-Z a-z 0-9 _ . "
+                    "-, got %s...",
                     quoted (name));
         return -1;
     }
