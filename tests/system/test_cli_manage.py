@@ -418,7 +418,8 @@ def test_history_newest_and_since_and_count(both):
     assert titles("--since", "2") == ["c", "d"]
     assert titles("--since", "0", "-n", "3") == ["a", "b", "c"]
     assert titles("--since", "4") == []
-    assert titles("--station", "nobody") == []
+    nobody = both.zplan("history", "--json=wire", "--station", "nobody")
+    assert (nobody.code, nobody.out, nobody.err) == (DONE, "", "zplan: no target 'nobody'\n")
     ended = both.zplan("history", "--json=wire", "--since", "3", "--epoch", "other")
     assert [json.loads(line)["title"] for line in ended.out.splitlines()] == ["a", "b", "c", "d"]
     assert "counts its results anew" in ended.err

@@ -202,6 +202,16 @@ def test_why_on_a_terminal_has_colours(real):
     assert "\x1b[" in text and "reset it" in text
 
 
+# -- targets that there are not
+
+@pytest.mark.parametrize("words", [["list"], ["history"], ["pause"], ["pause", "--dry-run"], ["export"]])
+def test_a_filter_with_an_unknown_target_says_so(real, words):
+    told = real.zplan(*words, "--target", "jbos")
+    assert told.code == DONE and told.err.splitlines()[0] == "zplan: no target 'jbos'; did you mean jobs?"
+    known = real.zplan(*words, "--target", "jobs", "--json")
+    assert "no target" not in known.err
+
+
 def test_a_time_that_is_past(real):
     assert real.zplan("add", "--target", "jobs", "--command", "c", "--at", "2020-01-01").failed(REFUSED) == "zplan: the time is past\n"
 

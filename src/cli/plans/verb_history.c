@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "history_table.h"
 #include "instant.h"
+#include "only.h"
 #include "options.h"
 #include "outcomes.h"
 #include "output_print.h"
@@ -272,6 +273,8 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
     printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
     json_decref (pages.filter);
+    if (!plan && asked->station && verdict.code == EXIT_DONE && !printing->found)
+        only_warn_unknown (printing->cli, client, asked->station);
     if (plan && verdict.code == EXIT_DONE && !printing->found) {
         verdict = check_plan (printing, client, plan);
         char name[PLAN_REF_SIZE];

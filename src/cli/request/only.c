@@ -4,6 +4,7 @@
 
 #include "call.h"
 #include "codes.h"
+#include "nearest.h"
 #include "options.h"
 #include "print.h"
 
@@ -60,6 +61,30 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
     int rc = only_of (json_object_get (answer, "stations"), type, out, reason);
     json_decref (answer);
     return rc ? EXIT_USAGE : EXIT_DONE;
+}
+
+void only_warn_unknown (const struct cli *cli, struct zplan_client *client, const char *name)
+{
+    size_t i;
+    const json_t *station;
+    struct reason reason;
+    struct verdict verdict;
+    struct zplan_reply reply;
+    struct nearest nearest = nearest_to (name);
+    verdict = call_verdict (
+        cli, zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply), &reply);
+    json_t *answer = verdict.code == EXIT_DONE ? call_json (&reply) : NULL;
+    bool known = !json_is_array (json_object_get (answer, "stations"));
+    json_array_foreach (json_object_get (answer, "stations"), i, station)
+    {
+        const char *its = json_string_value (json_object_get (station, "name"));
+        known = known || (its && strcmp (its, name) == 0);
+        nearest_try (&nearest, its ? its : "");
+    }
+    json_decref (answer);
+    reason_set (&reason, "no target %s%s", quoted (span_text (name)), nearest_hint (&nearest));
+    if (!known)
+        complain (NULL, span_text (reason.text));
 }
 
 int only_target (const struct cli *cli, struct zplan_client *client, const char *type,

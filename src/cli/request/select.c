@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "only.h"
 #include "print.h"
 #include "settings.h"
 #include "when.h"
@@ -209,5 +210,7 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
                           .owner = &walk};
     struct verdict verdict = pages_turn (cli, client, &pages);
     json_decref (pages.filter);
+    if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)
+        only_warn_unknown (cli, client, selection->station);
     return verdict;
 }
