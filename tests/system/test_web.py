@@ -473,6 +473,17 @@ def test_every_error_is_explained(web):
     assert used == explained
 
 
+def test_the_state_failed_is_the_state_error(web):
+    assert web.get("/v1/plans?state=failed").json == web.get("/v1/plans?state=error").json
+    assert "failed (or error)" in web.get("/v1/plans?state=fail").problem(400)
+
+
+def test_an_unknown_target_is_an_error_of_the_field(web):
+    answer = web.post("/v1/plans", {**plan(), "target": "nix"})
+    assert "no target 'nix'; known: " in answer.problem(422)
+    assert answer.json["errors"][0]["pointer"] == "#/target" and "STATION_ID" not in str(answer.json)
+
+
 @pytest.mark.parametrize("method, path, body, pointer, hint", [
     ("POST", "/v1/bulk", {"action": "pause", "filter": {"all": True}, "filtr": {}}, "#/filtr", "did you mean filter?"),
     ("POST", "/v1/bulk/1/start", {"cuont": 1}, "#/cuont", "did you mean count?"),

@@ -336,6 +336,12 @@ static void problems (void **state)
     assert_string_equal (json_string_value (json_object_get (error, "pointer")),
                          "#/spec/plan_value");
     json_decref (problem);
+    problem = problem_new ("/", 422, "not_find", "STATION_ID: no target 'x'; known: jobs");
+    error = json_array_get (json_object_get (problem, "errors"), 0);
+    assert_string_equal (json_string_value (json_object_get (error, "pointer")), "#/target");
+    assert_string_equal (json_string_value (json_object_get (error, "detail")),
+                         "no target 'x'; known: jobs");
+    json_decref (problem);
     problem = problem_new ("/zplan", 404, "not_find", "no such plan");
     assert_string_equal (json_string_value (json_object_get (problem, "type")),
                          "/zplan/help/not_find");

@@ -87,7 +87,10 @@ static void point_to (const char *detail, char *out, size_t size)
     snprintf (name, sizeof name, "%.*s", (int)length, detail);
     if (strcmp (name, "description") == 0)
         snprintf (out, size, "#/title");
-    else if (strcmp (name, "station") == 0 || strcmp (name, "target") == 0)
+    else if (strcmp (name, "COMMAND") == 0)
+        snprintf (out, size, "#/command");
+    else if (strcmp (name, "STATION_ID") == 0 || strcmp (name, "station") == 0 ||
+             strcmp (name, "target") == 0)
         snprintf (out, size, "#/target");
     else if (plan_frame_field (name))
         snprintf (out, size, "#/spec/%s", name);
@@ -143,14 +146,17 @@ json_t *problem_field (const char *name, const char *detail)
 
 json_t *problem_new (const char *root, int status, const char *code, const char *detail)
 {
+    static const char frame[] = "STATION_ID: "; // of the wire; the pointer says it
     char pointer[80];
+    point_to (detail, pointer, sizeof pointer);
+    if (strncmp (detail, frame, strlen (frame)) == 0)
+        detail += strlen (frame);
     json_t *problem =
         json_pack ("{s:o, s:s, s:i, s:s}", "type",
                    json_sprintf ("%s/help/%s", strcmp (root, "/") == 0 ? "" : root, code), "title",
                    problem_title (status), "status", status, "code", code);
     if (detail[0])
         json_object_set_new (problem, "detail", json_string (detail));
-    point_to (detail, pointer, sizeof pointer);
     if (pointer[0] && status == 422)
         json_object_set_new (problem, "errors",
                              json_pack ("[{s:s, s:s}]", "pointer", pointer, "detail", detail));

@@ -70,6 +70,8 @@ static int read_number (const char *name, const char *text, int64_t min, int64_t
 // The state's number on the wire, by its word here; of those with one word that of the queue.
 static json_t *state_of (const char *text)
 {
+    if (strcmp (text, "failed") == 0) // as people see it
+        text = "error";
     for (int i = 1; i < 8; i++) {
         json_t *number = json_integer (i);
         const char *name = json_state_name (number);
@@ -123,7 +125,8 @@ static json_t *value_of (const struct row *row, const char *text, struct reason 
     case STATE:
         state = state_of (text);
         if (!state)
-            wrong (reason, "state", "queued, running, retrying, paused, error or closed", text);
+            wrong (reason, "state",
+                   "queued, running, retrying, paused, failed (or error) or closed", text);
         return state;
     default:
         return json_string (text);
