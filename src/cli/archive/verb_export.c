@@ -11,8 +11,8 @@
 
 static const char about[] =
     "Write plans to standard output, one JSON object per line (NDJSON), in the order of\n"
-    "their ids: what `zplan show --json` prints, with messages, counters and state. What\n"
-    "is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
+    "their ids: what `zplan show --json=wire` prints, with messages, counters and state.\n"
+    "What is changed meanwhile is written as it is found. `zplan import` reads it, and so\n"
     "does `zplan add --from`.\n\n"
     "With --everything it is all that the station keeps, to move it or to back it up:\n"
     "targets, flows with all versions, kinds, limits, the history, and plans with their\n"

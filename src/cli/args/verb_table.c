@@ -153,7 +153,8 @@ int print_verbs (void)
             "Plans run later, or again and again: a plan proxy station keeps them and sends\n"
             "their messages to targets when they are due.\n\nCommands:\n");
     for (size_t i = 0; i < VERBS; i++)
-        printf ("  %-10s  %s\n", verbs[i].name, verbs[i].help);
+        printf (verbs[i].aliases ? "  %-10s  %s (also: %s)\n" : "  %-10s  %s\n", verbs[i].name,
+                verbs[i].help, verbs[i].aliases);
     struct option_group shared = shared_options (NULL);
     options_help (&shared);
     printf ("  --help                   this text; zplan COMMAND --help describes one\n"

@@ -63,7 +63,9 @@ static const struct setting rows[] = {
     {"dialect", "--dialect", "NAME", "zeronet", SETTING_TEXT, FIELD (dialect), 0, 0, NULL,
      "the numbers of the request and publish sockets: zeronet or microzero", .fixed = true},
     {"timezone", "--timezone", "NAME", "UTC", SETTING_TEXT, FIELD (timezone), 0, 0, NULL,
-     "the time zone of plans that name none", .fixed = true},
+     "the time zone of plans that name none. The hours of zplan add\n"
+     "                              are those of its own --timezone, or UTC",
+     .fixed = true},
     {"sweep_interval", "--sweep-interval", "SECONDS", "60", SETTING_NUMBER,
      FIELD (sweep_interval_s), 1, 86400, NULL,
      "how often all plans are checked: those missing in the queue are re-queued", .unit_ms = 1000},
