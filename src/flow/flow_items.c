@@ -149,6 +149,8 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
     run->in_flight--;
     node->flags &= (uint16_t) ~(FLOW_PLACED | FLOW_RETRIED);
     if (node->flags & FLOW_RESETTING) {
+        if (event->status == FLOW_OK)
+            node->state = FLOW_FINISHED; // the next call is another one: it gets a new generation
         flow_reset (turn, event->step);
         return;
     }

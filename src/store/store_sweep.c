@@ -19,7 +19,7 @@ struct sweeping {
     struct swept_plan {
         uint64_t id;
         char target[STATION_NAME_MAX + 1];
-        bool queued, stopped; // it is in the queue; among those that are stopped
+        bool indexed, queued, stopped; // still there; in the queue; among those that are stopped
     } plans[SWEEP_MAX];
     int64_t limit;
     bool is_last, has_scores;
@@ -54,6 +54,8 @@ static void look_at (struct sweeping *self, size_t index, struct span message,
     struct span target = span_text (plan->target);
     if (known && (view.gone || !view.settled))
         return; // its write is pending
+    if (!message.data && !plan->indexed)
+        return; // it has ended since the page was read
     if (!message.data) {
         core_remove (core, &(struct core_removal){.target = target, .id = plan->id},
                      store_now_us (self->store));
@@ -86,6 +88,14 @@ static void on_sweep_messages (void *owner, const redisReply *reply)
     end_sweep (self, STORE_DONE);
 }
 
+static void on_sweep_indexed (void *owner, const redisReply *reply)
+{
+    struct sweeping *self = owner;
+    bool known = reply_is_array (reply, self->count);
+    for (size_t i = 0; known && i < self->count; i++)
+        self->plans[i].indexed = reply_text (reply->element[i]).size > 0;
+}
+
 static void on_sweep_scores (void *owner, const redisReply *reply)
 {
     struct sweeping *self = owner;
@@ -106,7 +116,15 @@ static void on_sweep_stopped (void *owner, const redisReply *reply)
 static void ask_plans (struct sweeping *self)
 {
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
-    struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_TIME_SET)};
+    struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_INDEX)};
+    for (size_t i = 0; i < self->count; i++) {
+        char id[IDENT_SIZE];
+        id_digits (self->plans[i].id, id);
+        snprintf (members[i], sizeof members[i], "%s:%s", id, self->plans[i].target);
+        words[2 + i] = span_text (members[i]);
+    }
+    store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_indexed, self);
+    words[1] = TEXT (KEY_TIME_SET);
     for (size_t i = 0; i < self->count; i++) {
         member_make (members[i], "msg", span_text (self->plans[i].target), self->plans[i].id);
         words[2 + i] = span_text (members[i]);

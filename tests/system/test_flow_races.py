@@ -1,6 +1,7 @@
 """Events of a flow run that meet: one order or the other, never both. And runs at their bounds."""
 import json
 import os
+import signal
 
 import pytest
 
@@ -310,3 +311,59 @@ def test_runs_that_wait_stand_in_redis_only(make_rig):
         flows.flow("signal", run.decode(), "s")
         assert flows.next("b").args == ["8000"]
         flows.until(run.decode(), "finished")
+
+
+@pytest.mark.parametrize("word", ["remove", "close", "cancel"])
+@pytest.mark.parametrize("fields", [{}, {"for_each": 1}], ids=["one", "items"])
+def test_the_plan_of_a_sub_flow_is_taken_away(rig, word, fields):
+    """Its run is cancelled, and the step of the run above as well, which goes on."""
+    flows = Flows(rig)
+    flows.put("inner", {"x": call()})
+    flows.put("outer", {"in": {"target": "inner", "json": {}, **fields}, "behind": call([{"step": "in", "on": "ended"}])})
+    ident = flows.start("outer")
+    inner = flows.call()
+    flows.jobs.answer(inner.run, ST.RUNING)
+    run = flows.run_of(ident, "outer")
+    (plan,) = flows.client.done("list", {"station": "inner", "flow_run": run}).json["plans"]
+    flows.client.done(word, f"{plan['plan_id']:x}")
+    assert flows.until(inner.flow["run"], "cancelled")
+    flows.next("behind")
+    wait_until(lambda: flows.show(run)["state"] in ("failed", "finished"), "the run above has ended")
+    assert flows.states(run)["in"] in ("cancelled", "failed")
+    flows.rig.gone(f"{plan['plan_id']:x}", "inner")
+
+
+@pytest.mark.parametrize("step", [{"wait": 3600}, {"signal": {"timeout": 3600}}], ids=["wait", "signal"])
+def test_a_flow_plan_whose_run_only_waits_is_removed(rig, step):
+    flows = Flows(rig)
+    flows.put("waits", {"w": step})
+    ident = flows.start("waits")
+    run = flows.run_of(ident, "waits")
+    assert flows.client.done("remove", ident).get(FT.GLOBAL_ID) == ident.encode()
+    flows.until(run, "cancelled")
+    flows.rig.gone(ident, "waits")
+
+
+def test_a_call_that_ends_well_while_it_is_retried_is_another_one_then(rig):
+    """The command and the result meet while Redis is silent. Its target, which knows calls by their generation, answers the new one."""
+    flows = Flows(rig)
+    flows.put("again", {"a": call()})
+    flows.start("again")
+    first = flows.call()
+    flows.jobs.answer(first.run, ST.RUNING)
+    run = first.flow["run"]
+    wait_until(lambda: flows.states(run)["a"] == "running", "it is known to run")
+    rig.redis.process.send_signal(signal.SIGSTOP)
+    try:
+        words = [(FT.ARG, word) for word in (b"retry", run.encode(), b'{"steps": ["a"]}')]
+        rig.client.send(CMD.NONE, [(FT.COMMAND, b"flow"), *words])
+        rig.client.result(first.ident, ST.OK, [(FT.LOCAL_ID, first.run.local_id)])
+        rig.client.send(CMD.PING, [])
+        reply = rig.client.recv()
+    finally:
+        rig.redis.process.send_signal(signal.SIGCONT)
+    assert reply.code == ST.OK and rig.client.recv().code == ST.OK
+    second = flows.call()
+    assert (second.step, second.flow["generation"]) == ("a", first.flow["generation"] + 1)
+    flows.done(second, 2)
+    flows.until(run, "finished")

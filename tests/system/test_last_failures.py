@@ -101,3 +101,14 @@ def test_an_imported_plan_begins_anew(rig, tmp_path):
     rig.client.done("remove", ident)
     zplan("--connect", rig.ipc("q"), "import", str(file)).done()
     assert failures(rig, ident) == [] and "failures" not in rig.message(ident)
+
+
+def test_they_go_with_a_plan_whose_first_run_is_cancelled_in_doubt(make_rig):
+    """It gave no status in time, and may run still: the cancel ends it, and nothing of the plan stays."""
+    rig = make_rig("--send-timeout", "300")
+    ident = rig.client.added(at_once())
+    rig.jobs.recv()
+    wait_until(lambda: rig.db.keys("plan:failed:*"), "it has failed")
+    rig.client.done("cancel", ident)
+    rig.gone(ident)
+    assert not rig.db.keys("plan:failed:*")

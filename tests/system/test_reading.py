@@ -156,3 +156,19 @@ def test_without_watch_there_is_no_owner(make_rig):
         pass
     rig.client.added(at_once())
     rig.jobs.finish(rig.jobs.recv())
+
+
+def test_plans_that_end_while_the_upkeep_reads_are_counted_once(make_rig):
+    """The page of ids is read before the messages: what ended between is no plan that lost its message."""
+    rig = make_rig("--sweep-interval", "1")
+    held = [rig.client.added(later()) for _ in range(60)]
+    over = time.monotonic() + 5
+    while time.monotonic() < over:      # five pages are read meanwhile
+        for _ in range(200):
+            rig.client.send(CMD.PLAN, plan_frames(at_once()))
+        for _ in range(200):
+            rig.jobs.finish(rig.jobs.recv())
+        for _ in range(200):
+            assert rig.client.recv().code == ST.PLAN
+    wait_until(lambda: rig.db.zcard("plan:ids") == len(held), "all others have ended")
+    assert rig.db.hget("plan:count", "s:jobs") == b"60"

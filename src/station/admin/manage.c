@@ -28,18 +28,21 @@
 static void on_removed (void *owner, const struct store_removed *answer)
 {
     struct inquiry *inquiry = owner;
+    bool ended = answer->result == STORE_NONE && inquiry->run_ended; // and the plan with its run
+    enum store_result result = ended ? STORE_DONE : answer->result;
     if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
         prefetch_drop (inquiry->station, inquiry->plan.id);
-    if (answer->result == STORE_DONE) {
+    if (result == STORE_DONE) {
         char json[64];
         snprintf (json, sizeof json, "{\"plan_id\":%" PRIu64 "}", inquiry->plan.id);
         manage_reply (inquiry->station, inquiry->peer, inquiry->plan.id, NULL);
-        publish_event (inquiry->station, &(struct notice){.event = ZPLAN_EVENT_REMOVE,
-                                                          .plan_id = inquiry->plan.id,
-                                                          .station = answer->station,
-                                                          .json = json});
+        publish_event (inquiry->station,
+                       &(struct notice){.event = ZPLAN_EVENT_REMOVE,
+                                        .plan_id = inquiry->plan.id,
+                                        .station = span_text (inquiry->plan.station),
+                                        .json = json});
     }
-    inquiry_end (inquiry, answer->result, answer->error);
+    inquiry_end (inquiry, result, answer->error);
 }
 
 // A callback is not sent any more.

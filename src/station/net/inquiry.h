@@ -26,6 +26,7 @@ struct inquiry {
     struct station *station;
     struct peer *peer;
     struct plan_name plan;
+    bool run_ended; // by this command, and with it perhaps the plan
 };
 
 // An id or key:NAME inside JSON, as text, to be read by manage_plan_name. False: it is neither; an

@@ -185,6 +185,9 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
     keep_consequences (self, plan, nominal);
     struct span target = span_text (self->key_station);
     bool follows = self->step || self->callback || self->ends_callback;
+    bool failed = applying_is_outcome (decision) && self->status >= ZERO_STATUS_ERROR_FLAG;
+    if (failed)
+        plan->first_run = false; // its keys have the failure from now on
     struct applied applied;
     applying_write (self, plan, nominal, &applied);
     store_commit (
@@ -204,8 +207,7 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
                                .uncalled = span_of (applied.uncalled, applied.uncalled_size),
                                .keep_message = self->keep_message,
                                .callback = station_is_callbacks (station, target),
-                               .failed = applying_is_outcome (decision) &&
-                                         self->status >= ZERO_STATUS_ERROR_FLAG,
+                               .failed = failed,
                                .has_team = has_team (self, plan),
                                .then = follows ? place_consequences : NULL},
         on_committed, self);

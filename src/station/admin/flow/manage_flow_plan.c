@@ -95,14 +95,16 @@ static void cancel_flow (struct flow_command *self)
     struct reason reason = {""};
     char text[REASON_MAX + 16], who[SPEAKER_SIZE], by[SPEAKER_SIZE];
     struct span key = permit_speaker (station, self->inquiry->peer, who);
-    bool removes = self->command == FLOW_PLAN_REMOVE;
+    // The end of a sub-flow's run ends its plan, and the step of the run above.
+    bool ends = self->command == FLOW_PLAN_REMOVE, removes = ends && !self->plan->step.size;
     snprintf (by, sizeof by, "%.*s", (int)key.size, key.size ? (const char *)key.data : "");
     bool taken = flow_runs_carry (
         station, self->run,
         &(struct flow_event){
-            .kind = FLOW_CANCEL, .item = -1, .force = removes, .text = self->reason, .key = by},
+            .kind = FLOW_CANCEL, .item = -1, .force = ends, .text = self->reason, .key = by},
         &reason);
     if (removes) {
+        self->inquiry->run_ended = true;
         self->go_on (self->inquiry, self->key_station);
         command_end (self);
     } else if (taken) {
@@ -141,7 +143,8 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
                   (command != FLOW_PLAN_DONE || plan->state == PLAN_ERROR);
     bool runs = is_step && !has_run && answer->running &&
                 (command == FLOW_PLAN_REMOVE || command == FLOW_PLAN_CLOSE);
-    bool flow = has_run && (command <= FLOW_PLAN_CANCEL_STEP || command == FLOW_PLAN_REMOVE);
+    bool flow = has_run && (command <= FLOW_PLAN_CANCEL_STEP || command == FLOW_PLAN_REMOVE ||
+                            (command == FLOW_PLAN_CLOSE && is_step));
     if (!stands && !runs && !flow) {
         plan_destroy (&plan);
         return false;
