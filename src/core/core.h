@@ -127,6 +127,10 @@ void core_write (struct core *self, const struct span *words, size_t count);
 
 // -- submissions
 
+// The group of plans that no limit holds, nor counts: timers of flows, without which the runs that
+// use a limit up would not end.
+#define CORE_FREE ":timers"
+
 struct core_submission {
     struct span target;
     uint64_t id;

@@ -229,6 +229,8 @@ struct limit_state *group_limit (const struct core *self, const struct open_plan
 
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 {
+    if (open_is_free (plan))
+        return;
     struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
     struct limit_state *names[] = {plan->target->limit, group};
     plan->charged = true;
@@ -239,6 +241,8 @@ void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 
 void open_charge_again (struct core *self, struct open_plan *plan)
 {
+    if (open_is_free (plan))
+        return;
     struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
     plan->charged = true;
     for (int i = 0; i < 2; i++)

@@ -223,6 +223,12 @@ bool open_has_head (const struct open_plan *plan);
 size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 
 void open_set_caller (struct open_plan *plan, struct span caller);
+// Whether it is of CORE_FREE.
+static inline bool open_is_free (const struct open_plan *plan)
+{
+    return plan->group && strcmp (plan->group, CORE_FREE) == 0;
+}
+
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
 char *open_class (const struct open_plan *plan); // to be freed; NULL = it has none
 void open_unqueue (struct core *self, struct open_plan *plan);

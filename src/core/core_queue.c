@@ -210,20 +210,27 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
 
 // -- what is due
 
+static void make_ready (struct core *self, struct core_target *target, bool counts,
+                        struct ready_plan plan, int priority, struct span group)
+{
+    bool free = counts || span_is (group, CORE_FREE);
+    struct ready *to = free ? &target->renewed : &target->ready;
+    to->unlimited = to->unlimited || free;
+    ready_add (to, plan, priority, group, &self->limits);
+}
+
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group)
 {
-    ready_add (&target->ready, plan, priority, group, &self->limits);
+    make_ready (self, target, false, plan, priority, group);
 }
 
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us)
 {
     // The run of a flow counts already.
     bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
-    struct ready *to = counts ? &plan->target->renewed : &plan->target->ready;
-    to->unlimited = to->unlimited || counts;
-    ready_add (to, (struct ready_plan){due_us, plan->id}, plan->priority,
-               span_text (plan->group ? plan->group : ""), &self->limits);
+    make_ready (self, plan->target, counts, (struct ready_plan){due_us, plan->id}, plan->priority,
+                span_text (plan->group ? plan->group : ""));
 }
 
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,

@@ -1,25 +1,33 @@
 // What the runs of flows write: plans that are placed and taken back, and rows of their own, all in
 // the batch of the decision that they follow from.
+#include "plan_step.h"
 #include "store_private.h"
+
+static bool is_timer (const struct plan *plan)
+{
+    return plan->step.size && plan->step.data[0] == STEP_TIMER;
+}
 
 void store_place (struct store *self, const struct plan *plan, enum store_id id)
 {
     char caller[CALLER_FIELD_MAX];
     caller_field (self, plan->caller, caller);
-    core_place (self->core,
-                &(struct core_submission){
-                    .target = plan->station,
-                    .id = plan->id,
-                    .message = store_message (self, plan),
-                    .revision = plan->revision,
-                    .queued = plan_is_queued (plan),
-                    .due_us = plan_due_time (plan) * 1000000,
-                    .priority = plan->policy ? (int)plan->policy->priority : 0,
-                    .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
-                    .caller = span_text (caller),
-                    .made_here = id == STORE_ID_MADE,
-                    .first = id == STORE_ID_FIRST},
-                store_now_us (self));
+    core_place (
+        self->core,
+        &(struct core_submission){.target = plan->station,
+                                  .id = plan->id,
+                                  .message = store_message (self, plan),
+                                  .revision = plan->revision,
+                                  .queued = plan_is_queued (plan),
+                                  .due_us = plan_due_time (plan) * 1000000,
+                                  .priority = plan->policy ? (int)plan->policy->priority : 0,
+                                  .group = is_timer (plan) ? span_text (CORE_FREE)
+                                           : plan->policy  ? span_text (plan->policy->group)
+                                                           : (struct span){0},
+                                  .caller = span_text (caller),
+                                  .made_here = id == STORE_ID_MADE,
+                                  .first = id == STORE_ID_FIRST},
+        store_now_us (self));
 }
 
 void store_take_back (struct store *self, struct span station, uint64_t plan_id, struct span caller)

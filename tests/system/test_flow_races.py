@@ -367,3 +367,21 @@ def test_a_call_that_ends_well_while_it_is_retried_is_another_one_then(rig):
     assert (second.step, second.flow["generation"]) == ("a", first.flow["generation"] + 1)
     flows.done(second, 2)
     flows.until(run, "finished")
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["", "restart"])
+@pytest.mark.parametrize("step", [{"wait": 1}, {"signal": {"timeout": 1, "on_timeout": "skip"}}], ids=["wait", "signal"])
+def test_waits_end_while_their_runs_use_a_limit_up(rig, step, restarts):
+    """Timers are no runs: they wait for no limit, and count for none."""
+    flows = Flows(rig)
+    flows.put("napper", {"w": step})
+    rig.client.done("limit", "set", "station:napper", {"concurrency": 1})
+    idents = [flows.start("napper") for _ in range(3)]
+    flows.run_of(idents[0], "napper")
+    if restarts:
+        rig.restart()
+    for ident in idents:
+        rig.gone(ident, "napper")
+    assert not rig.db.exists("plan:class") and not rig.db.keys("plan:msg:*")
+    began = sorted(run["began_ms"] for run in flows.flow("runs")["runs"])
+    assert min(second - first for first, second in zip(began, began[1:])) >= 900
