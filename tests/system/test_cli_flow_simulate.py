@@ -48,15 +48,8 @@ def test_the_examples_of_the_help_end_well(tmp_path):
         assert re.search(r"(?m)^\S+ \S+  finished after ", said) and "failed " not in said.replace("failed, the next", ""), said
 
 
-def test_a_value_that_is_missing_is_named(files, tmp_path):
-    """The definition of the README reads the value of a call, which is null in a simulation."""
-    flow, value, given = files(flow=CHAIN, value={"file": "/x"}, given={"mail": True})
-    words = ["flow", "simulate", flow, *AT, "--input", given]
-    said = zplan(*words)
-    note = "zplan: the value of a simulated call is null unless --value STEP=FILE sets it\n"
-    assert said.code == 0 and said.err == note and "failed " in said.out
-    assert zplan(*words, "--cron", "0 2 * * *", "--runs", "3", "--json").err == note
-    assert zplan(*words, "--value", f"extract={value}").err == ""
+def test_a_file_that_is_missing_is_named(files, tmp_path):
+    (flow,) = files(flow=CHAIN)
     for option, given in (("--value", "extract=nofile"), ("--input", "nofile")):
         assert zplan("flow", "simulate", flow, option, given, cwd=tmp_path).failed(USAGE) == (
             f"zplan flow: {option}: 'nofile': No such file or directory\nTry: zplan flow --help\n")

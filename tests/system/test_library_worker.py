@@ -587,7 +587,7 @@ TSAN_SOURCES = """
     client/worker/worker.c client/worker/worker_fetch.c client/worker/worker_job.c
     client/worker/worker_port.c client/worker/worker_run.c client/worker/worker_thread.c os/random.c base/decimal.c
     wire/curve.c wire/curve_roles.c wire/dealers.c wire/endpoints.c wire/packet.c wire/socket.c codec/base64.c codec/codes.c
-    codec/desc.c codec/json.c codec/json_text.c codec/message.c codec/utf8.c base/ident.c base/memory.c base/reason.c
+    codec/desc.c codec/json.c codec/json_read.c codec/json_scan.c codec/json_text.c codec/message.c codec/utf8.c base/ident.c base/memory.c base/reason.c
     base/duration.c base/settings.c base/station_name.c os/clock.c""".split()
 
 

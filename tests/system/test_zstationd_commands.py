@@ -154,7 +154,7 @@ def test_zplan_work_says_its_commands(station, work):
 
 @pytest.mark.parametrize("args, why", [
     (["--pull", "jobs", "--commands", "a"], "--commands: goes with --station only"),
-    (["--station", "tcp://127.0.0.1:1", "--commands", "a,,b"], "--commands NAME,NAME")])
+    (["--station", "tcp://127.0.0.1:1", "--commands", "a,,b"], "--commands: want NAME,NAME")])
 def test_zplan_work_rejects_what_does_not_fit(args, why):
     ended = subprocess.run([BIN / "zplan", "work", *args, "--", "true"], capture_output=True, text=True)
     assert ended.returncode == 2 and why in ended.stderr

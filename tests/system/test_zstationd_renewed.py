@@ -291,4 +291,4 @@ def test_results_that_wait_are_bounded(station):
 def test_a_list_is_checked_at_the_start(station):
     with pytest.raises(AssertionError, match="want tcp://HOST:PORT"):
         station.start("--plan", "tcp://127.0.0.1:7920,nowhere")
-    assert station.process.wait(WAIT_S) == 1
+    assert station.process.wait(WAIT_S) == 2

@@ -31,7 +31,6 @@ struct rehearsal {
     json_t *plan; // fields of the flow plan
     json_t *input;
     int64_t last_s;
-    bool told_of_null;
 };
 
 static const struct flow *find_flow (void *context, const char *name)
@@ -326,28 +325,9 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
            read_workers (self, reason) && read_steps (self, reason) && check_steps (self, reason);
 }
 
-// Whether a step fails in reading a value, which is null where the call was only simulated.
-static bool fails_of_null (const json_t *row)
-{
-    size_t i;
-    const json_t *event;
-    json_array_foreach (json_object_get (row, "events"), i, event)
-    {
-        const char *why = json_string_value (json_object_get (event, "why"));
-        if (why && (strstr (why, "null") || strstr (why, "missing: ")))
-            return true;
-    }
-    return false;
-}
-
 static void report (void *owner, json_t *row)
 {
     struct rehearsal *self = owner;
-    if (!self->told_of_null && fails_of_null (row)) {
-        self->told_of_null = true;
-        complain (NULL, span_text ("the value of a simulated call is null unless --value STEP=FILE "
-                                   "sets it"));
-    }
     if (self->cli->json)
         print_json (row);
     else
