@@ -161,6 +161,8 @@ bool client_wait_again (struct zplan_client *self, struct client_request *reques
 {
     if (!client_has_several (self))
         return false;
+    if (request->at == REQUEST_WAITS)
+        return true;                    // the same answer once more
     self->leaving |= 1U << request->at; // its connection will be lost in a moment
     request->at = REQUEST_WAITS;
     request->sends--;

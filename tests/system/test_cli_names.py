@@ -206,8 +206,8 @@ def test_why_on_a_terminal_has_colours(real):
 
 @pytest.mark.parametrize("words", [["list"], ["history"], ["pause"], ["pause", "--dry-run"], ["export"]])
 def test_a_filter_with_an_unknown_target_says_so(real, words):
-    told = real.zplan(*words, "--target", "jbos")
-    assert told.code == DONE and told.err.splitlines()[0] == "zplan: no target 'jbos'; did you mean jobs?"
+    ended = real.zplan(*words, "--target", "jbos")
+    assert ended.code == DONE and ended.err.splitlines()[0] == "zplan: no target 'jbos'; did you mean jobs?"
     known = real.zplan(*words, "--target", "jobs", "--json")
     assert "no target" not in known.err
 

@@ -627,7 +627,7 @@ def test_roles_and_keys(make_rig):
         assert text == "flow: steps.a.target: " + may_not + "'news'; and 2 more"
 
 
-def test_an_unknown_target_is_told_the_flows_as_well(rig):
+def test_the_flows_are_named_beside_the_targets_that_are_known(rig):
     put(rig.client, flow("nightly-load"))
     reply = rig.client.submit(later(), station="nightly-laod")
     assert reply.code == ST.NOT_FIND and reply.text.endswith("; known: jobs, news, nightly-load"), reply

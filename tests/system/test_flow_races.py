@@ -345,7 +345,7 @@ def test_a_flow_plan_whose_run_only_waits_is_removed(rig, step):
 
 
 def test_a_call_that_ends_well_while_it_is_retried_is_another_one_then(rig):
-    """The command and the result meet while Redis is silent. Its target, which knows calls by their generation, answers the new one."""
+    """The command and the result meet while Redis is stopped. Its target, which knows calls by their generation, answers the new one."""
     flows = Flows(rig)
     flows.put("again", {"a": call()})
     flows.start("again")

@@ -271,7 +271,7 @@ static int wait_and_print (struct watch *self)
 
 // -- the beginning
 
-// A rejected subscription is silent: only the station logs it. So ask first what the key may do;
+// A rejected subscription has no answer: only the station logs it. So ask first what the key may do;
 // without an answer the watch begins anyway. Returns an exit code.
 static int check_key (const struct cli *cli)
 {
