@@ -271,8 +271,8 @@ static int wait_and_print (struct watch *self)
 
 // -- the beginning
 
-// A rejected subscription has no answer: only the station logs it. So ask first what the key may do;
-// without an answer the watch begins anyway. Returns an exit code.
+// A rejected subscription has no answer: only the station logs it. So ask first what the key may
+// do; without an answer the watch begins anyway. Returns an exit code.
 static int check_key (const struct cli *cli)
 {
     struct reason reason = {""};
