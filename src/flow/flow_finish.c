@@ -162,6 +162,17 @@ static bool make_output (struct flow_turn *turn, struct reason *reason)
     return true;
 }
 
+// A cancel is over when a retry or a skip reopens the run, and what stays cancelled was not done.
+// What fail_fast cancelled goes by the failure, until then.
+static const struct flow_step *still_cancelled (const struct flow_turn *turn)
+{
+    const struct flow_run *run = turn->run;
+    for (uint32_t i = 0; !run->fast && i < turn->flow->step_count; i++)
+        if (run->nodes[i].state == FLOW_CANCELLED && !(run->nodes[i].flags & FLOW_BY_PERSON))
+            return &turn->flow->steps[i];
+    return NULL;
+}
+
 static void judge_outcome (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -171,8 +182,14 @@ static void judge_outcome (struct flow_turn *turn)
     run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;
     if (run->outcome != FLOW_OPEN)
         return;
-    run->outcome = json_array_size (run->uncaught) ? FLOW_BADLY : FLOW_WELL;
-    if (run->outcome == FLOW_WELL && !make_output (turn, &reason)) {
+    const struct flow_step *cancelled = still_cancelled (turn);
+    run->outcome = json_array_size (run->uncaught) ? FLOW_BADLY
+                   : cancelled                     ? FLOW_STOPPED
+                                                   : FLOW_WELL;
+    if (run->outcome == FLOW_STOPPED) {
+        reason_set (&reason, "step %s stays cancelled: retry or skip it", cancelled->name);
+        flow_error (run, reason.text);
+    } else if (run->outcome == FLOW_WELL && !make_output (turn, &reason)) {
         run->outcome = FLOW_BADLY;
         flow_error (run, reason.text);
     }

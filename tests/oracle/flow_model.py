@@ -55,6 +55,7 @@ class Facts:
     counts: dict = dataclasses.field(default_factory=dict)      # step -> items of its for_each
     cancelled: set = dataclasses.field(default_factory=set)     # steps that a stop or fail_fast cancelled
     stop: str = ""                      # cancelled, timeout
+    left: set = dataclasses.field(default_factory=set)          # steps that a retry or a skip left cancelled
     before: set = dataclasses.field(default_factory=set)        # steps that had failed before that
     generation: dict = dataclasses.field(default_factory=dict)  # how often a call is repeated on purpose
     times: dict = dataclasses.field(default_factory=dict)       # when waits end, kept over retries
@@ -326,7 +327,8 @@ class Model:
         facts.listless -= reset
         facts.untaken -= reset
         facts.before -= reset
-        facts.cancelled -= reset
+        facts.left = {name for name in self.steps if self.states[name].state == "cancelled"} - reset
+        facts.cancelled = facts.cancelled - reset | facts.left
         facts.stop = ""
         return reset
 
@@ -398,7 +400,9 @@ class Model:
     def outcome(self):
         if self.facts.stop:
             return self.facts.stop
-        return "failed" if self.uncaught() else "finished"
+        if self.uncaught():
+            return "failed"
+        return "cancelled" if self.facts.left else "finished"
 
 
 def topological(steps):

@@ -295,6 +295,50 @@ def test_skip_is_a_success(rig, flows):
     assert flows.until(run, "finished")["steps"][0]["state"] == "skipped"
 
 
+def cancelled_run(rig, flows):
+    """A run whose two calls were in flight when it was cancelled."""
+    flows.put("two", {"a": call(), "b": call(), "c": call(["a"])})
+    flows.start("two")
+    calls = flows.expect("a", "b")
+    run = calls["a"].flow["run"]
+    flows.flow("cancel", run)
+    for one in calls.values():
+        rig.jobs.finish(one.run, ST.CANCELLED)
+    flows.until(run, "cancelled")
+    assert flows.states(run) == {"a": "cancelled", "b": "cancelled", "c": "none"}
+    return run
+
+
+def outcomes(rig, flow):
+    runs = rig.client.done("history", {"limit": 1000}).json["runs"]
+    return [one["status"] for one in runs if one["station"] == flow]
+
+
+def test_a_cancelled_run_that_skips_finish_at_once_has_an_outcome(rig, flows):
+    run = cancelled_run(rig, flows)
+    wait_until(lambda: outcomes(rig, "two") == [ST.CANCELLED], "the flow plan has ended")
+    flows.flow("skip", run, "c")
+    assert flows.show(run)["state"] == "cancelled", "a and b stay cancelled"
+    flows.flow("skip", run, "a")
+    assert "step b stays cancelled" in flows.show(run)["error"]
+    flows.flow("skip", run, "b")
+    flows.until(run, "finished")
+    wait_until(lambda: outcomes(rig, "two") == [ST.CANCELLED, ST.OK], "and its end is an outcome")
+
+
+def test_a_cancelled_run_of_which_one_step_is_retried_stays_cancelled(rig, flows):
+    """What nobody has done yet is not finished."""
+    run = cancelled_run(rig, flows)
+    flows.flow("retry", run, '{"steps": ["a"]}')
+    flows.next("a")
+    flows.next("c")
+    shown = flows.until(run, "cancelled")
+    assert shown["error"] == "step b stays cancelled: retry or skip it"
+    flows.flow("retry", run)
+    flows.next("b")
+    flows.until(run, "finished")
+
+
 def test_what_is_running_has_to_be_cancelled_before_it_is_skipped(rig, flows):
     """Else a call, or what a sub-flow undoes, would still be there when the step is retried."""
     flows.put("inner", {"x": call(undo={"target": "jobs", "command": "free"}), "y": call(["x"])})

@@ -377,8 +377,10 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
         *reason = effects.rejected;
     if (!taken && event->was) // what is left to do goes by the former definition
         live->flow = event->was;
-    // A retry may fail again at once, and an undo may have nothing to do: it has ended anew.
-    if (taken && (event->kind == FLOW_RETRY || event->kind == FLOW_UNDO))
+    // A retry may fail again at once, a skip leave nothing to do, an undo find nothing: it has
+    // ended anew.
+    if (taken && effects.run_changed &&
+        (event->kind == FLOW_RETRY || event->kind == FLOW_SKIP || event->kind == FLOW_UNDO))
         had_ended = had_ended && live->run->phase != FLOW_ENDED;
     live->station->flow_runs->dropped += effects.dropped;
     for (size_t i = 0; i < effects.count; i++)

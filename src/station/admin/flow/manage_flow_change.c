@@ -84,6 +84,7 @@ static bool carry_run (struct run_command *self, struct flow_live *live)
         return false;
     if (self->event.kind == FLOW_SKIP && !may_skip (self, live))
         return false;
+    self->had_finished = live->run->phase == FLOW_ENDED && live->run->outcome == FLOW_WELL;
     self->event.value = self->value;
     self->event.steps = self->steps;
     self->event.params = json_object_get (live->inherit, "params");
@@ -110,7 +111,8 @@ static void carry_alone (struct run_command *self)
         run_command_refuse (self, ZPLAN_EARGUMENT, self->reason.text);
         return;
     }
-    if (had_ended && live->run->phase != FLOW_ENDED)
+    bool mended = live->run->outcome == FLOW_WELL && !self->had_finished; // at once, by a skip
+    if (had_ended && (live->run->phase != FLOW_ENDED || mended))
         flow_live_reopen (live);
     store_when_written (self->station->store, on_written, self);
 }

@@ -24,6 +24,7 @@ struct run_command {
     int version;             // of a retry; 0 = as it was
     const struct flow *flow; // that is of it, held; NULL = as it was
     bool carried;            // the run was
+    bool had_finished;       // before that
     struct reason reason;    // why it was not
 };
 
