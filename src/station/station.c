@@ -25,7 +25,7 @@
 #include "failpoint.h"
 #include "flow_book.h"
 #include "flow_change.h"
-#include "flow_fire.h"
+#include "flow_cancel.h"
 #include "flow_sweep.h"
 #include "forward.h"
 #include "front.h"
@@ -283,7 +283,7 @@ static int start (struct station *self, const struct link_config *given, struct 
     runs_start (self);
     flow_book_start (self);
     flow_change_start (self);
-    flow_fire_start (self);
+    flow_runs_start (self, flow_cancel_call);
     if (due_start (self, reason))
         return -1;
     zap_watch (self);

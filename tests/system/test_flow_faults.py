@@ -131,6 +131,31 @@ def test_a_death_while_calls_are_cancelled(make_rig, point):
     played.all_gone()
 
 
+@pytest.mark.parametrize("word", ["cancel", "remove"])
+def test_a_death_before_the_run_of_a_sub_flow_is_cancelled(make_rig, word):
+    """The run above is over, and its plan gone; the next owner cancels the run within all the same."""
+    rig = make_rig("--exec-timeout", "60")
+    flows = Flows(rig)
+    flows.put("inner", {"a": call(), "b": call(["a"])})
+    flows.put("outer", {"sub": {"target": "inner", "json": {}}})
+    arm(rig, "flow_cancel_sub")
+    held = []
+    played = Played(rig, held.append)
+    flows.client = rig.client
+    ident = flows.start("outer")
+    outer = flows.run_of(ident, "outer")
+    played.until(lambda: held, "a is in flight")
+    rig.jobs.answer(held[0].run, ST.RUNING)
+    rig.state(held[0].ident, ST.RUNING)
+    inner = held[0].flow["run"]
+    words = ("flow", "cancel", outer) if word == "cancel" else ("remove", ident)
+    rig.client.send(CMD.NONE, [(FT.COMMAND, words[0].encode()), *((FT.ARG, one.encode()) for one in words[1:])])
+    played.until(lambda: played.deaths, "it has died")
+    played.ended(inner, "cancelled")
+    assert [one.name for one in played.calls] == ["a"], "b was not called"
+    played.all_gone()
+
+
 def test_an_occurrence_that_was_only_claimed_is_not_the_one_before(make_rig):
     """The station dies between the claim of the second occurrence of a schedule and its begin."""
     rig = make_rig(*SHORT)

@@ -443,6 +443,19 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
     store_exists (self->store, id, span_text (target), on_existence, check);
 }
 
+bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_node *node = &live->run->nodes[step];
+    const struct flow_data *data = live->run->data[step];
+    const struct flow_item *one = item < 0 || !data || !data->items || item >= data->items->count
+                                      ? NULL
+                                      : &data->items->item[item];
+    bool placed = item < 0 ? node->flags & FLOW_PLACED : one && one->state == FLOW_NEW;
+    if (placed)
+        check_call (live, step, item, item < 0 ? node->flags & FLOW_STOPPING : one->stopping);
+    return placed;
+}
+
 // The plan of a timer may have been deleted: then the wait is over all the same.
 static void check_timer (struct flow_live *live, uint32_t step)
 {
@@ -465,22 +478,17 @@ void flow_calls_check (struct flow_live *live)
     if (run->phase == FLOW_UNDOING && run->in_flight && run->undo_at < run->undo_count)
         check_call (live, run->undos[run->undo_at].step, run->undos[run->undo_at].item, false);
     for (uint32_t i = 0; i < live->flow->step_count && checks < CHECKS_MAX; i++) {
-        const struct flow_node *node = &live->run->nodes[i];
         const struct flow_data *data = live->run->data[i];
         if (live->flow->steps[i].kind == FLOW_WAIT || live->flow->steps[i].kind == FLOW_SIGNAL)
             check_timer (live, i);
         if (live->flow->steps[i].kind != FLOW_CALL)
             continue;
-        if (node->flags & FLOW_PLACED) {
-            check_call (live, i, -1, node->flags & FLOW_STOPPING);
+        if (flow_call_check (live, i, -1))
             checks++;
-        }
-        for (uint32_t k = 0;
-             data && data->items && data->items->in_flight && k < data->items->count; k++) {
-            if (data->items->item[k].state != FLOW_NEW || checks == CHECKS_MAX)
-                continue;
-            check_call (live, i, k, data->items->item[k].stopping);
-            checks++;
-        }
+        for (uint32_t k = 0; data && data->items && data->items->in_flight &&
+                             k < data->items->count && checks < CHECKS_MAX;
+             k++)
+            if (flow_call_check (live, i, k))
+                checks++;
     }
 }

@@ -324,9 +324,16 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
         if (flow_call_take_back (live, effect, &id, &out)) {
             end.status = FLOW_CALL_CANCELLED;
             ends_add (ends, end, NULL);
-        } else if (out) { // should this owner not come to it, the next one does
+        } else if (out) {
             flow_cancel_later (live, id, out);
-            flow_live_due (live, store_now_us (live->station->store) + CANCEL_US);
+            // Should this owner not come to it, the next one does: by this flow plan, or, if that
+            // was removed, by that of the sub-flow.
+            int64_t due_us = store_now_us (live->station->store) + CANCEL_US;
+            flow_live_due (live, due_us);
+            const struct flow_step *step = &live->flow->steps[effect->step];
+            if (step->call.is_flow && !effect->undo)
+                store_flow_due (live->station->store, span_text (flow_call_target (step, false)),
+                                id, due_us);
         }
         break;
     }

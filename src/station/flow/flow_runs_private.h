@@ -111,6 +111,9 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 // Look at the calls in flight: one whose plan is gone has failed, one that is to end is taken back.
 void flow_calls_check (struct flow_live *live);
 
+// One of them. False: it is not in flight.
+bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item);
+
 // Take back a placed call. True: its plan is gone, and nothing else reports its end. Else `ret_out`
 // is the run of the plan `ret_id` that has to be ended; 0: nothing is left to do.
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,

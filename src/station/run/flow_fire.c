@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "apply.h"
-#include "cancel.h"
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_book.h"
@@ -15,7 +14,6 @@
 #include "memory.h"
 #include "plan_json.h"
 #include "publish.h"
-#include "results.h"
 #include "submit_flow.h"
 
 // A flow plan that was claimed.
@@ -343,6 +341,18 @@ static void take_back (struct firing *self, struct flow_live *live)
     firing_destroy (self);
 }
 
+// The run that it is a step of may have cancelled it, and its own flow plan be removed: then nobody
+// else sees to that, should the owner have died in between.
+static void check_caller (const struct firing *self)
+{
+    struct plan_step call;
+    if (!plan_step_parse (self->plan->step, &call) || call.kind != STEP_FLOW)
+        return;
+    struct flow_live *caller = flow_live_find (self->station, call.run);
+    if (caller && flow_call_generation (caller, call.step, call.item) == call.generation)
+        flow_call_check (caller, call.step, call.item);
+}
+
 static void look (struct firing *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->plan->flow_run);
@@ -352,6 +362,7 @@ static void look (struct firing *self)
         take_back (self, live);
         return;
     }
+    check_caller (self);
     if (live->run->phase == FLOW_ENDED && is_undo (self) && !live->run->undone &&
         flow_live_carry (live, &(struct flow_event){.kind = FLOW_UNDO, .item = -1}, &reason)) {
         firing_destroy (self); // a command had reset the run when its undo began
@@ -372,17 +383,33 @@ static void look (struct firing *self)
     firing_destroy (self);
 }
 
+static void on_caller (void *owner, bool found, const char *damage)
+{
+    struct firing *self = owner;
+    struct plan_step call;
+    plan_step_parse (self->plan->step, &call);
+    (void)damage;
+    if (flow_runs_has (self->station, self->plan->flow_run) &&
+        (!found || flow_runs_has (self->station, call.run)))
+        look (self);
+    else
+        firing_destroy (self); // Redis is away: it is claimed again when its lease is over
+}
+
 static void on_run (void *owner, bool found, const char *damage)
 {
     struct firing *self = owner;
+    struct plan_step call;
     if (damage)
         fail_damaged (self, damage);
     else if (!found)
         fail (self, "the run of the flow is gone");
+    else if (plan_step_parse (self->plan->step, &call) && call.kind == STEP_FLOW)
+        flow_runs_want (self->station, call.run, on_caller, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
         look (self);
     else
-        firing_destroy (self); // Redis is away: it is claimed again when its lease is over
+        firing_destroy (self);
 }
 
 // -- timers of steps
@@ -430,62 +457,4 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
         flow_runs_want (self, plan->flow_run, on_former_run, firing);
     else
         begin_new (firing);
-}
-
-// -- what flows need no more
-
-// Its run is cancelled as by a command; that of a sub-flow is notified, and undoes first what it
-// has done.
-struct cancelling {
-    struct station *station;
-    struct flow_cancel cancel;
-    uint64_t run; // of a sub-flow
-};
-
-static void on_sub_run (void *owner, bool found, const char *damage)
-{
-    struct cancelling *self = owner;
-    struct reason reason;
-    (void)found, (void)damage;
-    flow_runs_carry (
-        self->station, self->run,
-        &(struct flow_event){.kind = FLOW_CANCEL, .item = -1, .force = self->cancel.force},
-        &reason);
-    station_resume (self->station);
-    free (self);
-}
-
-static void on_loaded (void *owner, const struct store_loaded *answer)
-{
-    struct cancelling *self = owner;
-    struct station *station = self->station;
-    struct reason reason;
-    uint64_t plan_id = self->cancel.plan_id;
-    bool runs =
-        answer->result == STORE_DONE && answer->running && answer->exec_id == self->cancel.exec_id;
-    struct plan *plan = runs ? plan_from_stored_json (plan_id, answer->message, &reason) : NULL;
-    self->run = plan ? plan->flow_run : 0;
-    plan_destroy (&plan);
-    if (self->run) {
-        flow_runs_want (station, self->run, on_sub_run, self);
-        return;
-    }
-    struct held_run *held = runs ? results_recall (station, plan_id, answer) : NULL;
-    if (held)
-        cancel_run (held, "its flow needs it no more", NULL, NULL);
-    FAILPOINT ("flow_cancelled");
-    free (self);
-    station_resume (station);
-}
-
-static void cancel (struct station *self, const struct flow_cancel *cancel)
-{
-    struct cancelling *cancelling = memory_new (sizeof *cancelling);
-    *cancelling = (struct cancelling){.station = self, .cancel = *cancel};
-    store_load (self->store, cancel->plan_id, LINK_REPEAT, on_loaded, cancelling);
-}
-
-void flow_fire_start (struct station *self)
-{
-    flow_runs_start (self, cancel);
 }

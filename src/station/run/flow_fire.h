@@ -4,8 +4,6 @@
 
 #include "station_state.h"
 
-void flow_fire_start (struct station *self);
-
 enum flow_claim {
     FLOW_BEGINS,
     FLOW_RETRIES, // the run that it had, if it had one
