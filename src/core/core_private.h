@@ -84,22 +84,22 @@ struct open_plan {
     unsigned writes;    // of the batch that gathers
     unsigned listed_in; // batches that it is in
     uint8_t priority;
-    uint8_t flight;          // enum flight
-    bool earlier_may_answer; // an earlier run may still answer
-    bool placed;             // `queued` and `score_us` are known
-    bool queued;
-    bool submitted; // and not acknowledged
-    bool gone;
-    bool keeps; // an admin changed it while it runs: who decides on the run gets the change
-    bool lent;  // `message` belongs to the rows of the batch in flight
-    bool chosen;
-    bool reading_ahead; // its message and score are being read
-    bool charged;       // it counts as a run of its target and group
-    bool holds;      // a flow's: it counts as a run of its target, its calls as those of its group
-    bool prepared;   // it is ready, and its message is known
-    bool overdue;    // its lease has ended, and it is ready
-    bool pull_run;   // its run is for workers: its message stays here until the run ends
-    bool team_known; // what Redis has of its team is here; `pull` NULL = nothing
+    uint8_t flight;              // enum flight
+    bool earlier_may_answer : 1; // an earlier run may still answer
+    bool placed : 1;             // `queued` and `score_us` are known
+    bool queued : 1;
+    bool submitted : 1; // and not acknowledged
+    bool gone : 1;
+    bool keeps : 1; // an admin changed it while it runs: who decides on the run gets the change
+    bool lent : 1;  // `message` belongs to the rows of the batch in flight
+    bool chosen : 1;
+    bool reading_ahead : 1; // its message and score are being read
+    bool charged : 1;       // it counts as a run of its target and group
+    bool holds : 1; // a flow's: it counts as a run of its target, its calls as those of its group
+    bool prepared : 1;   // it is ready, and its message is known
+    bool overdue : 1;    // its lease has ended, and it is ready
+    bool pull_run : 1;   // its run is for workers: its message stays here until the run ends
+    bool team_known : 1; // what Redis has of its team is here; `pull` NULL = nothing
 };
 
 enum { MAX_PRIORITY = 255 };

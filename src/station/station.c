@@ -133,19 +133,27 @@ static void on_signal (void *owner, uint32_t events)
         reactor_stop (self->reactor);
 }
 
-// What a peer makes wait in the sockets is memory of libzmq, out of every other bound's reach.
+// What a peer makes wait in the sockets is memory of libzmq, out of every other bound's reach. What
+// was freed is given back when there is too much, and, as that takes milliseconds, while nothing
+// happens.
 static void watch_memory (struct station *self)
 {
+    enum { PAUSE_S = 60 };
     int64_t most = self->settings->limits.memory_mib << 20;
-    bool full = process_memory () > most;
-    if (full && clock_mono_us () / 1000000 != self->trimmed_s) {
-        self->trimmed_s = clock_mono_us () / 1000000;
-        process_memory_trim (); // what was freed may only not have been given back
+    int64_t bytes = process_memory (), now_s = clock_mono_us () / 1000000;
+    uint64_t work = self->counters.requests + self->counters.runs_sent;
+    bool idle = work == self->trimmed_work;
+    self->trimmed_work = work;
+    if (now_s != self->trimmed_s &&
+        (bytes > most || (idle && now_s - self->trimmed_s >= PAUSE_S))) {
+        process_memory_trim ();
+        self->trimmed_s = now_s;
+        bytes = process_memory ();
     }
-    full = full && process_memory () > most;
+    bool full = bytes > most;
     if (full != self->memory_full)
         log_event (full ? LEVEL_ERROR : LEVEL_INFO, full ? "memory.full" : "memory.good",
-                   "bytes=%" PRId64 " max=%" PRId64, process_memory (), most);
+                   "bytes=%" PRId64 " max=%" PRId64, bytes, most);
     self->memory_full = full;
 }
 
@@ -216,6 +224,7 @@ static void on_tick (void *owner)
     reads_tick (self);
     pull_tick (self);
     flow_sweep_tick (self);
+    flow_runs_tick (self);
     station_resume (self);
     link_flush (store_link (self->store));
 }

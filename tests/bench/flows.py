@@ -9,6 +9,9 @@ Each figure is measured at a station of its own, with a Redis of its own and a t
   waiting   bytes of Redis for a run of 5 steps with 200 bytes of input that waits, flow plan and the waiting step's plan
             included, the history of its calls not
   large     what the station's memory grows by with 50 runs of 10,000 steps that are under way
+  idle      100,000 runs that wait for a day: processor time of station and Redis in a minute, and the station's memory a
+            minute behind that and behind a restart
+  kill      kill -9 of the station with 1,000 runs of chains of 10 under way: from `ready` of the next to its first dispatch
 ZPLAN_BIN_DIR says where the programs are: a release build. --small only shows that it works.
 """
 import argparse
@@ -200,7 +203,47 @@ def measure_large(fsync, sizes):
                 ("  20 steps of each placed after, s", f"{seconds:.2f}", "")]
 
 
-MEASURES = {"steps": measure_steps, "next": measure_next, "fan-out": measure_fan_out, "waiting": measure_waiting, "large": measure_large}
+def measure_idle(fsync, sizes):
+    with Rig(fsync) as rig:
+        rig.put("wait", {"w": {"wait": 86400}})
+        before = rss_of(rig.zpland.pid)
+
+        def grown():
+            return f"{(rss_of(rig.zpland.pid) - before) / (1 << 20):.1f}"
+        rig.submit("wait", sizes.idle)
+        wait_until(lambda: rig.db().zcard("plan:ids") >= 2 * sizes.idle, "all wait", PATIENCE_S)
+        time.sleep(sizes.idle_s)        # memory is given back once a minute
+        used = rig.cpu()
+        time.sleep(sizes.idle_s)
+        used = {name: (seconds - used[name]) * 60 / sizes.idle_s for name, seconds in rig.cpu().items()}
+        rows = [(f"{sizes.idle} waiting runs: the station's CPU seconds a minute", f"{used['station']:.2f}", "1, then 0.5"),
+                ("  those of Redis", f"{used['redis']:.2f}", ""), ("  the station grew by, MiB", grown(), "16, then 8")]
+        rig.zpland.stop()
+        rig.zpland.start()
+        time.sleep(sizes.settle_s)
+        return [*rows, ("  and behind a restart, MiB", grown(), "16, then 8")]
+
+
+def measure_kill(fsync, sizes):
+    with Rig(fsync) as rig:
+        rig.put("chain", chain(10), max_parallel=10)
+        target = FakeTarget(rig.ipc("jobs"))
+        rig.opened.append(target.close)
+        rig.submit("chain", sizes.runs)
+        for _ in range(3 * sizes.runs):
+            target.finish(target.recv())
+        rig.zpland.kill()
+        while target.socket.poll(0):    # of the one that is gone
+            target.recv()
+        rig.zpland.start()
+        ready = time.monotonic()
+        target.recv()
+        return [(f"{sizes.runs} runs under way, kill -9, ready: the first dispatch, ms", f"{1000 * (time.monotonic() - ready):.1f}",
+                 "100, then 20")]
+
+
+MEASURES = {"steps": measure_steps, "next": measure_next, "fan-out": measure_fan_out, "waiting": measure_waiting, "large": measure_large,
+            "idle": measure_idle, "kill": measure_kill}
 
 
 class Sizes:
@@ -210,6 +253,7 @@ class Sizes:
         self.paced = 20 if small else 1000
         self.items, self.waiting = (100, 50) if small else (10000, 2000)
         self.large, self.steps = (5, 200) if small else (50, 10000)
+        self.idle, self.idle_s = (100, 0.5) if small else (100000, 60)
         self.due_in, self.settle_s = (2, 0.2) if small else (5, 2)
 
 

@@ -25,6 +25,7 @@ struct flow_cancel {
 typedef void flow_cancel_fn (struct station *self, const struct flow_cancel *cancel);
 void flow_runs_start (struct station *self, flow_cancel_fn *cancel);
 void flow_runs_stop (struct station *self);
+void flow_runs_tick (struct station *self);
 
 // Whether a run is in memory. flow_runs_want calls back when it is: at once, or when it was read;
 // with `found` false when there is none of this number any more, or when its rows do not fit

@@ -65,6 +65,9 @@ struct flow_live *flow_live_find (struct station *self, uint64_t run);
 // It is in memory from now on; others may be forgotten for it.
 void flow_live_add (struct station *self, struct flow_live *live);
 void flow_live_forget (struct flow_live *live);
+void flow_live_weigh (struct flow_live *live); // it has changed
+
+// -- events: flow_carry.c
 
 // Carry it over an event. False: it was rejected, with the reason.
 bool flow_live_carry (struct flow_live *live, const struct flow_event *event,

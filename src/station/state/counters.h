@@ -22,6 +22,7 @@
     X (runs_failed)                                                                                \
     X (exhausted)         /* occurrences that failed, and are not tried again */                   \
     X (missed)            /* occurrences that were not run */                                      \
+    X (dropped_steps)     /* ends of steps that their run does not wait for */                     \
     X (dropped_traces)    /* values of traceparent that were not valid */                          \
     X (busy)              /* of the refused requests: answered with BUSY */                        \
     X (timeouts)          /* runs that took longer than their plan allows */                       \

@@ -110,6 +110,7 @@ struct station {
     struct reason refusing;      // why the last submission could not be written; "" = it was
     int64_t refusing_us;         // when that was, monotonic
     int64_t trimmed_s;           // when memory was given back last
+    uint64_t trimmed_work;       // what had been done at the tick before
     bool memory_full;            // above max_memory: requests are BUSY
     size_t kept_bytes;           // of requests that wait for Redis
 

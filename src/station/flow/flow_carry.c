@@ -1,0 +1,204 @@
+// Events of runs: each is carried through flow_step, and what it wants is done in the same batch.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "failpoint.h"
+#include "flow_live.h"
+#include "flow_runs_private.h"
+#include "memory.h"
+
+enum { CARRIES_MAX = 16 }; // calls of flow_step in a turn; then the flow plan is due at once
+
+// Ends of calls that are known in the same moment.
+struct ends {
+    struct flow_event *at;
+    char **texts;
+    size_t count, room;
+};
+
+static void ends_add (struct ends *ends, struct flow_event event, const char *text)
+{
+    if (ends->count == ends->room) {
+        ends->room = ends->room ? 2 * ends->room : 16;
+        ends->at = memory_resize (ends->at, ends->room * sizeof *ends->at);
+        ends->texts = memory_resize (ends->texts, ends->room * sizeof *ends->texts);
+    }
+    ends->texts[ends->count] = text ? memory_text (text) : NULL;
+    event.text = ends->texts[ends->count];
+    ends->at[ends->count++] = event;
+}
+
+static void ends_clear (struct ends *ends)
+{
+    for (size_t i = 0; i < ends->count; i++)
+        free (ends->texts[i]);
+    free (ends->texts);
+    free (ends->at);
+}
+
+static void follow_effect (struct flow_live *live, const struct flow_effect *effect,
+                           struct ends *ends)
+{
+    struct flow_event end = {.kind = FLOW_CALL_ENDED,
+                             .step = effect->step,
+                             .item = effect->item,
+                             .generation = effect->generation,
+                             .undo = effect->undo};
+    struct reason reason = {""};
+    uint64_t id, out;
+    switch (effect->kind) {
+    case FLOW_PLACE:
+        if (!flow_call_place (live, effect, &reason)) {
+            end.status = FLOW_NOT_OK;
+            ends_add (ends, end, reason.text);
+        }
+        break;
+    case FLOW_TIMER:
+        flow_timer_place (live, effect);
+        break;
+    case FLOW_REMOVE:
+        if (flow_call_take_back (live, effect, &id, &out)) {
+            end.status = FLOW_CALL_CANCELLED;
+            ends_add (ends, end, NULL);
+        } else if (out) {
+            flow_cancel_later (live, id, out);
+            // Should this owner not come to it, the next one does: by this flow plan, or, if that
+            // was removed, by that of the sub-flow.
+            int64_t due_us = store_now_us (live->station->store) + CANCEL_US;
+            flow_live_due (live, due_us);
+            const struct flow_step *step = &live->flow->steps[effect->step];
+            if (step->call.is_flow && !effect->undo)
+                store_flow_due (live->station->store, span_text (flow_call_target (step, false)),
+                                id, due_us);
+        }
+        break;
+    }
+}
+
+// The run has ended: its flow plan is claimed, and ends with it.
+static void note_end (struct flow_live *live)
+{
+    struct station *self = live->station;
+    char score[24];
+    if (*live->parent)
+        FAILPOINT ("flow_sub_end");
+    live->ended_ms = store_now_us (self->store) / 1000;
+    snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
+    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
+                                 span_text (score), span_text (live->name)};
+    store_put (self->store, words, 4);
+    flow_live_due (live, store_now_us (self->store));
+}
+
+// A command has reopened a run that had ended: it is no longer one that may be removed.
+static void note_reopened (struct flow_live *live)
+{
+    const struct span words[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
+                                 span_text (live->name)};
+    live->ended_ms = 0;
+    store_put (live->station->store, words, 3);
+}
+
+static bool goes_ahead (enum flow_event_kind kind)
+{
+    return kind == FLOW_BEGIN || kind == FLOW_CALL_ENDED || kind == FLOW_DUE ||
+           kind == FLOW_SIGNALLED || kind == FLOW_CHECK;
+}
+
+// One call of flow_step, and what it wants.
+static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
+                        struct reason *reason)
+{
+    struct flow_effects effects = {.count = 0};
+    int64_t now_ms = store_now_us (live->station->store) / 1000;
+    bool had_ended = live->run->phase == FLOW_ENDED;
+    live->run->zone = flow_live_zone (live);
+    live->straight = live->straight && goes_ahead (event->kind);
+    flow_step (live->flow, live->run, event, now_ms, &effects);
+    bool more = effects.more, taken = !effects.rejected.text[0];
+    if (!taken)
+        *reason = effects.rejected;
+    if (!taken && event->was) // what is left to do goes by the former definition
+        live->flow = event->was;
+    // A retry may fail again at once, a skip leave nothing to do, an undo find nothing: it has
+    // ended anew.
+    if (taken && effects.run_changed &&
+        (event->kind == FLOW_RETRY || event->kind == FLOW_SKIP || event->kind == FLOW_UNDO))
+        had_ended = had_ended && live->run->phase != FLOW_ENDED;
+    live->station->counters.dropped_steps += effects.dropped;
+    for (size_t i = 0; i < effects.count; i++)
+        follow_effect (live, &effects.items[i], ends);
+    live->updated_ms = now_ms;
+    live->batch = store_batch (live->station->store);
+    flow_live_weigh (live);
+    if (taken || effects.changed_count)
+        flow_live_write (live, event, &effects);
+    if (had_ended && live->run->phase != FLOW_ENDED)
+        note_reopened (live);
+    else if (live->run->phase == FLOW_ENDED && !had_ended)
+        note_end (live);
+    if (taken)
+        flow_news_carried (live, event, &effects, had_ended);
+    flow_effects_clear (&effects);
+    if (more)
+        ends_add (ends, (struct flow_event){.kind = FLOW_CHECK, .item = -1}, NULL);
+    return taken;
+}
+
+bool flow_live_carry (struct flow_live *live, const struct flow_event *event, struct reason *reason)
+{
+    struct ends ends = {.count = 0};
+    struct reason ignored;
+    bool taken = carry_once (live, event, &ends, reason);
+    size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : CARRIES_MAX;
+    for (; at < ends.count && at < max; at++) {
+        struct flow_event next = ends.at[at]; // the list may move
+        carry_once (live, &next, &ends, &ignored);
+    }
+    // The rest is decided when the flow plan is claimed, also by another owner. Ends of plans that
+    // are gone have to be taken now.
+    bool rest = false;
+    for (; at < ends.count; at++) {
+        struct flow_event next = ends.at[at];
+        rest = rest || next.kind == FLOW_CHECK;
+        if (next.kind == FLOW_CALL_ENDED)
+            carry_once (live, &next, &ends, &ignored);
+    }
+    ends_clear (&ends);
+    if (rest)
+        flow_live_due (live, store_now_us (live->station->store));
+    flow_news_send (live);
+    return taken;
+}
+
+bool flow_runs_carry (struct station *self, uint64_t run, const struct flow_event *event,
+                      struct reason *reason)
+{
+    struct flow_live *live = flow_live_find (self, run);
+    return live && flow_live_carry (live, event, reason);
+}
+
+void flow_runs_ended (struct station *self, const struct flow_call_end *end)
+{
+    struct flow_live *live = flow_live_find (self, end->step.run);
+    struct reason ignored;
+    bool timer = end->step.kind == STEP_TIMER;
+    if (!live || end->step.step >= live->flow->step_count ||
+        (timer && end->step.generation != live->run->nodes[end->step.step].generation)) {
+        self->counters.dropped_steps++;
+        return;
+    }
+    FAILPOINT ("flow_end");
+    if (end->run)
+        flow_call_set_run (live, end->step.step, end->step.item, end->run);
+    flow_live_carry (live,
+                     &(struct flow_event){.kind = timer ? FLOW_DUE : FLOW_CALL_ENDED,
+                                          .step = end->step.step,
+                                          .item = end->step.item,
+                                          .generation = end->step.generation,
+                                          .undo = end->step.kind == STEP_UNDO,
+                                          .status = end->status,
+                                          .value = end->value,
+                                          .text = end->text},
+                     &ignored);
+}
