@@ -405,6 +405,27 @@ def test_what_is_exported_can_be_imported(web, rig, make_rig, tmp_path):
         second.close()
 
 
+def test_import_of_what_is_there(web):
+    """The same plans, although the bytes of the export are not those that were submitted."""
+    for body in ({**plan("a"), "args": ["x", "y"]}, {**plan("frames"), "frames": [{"type": "BIN", "b64": "AAEC"}]},
+                 plan("named", key="nightly", if_exists="update"), plan("refusing", key="only", if_exists="refuse"),
+                 {**plan("cron"), "spec": {"cron": "0 3 * * *", "plan_type": "cron", "timezone": "Asia/Shanghai"}}):
+        web.added(body)
+    held = web.added({**plan("held"), "hold": True})["id"]
+    body = web.get("/v1/export").body
+
+    def imported():
+        answer = web.ask("POST", "/v1/import", body, kind="application/x-ndjson").json
+        return answer["accepted"], answer["existing"], [error["detail"] for error in answer["rejected"]]
+    assert imported() == (0, 6, [])
+    assert web.post(f"/v1/plans/{held}/resume").status == 200       # its state is not what it is
+    assert imported() == (0, 6, [])
+    assert web.get(f"/v1/plans/{held}").json["state"] == "queued"
+    revision = web.get(f"/v1/plans/{held}").headers["ETag"]
+    web.ask("PATCH", f"/v1/plans/{held}", {"spec": {"plan_value": 2}}, {"If-Match": revision})
+    assert imported() == (0, 5, [f"GLOBAL_ID: {held} is in use by another plan"])
+
+
 def test_import_of_lines_that_are_wrong(web):
     good = json.dumps(plan())
     body = "\n".join([good, "{", "", json.dumps({**plan(), "id": "2a"}), json.dumps(plan(plan_value=-99)), "[]", good, "{}"])

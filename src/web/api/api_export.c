@@ -9,8 +9,8 @@
 #include "api.h"
 #include "ident.h"
 #include "json.h"
-#include "json_names.h"
 #include "memory.h"
+#include "plan_document.h"
 #include "query.h"
 #include "server.h"
 #include "zplan_codes.h"
@@ -75,39 +75,13 @@ static void ask (struct export *self, const char *word, const char *arg, gateway
     gateway_ask (exchange->gateway, &question, fn, self);
 }
 
-// What a submitter would write.
-static char *line_of (const json_t *plan)
-{
-    static const char *const same[] = {"target", "title", "command", "args", "frames", "spec"};
-    json_t *names = json_names (JSON_PLAN, plan), *line = json_object ();
-    const char *state = json_string_value (json_object_get (names, "state"));
-    json_t *name = json_object_get (names, "name");
-    bool over = state && strcmp (state, "closed") == 0;
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (json_object_get (names, same[i]))
-            json_object_set (line, same[i], json_object_get (names, same[i]));
-    if (json_object_get (line, "frames")) { // they have all
-        json_object_del (line, "command");
-        json_object_del (line, "args");
-    }
-    if (name)
-        json_object_set (json_object_get (line, "spec"), "key", name);
-    else
-        json_object_set (line, "id", json_object_get (names, "id"));
-    if (state && strcmp (state, "paused") == 0)
-        json_object_set_new (line, "hold", json_true ());
-    char *text = over ? NULL : json_write (line);
-    json_decref (line);
-    json_decref (names);
-    return text;
-}
-
 static void on_plan (void *owner, const struct station_answer *answer)
 {
     struct export *self = owner;
     if (!landed (self, answer))
         return;
-    char *line = answer->json ? line_of (answer->json) : NULL;
+    json_t *plan = answer->json ? plan_submitted (answer->json) : NULL;
+    char *line = plan ? json_write (plan) : NULL;
     size_t size = line ? strlen (line) : 0;
     if (line) {
         self->pending = memory_resize (self->pending, self->size + size + 1);
@@ -116,6 +90,7 @@ static void on_plan (void *owner, const struct station_answer *answer)
         self->size += size + 1;
     }
     free (line);
+    json_decref (plan);
     advance (self);
     wake (self);
 }

@@ -24,6 +24,7 @@ struct slot {
     char id[17];
     struct submission read;
     struct zplan_submission sent;
+    char refusal[REASON_MAX]; // of the station, while the plan that has the id is read
 };
 
 struct import {
@@ -54,12 +55,42 @@ static void slot_clear (struct slot *slot)
     slot->import->flying--;
 }
 
+static void end_slot (struct slot *slot, const char *outcome, const char *id)
+{
+    struct import *self = slot->import;
+    const struct exchange *exchange = self->exchange;
+    if (exchange->user)
+        audit_each (exchange->server->audit, exchange->user, "import", id, outcome);
+    slot_clear (slot);
+    advance (self);
+}
+
+// The plan that has the id: an export names the defaults, so the bytes of the same plan may differ.
+static void on_held (void *owner, const struct station_answer *answer)
+{
+    struct slot *slot = owner;
+    json_t *held = answer->json ? plan_submitted (answer->json) : NULL;
+    bool same = held && plan_submitted_same (held, slot->read.object);
+    json_decref (held);
+    if (same)
+        slot->import->existing++;
+    else
+        add_error (slot->import, slot->line, slot->refusal);
+    end_slot (slot, same ? "existing" : "rejected", slot->id);
+}
+
 static void on_submitted (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
     struct import *self = slot->import;
-    const struct exchange *exchange = self->exchange;
     const char *outcome = "accepted";
+    if (answer->status == ZERO_STATUS_FRAME_PLANERROR_ID && slot->id[0]) {
+        const struct question question = {
+            .word = "message", .args = {slot->id}, .count = 1, .repeat = true, .reads = true};
+        memcpy (slot->refusal, answer->reason, sizeof slot->refusal);
+        gateway_ask (self->exchange->gateway, &question, on_held, slot);
+        return;
+    }
     if (answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID) {
         outcome = "unknown";
         self->unknown = true;
@@ -73,11 +104,7 @@ static void on_submitted (void *owner, const struct station_answer *answer)
     } else {
         self->accepted++;
     }
-    if (exchange->user)
-        audit_each (exchange->server->audit, exchange->user, "import",
-                    answer->id[0] ? answer->id : slot->id, outcome);
-    slot_clear (slot);
-    advance (self);
+    end_slot (slot, outcome, answer->id[0] ? answer->id : slot->id);
 }
 
 // 0, or -1 with a reason.

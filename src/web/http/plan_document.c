@@ -40,6 +40,49 @@ json_t *plan_next_document (const json_t *answer)
                       json_is_true (json_object_get (answer, "never")));
 }
 
+json_t *plan_submitted (const json_t *plan)
+{
+    static const char *const same[] = {"target", "title", "command", "args", "frames", "spec"};
+    json_t *names = json_names (JSON_PLAN, plan), *line = json_object ();
+    const char *state = json_string_value (json_object_get (names, "state"));
+    json_t *name = json_object_get (names, "name");
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (json_object_get (names, same[i]))
+            json_object_set (line, same[i], json_object_get (names, same[i]));
+    if (json_object_get (line, "frames")) { // they have all
+        json_object_del (line, "command");
+        json_object_del (line, "args");
+    }
+    json_object_del (json_object_get (line, "spec"), "if_exists"); // an import changes no plan
+    if (name)
+        json_object_set (json_object_get (line, "spec"), "key", name);
+    else
+        json_object_set (line, "id", json_object_get (names, "id"));
+    if (state && strcmp (state, "paused") == 0)
+        json_object_set_new (line, "hold", json_true ());
+    if (state && strcmp (state, "closed") == 0) {
+        json_decref (line);
+        line = NULL;
+    }
+    json_decref (names);
+    return line;
+}
+
+bool plan_submitted_same (const json_t *a, const json_t *b)
+{
+    static const char *const others[] = {"hold", "id"};
+    json_t *first = json_copy ((json_t *)(uintptr_t)a),
+           *second = json_copy ((json_t *)(uintptr_t)b);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        json_object_del (first, others[i]);
+        json_object_del (second, others[i]);
+    }
+    bool same = json_equal (first, second);
+    json_decref (first);
+    json_decref (second);
+    return same;
+}
+
 int plan_id_of_key (const char *user, const char *key, size_t line, char out[17],
                     struct reason *reason)
 {

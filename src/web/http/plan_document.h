@@ -16,6 +16,14 @@ int plan_etag_read (const char *text, int64_t *ret_revision);
 // The answer of `next`: {next: [instant, ...], never}.
 json_t *plan_next_document (const json_t *answer);
 
+// The plan as its submitter would write it, without what was for its submission only: {target,
+// title, command, args, frames, spec, hold, id}. NULL: it is closed. A new object.
+json_t *plan_submitted (const json_t *plan);
+
+// Whether these lines of an export are of the same plan. Its state, and how its id is written, are
+// not what it is.
+bool plan_submitted_same (const json_t *a, const json_t *b);
+
 // The id that a submission gets for an Idempotency-Key of a user ("" without users): the same one
 // whenever all are the same. `line` of an import, from 1 on; else 0. 0, or -1 with a reason: the
 // key is none.
