@@ -66,6 +66,9 @@ def test_runs(rig, web, flows):
     shown = web.get(f"/v1/flow-runs/{run}").json
     assert [step["step"] for step in shown["steps"]] == ["load", "wait", "send"] and "ended_at" not in shown
     assert web.get(f"/v1/flow-runs/{run}/steps?limit=2").json["next"] == "wait"
+    assert [one["step"] for one in web.get(f"/v1/flow-runs/{run}/steps?after=wait").json["items"]] == ["send"]
+    for after in ("nosuch", "", "n" * 100):
+        assert web.get(f"/v1/flow-runs/{run}/steps?after={after}").problem(400, "invalid_field").startswith("after: want ")
     assert web.get(f"/v1/flow-runs/{run}/steps?state=finished").json["items"][0]["value"] == {"rows": 5}
     assert web.post(f"/v1/flow-runs/{run}/hold", {"reason": "a pause"}).json["state"] == "suspended"
     web.post(f"/v1/flow-runs/{run}/signal", {"step": "wait", "value": {"by": "ann"}})

@@ -8,6 +8,7 @@
 #include "json_names.h"
 #include "query.h"
 #include "settings.h"
+#include "zplan_codes.h"
 
 enum { LIMIT_MAX = 1000 };
 
@@ -59,6 +60,11 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
 {
     size_t i;
     const json_t *item, *next = json_object_get (answer->json, "next");
+    bool wrong = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_MANAGE_ARG_ERROR_ID;
+    if (wrong && request_target_field (&self->target, "after")) {
+        exchange_problem (self, 400, "invalid_field", "%s", answer->reason);
+        return;
+    }
     if (exchange_failed (self, answer))
         return;
     json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);

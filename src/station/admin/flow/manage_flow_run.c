@@ -189,8 +189,13 @@ static void show (struct run_command *self, struct flow_live *live)
         return;
     }
     const struct flow_run *run = live->run;
+    bool continues = json_object_get (self->value, "after");
+    int64_t at = continues ? flow_find (live->flow, filter.after) + 1 : 0;
+    if (continues && at == 0) {
+        run_command_refuse (self, ZPLAN_EARGUMENT, "after: want the name of a step of this run");
+        return;
+    }
     json_t *object = flow_run_json (live), *steps = json_array (), *params = json_object ();
-    int64_t at = *filter.after ? flow_find (live->flow, filter.after) + 1 : 0;
     for (; at < live->flow->step_count && (int64_t)json_array_size (steps) < filter.limit; at++) {
         json_t *step = step_json (live, (uint32_t)at);
         const char *state = json_string_value (json_object_get (step, "state"));
