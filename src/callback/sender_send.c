@@ -94,7 +94,7 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     attempt.blotted[0] = job->secret.sk;
     attempt.blotted[1] = job->secret.value;
     attempt.blotted[2] = behind_scheme (job->secret.value);
-    attempt.blotted_url = job->callback.named ? &job->callback.url : NULL;
+    attempt.blotted_url = &job->callback.url;
     outcome_of_attempt (&attempt, &outcome);
     end_at_host (job, outcome_of_host (&attempt));
     job_finish (job, &outcome);
