@@ -88,12 +88,14 @@ static int run (void *values, struct reason *reason)
     allow_files ();
     struct gateway *gateway =
         started && sodium_init () >= 0 ? open_gateway (daemon.reactor, settings, reason) : NULL;
-    struct server *server = gateway ? server_new (daemon.reactor, settings, gateway, reason) : NULL;
+    bool unusable = false;
+    struct server *server =
+        gateway ? server_new (daemon.reactor, settings, gateway, &unusable, reason) : NULL;
     if (server) {
         print_ready (settings, server->listener.port);
         daemon_serve (&daemon, stop, daemon.reactor);
     }
-    int code = server ? CONFIGURED_STOPPED : CONFIGURED_NOT_STARTED;
+    int code = server ? CONFIGURED_STOPPED : unusable ? CONFIGURED_MISUSED : CONFIGURED_NOT_STARTED;
     server_destroy (&server);
     daemon_end (&daemon);
     return code;

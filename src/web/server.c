@@ -295,7 +295,7 @@ static struct MHD_Daemon *start_library (struct server *self)
 }
 
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
-                           struct gateway *gateway, struct reason *reason)
+                           struct gateway *gateway, bool *ret_unusable, struct reason *reason)
 {
     struct server *self = memory_new (sizeof *self);
     self->reactor = reactor;
@@ -308,8 +308,8 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     self->accepts = (struct source){.call = on_accept, .owner = self};
     self->pause = (struct timer){.call = on_pause, .owner = self};
     self->listener.fd = -1;
-    if ((settings->users[0] && !open_users (self, reason)) || !open_tls (self, reason) ||
-        !(self->stream = stream_new (self, reason)) ||
+    *ret_unusable = (settings->users[0] && !open_users (self, reason)) || !open_tls (self, reason);
+    if (*ret_unusable || !(self->stream = stream_new (self, reason)) ||
         web_listener_open (&self->listener, settings->listen, reason)) {
         server_destroy (&self);
         return NULL;

@@ -146,7 +146,7 @@ def test_files_that_are_wrong(tmp_path, pair):
                              (pair.cert, str(empty), "want a private key"), (pair.cert, str(large), "below 64 KiB"),
                              (pair.cert, str(tmp_path), "want a file"), (pair.cert, str(locked), "without a password")):
         ended = run("--tls-cert", cert, "--tls-key", key)
-        assert ended.returncode == 1 and words in ended.stderr and not ended.stdout, (cert, key, ended)
+        assert ended.returncode == 2 and words in ended.stderr and not ended.stdout, (cert, key, ended)
         assert secret not in ended.stderr
 
 
@@ -158,13 +158,15 @@ def test_the_mode_of_the_key(rig, make_web, pair, mode, right):
         assert pair.ask(make_web(rig, *pair.options).port)[0] == 204
         return
     ended = run(*pair.options)
-    assert ended.returncode == 1 and "want mode 0600 or 0640" in ended.stderr
+    assert ended.returncode == 2 and "want mode 0600 or 0640" in ended.stderr
 
 
 @pytest.mark.parametrize("args, words", [
     (["--tls-cert", "x"], "tls_cert: needs tls_key"), (["--tls-key", "x"], "tls_key: needs tls_cert"),
     (["--listen", "0.0.0.0:0", "--tls-cert", "x", "--tls-key", "y"], "is not loopback: needs users"),
     (["--listen", "0.0.0.0:0", "--users", "x"], "needs users, and tls_cert or behind_proxy"),
+    (["--users", "/nowhere"], "users: '/nowhere': No such"), (["--users", "/etc/passwd"], "users: '/etc/passwd': Not a directory"),
+    (["--users", "/", "--audit", "/nowhere/x"], "audit: '/nowhere/x': No such"),
 ])
 def test_settings_that_are_wrong(args, words):
     ended = run(*args)

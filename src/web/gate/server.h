@@ -59,9 +59,10 @@ struct server {
     struct key_memory *keys; // NULL: no Idempotency-Key was used
 };
 
-// Bind and listen. The settings are borrowed, the gateway is taken. NULL with a reason.
+// Bind and listen. The settings are borrowed, the gateway is taken. NULL with a reason;
+// `ret_unusable`: files or folders that the settings name cannot be used.
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,
-                           struct gateway *gateway, struct reason *reason);
+                           struct gateway *gateway, bool *ret_unusable, struct reason *reason);
 void server_destroy (struct server **self);
 
 // Cut the connection in `ms` milliseconds, if its deadline is not set again before.
