@@ -276,6 +276,8 @@ static bool open_tls (struct server *self, struct reason *reason)
     return self->tls || !settings->tls_cert[0];
 }
 
+// The library is not to be strict: it would reject a missing Host in HTML and cut a target with
+// blanks, which the guard rejects with a problem.
 static struct MHD_Daemon *start_library (struct server *self)
 {
     const unsigned flags =
@@ -286,12 +288,11 @@ static struct MHD_Daemon *start_library (struct server *self)
         {MHD_OPTION_END, 0, NULL}};
     return MHD_start_daemon (
         flags | (self->tls ? MHD_USE_TLS : 0), 0, NULL, NULL, on_request, self,
-        MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, self, MHD_OPTION_URI_LOG_CALLBACK, on_target, self,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, self, MHD_OPTION_ARRAY,
-        self->tls ? tls : tls + 2, MHD_OPTION_END);
+        MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY_OF_ONE, MHD_OPTION_NOTIFY_CONNECTION, on_connection, self,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, self, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        self, MHD_OPTION_ARRAY, self->tls ? tls : tls + 2, MHD_OPTION_END);
 }
 
 struct server *server_new (struct reactor *reactor, const struct web_settings *settings,

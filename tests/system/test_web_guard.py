@@ -33,6 +33,10 @@ SMUGGLED = b"DELETE /v1/plans/2a HTTP/1.1\r\n" + HOST + b"\r\n"
     (post(b"/v1/plans", b"Transfer-Encoding : chunked", body=b"0\r\n\r\n" + SMUGGLED), 400),
     (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\n\r\nGET ", 400),
     (b"GET /v1/plans HTTP/1.1\r\n" + HOST + HOST + b"\r\n", 400),
+    (b"GET /v1/plans HTTP/1.1\r\n\r\n" + SMUGGLED, 400),
+    (b"GET /v1/pl ans HTTP/1.1\r\n" + HOST + b"\r\n" + SMUGGLED, 400),
+    (b"GET /v1/plans  HTTP/1.1\r\n" + HOST + b"\r\n" + SMUGGLED, 400),
+    (b"GET /v1/" + b"p" * 9000 + b" HTTP/1.1\r\n" + HOST + b"\r\n" + SMUGGLED, 400),
     (b"GET /v1/plans HTTP/1.0\r\n\r\n", 400),
     (b"GET /v1/plans HTTP/1.2\r\n" + HOST + b"\r\n", 400),
     (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"A: b\rc\r\n\r\n", 400),
@@ -65,17 +69,22 @@ def test_one_answer_and_the_end(guarded, data, status):
     answer = guarded.raw(data)
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
     assert answer.count(b"HTTP/1.1 ") == 1 and b"onnection: close" in answer
+    assert b"Content-Type: application/problem+json" in answer, answer
     assert guarded.get("/live").status == 204
 
 
-@pytest.mark.parametrize("data", [
+@pytest.mark.parametrize("data, status", [(data, 400) for data in (
     post(b"/v1/plans", b"Content-Length: +5", body=b"hello"), post(b"/v1/plans", b"Content-Length: 0x5", body=b"hello"),
     post(b"/v1/plans", b"Content-Length: 5, 5", body=b"hello"), post(b"/v1/plans", b"Content-Length: ", body=b"hello"),
-    b"GET /v1/plans HTTP/1.1\r\n\r\n", b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"no colon\r\n\r\n"])
-def test_what_the_library_rejects_itself(guarded, data):
-    """Its answer is its own, and the end of the connection."""
+    b"GET /v1/plans HTTP/1.1 \r\n" + HOST + b"\r\n", b"GET /v1/plans\r\n" + HOST + b"\r\n",
+    b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"no colon\r\n\r\n")] + [
+    (b"GET /v1/plans HTTP/2.0\r\n" + HOST + b"\r\n", 505), (b"GET /v1/plans HTTP/0.9\r\n" + HOST + b"\r\n", 505),
+    (post(b"/v1/plans", b"Content-Length: 99999999999999999999"), 413), (b"GET /" + b"p" * 40000 + b" HTTP/1.1\r\n", 414),
+    (b"GET /v1/plans HTTP/1.1\r\n" + HOST + b"A: " + b"b" * 40000 + b"\r\n\r\n", 431)])
+def test_what_the_library_rejects_itself(guarded, data, status):
+    """Its answer is its own, in HTML, and the end of the connection."""
     answer = guarded.raw(data + SMUGGLED)
-    assert answer.startswith(b"HTTP/1.1 400 ") and b"Connection: close" in answer and b"HTTP/1.1 4" in answer[:12]
+    assert answer.startswith(b"HTTP/1.1 %d " % status) and b"Connection: close" in answer and b"\r\n\r\n<html>" in answer
     assert b"HTTP/1.1 2" not in answer
 
 

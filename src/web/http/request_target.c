@@ -125,8 +125,9 @@ static struct span path_of (struct span raw, struct span *ret_authority)
 int request_target_read (struct span raw, struct request_target *ret, struct reason *reason)
 {
     struct request_target self = {0};
-    if (raw.size > TARGET_SIZE_MAX || (raw.size && memchr (raw.data, '#', raw.size)))
-        return wrong (reason, "target: want at most 8192 bytes, without a fragment");
+    if (raw.size > TARGET_SIZE_MAX ||
+        (raw.size && (memchr (raw.data, '#', raw.size) || memchr (raw.data, ' ', raw.size))))
+        return wrong (reason, "target: want at most 8192 bytes, without blanks or a fragment");
     struct span query = path_of (raw, &self.authority);
     struct span path = cut (&query, '?');
     if (path.size == 0 || path.data[0] != '/')
