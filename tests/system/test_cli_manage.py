@@ -11,7 +11,7 @@ import time
 import pytest
 
 from clitest import (BIN, COMMAND, DONE, FAILED, NO_ANSWER, OK, PLAN, REFUSED, STATION_ID, STATES,
-                     USAGE, WAIT, ZPLAN, Refusal, both, describe, objects, station, stored)
+                     USAGE, WAIT, ZPLAN, Refusal, both, describe, objects, start, station, stored, wait_until)
 
 assert both and station     # fixtures
 
@@ -512,6 +512,36 @@ def test_station_words(both):
     one, two = map(json.loads, ended.out.splitlines())
     assert one == {"station": "extra", "done": "remove"}
     assert two["station"] == "jobs" and two["refused"].startswith("-argument")
+
+
+def test_targets_of_standard_input(both):
+    lines = f"\none=pull\ntwo=api@{both.endpoint},key=hush-hush,concurrency=2\n"
+    read, write = os.pipe()
+    os.write(write, lines.encode())
+    os.close(write)
+    assert both.zplan("target", "add", "-", stdin=read).done() == "target one added\ntarget two added\n"
+    os.close(read)
+    assert "hush" not in both.zplan("target", "list", "--json=wire").done()
+    both.zplan("target", "remove", "one", "two").done()
+    folder = os.open("/", os.O_RDONLY)
+    ended = both.zplan("target", "add", "-", stdin=folder)
+    os.close(folder)
+    assert ended.code == REFUSED and ended.err.startswith("zplan: stdin: ")
+
+
+def test_a_key_leaves_the_command_line():
+    """While the station is waited for; a key of each target."""
+    specs = [f"{name}=api@tcp://127.0.0.1:1,key=hush-hush,kind=k" for name in ("one", "two")]
+    process = start("--connect", "tcp://127.0.0.1:1", "--timeout", "60s", "target", "add", *specs)
+    try:
+        def shown():
+            with open(f"/proc/{process.pid}/cmdline", "rb") as line:
+                return line.read()
+        wait_until(lambda: b",key=*********,kind=k\0two=api@tcp://127.0.0.1:1,key=*********,kind=k\0" in shown(), "they are written over")
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_station_add_shows_no_key(station):

@@ -1,13 +1,18 @@
 // zplan target: the targets that the plan station knows, and adding and removing them while it
 // runs.
 #include <jansson.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "call.h"
 #include "json.h"
+#include "memory.h"
 #include "options.h"
 #include "print.h"
+#include "scrub.h"
 #include "text_table.h"
 
 static const char about[] =
@@ -22,11 +27,15 @@ static const char about[] =
     "  concurrency=N     at most N concurrent runs\n"
     "  rate=N            at most N starts per second\n"
     "  burst=N           starts that may come at one instant\n"
-    "  kind=NAME         the kind of its plans that name none\n\n"
+    "  kind=NAME         the kind of its plans that name none\n"
+    "A key on the command line can be seen by everybody on the machine until it is read,\n"
+    "and stays in the history of the shell: `add -` reads targets from standard input, one\n"
+    "per line.\n\n"
     "  zplan target list\n"
     "  zplan target add jobs=api@tcp://127.0.0.1:7930\n"
     "  zplan target add old=api@tcp://10.0.0.7:8000,dialect=microzero,concurrency=4\n"
     "  zplan target add pile=pull\n"
+    "  zplan target add - <target-with-key.txt\n"
     "  zplan target remove jobs\n";
 
 // -- list
@@ -84,21 +93,62 @@ static int change (const struct cli *cli, struct zplan_client *client, const cha
                         quoted (change.name));
 }
 
-static int change_all (const struct worded *request)
+static int remove_all (const struct worded *request)
 {
     return call_each (request->cli, request->client, request->args, request->count, change);
 }
 
+// Each line of standard input.
+static int add_lines (const struct cli *cli, struct zplan_client *client)
+{
+    int code = EXIT_DONE;
+    char *line = NULL;
+    size_t room = 0;
+    while (code != EXIT_NO_ANSWER && getline (&line, &room, stdin) >= 0) {
+        line[strcspn (line, "\r\n")] = '\0';
+        int one = *line ? change (cli, client, line) : EXIT_DONE;
+        code = one == EXIT_DONE ? code : one;
+    }
+    if (ferror (stdin)) {
+        complain ("stdin", span_text (strerror (errno)));
+        code = EXIT_REFUSED;
+    }
+    free (line);
+    return code;
+}
+
+static int add (const struct cli *cli, struct zplan_client *client, const char *text)
+{
+    return strcmp (text, "-") == 0 ? add_lines (cli, client) : change (cli, client, text);
+}
+
+// No key stays on the command line while the station is waited for.
+static int add_all (const struct worded *request)
+{
+    size_t count = (size_t)request->count;
+    char **texts = memory_new (count * sizeof *texts);
+    for (size_t i = 0; i < count; i++) {
+        texts[i] = memory_text (request->args[i]);
+        scrub_keys (request->args[i]);
+    }
+    int code = call_each (request->cli, request->client, texts, request->count, add);
+    for (size_t i = 0; i < count; i++)
+        free (texts[i]);
+    free (texts);
+    return code;
+}
+
 static const struct worded_row rows[] = {
     {{"list", 0, 0, "unexpected argument"}, list},
-    {{"add", 1, INT_MAX, "want at least one target"}, change_all},
-    {{"remove", 1, INT_MAX, "want at least one target"}, change_all},
+    {{"add", 1, INT_MAX, "want at least one target, or -"}, add_all},
+    {{"remove", 1, INT_MAX, "want at least one target"}, remove_all},
 };
 
 int verb_target (const struct cli *cli)
 {
     const struct usage usage = {
-        .synopsis = "zplan target [list] | add NAME=TYPE@ENDPOINT[,...]... | remove NAME...",
+        .synopsis =
+            "zplan target [list] | add NAME=TYPE@ENDPOINT[,...]... | add - | remove NAME...",
         .about = about,
         .words_max = INT_MAX,
         .words = "list, add or remove",

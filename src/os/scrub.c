@@ -17,17 +17,23 @@ static void scrub_address (char *text)
         write_over (password + 1, strlen (password + 1));
 }
 
+void scrub_keys (char *text)
+{
+    static const char key[] = ",key=";
+    for (char *at = strstr (text, key); at; at = strstr (at, key)) {
+        at += sizeof key - 1;
+        write_over (at, strcspn (at, ","));
+    }
+}
+
 void scrub_arguments (int argc, char **argv)
 {
-    static const char set[] = "redis_addr=", key[] = ",key=";
+    static const char set[] = "redis_addr=";
     for (int i = 1; i < argc; i++) {
         if (strcmp (argv[i - 1], "--redis") == 0)
             scrub_address (argv[i]);
         else if (strncmp (argv[i], set, sizeof set - 1) == 0)
             scrub_address (argv[i] + sizeof set - 1);
-        for (char *at = strstr (argv[i], key); at; at = strstr (at, key)) {
-            at += sizeof key - 1;
-            write_over (at, strcspn (at, ","));
-        }
+        scrub_keys (argv[i]);
     }
 }
