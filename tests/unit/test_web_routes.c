@@ -268,6 +268,7 @@ static void submissions (void **state)
         {"{'target':'jobs'}", "spec: ", 0},
         {"{'target':'jobs','spec':{},'comand':'x'}",
          "unknown field 'comand'; did you mean command?", 0},
+        {"{'target':'jobs','spec':{},'command args':'x'}", "unknown field 'command args'", 0},
         {"{'target':'jobs','spec':{},'args':'x'}", "want command", 0},
         {"{'target':'jobs','spec':{},'args':[1]}", "args: ", 0},
         {"{'target':'jobs','spec':{},'frames':{}}", "frames: ", 0},

@@ -61,7 +61,7 @@ bool route_is_unsafe (const struct route *self)
     return strcmp (self->method, "GET") != 0;
 }
 
-static bool has_word (const char *words, const char *word)
+bool route_has_word (const char *words, const char *word)
 {
     size_t size = strchr (word, ' ') ? 0 : strlen (word); // a word has no blank
     for (const char *at = words; size && (at = strstr (at, word)); at += size)
@@ -83,7 +83,7 @@ int route_check_query (const struct route *self, const struct request_target *ta
 {
     for (size_t i = 0; i < target->field_count; i++) {
         const char *name = target->fields[i].name;
-        if (has_word (self->query, name))
+        if (route_has_word (self->query, name))
             continue;
         unknown ("query", name, self->query, reason);
         return -1;
@@ -93,7 +93,7 @@ int route_check_query (const struct route *self, const struct request_target *ta
 
 bool route_checks_later (const struct route *self)
 {
-    return has_word (self->fields, "...");
+    return route_has_word (self->fields, "...");
 }
 
 const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason)
@@ -104,7 +104,7 @@ const char *route_check_body (const struct route *self, const json_t *body, stru
         return NULL;
     json_object_foreach ((json_t *)(uintptr_t)body, name, value)
     {
-        if (has_word (self->fields, name))
+        if (route_has_word (self->fields, name))
             continue;
         unknown ("body", name, self->fields, reason);
         return name;

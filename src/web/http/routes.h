@@ -43,6 +43,9 @@ bool route_is_unsafe (const struct route *self);
 int route_check_query (const struct route *self, const struct request_target *target,
                        struct reason *reason);
 
+// Whether it is one of these words, which have blanks between them.
+bool route_has_word (const char *words, const char *word);
+
 // Whether the resource or the station checks the names of the body's fields, not this table.
 bool route_checks_later (const struct route *self);
 

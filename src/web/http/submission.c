@@ -9,6 +9,7 @@
 #include "memory.h"
 #include "nearest.h"
 #include "plan_frame.h"
+#include "routes.h"
 
 enum { FRAMES_MAX = 28, COUNT_OF_TYPES = 256 };
 
@@ -27,11 +28,7 @@ static int check_names (const json_t *object, const char *known, struct reason *
     json_object_foreach ((json_t *)(uintptr_t)object, name, value)
     {
         struct nearest nearest = nearest_to (name);
-        size_t size = strlen (name);
-        bool found = false;
-        for (const char *at = known; size && (at = strstr (at, name)); at += size)
-            found = found || ((at == known || at[-1] == ' ') && (!at[size] || at[size] == ' '));
-        if (found)
+        if (route_has_word (known, name))
             continue;
         nearest_try_list (&nearest, known);
         reason_set (reason, "unknown field %s%s", quoted (span_text (name)),
