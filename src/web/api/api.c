@@ -1,5 +1,6 @@
 #include "api.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -89,6 +90,19 @@ void api_on_done (struct exchange *self, const struct station_answer *answer)
 {
     if (!exchange_failed (self, answer))
         exchange_empty (self, 204);
+}
+
+const char *api_count (struct exchange *self)
+{
+    int64_t count;
+    char text[24];
+    struct reason reason;
+    if (query_number (&self->target, "count", 1, 1000, 10, &count, &reason)) {
+        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+        return NULL;
+    }
+    snprintf (text, sizeof text, "%" PRId64, count);
+    return exchange_keep (self, memory_text (text));
 }
 
 void api_location (struct exchange *self, const char *folder, const char *name)

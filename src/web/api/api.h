@@ -35,6 +35,9 @@ exchange_fn api_on_plan, api_on_answer, api_on_done;
 // Answer 422: this field of the body is wrong. `want` is its rule.
 void api_wrong_field (struct exchange *self, const char *name, const char *want);
 
+// The field `count` of the query, 1..1000 or 10, as text. NULL: it was answered.
+const char *api_count (struct exchange *self);
+
 // The header Location: /v1/FOLDER/NAME.
 void api_location (struct exchange *self, const char *folder, const char *name);
 

@@ -25,13 +25,10 @@ static void look_why (struct exchange *self, const struct station_answer *answer
     exchange_question (self, &question, fn);
 }
 
-static bool is_in (const json_t *plan, const char *const *states)
+static bool is (const json_t *plan, const char *state)
 {
-    const char *state = json_state_name (json_object_get (plan, "plan_state"));
-    for (; state && *states; states++)
-        if (strcmp (state, *states) == 0)
-            return true;
-    return false;
+    const char *its = json_state_name (json_object_get (plan, "plan_state"));
+    return its && strcmp (its, state) == 0;
 }
 
 // -- commands
@@ -39,18 +36,16 @@ static bool is_in (const json_t *plan, const char *const *states)
 // The plan is as requested already, or in another state, or the argument is wrong.
 static void on_looked (struct exchange *self, const struct station_answer *answer)
 {
-    static const char *const paused[] = {"paused", NULL}, *const open[] = {"none",    "queued",
-                                                                           "running", "retrying",
-                                                                           "skip",    NULL},
-                             *const running[] = {"running", NULL};
     const struct route *route = self->routed.route;
     const char *words = self->own;
     if (exchange_failed (self, answer))
         return;
-    if ((route == &routes[ROUTE_PAUSE] && is_in (answer->json, paused)) ||
-        (route == &routes[ROUTE_RESUME] && is_in (answer->json, open)))
-        exchange_json (self, 200, json_names (JSON_PLAN, answer->json));
-    else if (is_in (answer->json, running) || !json_object_size (self->json))
+    const json_t *plan = answer->json;
+    bool paused = is (plan, "paused"),
+         open = !paused && !is (plan, "error") && !is (plan, "closed");
+    if ((route == &routes[ROUTE_PAUSE] && paused) || (route == &routes[ROUTE_RESUME] && open))
+        exchange_json (self, 200, json_names (JSON_PLAN, plan));
+    else if (is (plan, "running") || !json_object_size (self->json))
         exchange_problem (self, 409, "wrong_state", "%s", words);
     else
         exchange_problem (self, 422, "manage_arg_error", "%s", words);
@@ -120,7 +115,6 @@ void api_plan_delete (struct exchange *self)
 
 static void on_looked_for_update (struct exchange *self, const struct station_answer *answer)
 {
-    static const char *const running[] = {"running", NULL};
     const char *words = self->own;
     int64_t wanted = 0;
     char etag[PLAN_ETAG_SIZE];
@@ -130,7 +124,7 @@ static void on_looked_for_update (struct exchange *self, const struct station_an
     exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
     if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
         exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
-    else if (is_in (answer->json, running))
+    else if (is (answer->json, "running"))
         exchange_problem (self, 409, "running", "%s", words);
     else
         exchange_problem (self, 422, "manage_arg_error", "%s", words);

@@ -1,11 +1,7 @@
 // Plans as they are read.
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "api.h"
 #include "guard.h"
 #include "json_names.h"
-#include "memory.h"
 #include "plan_document.h"
 #include "query.h"
 
@@ -69,15 +65,9 @@ static void on_next (struct exchange *self, const struct station_answer *answer)
 
 void api_next (struct exchange *self)
 {
-    int64_t count;
-    struct reason reason;
-    char text[24];
-    if (query_number (&self->target, "count", 1, 1000, 10, &count, &reason)) {
-        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
-        return;
-    }
-    snprintf (text, sizeof text, "%" PRId64, count);
-    api_ask_plan (self, exchange_keep (self, memory_text (text)), on_next);
+    const char *count = api_count (self);
+    if (count)
+        api_ask_plan (self, count, on_next);
 }
 
 // Why a plan does not run, or its workers.

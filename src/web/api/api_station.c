@@ -136,26 +136,14 @@ static void on_load (struct exchange *self, const struct station_answer *answer)
 
 void api_load (struct exchange *self)
 {
-    static const char *const names[] = {"from", "to"};
     struct reason reason;
-    int64_t number;
-    json_t *fields = json_object ();
-    int rc = 0;
-    for (size_t i = 0; i < 2 && rc == 0; i++) {
-        const char *text = request_target_field (&self->target, names[i]);
-        rc = text ? query_instant (names[i], text, &number, &reason) : 0;
-        if (text && rc == 0)
-            json_object_set_new (fields, names[i], json_integer (number));
-    }
-    rc = rc ? rc : query_number (&self->target, "step", 1, 604800, 0, &number, &reason);
-    if (rc == 0 && number)
-        json_object_set_new (fields, "step", json_integer (number));
-    if (rc) {
+    json_t *fields = query_filter (&self->target, &reason);
+    if (!fields) {
         exchange_problem (self, 400, "invalid_field", "%s", reason.text);
-    } else {
-        const char *const args[] = {exchange_keep (self, json_write (fields))};
-        exchange_ask (self, args, json_object_size (fields) ? 1 : 0, on_load);
+        return;
     }
+    const char *const args[] = {exchange_keep (self, json_write (fields))};
+    exchange_ask (self, args, json_object_size (fields) ? 1 : 0, on_load);
     json_decref (fields);
 }
 

@@ -4,7 +4,6 @@
 // is drawn here; or a name (`key`), by which it is known as well. So it may be sent to the station
 // again, and a client without an answer knows what to ask for. A plan that has ended is known no
 // more: its Idempotency-Key is, for a while.
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 #include "key_memory.h"
 #include "memory.h"
 #include "plan_document.h"
-#include "query.h"
 #include "random.h"
 #include "server.h"
 #include "submission.h"
@@ -255,14 +253,10 @@ static void on_preview (struct exchange *self, const struct station_answer *answ
 
 void api_preview (struct exchange *self)
 {
-    int64_t count;
-    char text[24];
-    struct reason reason;
     json_t *spec = json_object_get (self->json, "spec");
-    if (query_number (&self->target, "count", 1, 1000, 10, &count, &reason)) {
-        exchange_problem (self, 400, "invalid_field", "%s", reason.text);
+    const char *count = api_count (self);
+    if (!count)
         return;
-    }
     if (!json_is_object (spec)) {
         exchange_problem (self, 422, "plan_error", "spec: want an object");
         return;
@@ -270,7 +264,6 @@ void api_preview (struct exchange *self)
     char *plan = exchange_keep (self, json_dumps (spec, JSON_COMPACT));
     if (judge (self, plan))
         return;
-    snprintf (text, sizeof text, "%" PRId64, count);
-    const char *const args[] = {plan, exchange_keep (self, memory_text (text))};
+    const char *const args[] = {plan, count};
     exchange_ask (self, args, 2, on_preview);
 }

@@ -72,15 +72,20 @@ static json_t *body (const struct route *route)
     return json_pack ("{s:{s:{s:o}}}", "content", types[route->body], "schema", schema);
 }
 
+static const char *lower (const char *text, char out[32])
+{
+    snprintf (out, 32, "%s", text);
+    for (char *at = out; *at; at++)
+        *at = (char)tolower ((unsigned char)*at);
+    return out;
+}
+
 static json_t *operation (const struct route *route)
 {
     char name[32];
-    snprintf (name, sizeof name, "%s", route->name);
-    for (char *at = name; *at; at++)
-        *at = (char)tolower ((unsigned char)*at);
-    json_t *made =
-        json_pack ("{s:s, s:s, s:o, s:o}", "operationId", name, "summary", route->summary,
-                   "parameters", parameters (route), "responses", responses (route));
+    json_t *made = json_pack ("{s:s, s:s, s:o, s:o}", "operationId", lower (route->name, name),
+                              "summary", route->summary, "parameters", parameters (route),
+                              "responses", responses (route));
     if (route->body != BODY_NONE)
         json_object_set_new (made, "requestBody", body (route));
     if (route->role[0])
@@ -108,16 +113,13 @@ json_t *openapi_document (const char *root, const char *version)
 {
     json_t *paths = json_object ();
     for (size_t i = 0; i < ROUTES; i++) {
-        char method[8];
+        char method[32];
         json_t *path = json_object_get (paths, routes[i].path);
         if (!path) {
             path = json_object ();
             json_object_set_new (paths, routes[i].path, path);
         }
-        snprintf (method, sizeof method, "%s", routes[i].method);
-        for (char *at = method; *at; at++)
-            *at = (char)tolower ((unsigned char)*at);
-        json_object_set_new (path, method, operation (&routes[i]));
+        json_object_set_new (path, lower (routes[i].method, method), operation (&routes[i]));
     }
     return json_pack ("{s:s, s:{s:s, s:s, s:s}, s:[{s:s}], s:[{s:[]}, {}], s:o, s:o}", "openapi",
                       "3.1.0", "info", "title", "zplan", "version", version, "description",

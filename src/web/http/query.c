@@ -37,6 +37,7 @@ static const struct row {
     {"status", "status", STATUS},
     {"from", "from", INSTANT},
     {"to", "to", INSTANT},
+    {"step", "step", NUMBER, 1, 604800},
 };
 
 static int wrong (struct reason *reason, const char *name, const char *want, const char *got)
