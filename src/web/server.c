@@ -341,8 +341,6 @@ void server_destroy (struct server **self_p)
     web_listener_close (&self->listener);
     self->ending = true;
     bulk_end (&self->bulk);
-    if (self->recorder)
-        recorder_stop (self->recorder);
     if (self->stream)
         stream_stop (self->stream);
     gateway_destroy (&self->gateway);

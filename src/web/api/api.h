@@ -11,7 +11,6 @@ void api_call (struct exchange *self);
 // Reads the station's numbers for `/series`.
 struct recorder;
 struct recorder *recorder_new (struct server *server);
-void recorder_stop (struct recorder *self); // it asks nothing any more
 void recorder_destroy (struct recorder **self);
 
 // The server ends: requests that wait for answers here are answered.

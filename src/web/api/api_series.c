@@ -37,11 +37,6 @@ struct recorder *recorder_new (struct server *server)
     return self;
 }
 
-void recorder_stop (struct recorder *self)
-{
-    timer_end (&self->timer);
-}
-
 void recorder_destroy (struct recorder **self_p)
 {
     if (*self_p) {

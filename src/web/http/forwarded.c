@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
-#include <strings.h>
 
 // Of both families: IPv4 as ::ffff:0:0/96.
 struct address {
@@ -113,12 +112,6 @@ bool forwarded_is_proxy (const char *proxies, const char *address)
 
 // -- the headers
 
-static bool name_is (struct span name, const char *text)
-{
-    return name.size == strlen (text) &&
-           strncasecmp ((const char *)name.data, text, name.size) == 0;
-}
-
 // ADDRESS, ADDRESS:PORT, [ADDRESS] or [ADDRESS]:PORT.
 static bool entry_read (struct span text, struct address *ret)
 {
@@ -144,7 +137,7 @@ void forwarded_address (const struct guard_head *head, const char *proxies, cons
     size_t count = head->count < GUARD_HEADERS_MAX ? head->count : GUARD_HEADERS_MAX;
     for (size_t i = count; i-- > 0;) {
         struct span rest = head->headers[i].value;
-        if (!name_is (head->headers[i].name, "X-Forwarded-For"))
+        if (!guard_name_is (head->headers[i].name, "X-Forwarded-For"))
             continue;
         while (rest.size) {
             if (!entry_read (cut_last (&rest), &address))
@@ -161,13 +154,13 @@ const char *forwarded_scheme (const struct guard_head *head)
     static const char *const schemes[] = {"http", "https"};
     struct span value = {0};
     for (size_t i = 0; i < head->count && i < GUARD_HEADERS_MAX; i++)
-        if (name_is (head->headers[i].name, "X-Forwarded-Proto"))
+        if (guard_name_is (head->headers[i].name, "X-Forwarded-Proto"))
             value = head->headers[i].value;
     if (!value.size)
         return NULL;
     value = cut_last (&value);
     for (size_t i = 0; i < 2; i++)
-        if (name_is (value, schemes[i]))
+        if (guard_name_is (value, schemes[i]))
             return schemes[i];
     return NULL;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-static bool name_is (struct span name, const char *text)
+bool guard_name_is (struct span name, const char *text)
 {
     return name.size == strlen (text) &&
            strncasecmp ((const char *)name.data, text, name.size) == 0;
@@ -32,14 +32,14 @@ static size_t count_of (const struct guard_head *head, const char *name)
 {
     size_t count = 0;
     for (size_t i = 0; i < head->count && i < GUARD_HEADERS_MAX; i++)
-        count += name_is (head->headers[i].name, name);
+        count += guard_name_is (head->headers[i].name, name);
     return count;
 }
 
 struct span guard_value (const struct guard_head *head, const char *name)
 {
     for (size_t i = 0; i < head->count && i < GUARD_HEADERS_MAX; i++)
-        if (name_is (head->headers[i].name, name))
+        if (guard_name_is (head->headers[i].name, name))
             return head->headers[i].value;
     return (struct span){0};
 }

@@ -26,6 +26,9 @@ struct guard_head {
 // where the next request on it begins is not known.
 int guard_check (const struct guard_head *head, struct reason *reason);
 
+// Whether a header has this name, in any case.
+bool guard_name_is (struct span name, const char *text);
+
 // The value of a header, or an empty span without data.
 struct span guard_value (const struct guard_head *head, const char *name);
 
