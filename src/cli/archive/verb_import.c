@@ -38,18 +38,12 @@ struct import_wish {
 };
 
 static const struct option rows[] = {
-    {.name = "--hold",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct import_wish, hold),
-     .help = "keep them all paused, until `zplan reset --held`"},
-    {.name = "--dry-run",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct import_wish, dry_run),
-     .help = "of an export of everything: only print what would be added"},
-    {.name = "--stop-on-error",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct import_wish, stop_on_error),
-     .help = "stop at the first line that is rejected"},
+    FLAG_OPTION (struct import_wish, hold, "--hold",
+                 "keep them all paused, until `zplan reset --held`"),
+    FLAG_OPTION (struct import_wish, dry_run, "--dry-run",
+                 "of an export of everything: only print what would be added"),
+    FLAG_OPTION (struct import_wish, stop_on_error, "--stop-on-error",
+                 "stop at the first line that is rejected"),
 };
 
 int verb_import (const struct cli *cli)

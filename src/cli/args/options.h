@@ -47,6 +47,25 @@ struct option {
     } offered;
 };
 
+// Rows of a table: the struct and its field, the option, what its value is called, the bounds of a
+// number, the help; and behind it further members of struct option.
+#define OPTION_ROW(kind, of, field, option, says, ...)                                             \
+    {                                                                                              \
+        .name = option, .metavar = says, .type = kind, .offset = offsetof (of, field),             \
+        .help = __VA_ARGS__                                                                        \
+    }
+#define FLAG_OPTION(of, field, option, ...)                                                        \
+    OPTION_ROW (OPTION_FLAG, of, field, option, NULL, __VA_ARGS__)
+#define TEXT_OPTION(of, field, option, says, ...)                                                  \
+    OPTION_ROW (OPTION_TEXT, of, field, option, says, __VA_ARGS__)
+#define TEXTS_OPTION(of, field, option, says, ...)                                                 \
+    OPTION_ROW (OPTION_TEXTS, of, field, option, says, __VA_ARGS__)
+#define NUMBER_OPTION(of, field, option, says, least, most, ...)                                   \
+    OPTION_ROW (OPTION_NUMBER, of, field, option, says, __VA_ARGS__, .min = least, .max = most)
+#define TARGET_OPTION(of, field, ...)                                                              \
+    TEXT_OPTION (of, field, "--target", "NAME", __VA_ARGS__, .aliases = "--station",               \
+                 .offered = VALUES_STATIONS, .utf8 = true)
+
 // Rows that fill one struct.
 struct option_group {
     const char *heading; // in the help: "Time", ...

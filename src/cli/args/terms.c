@@ -12,11 +12,10 @@
 #include "settings.h"
 
 static const struct option rows[] = {
-#define POLICY(...) {__VA_ARGS__},
+#define POLICY(...) __VA_ARGS__,
 #define NAMES(...)
 #define OPTION(heading, field, option, value, says, text, ...)                                     \
-    heading (.name = (option), .metavar = (says), .type = OPTION_TEXT,                             \
-             .offset = offsetof (struct terms, field), .help = text, .utf8 = true, __VA_ARGS__)
+    heading (TEXT_OPTION (struct terms, field, option, says, text, .utf8 = true, __VA_ARGS__))
 #include "policy_fields.def"
 #undef POLICY
 #undef NAMES
@@ -24,10 +23,9 @@ static const struct option rows[] = {
 
 static const struct option names[] = {
 #define POLICY(...)
-#define NAMES(...) {__VA_ARGS__},
+#define NAMES(...) __VA_ARGS__,
 #define OPTION(heading, field, option, value, says, text, ...)                                     \
-    heading (.name = (option), .metavar = (says), .type = OPTION_TEXT,                             \
-             .offset = offsetof (struct terms, field), .help = text, .utf8 = true, __VA_ARGS__)
+    heading (TEXT_OPTION (struct terms, field, option, says, text, .utf8 = true, __VA_ARGS__))
 #include "policy_fields.def"
 };
 

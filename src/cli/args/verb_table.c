@@ -85,55 +85,32 @@ const struct verb *verb_named (const char *name)
 }
 
 static const struct option shared_rows[] = {
-    {.name = "--connect",
-     .metavar = "ENDPOINTS",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct cli, connect),
-     .help = "request socket of the station, or of each of several on one\n"
-             "Redis: tcp://a:7920,tcp://b:7920; default $ZPLAN_CONNECT,\n"
-             "else tcp://127.0.0.1:7920"},
-    {.name = "--publish",
-     .metavar = "ENDPOINTS",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct cli, publish),
-     .help = "result socket of the station, or of each of several;\n"
-             "default $ZPLAN_PUBLISH, else tcp://127.0.0.1:7921"},
-    {.name = "--key",
-     .metavar = "FILE",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct cli, key),
-     .offered = VALUES_FILES,
-     .help = "connect encrypted, with this NAME.key_secret of `zplan keygen`;\n"
-             "default $ZPLAN_KEY; goes with --server-key"},
-    {.name = "--server-key",
-     .metavar = "KEY",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct cli, server_key),
-     .help = "the station's public key (of `work`: the target station's);\n"
-             "of several stations one for all, or KEY,KEY in the order of\n"
-             "--connect; default $ZPLAN_SERVER_KEY"},
-    {.name = "--timeout",
-     .metavar = "DURATION",
-     .type = OPTION_NUMBER,
-     .unit_ms = 1,
-     .offset = offsetof (struct cli, timeout_ms),
-     .help = "wait this long for an answer: 500ms, 5s, or milliseconds;\n"
-             "default 5s",
-     .min = 1,
-     .max = INT_MAX},
-    {.name = "--color",
-     .metavar = "WHEN",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct cli, color),
-     .values = LOOK_COLOURS,
-     .help = "auto (on a terminal, unless NO_COLOR is set), always, never"},
-    {.name = "--times",
-     .metavar = "STYLE",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct cli, times),
-     .values = LOOK_TIMES,
-     .help = "relative (in 3 min), absolute, both, unix; default auto:\n"
-             "relative or both on a terminal, else absolute"},
+    TEXT_OPTION (struct cli, connect, "--connect", "ENDPOINTS",
+                 "request socket of the station, or of each of several on one\n"
+                 "Redis: tcp://a:7920,tcp://b:7920; default $ZPLAN_CONNECT,\n"
+                 "else tcp://127.0.0.1:7920"),
+    TEXT_OPTION (struct cli, publish, "--publish", "ENDPOINTS",
+                 "result socket of the station, or of each of several;\n"
+                 "default $ZPLAN_PUBLISH, else tcp://127.0.0.1:7921"),
+    TEXT_OPTION (struct cli, key, "--key", "FILE",
+                 "connect encrypted, with this NAME.key_secret of `zplan keygen`;\n"
+                 "default $ZPLAN_KEY; goes with --server-key",
+                 .offered = VALUES_FILES),
+    TEXT_OPTION (struct cli, server_key, "--server-key", "KEY",
+                 "the station's public key (of `work`: the target station's);\n"
+                 "of several stations one for all, or KEY,KEY in the order of\n"
+                 "--connect; default $ZPLAN_SERVER_KEY"),
+    NUMBER_OPTION (struct cli, timeout_ms, "--timeout", "DURATION", 1, INT_MAX,
+                   "wait this long for an answer: 500ms, 5s, or milliseconds;\n"
+                   "default 5s",
+                   .unit_ms = 1),
+    TEXT_OPTION (struct cli, color, "--color", "WHEN",
+                 "auto (on a terminal, unless NO_COLOR is set), always, never",
+                 .values = LOOK_COLOURS),
+    TEXT_OPTION (struct cli, times, "--times", "STYLE",
+                 "relative (in 3 min), absolute, both, unix; default auto:\n"
+                 "relative or both on a terminal, else absolute",
+                 .values = LOOK_TIMES),
     {.name = "--json",
      .type = OPTION_FORM,
      .offset = offsetof (struct cli, json),

@@ -229,16 +229,11 @@ static int send_order (const struct cli *cli, const struct order *order, const c
 // -- many
 
 static const struct option from_rows[] = {
-    {.name = "--from",
-     .metavar = "FILE",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct load, file),
-     .offered = VALUES_FILES,
-     .help = "add a plan for each line of a file, or of standard input (-)"},
-    {.name = "--stop-on-error",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct load, stop_on_error),
-     .help = "with --from: stop at the first line that is rejected"},
+    TEXT_OPTION (struct load, file, "--from", "FILE",
+                 "add a plan for each line of a file, or of standard input (-)",
+                 .offered = VALUES_FILES),
+    FLAG_OPTION (struct load, stop_on_error, "--stop-on-error",
+                 "with --from: stop at the first line that is rejected"),
 };
 
 static int add_from (const struct cli *cli, struct order *order, struct load *load)

@@ -15,21 +15,13 @@ struct list_wanted {
 };
 
 static const struct option rows[] = {
-    {.name = "--order",
-     .metavar = "ORDER",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct list_wanted, order),
-     .values = "id time running stopped dead",
-     .help = "id (default); time: what runs next first; running: only runs in\n"
-             "progress; stopped: only plans out of the queue, the last first;\n"
-             "dead: the same of those that failed permanently"},
-    {.name = "--limit",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct list_wanted, limit),
-     .help = "print at most this many",
-     .min = 1,
-     .max = INT64_MAX},
+    TEXT_OPTION (struct list_wanted, order, "--order", "ORDER",
+                 "id (default); time: what runs next first; running: only runs in\n"
+                 "progress; stopped: only plans out of the queue, the last first;\n"
+                 "dead: the same of those that failed permanently",
+                 .values = "id time running stopped dead"),
+    NUMBER_OPTION (struct list_wanted, limit, "--limit", "N", 1, INT64_MAX,
+                   "print at most this many"),
 };
 
 static const char about[] =

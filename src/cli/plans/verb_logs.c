@@ -25,23 +25,12 @@ struct logs {
 };
 
 static const struct option rows[] = {
-    {.name = "--run",
-     .metavar = "N",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct logs, run),
-     .help = "this run: its RUN in `zplan history`"},
-    {.name = "-n",
-     .metavar = "COUNT",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct logs, count),
-     .help = "the last COUNT runs, the oldest first; default 1",
-     .min = 1,
-     .max = RUNS_MAX},
-    {.name = "--follow",
-     .aliases = "-f",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct logs, follow),
-     .help = "continue with the next runs as they end, until the plan has ended"},
+    TEXT_OPTION (struct logs, run, "--run", "N", "this run: its RUN in `zplan history`"),
+    NUMBER_OPTION (struct logs, count, "-n", "COUNT", 1, RUNS_MAX,
+                   "the last COUNT runs, the oldest first; default 1"),
+    FLAG_OPTION (struct logs, follow, "--follow",
+                 "continue with the next runs as they end, until the plan has ended",
+                 .aliases = "-f"),
 };
 
 static const char about[] =

@@ -18,23 +18,13 @@ struct manage_wish {
     const char *reason, *remark;
 };
 
-static const struct option count_row = {.name = "--count",
-                                        .metavar = "N",
-                                        .type = OPTION_NUMBER,
-                                        .offset = offsetof (struct manage_wish, count),
-                                        .help = "skip the next N occurrences; default 1",
-                                        .min = 1,
-                                        .max = INT32_MAX};
-static const struct option reason_row = {.name = "--reason",
-                                         .metavar = "TEXT",
-                                         .type = OPTION_TEXT,
-                                         .offset = offsetof (struct manage_wish, reason),
-                                         .help = "why: for the target and the history"};
-static const struct option remark_row = {.name = "--remark",
-                                         .metavar = "TEXT",
-                                         .type = OPTION_TEXT,
-                                         .offset = offsetof (struct manage_wish, remark),
-                                         .help = "what was done about it: shown by `show`"};
+static const struct option count_row =
+    NUMBER_OPTION (struct manage_wish, count, "--count", "N", 1, INT32_MAX,
+                   "skip the next N occurrences; default 1");
+static const struct option reason_row = TEXT_OPTION (struct manage_wish, reason, "--reason", "TEXT",
+                                                     "why: for the target and the history");
+static const struct option remark_row = TEXT_OPTION (struct manage_wish, remark, "--remark", "TEXT",
+                                                     "what was done about it: shown by `show`");
 
 // -- the verbs
 

@@ -20,18 +20,10 @@ struct preview {
 };
 
 static const struct option rows[] = {
-    {.name = "--now",
-     .metavar = "INSTANT",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct preview, now),
-     .help = "when the plan is submitted; default now"},
-    {.name = "-n",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct preview, count),
-     .help = "print at most this many; default 10",
-     .min = 1,
-     .max = COUNT_MAX},
+    TEXT_OPTION (struct preview, now, "--now", "INSTANT",
+                 "when the plan is submitted; default now"),
+    NUMBER_OPTION (struct preview, count, "-n", "N", 1, COUNT_MAX,
+                   "print at most this many; default 10"),
 };
 
 static const char about[] =

@@ -8,14 +8,8 @@
 #include "print.h"
 
 static const struct option rows[] = {
-    {.name = "--all",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct bulk, all),
-     .help = "every plan of the station"},
-    {.name = "--dry-run",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct bulk, dry_run),
-     .help = "only print which plans it would change"},
+    FLAG_OPTION (struct bulk, all, "--all", "every plan of the station"),
+    FLAG_OPTION (struct bulk, dry_run, "--dry-run", "only print which plans it would change"),
 };
 
 struct option_group bulk_options (struct bulk *self)

@@ -30,16 +30,9 @@ struct callback_wish {
 };
 
 static const struct option rows[] = {
-    {.name = "--secret",
-     .metavar = "NAME",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct callback_wish, secret),
-     .help = "test: sign it with this secret of the sender",
-     .utf8 = true},
-    {.name = "--put",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct callback_wish, put),
-     .help = "test: with PUT instead of POST"},
+    TEXT_OPTION (struct callback_wish, secret, "--secret", "NAME",
+                 "test: sign it with this secret of the sender", .utf8 = true),
+    FLAG_OPTION (struct callback_wish, put, "--put", "test: with PUT instead of POST"),
 };
 
 // The target of callbacks at this station. EXIT_DONE; there is none yet: `out` is empty.

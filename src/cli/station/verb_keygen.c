@@ -14,46 +14,36 @@ struct keygen_wanted {
 };
 
 static const struct option rows[] = {
-    {.name = "--out",
-     .metavar = "DIR",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct keygen_wanted, folder),
-     .offered = VALUES_FOLDERS,
-     .utf8 = true,
-     .help = "the folder to write to, which must be there; default: this one"},
-    {.name = "--role",
-     .metavar = "ROLES",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct keygen_wanted, roles),
-     .help = "what the key's owner may do, several with commas:\n"
-             " submit   add, import, cron, next, kind list,\n"
-             "          kind get, flow start, flow backfill\n"
-             " observe  list, show, next, history, why, team,\n"
-             "          status, stats, load, metrics, doctor, top,\n"
-             "          watch, logs, result, export, target list,\n"
-             "          limit list, kind list, kind get, flow list,\n"
-             "          flow get, flow runs, flow show, flow log,\n"
-             "          flow why\n"
-             " manage   pause, reset, skip, close, remove, run,\n"
-             "          cancel, done, handover, target add,\n"
-             "          target remove, limit set, limit remove,\n"
-             "          kind put, kind remove,\n"
-             "          flow put, flow use, flow remove, flow skip,\n"
-             "          flow retry, flow done, flow reset,\n"
-             "          flow suspend, flow resume, flow cancel,\n"
-             "          callback (its list with observe), update,\n"
-             "          archive, import (these three, and filters\n"
-             "          as pause --target, with observe)\n"
-             " result   results of runs (targets); of workers that\n"
-             "          fetch plans: take, alive, report, team\n"
-             " signal   flow signal, flow reject"},
-    {.name = "--target",
-     .aliases = "--station",
-     .metavar = "NAMES",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct keygen_wanted, stations),
-     .help = "only with plans of these targets, several with commas;\n"
-             "report-* is all that begin so; such a key cannot watch"},
+    TEXT_OPTION (struct keygen_wanted, folder, "--out", "DIR",
+                 "the folder to write to, which must be there; default: this one",
+                 .offered = VALUES_FOLDERS, .utf8 = true),
+    TEXT_OPTION (struct keygen_wanted, roles, "--role", "ROLES",
+                 "what the key's owner may do, several with commas:\n"
+                 " submit   add, import, cron, next, kind list,\n"
+                 "          kind get, flow start, flow backfill\n"
+                 " observe  list, show, next, history, why, team,\n"
+                 "          status, stats, load, metrics, doctor, top,\n"
+                 "          watch, logs, result, export, target list,\n"
+                 "          limit list, kind list, kind get, flow list,\n"
+                 "          flow get, flow runs, flow show, flow log,\n"
+                 "          flow why\n"
+                 " manage   pause, reset, skip, close, remove, run,\n"
+                 "          cancel, done, handover, target add,\n"
+                 "          target remove, limit set, limit remove,\n"
+                 "          kind put, kind remove,\n"
+                 "          flow put, flow use, flow remove, flow skip,\n"
+                 "          flow retry, flow done, flow reset,\n"
+                 "          flow suspend, flow resume, flow cancel,\n"
+                 "          callback (its list with observe), update,\n"
+                 "          archive, import (these three, and filters\n"
+                 "          as pause --target, with observe)\n"
+                 " result   results of runs (targets); of workers that\n"
+                 "          fetch plans: take, alive, report, team\n"
+                 " signal   flow signal, flow reject"),
+    TEXT_OPTION (struct keygen_wanted, stations, "--target", "NAMES",
+                 "only with plans of these targets, several with commas;\n"
+                 "report-* is all that begin so; such a key cannot watch",
+                 .aliases = "--station"),
 };
 
 static const char about[] =

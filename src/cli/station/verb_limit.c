@@ -27,21 +27,11 @@ struct limit_wish {
 };
 
 static const struct option rows[] = {
-    {.name = "--concurrency",
-     .metavar = "N",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct limit_wish, concurrency),
-     .help = "at most N concurrent runs"},
-    {.name = "--rate",
-     .metavar = "N",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct limit_wish, rate),
-     .help = "at most N starts per second; may be a fraction"},
-    {.name = "--burst",
-     .metavar = "N",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct limit_wish, burst),
-     .help = "at most N starts at once after a pause; default 1"},
+    TEXT_OPTION (struct limit_wish, concurrency, "--concurrency", "N", "at most N concurrent runs"),
+    TEXT_OPTION (struct limit_wish, rate, "--rate", "N",
+                 "at most N starts per second; may be a fraction"),
+    TEXT_OPTION (struct limit_wish, burst, "--burst", "N",
+                 "at most N starts at once after a pause; default 1"),
 };
 
 // -- list

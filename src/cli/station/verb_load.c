@@ -23,13 +23,8 @@ struct load_wish {
 };
 
 static const struct option rows[] = {
-    {.name = "--hours",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct load_wish, hours),
-     .help = "number of hours from now; default 1",
-     .min = 1,
-     .max = HOURS_MAX},
+    NUMBER_OPTION (struct load_wish, hours, "--hours", "N", 1, HOURS_MAX,
+                   "number of hours from now; default 1"),
 };
 
 static int64_t largest (const json_t *counts)

@@ -22,28 +22,16 @@ struct metrics_wanted {
     int64_t targets;
 };
 
-#define FIELD(field) offsetof (struct metrics_wanted, field)
-
 static const struct option rows[] = {
-    {.name = "--listen",
-     .metavar = "ADDRESS:PORT",
-     .type = OPTION_TEXT,
-     .offset = FIELD (listen),
-     .help = "serve GET /metrics there until a signal: 127.0.0.1:9924;\n"
-             "port 0 takes a free one"},
-    {.name = "--insecure",
-     .type = OPTION_FLAG,
-     .offset = FIELD (insecure),
-     .help = "also on an address that other machines reach: whoever\n"
-             "reaches it reads the metrics"},
-    {.name = "--targets",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = FIELD (targets),
-     .min = 1,
-     .max = METRIC_TARGETS_MAX,
-     .help = "targets with series of their own; the others are one,\n"
-             "\"other\"; default 64"},
+    TEXT_OPTION (struct metrics_wanted, listen, "--listen", "ADDRESS:PORT",
+                 "serve GET /metrics there until a signal: 127.0.0.1:9924;\n"
+                 "port 0 takes a free one"),
+    FLAG_OPTION (struct metrics_wanted, insecure, "--insecure",
+                 "also on an address that other machines reach: whoever\n"
+                 "reaches it reads the metrics"),
+    NUMBER_OPTION (struct metrics_wanted, targets, "--targets", "N", 1, METRIC_TARGETS_MAX,
+                   "targets with series of their own; the others are one,\n"
+                   "\"other\"; default 64"),
 };
 
 static const char about[] =

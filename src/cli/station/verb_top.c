@@ -19,21 +19,9 @@ struct top_wanted {
 };
 
 static const struct option rows[] = {
-    {.name = "--interval",
-     .metavar = "DURATION",
-     .type = OPTION_NUMBER,
-     .unit_ms = 1000,
-     .offset = offsetof (struct top_wanted, interval_s),
-     .help = "between two looks; default 1",
-     .min = 1,
-     .max = 86400},
-    {.name = "-n",
-     .metavar = "COUNT",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct top_wanted, count),
-     .help = "exit after N updates",
-     .min = 1,
-     .max = INT64_MAX},
+    NUMBER_OPTION (struct top_wanted, interval_s, "--interval", "DURATION", 1, 86400,
+                   "between two looks; default 1", .unit_ms = 1000),
+    NUMBER_OPTION (struct top_wanted, count, "-n", "COUNT", 1, INT64_MAX, "exit after N updates"),
 };
 
 static const char about[] =

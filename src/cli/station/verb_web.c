@@ -20,20 +20,11 @@ struct web_wish {
 };
 
 static const struct option rows[] = {
-    {.name = "--out",
-     .metavar = "DIR",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct web_wish, folder),
-     .offered = VALUES_FOLDERS,
-     .utf8 = true,
-     .help = "the folder of users of zplan-web; default: this one"},
-    {.name = "--rate",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct web_wish, rate),
-     .help = "serve at most N requests of the token in a second",
-     .min = 1,
-     .max = USER_RATE_MAX},
+    TEXT_OPTION (struct web_wish, folder, "--out", "DIR",
+                 "the folder of users of zplan-web; default: this one", .offered = VALUES_FOLDERS,
+                 .utf8 = true),
+    NUMBER_OPTION (struct web_wish, rate, "--rate", "N", 1, USER_RATE_MAX,
+                   "serve at most N requests of the token in a second"),
 };
 
 static const char about[] =

@@ -253,64 +253,33 @@ static void loop (struct work *self)
 // -- start
 
 static const struct option rows[] = {
-    {.name = "--station",
-     .metavar = "ENDPOINT",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct work, station),
-     .help = "serve a target station (zstationd): its workers' port; of\n"
-             "several, with commas between, one that answers"},
-    {.name = "--pull",
-     .metavar = "NAME",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct work, pull),
-     .offered = VALUES_STATIONS,
-     .help = "serve this pull target of zpland (at --connect); default,\n"
-             "without --station: the only one that it has"},
-    {.name = "--shell",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct work, rules.shell),
-     .help = "run the argument of plans of the command `sh` with /bin/sh -c:\n"
-             "whoever may submit plans runs anything as this user; see above"},
-    {.name = "--name",
-     .metavar = "NAME",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct work, name),
-     .help = "the worker's name; default host and process"},
-    {.name = "--commands",
-     .metavar = "NAME,NAME",
-     .type = OPTION_TEXT,
-     .offset = offsetof (struct work, commands),
-     .help = "take only jobs of these commands; goes with --station only"},
-    {.name = "--jobs",
-     .metavar = "N",
-     .type = OPTION_NUMBER,
-     .offset = offsetof (struct work, jobs),
-     .help = "run N commands at once, 1 to 64; default 1",
-     .min = 1,
-     .max = ZPLAN_CREDIT_MAX},
-    {.name = "--grace",
-     .metavar = "DURATION",
-     .type = OPTION_NUMBER,
-     .unit_ms = 1000,
-     .offset = offsetof (struct work, rules.grace_s),
-     .help = "at SIGTERM give commands so long to end by themselves, and\n"
-             "so long after SIGTERM those whose run is cancelled: 30s, 5m,\n"
-             "or seconds; default 10s",
-     .min = 0,
-     .max = GRACE_MAX_S},
-    {.name = "--run-timeout",
-     .metavar = "DURATION",
-     .type = OPTION_NUMBER,
-     .unit_ms = 1000,
-     .offset = offsetof (struct work, rules.timeout_s),
-     .help = "end a command that takes longer, as if it were cancelled:\n"
-             "90s, 5m, or seconds",
-     .min = 1,
-     .max = TIMEOUT_MAX_S},
-    {.name = "--once",
-     .type = OPTION_FLAG,
-     .offset = offsetof (struct work, once),
-     .help = "end after one job: with 0 if it went well, else with 1"},
+    TEXT_OPTION (struct work, station, "--station", "ENDPOINT",
+                 "serve a target station (zstationd): its workers' port; of\n"
+                 "several, with commas between, one that answers"),
+    TEXT_OPTION (struct work, pull, "--pull", "NAME",
+                 "serve this pull target of zpland (at --connect); default,\n"
+                 "without --station: the only one that it has",
+                 .offered = VALUES_STATIONS),
+    FLAG_OPTION (struct work, rules.shell, "--shell",
+                 "run the argument of plans of the command `sh` with /bin/sh -c:\n"
+                 "whoever may submit plans runs anything as this user; see above"),
+    TEXT_OPTION (struct work, name, "--name", "NAME",
+                 "the worker's name; default host and process"),
+    TEXT_OPTION (struct work, commands, "--commands", "NAME,NAME",
+                 "take only jobs of these commands; goes with --station only"),
+    NUMBER_OPTION (struct work, jobs, "--jobs", "N", 1, ZPLAN_CREDIT_MAX,
+                   "run N commands at once, 1 to 64; default 1"),
+    NUMBER_OPTION (struct work, rules.grace_s, "--grace", "DURATION", 0, GRACE_MAX_S,
+                   "at SIGTERM give commands so long to end by themselves, and\n"
+                   "so long after SIGTERM those whose run is cancelled: 30s, 5m,\n"
+                   "or seconds; default 10s",
+                   .unit_ms = 1000),
+    NUMBER_OPTION (struct work, rules.timeout_s, "--run-timeout", "DURATION", 1, TIMEOUT_MAX_S,
+                   "end a command that takes longer, as if it were cancelled:\n"
+                   "90s, 5m, or seconds",
+                   .unit_ms = 1000),
+    FLAG_OPTION (struct work, once, "--once",
+                 "end after one job: with 0 if it went well, else with 1"),
 };
 
 static const char about[] =
