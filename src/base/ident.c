@@ -1,5 +1,7 @@
 #include "ident.h"
 
+#include <stdio.h>
+
 // The value of a hex digit, and one more.
 static const uint8_t values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
@@ -30,5 +32,11 @@ const char *ident_text (uint64_t id, char out[IDENT_SIZE])
     out[size] = '\0';
     for (char *at = out + size; at > out; id >>= 4)
         *--at = digits[id & 15];
+    return out;
+}
+
+const char *ident_request (const char *id, char out[IDENT_REQUEST_SIZE])
+{
+    snprintf (out, IDENT_REQUEST_SIZE, "plan-%.32s", id);
     return out;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "ident.h"
 #include "plan_builder.h"
 
 // A request in the making. Everything but the request id is borrowed from the caller.
@@ -10,7 +11,7 @@ struct order {
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
-    char request_id[REQUEST_ID_SIZE];
+    char request_id[IDENT_REQUEST_SIZE];
 };
 
 static void put (struct order *self, uint8_t type, const char *text)
@@ -59,8 +60,7 @@ static int order_submission (struct zplan_client *client, const struct zplan_sub
         ret->frames[ret->count++] = submission->frames[i];
     }
     if (submission->id && !has_request_id) {
-        snprintf (ret->request_id, sizeof ret->request_id, "plan-%.32s", submission->id);
-        put (ret, ZERO_FRAME_REQUEST_ID, ret->request_id);
+        put (ret, ZERO_FRAME_REQUEST_ID, ident_request (submission->id, ret->request_id));
     }
     return ZPLAN_OK;
 }

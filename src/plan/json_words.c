@@ -76,12 +76,9 @@ bool json_status_has_name (int64_t status)
 
 const char *json_verdict_name (const json_t *verdict)
 {
-    static const char *const names[VERDICTS] = {[VERDICT_FAILURE] = "failure",
-                                                [VERDICT_PENDING] = "pending",
-                                                [VERDICT_MANUAL] = "manual",
-                                                [VERDICT_CANCELLED] = "cancelled"};
     json_int_t number = json_integer_value (verdict);
-    return number > 0 && number < VERDICTS ? names[number] : json_string_value (verdict);
+    return number > 0 && number < VERDICTS ? plan_verdict_name ((enum plan_verdict)number)
+                                           : json_string_value (verdict);
 }
 
 const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE])

@@ -245,6 +245,11 @@ const char *plan_state_word (enum plan_state state)
     return words[state];
 }
 
+const char *plan_verdict_name (enum plan_verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
 int plan_verdict_parse (const char *name)
 {
     for (int i = 0; i < VERDICTS; i++)

@@ -31,7 +31,7 @@ enum plan_state {
 
 // What has become of a plan that is out of the queue for good, or of its last occurrence.
 // Source: task module (Failure, Pending, ManuallyProcessed, Cancelled).
-enum verdict {
+enum plan_verdict {
     VERDICT_NONE,
     VERDICT_FAILURE,   // the occurrence failed, and is not retried
     VERDICT_PENDING,   // the occurrence failed, and needs manual action
@@ -60,7 +60,7 @@ struct plan {
     struct policy *policy; // NULL = none; `schedule` borrows from it
     uint8_t held;          // 1: paused by its submission, and not by an operator since
     int64_t missed;        // occurrences that were never run because their time had passed
-    enum verdict verdict;
+    enum plan_verdict verdict;
     char *error_info;  // what its last failure said; NULL = none since the last success
     char *remark;      // of its submitter, or of the resolution of a failure; NULL = none
     char *stopped;     // who paused or closed it, and when; NULL = it was not
@@ -146,6 +146,9 @@ const char *plan_state_name (enum plan_state state);
 
 // What people read: "queued", "running", ...; a plan that has failed for good is "failed".
 const char *plan_state_word (enum plan_state state);
+
+// Its name: "none", "failure", ...
+const char *plan_verdict_name (enum plan_verdict verdict);
 
 // The verdict called "none", "failure", "pending", "manual" or "cancelled", or -1.
 int plan_verdict_parse (const char *name);

@@ -85,7 +85,7 @@ static const struct failure_row {
     enum plan_state state;
     uint8_t last_state;
     int64_t error_count, tries, plan_time, skip_num;
-    enum verdict verdict;
+    enum plan_verdict verdict;
 } failure_rows[] = {
     {"a first failure", ONCE, RESULT, FAILED, 0, 5, COMMIT_RETRY, 7000, PLAN_RETRY, FAILED, 1, 0, 1010, 0, VERDICT_NONE},
     {"the last one", ONCE, RESULT, FAILED, 1, 5, COMMIT_NEXT, 0, PLAN_QUEUE, FAILED, 0, 0, 1020, 1, VERDICT_NONE},
@@ -170,7 +170,7 @@ static const struct advice_row {
     int64_t delay_ms;
     enum plan_state state;
     int64_t error_count;
-    enum verdict verdict;
+    enum plan_verdict verdict;
     bool exhausted;
 } advice_rows[] = {
     {"final, though it might be retried", EVER, {ADVICE_FINAL, 0}, 0, 1, COMMIT_PARK, 0, PLAN_ERROR, 1, VERDICT_FAILURE, true},
@@ -269,7 +269,7 @@ static const struct held_row {
     enum commit commit;
     enum plan_state state;
     int64_t plan_time, error_count;
-    enum verdict verdict;
+    enum plan_verdict verdict;
 } held_rows[] = {
     {"paused, a failure", ONCE, PLAN_PAUSE, PLAN_NONE, 5, RESULT, FAILED, COMMIT_PARK, PLAN_PAUSE, 1010, 1, VERDICT_NONE},
     {"paused, the last failure", NEVER, PLAN_PAUSE, PLAN_NONE, 5, RESULT, FAILED, COMMIT_PARK, PLAN_PAUSE, 1020, 0, VERDICT_NONE},

@@ -9,6 +9,7 @@
 #include "json.h"
 #include "memory.h"
 #include "pages.h"
+#include "plan.h"
 #include "print.h"
 #include "restore_private.h"
 
@@ -291,14 +292,13 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
 // With --hold a plan is kept paused. One that was out of the queue is not marked as held.
 static void hold (json_t *plan)
 {
-    enum { STATE_PAUSE = 5, STATE_CLOSE = 7 };
     int64_t state = json_integer_value (json_object_get (plan, "plan_state"));
-    bool queued = state < STATE_PAUSE || state > STATE_CLOSE;
+    bool queued = state < PLAN_PAUSE || state > PLAN_CLOSE;
     if (!queued) {
         json_object_del (plan, "held");
         return;
     }
-    json_object_set_new (plan, "plan_state", json_integer (STATE_PAUSE));
+    json_object_set_new (plan, "plan_state", json_integer (PLAN_PAUSE));
     json_object_set_new (plan, "held", json_integer (1));
 }
 

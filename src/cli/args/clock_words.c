@@ -33,7 +33,8 @@ bool clock_time_of_day (const char *text, int64_t *ret_s)
     return parts >= 2;
 }
 
-int clock_weekday (const char *text)
+// 0..7, or at least three letters of an English name: 0 is Sunday. -1: neither.
+static int weekday_of (const char *text)
 {
     static const char *const names[] = {"sunday",   "monday", "tuesday", "wednesday",
                                         "thursday", "friday", "saturday"};
@@ -59,7 +60,7 @@ unsigned clock_weekdays (const char *text)
         char *dash = strchr (item, '-');
         if (dash)
             *dash = '\0';
-        int first = clock_weekday (item), last = dash ? clock_weekday (dash + 1) : first;
+        int first = weekday_of (item), last = dash ? weekday_of (dash + 1) : first;
         if (first < 0 || last < 0)
             return 0;
         for (int day = first;; day = (day + 1) % WEEK) { // fri-mon goes over Sunday
@@ -80,7 +81,7 @@ static int days_ahead (const char *word, int today)
         return 0;
     if (strcasecmp (word, "tomorrow") == 0)
         return 1;
-    int weekday = isalpha ((unsigned char)*word) ? clock_weekday (word) : -1;
+    int weekday = isalpha ((unsigned char)*word) ? weekday_of (word) : -1;
     return weekday < 0 ? -1 : (weekday - today + WEEK) % WEEK;
 }
 

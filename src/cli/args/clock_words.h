@@ -9,9 +9,6 @@
 // "8:30", "08:30" or "08:30:15" to seconds since midnight. False: it is none of them.
 bool clock_time_of_day (const char *text, int64_t *ret_s);
 
-// 0..7, or at least three letters of an English name: 0 is Sunday. -1: neither.
-int clock_weekday (const char *text);
-
 // One or several with commas, each a day or a range: "mon,wed-fri". A bit for each day, bit 0 is
 // Sunday. 0: it is no such list.
 unsigned clock_weekdays (const char *text);

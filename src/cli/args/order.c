@@ -2,11 +2,14 @@
 
 #include <string.h>
 
+#include "expr.h"
 #include "json.h"
 #include "policy.h"
+#include "print.h"
 #include "settings.h"
+#include "vote_rule.h"
 
-enum { VOTE_DEADLINE_MAX_S = 31536000, VOTES_MAX = 1000000, FIRST_CHANGE = 1, CHANGES = 8 };
+enum { FIRST_CHANGE = 1, CHANGES = 8 };
 
 // What can be changed later stands together: rows FIRST_CHANGE and after.
 static const struct option rows[] = {
@@ -72,35 +75,29 @@ size_t order_frames (const struct order *order, struct zplan_frame ret[ORDER_FRA
 
 // -- the vote
 
-static json_t *vote_rule (const char *text)
-{
-    static const char *const words[] = {"all", "any", "majority"};
-    int64_t number;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp (words[i], text) == 0)
-            return json_string (text);
-    bool good = number_parse (text, &number) && number >= 1 && number <= VOTES_MAX;
-    return good ? json_integer (number) : NULL;
-}
-
 int order_vote (const struct order *order, const json_t *stored, json_t **ret,
                 struct reason *reason)
 {
+    int64_t number;
+    struct vote_rule judged;
+    struct reason ignored;
     *ret = NULL;
     if (!order->vote && order->vote_deadline_s == 0)
         return 0;
-    json_t *rule = order->vote ? vote_rule (order->vote) : NULL;
-    if (order->vote && !rule) {
-        reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s", VOTES_MAX,
-                    quoted (span_text (order->vote)));
-        return -1;
-    }
     json_t *vote =
         json_is_object (stored) ? json_copy ((json_t *)(uintptr_t)stored) : json_object ();
-    if (rule)
-        json_object_set_new (vote, "rule", rule);
+    if (order->vote)
+        json_object_set_new (vote, "rule",
+                             number_parse (order->vote, &number) ? json_integer (number)
+                                                                 : json_string (order->vote));
     if (order->vote_deadline_s)
         json_object_set_new (vote, "deadline", json_integer (order->vote_deadline_s));
+    if (order->vote && !vote_rule_read (vote, &judged, &ignored)) {
+        reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s",
+                    VOTE_COUNT_MAX, quoted (span_text (order->vote)));
+        json_decref (vote);
+        return -1;
+    }
     *ret = vote;
     return 0;
 }
@@ -118,32 +115,41 @@ int order_target (struct order *order, struct reason *reason)
     return 0;
 }
 
-// JSON, but what is none is a text, as is an expression.
-static json_t *param_value (const char *text)
+// Whether a param takes a text as it is: its type or its default is one. Of an expression this is
+// unknown before it is evaluated.
+static bool takes_text (const json_t *declared)
 {
-    json_t *value =
-        *text == '=' ? NULL : json_loads (text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
-    return value ? value : json_string (text);
+    const char *text = json_string_value (declared);
+    return span_is (text_of (json_object_get (declared, "type")), "string") ||
+           (text && *text != '=');
+}
+
+int order_param (json_t *params, const json_t *declared, const char *text, struct reason *reason)
+{
+    struct reason ignored;
+    const char *equals = strchr (text, '=');
+    char name[POLICY_TEXT_MAX + 1] = "";
+    if (!equals || equals == text || equals - text > POLICY_TEXT_MAX) {
+        reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
+        return -1;
+    }
+    memcpy (name, text, (size_t)(equals - text));
+    bool as_it_is = takes_text (json_object_get (declared, name));
+    json_t *value = as_it_is ? NULL : expr_read_json (span_text (equals + 1), &ignored);
+    json_object_set_new (params, name, value ? value : json_string (equals + 1));
+    return 0;
 }
 
 int order_params (const struct order *order, json_t *plan, struct reason *reason)
 {
     json_t *params = json_object ();
-    for (size_t i = 0; i < order->params.count; i++) {
-        const char *text = order->params.texts[i], *value = strchr (text, '=');
-        char name[POLICY_TEXT_MAX + 1] = "";
-        if (!value || value == text || value - text > POLICY_TEXT_MAX) {
-            reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
-            json_decref (params);
-            return -1;
-        }
-        memcpy (name, text, (size_t)(value - text));
-        json_object_set_new (params, name, param_value (value + 1));
-    }
-    if (json_object_size (params) > 0)
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < order->params.count; i++)
+        rc = order_param (params, NULL, order->params.texts[i], reason);
+    if (rc == 0 && json_object_size (params) > 0)
         json_object_set (plan, "params", params);
     json_decref (params);
-    return 0;
+    return rc;
 }
 
 void order_put (const struct order *order, json_t *vote, json_t *plan)

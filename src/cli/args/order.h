@@ -42,6 +42,11 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
 // A flow is its target: put it there. 0, or -1 with a reason.
 int order_target (struct order *order, struct reason *reason);
 
+// Put NAME=VALUE into the params of a flow: JSON, but what is none, as an expression, is a text; a
+// param that is a text by what its flow declared, which may be NULL, takes it as it is. 0, or -1
+// with a reason.
+int order_param (json_t *params, const json_t *declared, const char *text, struct reason *reason);
+
 // Put the params of a flow into a PLAN frame. 0, or -1 with a reason.
 int order_params (const struct order *order, json_t *plan, struct reason *reason);
 

@@ -132,8 +132,8 @@ static bool has_one_occurrence (const json_t *plan)
 {
     const json_t *type = json_object_get (plan, "plan_type");
     const char *word = json_string_value (type);
-    bool timed = word ? strcmp (word, "none") == 0 || strcmp (word, "time") == 0
-                      : json_integer_value (type) <= SCHEDULE_TIME;
+    int64_t number = word ? schedule_type_parse (word) : json_integer_value (type);
+    bool timed = number >= 0 && number <= SCHEDULE_TIME;
     bool one_round = json_integer_value (json_object_get (plan, "iteration")) == 1 &&
                      !json_object_get (plan, "cycle");
     return timed || one_round || json_integer_value (json_object_get (plan, "plan_repet")) == 1;

@@ -6,6 +6,7 @@
 #include "desc.h"
 #include "json.h"
 #include "memory.h"
+#include "plan.h"
 #include "zonefile.h"
 
 // Above all that a station takes, and small enough to be added and multiplied.
@@ -159,11 +160,10 @@ static int read_messages (const json_t *messages, struct entry *ret)
 
 static enum entry_state state_left (const json_t *object, int64_t left)
 {
-    enum { STATE_PAUSE = 5, STATE_ERROR = 6, STATE_CLOSE = 7 };
     int64_t state = number (object, "plan_state");
-    if (state == STATE_CLOSE || left == 0)
+    if (state == PLAN_CLOSE || left == 0)
         return ENTRY_OVER;
-    return state == STATE_PAUSE || state == STATE_ERROR ? ENTRY_PAUSED : ENTRY_RUNS;
+    return state == PLAN_PAUSE || state == PLAN_ERROR ? ENTRY_PAUSED : ENTRY_RUNS;
 }
 
 int entry_read_kept (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,

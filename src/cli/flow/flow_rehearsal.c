@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "clock_words.h"
 #include "duration.h"
 #include "flow_command.h"
 #include "flow_file.h"
@@ -172,31 +173,18 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
     return true;
 }
 
-// "02:00" to seconds of the day; -1: it is none.
-static int64_t time_of_day (const char *text, size_t size)
-{
-    int hour, minute, used = 0;
-    char room[8];
-    if (size >= sizeof room)
-        return -1;
-    snprintf (room, sizeof room, "%.*s", (int)size, text);
-    if (sscanf (room, "%2d:%2d%n", &hour, &minute, &used) != 2 || room[used] || hour > 23 ||
-        minute > 59 || hour < 0 || minute < 0)
-        return -1;
-    return hour * 3600 + minute * 60;
-}
-
 static bool read_outages (struct rehearsal *self, struct reason *reason)
 {
     for (size_t i = 0; i < self->wish->outage.count; i++) {
-        const char *text = self->wish->outage.texts[i], *equals = strchr (text, '='),
-                   *dots = equals ? strstr (equals, "..") : NULL;
-        int64_t from = dots ? time_of_day (equals + 1, (size_t)(dots - equals - 1)) : -1;
-        int64_t to = dots ? time_of_day (dots + 2, strlen (dots + 2)) : -1;
-        if (from < 0 || to < 0)
+        const char *text = self->wish->outage.texts[i], *times;
+        struct flow_outage *outage = &self->outages[i];
+        outage->target = split (self, text, '=', &times);
+        char *dots = times ? strstr (times, "..") : NULL;
+        if (dots)
+            *dots = '\0';
+        if (!dots || !clock_time_of_day (times, &outage->from_s) ||
+            !clock_time_of_day (dots + 2, &outage->to_s))
             return refuse_text (reason, "--outage", text, "TARGET=HH:MM..HH:MM");
-        self->outages[i] = (struct flow_outage){
-            .target = split (self, text, '=', &(const char *){NULL}), .from_s = from, .to_s = to};
     }
     return true;
 }

@@ -6,7 +6,6 @@
 
 #include "civil.h"
 #include "codes.h"
-#include "expr.h"
 #include "flow.h"
 #include "flow_command.h"
 #include "flow_file.h"
@@ -14,20 +13,12 @@
 #include "instant.h"
 #include "json.h"
 #include "memory.h"
+#include "order.h"
 #include "plan_ref.h"
 #include "print.h"
 #include "rfc3339.h"
 
 // -- what is sent
-
-// Whether a param takes a text as it is: its type or its default is one. Of an expression this is
-// unknown before it is evaluated.
-static bool takes_text (const json_t *param)
-{
-    const char *type = json_string_value (json_object_get (param, "type"));
-    const char *text = json_string_value (param);
-    return (type && strcmp (type, "string") == 0) || (text && text[0] != '=');
-}
 
 // The params of the flow in use; NULL where the station does not say, for any reason: it will
 // reject what is wrong.
@@ -41,28 +32,6 @@ static json_t *declared_params (const struct cli *cli, struct zplan_client *clie
     json_t *params = json_incref (json_object_get (definition, "params"));
     json_decref (answer);
     return params;
-}
-
-static bool add_param (json_t *params, const json_t *declared, const char *text,
-                       struct reason *reason)
-{
-    struct reason ignored;
-    const char *equals = strchr (text, '=');
-    if (!equals || equals == text) {
-        reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
-        return false;
-    }
-    char *name = strndup (text, (size_t)(equals - text));
-    json_t *value = NULL;
-    if (!takes_text (json_object_get (declared, name)))
-        value = expr_read_json (span_text (equals + 1), &ignored);
-    if (!value)
-        value = json_string (equals + 1);
-    bool good = value && json_object_set_new (params, name, value) == 0;
-    if (!good)
-        reason_set (reason, "--param: want UTF-8, got %s", quoted (span_text (text)));
-    free (name);
-    return good;
 }
 
 // The input as a JSON frame; NULL with a reason.
@@ -224,7 +193,7 @@ static int starting_begin (struct starting *self)
     self->params = json_object ();
     code = EXIT_DONE;
     for (size_t i = 0; code == EXIT_DONE && i < wish->params.count; i++)
-        if (!add_param (self->params, declared, wish->params.texts[i], &reason))
+        if (order_param (self->params, declared, wish->params.texts[i], &reason))
             code = usage_error (self->cli->argv[0], &reason);
     json_decref (declared);
     return code;

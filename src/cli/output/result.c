@@ -5,6 +5,7 @@
 #include "codes.h"
 #include "json.h"
 #include "outcomes.h"
+#include "plan.h"
 #include "print.h"
 #include "rfc3339.h"
 
@@ -33,9 +34,8 @@ static struct span without_newlines (struct span text)
 // When the plan is due next: its plan_time, unless it has ended or lost its right to run.
 static const char *next_word (const json_t *plan, char out[WORD_SIZE])
 {
-    enum { STATE_ERROR = 6, STATE_CLOSE = 7 };
     json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
-    if (state == STATE_ERROR || state == STATE_CLOSE)
+    if (state == PLAN_ERROR || state == PLAN_CLOSE)
         return "never";
     return time_word (json_object_get (plan, "plan_time"), out);
 }

@@ -11,6 +11,7 @@
 #include "json_words.h"
 #include "options.h"
 #include "output_runs.h"
+#include "plan.h"
 #include "plan_ref.h"
 #include "print.h"
 #include "run_words.h"
@@ -144,7 +145,6 @@ static const char *why_none (struct zplan_client *client, const char *plan, bool
 // Whether no run of the plan is to come: it is gone, or closed without a run in progress.
 static bool has_ended (struct zplan_client *client, const char *plan)
 {
-    enum { STATE_CLOSE = 7 };
     struct zplan_reply reply;
     struct reason ignored;
     if (zplan_client_manage (client, "why", (const char *[]){plan}, 1, &reply) != ZPLAN_OK)
@@ -152,7 +152,7 @@ static bool has_ended (struct zplan_client *client, const char *plan)
     if (reply.status != ZERO_STATUS_OK_ID)
         return reply.status == ZERO_STATUS_NOT_FIND_ID;
     json_t *why = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
-    bool closed = json_integer_value (json_object_get (why, "plan_state")) == STATE_CLOSE &&
+    bool closed = json_integer_value (json_object_get (why, "plan_state")) == PLAN_CLOSE &&
                   !json_is_true (json_object_get (why, "running"));
     json_decref (why);
     return closed;

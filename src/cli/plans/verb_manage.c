@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "plan.h"
 #include "print.h"
 
 // -- the options
@@ -29,9 +30,9 @@ static const struct option remark_row = TEXT_OPTION (struct manage_wish, remark,
 // -- the verbs
 
 enum {
-    IN_QUEUE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4, // none, queue, execute, retry, skip
-    PAUSED = 1 << 5,
-    CLOSED = 1 << 7
+    IN_QUEUE = (1 << PLAN_PAUSE) - 1, // all states before it
+    PAUSED = 1 << PLAN_PAUSE,
+    CLOSED = 1 << PLAN_CLOSE
 };
 
 #define FILTER_HELP                                                                                \

@@ -6,6 +6,7 @@
 #include "json.h"
 #include "options.h"
 #include "outcomes.h"
+#include "plan.h"
 #include "plan_ref.h"
 #include "plan_words.h"
 #include "policy.h"
@@ -21,8 +22,6 @@ static const char about[] =
     "  zplan show nightly\n"
     "  zplan show 1f\n"
     "  zplan show 1f --json | jq .next_at\n";
-
-enum { STATE_EXECUTE = 2, STATE_RETRY = 3 }; // of plan_state
 
 static json_int_t state_of (const json_t *plan)
 {
@@ -40,7 +39,7 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
     struct reason ignored;
     const json_t *worker, *said = json_object_get (plan, "progress");
     show_text ("progress", said);
-    if (said || state_of (plan) != STATE_EXECUTE)
+    if (said || state_of (plan) != PLAN_EXECUTE)
         return;
     id_word (json_object_get (plan, "plan_id"), id);
     int outcome = zplan_client_manage (client, "team", (const char *[]){id}, 1, &reply);
@@ -92,7 +91,7 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
 static void print_next (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     json_t *next = NULL;
-    if (state_of (plan) == STATE_EXECUTE || state_of (plan) == STATE_RETRY)
+    if (state_of (plan) == PLAN_EXECUTE || state_of (plan) == PLAN_RETRY)
         next = next_occurrence (cli, client, plan);
     else if (plan_waits (plan))
         next = json_incref (json_object_get (plan, "plan_time"));
@@ -109,7 +108,7 @@ static int64_t retry_delay (const json_t *plan)
     struct reason ignored;
     int64_t failures = json_integer_value (json_object_get (plan, "error_count"));
     const json_t *run = json_object_get (plan, "exec_id");
-    if (state_of (plan) != STATE_RETRY || failures < 1 ||
+    if (state_of (plan) != PLAN_RETRY || failures < 1 ||
         !policy_read_from (plan, &policy, &ignored))
         return -1;
     const struct retry_policy paced = {.strategy = RETRY_PACED};

@@ -348,8 +348,7 @@ int verb_update (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan update ID... | --of-target NAME ... | --all  [--title TEXT] [TIME] ...",
         .about = about,
-        .groups = {order_change_options (&self.order),
-                   when_options (&self.order.words),
+        .groups = {order_change_options (&self.order), when_options (&self.order.words),
                    terms_options (&self.order.words.terms),
                    terms_names_changed (&self.order.words.terms),
                    {"Besides", rows, sizeof rows / sizeof *rows, &self},

@@ -130,7 +130,7 @@ static bool submit (struct load_test *self, struct item *item)
 {
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     const struct entry *entry = &item->entry;
-    char request_id[48];
+    char request_id[IDENT_REQUEST_SIZE];
     bool has_request_id = false;
     size_t count = 0;
     frames[count++] = (struct zplan_frame){ZERO_FRAME_PLAN, entry->plan, strlen (entry->plan)};
@@ -142,9 +142,8 @@ static bool submit (struct load_test *self, struct item *item)
         has_request_id = has_request_id || entry->frames[i].type == ZERO_FRAME_REQUEST_ID;
         frames[count++] = entry->frames[i];
     }
-    // As zplan_client_submit makes it: the same line again is the same bytes.
     if (*entry->id && !has_request_id && count < ZPLAN_FRAMES_MAX) {
-        snprintf (request_id, sizeof request_id, "plan-%s", entry->id);
+        ident_request (entry->id, request_id);
         frames[count++] =
             (struct zplan_frame){ZERO_FRAME_REQUEST_ID, request_id, strlen (request_id)};
         has_request_id = true;

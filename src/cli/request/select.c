@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "only.h"
+#include "plan.h"
 #include "print.h"
 #include "settings.h"
 #include "when.h"
@@ -63,13 +64,9 @@ int select_check (const struct selection *selection, const struct option_group *
 // The wire's word, which may be given as well.
 static const char *wire_state (const char *state)
 {
-    static const struct {
-        const char *plain, *wire;
-    } words[] = {{"queued", "queue"}, {"running", "execute"}, {"retrying", "retry"},
-                 {"paused", "pause"}, {"failed", "error"},    {"closed", "close"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp (state, words[i].plain) == 0)
-            return words[i].wire;
+    for (enum plan_state i = PLAN_QUEUE; i < PLAN_STATES; i++)
+        if (strcmp (state, plan_state_word (i)) == 0)
+            return plan_state_name (i);
     return state;
 }
 

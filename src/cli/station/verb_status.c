@@ -12,12 +12,12 @@
 #include "json.h"
 #include "outcomes.h"
 #include "pages.h"
+#include "plan.h"
 #include "plan_words.h"
 #include "print.h"
 #include "status_screen.h"
 
 enum { PLANS_MAX = 10000 };
-enum { EXECUTE = 2, RETRY = 3, PAUSE = 5, ERROR = 6 }; // of plan_state
 
 static const char about[] =
     "Print the station on one screen: whether it is healthy, what runs, which plans failed since\n"
@@ -84,11 +84,11 @@ static bool take_plans (struct pages *pages, const json_t *page)
         json_int_t state = number_of (plan, "plan_state");
         status->plans++;
         pages->room--;
-        if (state == EXECUTE)
+        if (state == PLAN_EXECUTE)
             take_running (status, plan);
-        status->retrying += state == RETRY;
-        status->paused += state == PAUSE;
-        status->dead += state == ERROR;
+        status->retrying += state == PLAN_RETRY;
+        status->paused += state == PLAN_PAUSE;
+        status->dead += state == PLAN_ERROR;
     }
     status->more = pages->room <= 0 && json_object_get (page, "next");
     return !status->more;
@@ -128,8 +128,8 @@ static bool take_all_stopped (struct pages *pages, const json_t *page)
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        self->status.paused += number_of (plan, "plan_state") == PAUSE;
-        self->status.dead += number_of (plan, "plan_state") == ERROR;
+        self->status.paused += number_of (plan, "plan_state") == PLAN_PAUSE;
+        self->status.dead += number_of (plan, "plan_state") == PLAN_ERROR;
     }
     return true;
 }

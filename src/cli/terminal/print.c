@@ -8,6 +8,7 @@
 #include "codes.h"
 #include "ident.h"
 #include "json.h"
+#include "json_words.h"
 #include "memory.h"
 #include "plan.h"
 #include "schedule.h"
@@ -224,11 +225,6 @@ void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wir
 
 // -- words
 
-static const char *const state_words[] = {"none", "queue", "execute", "retry",
-                                          "skip", "pause", "error",   "close"};
-
-enum { STATES = sizeof state_words / sizeof *state_words };
-
 const char *number_word (const json_t *number, char out[WORD_SIZE])
 {
     if (json_is_integer (number))
@@ -307,28 +303,29 @@ static const char *type_word (const json_t *type, char out[WORD_SIZE])
     return table_word (type, known ? schedule_type_name ((enum schedule_type)number) : NULL, out);
 }
 
-const char *state_word (const json_t *state, char out[WORD_SIZE])
+// The number of a state; PLAN_STATES: it is none.
+static enum plan_state state_of (const json_t *state)
 {
     json_int_t number = json_integer_value (state);
-    return table_word (state, number >= 0 && number < STATES ? state_words[number] : NULL, out);
+    return number >= 0 && number < PLAN_STATES ? (enum plan_state)number : PLAN_STATES;
 }
 
-const char *plain_state (const json_t *state, char out[WORD_SIZE])
+const char *state_word (const json_t *value, char out[WORD_SIZE])
 {
-    json_int_t number = json_integer_value (state);
-    bool known = number >= 0 && number < PLAN_STATES;
-    return table_word (state, known ? plan_state_word ((enum plan_state)number) : NULL, out);
+    enum plan_state state = state_of (value);
+    return table_word (value, state < PLAN_STATES ? plan_state_name (state) : NULL, out);
+}
+
+const char *plain_state (const json_t *value, char out[WORD_SIZE])
+{
+    enum plan_state state = state_of (value);
+    return table_word (value, state < PLAN_STATES ? plan_state_word (state) : NULL, out);
 }
 
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
 {
-    static const char *const words[VERDICTS] = {[VERDICT_NONE] = "-",
-                                                [VERDICT_FAILURE] = "failure",
-                                                [VERDICT_PENDING] = "pending",
-                                                [VERDICT_MANUAL] = "manual",
-                                                [VERDICT_CANCELLED] = "cancelled"};
-    json_int_t number = json_integer_value (verdict);
-    return table_word (verdict, number >= 0 && number < VERDICTS ? words[number] : NULL, out);
+    bool none = json_is_integer (verdict) && json_integer_value (verdict) == VERDICT_NONE;
+    return none ? "-" : table_word (verdict, json_verdict_name (verdict), out);
 }
 
 // -- a run
@@ -393,10 +390,12 @@ void print_plan (const struct cli *cli, const json_t *plan)
 
 enum colour state_colour (const json_t *state)
 {
-    static const enum colour colours[STATES] = {
-        [2] = CYAN, [3] = YELLOW, [5] = YELLOW, [6] = RED, [7] = DIM};
-    json_int_t number = json_integer_value (state);
-    return number > 0 && number < STATES ? colours[number] : PLAIN;
+    static const enum colour colours[PLAN_STATES + 1] = {[PLAN_EXECUTE] = CYAN,
+                                                         [PLAN_RETRY] = YELLOW,
+                                                         [PLAN_PAUSE] = YELLOW,
+                                                         [PLAN_ERROR] = RED,
+                                                         [PLAN_CLOSE] = DIM};
+    return colours[state_of (state)];
 }
 
 enum colour status_colour (const json_t *status)

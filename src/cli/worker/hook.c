@@ -1,6 +1,5 @@
 #include "hook.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -16,35 +15,31 @@
 #include "codes.h"
 #include "environment.h"
 #include "json.h"
+#include "json_words.h"
 #include "memory.h"
+#include "plan.h"
 #include "print.h"
 #include "process.h"
 
-enum { STATE_EXECUTE = 2, STATE_RETRY = 3, VARIABLES = 6 };
+enum { VARIABLES = 6 };
 
 bool hook_is_failure (const struct zplan_result *result, const json_t *object)
 {
     const char *field = result->from_history ? "state" : "plan_state";
     json_int_t state = json_integer_value (json_object_get (object, field));
     return result->status >= ZERO_STATUS_ERROR_FLAG && result->status != ZERO_STATUS_CANCELLED_ID &&
-           result->status != ZERO_STATUS_MISSED_ID && state != STATE_RETRY &&
-           state != STATE_EXECUTE;
+           result->status != ZERO_STATUS_MISSED_ID && state != PLAN_RETRY && state != PLAN_EXECUTE;
 }
 
 // -- the outcome
 
 static void set_status (json_t *outcome, uint8_t status)
 {
-    bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
-    const char *name = timeout || failed ? NULL : status_name (status);
+    char code[JSON_CODE_SIZE];
+    bool timeout = status == ZERO_STATUS_TIMEOUT_ID;
     json_object_set_new (outcome, "status", json_string (timeout ? "timeout" : "failed"));
-    if (!name)
-        return;
-    char code[64];
-    size_t size = 0;
-    for (; size < sizeof code - 1 && name[size]; size++)
-        code[size] = (char)tolower ((unsigned char)name[size]);
-    json_object_set_new (outcome, "code", json_stringn (code, size));
+    if (!timeout && status != ZERO_STATUS_FAILED_ID && status_name (status))
+        json_object_set_new (outcome, "code", json_string (json_status_code (status, code)));
 }
 
 static void copy (json_t *outcome, const char *name, const json_t *object, const char *field)

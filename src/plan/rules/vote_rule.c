@@ -2,8 +2,6 @@
 
 #include "json_fields.h"
 
-enum { COUNT_MAX = 1000000, DEADLINE_MAX = 31536000 };
-
 static const char *const names[] = {
     [VOTE_ALL] = "all", [VOTE_ANY] = "any", [VOTE_MAJORITY] = "majority"};
 
@@ -12,7 +10,7 @@ static bool judge_need (void *rule, const json_t *value, struct reason *reason)
     struct vote_rule *self = rule;
     json_int_t count = json_integer_value (value);
     const char *text = json_string_value (value);
-    if (json_is_integer (value) && count >= 1 && count <= COUNT_MAX) {
+    if (json_is_integer (value) && count >= 1 && count <= VOTE_COUNT_MAX) {
         self->need = VOTE_COUNT;
         self->count = (int32_t)count;
         return true;
@@ -23,7 +21,7 @@ static bool judge_need (void *rule, const json_t *value, struct reason *reason)
             return true;
         }
     }
-    reason_set (reason, "want all, any, majority or a number 1..%d", COUNT_MAX);
+    reason_set (reason, "want all, any, majority or a number 1..%d", VOTE_COUNT_MAX);
     return false;
 }
 
@@ -32,7 +30,7 @@ bool vote_rule_read (const json_t *object, struct vote_rule *ret, struct reason 
     static const struct json_field fields[] = {{"rule", .judge = judge_need},
                                                {"deadline", AS_INT,
                                                 offsetof (struct vote_rule, deadline_s), 1,
-                                                DEADLINE_MAX, "want seconds, 1..31536000"}};
+                                                VOTE_DEADLINE_MAX_S, "want seconds, 1..31536000"}};
     struct reason why = {"want an object with rule and deadline"};
     *ret = (struct vote_rule){.need = VOTE_ALL};
     if (json_is_object (object) &&

@@ -14,6 +14,8 @@ enum vote_need {
     VOTE_COUNT     // `count` voters
 };
 
+enum { VOTE_COUNT_MAX = 1000000, VOTE_DEADLINE_MAX_S = 31536000 };
+
 struct vote_rule {
     enum vote_need need;
     int32_t count;      // VOTE_COUNT
