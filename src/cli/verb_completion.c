@@ -74,16 +74,16 @@ static void print_names (const struct option_group *group)
 static void take_values (void *owner, const struct usage *usage)
 {
     const struct verb *verb = owner;
-    for (size_t i = 0; i < usage->group_count; i++)
-        print_value_cases (verb->name, &usage->groups[i]);
+    for (const struct option_group *group = usage->groups; group->rows; group++)
+        print_value_cases (verb->name, group);
 }
 
 static void take_names (void *owner, const struct usage *usage)
 {
     const struct verb *verb = owner;
     printf ("    %s) echo '", verb->name);
-    for (size_t i = 0; i < usage->group_count; i++)
-        print_names (&usage->groups[i]);
+    for (const struct option_group *group = usage->groups; group->rows; group++)
+        print_names (group);
     puts ("' ;;");
 }
 

@@ -402,9 +402,8 @@ int verb_archive (const struct cli *cli)
         .synopsis = "zplan archive DIR | --to FILE [--older-than TIME] [--keep COUNT] [--state "
                     "STATE] [--target NAME] [--plan ID] [--dry-run]",
         .about = about,
-        .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &wanted},
-                   {"Where to", where_rows, sizeof where_rows / sizeof *where_rows, &wanted}},
-        .group_count = 2,
+        .groups = {OPTION_GROUP ("Which runs", rows, &wanted),
+                   OPTION_GROUP ("Where to", where_rows, &wanted)},
         .words_max = 1,
         .words = "one folder",
     };

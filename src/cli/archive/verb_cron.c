@@ -436,9 +436,7 @@ int verb_cron (const struct cli *cli)
         .synopsis = "zplan cron FILE [--name PREFIX] [--target NAME] [--timezone ZONE] [--hold] "
                     "[--dry-run] [--system [--user NAME]]",
         .about = about,
-        .groups = {{"Import", rows, sizeof rows / sizeof *rows, &wish},
-                   terms_options (&wish.terms)},
-        .group_count = 2,
+        .groups = {OPTION_GROUP ("Import", rows, &wish), terms_options (&wish.terms)},
         .words_min = 1,
         .words_max = 1,
         .words = "one file",

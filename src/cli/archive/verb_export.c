@@ -130,8 +130,6 @@ int verb_export (const struct cli *cli)
                     "[--title PATTERN]",
         .about = about,
         .groups = {{"What", &row, 1, &everything}, select_options (&selection)},
-        .group_count = 2,
-        .words = "no arguments",
     };
     int count, code;
     struct reason reason;

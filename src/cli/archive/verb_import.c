@@ -52,8 +52,7 @@ int verb_import (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan import FILE [--hold] [--dry-run] [--stop-on-error]",
         .about = about,
-        .groups = {{"How", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("How", rows, &wish)},
         .words_min = 1,
         .words_max = 1,
         .words = "one file",

@@ -199,9 +199,9 @@ static void refuse_option (const struct usage *usage, const char *argument, stru
     snprintf (name, sizeof name, "%.*s", (int)size, argument);
     struct nearest nearest = nearest_to (name);
     struct option_group shared = shared_options (NULL);
-    for (size_t i = 0; i < usage->group_count; i++)
-        for (size_t j = 0; j < usage->groups[i].count; j++)
-            nearest_try (&nearest, usage->groups[i].rows[j].name);
+    for (const struct option_group *group = usage->groups; group->rows; group++)
+        for (size_t i = 0; i < group->count; i++)
+            nearest_try (&nearest, group->rows[i].name);
     for (size_t i = 0; i < shared.count; i++)
         nearest_try (&nearest, shared.rows[i].name);
     nearest_try (&nearest, "--help");
@@ -319,8 +319,8 @@ static int print_help (const struct usage *usage)
     print_text (usage->synopsis, (int)strlen ("Usage: "));
     putchar ('\n');
     print_text (usage->about, 0);
-    for (size_t i = 0; i < usage->group_count; i++)
-        options_help (&usage->groups[i]);
+    for (const struct option_group *group = usage->groups; group->rows; group++)
+        options_help (group);
     printf ("\nOptions of every command (--connect, --publish, --key, --server-key, --timeout,\n"
             "--color, --times, --json): zplan --help\n");
     return EXIT_DONE;
@@ -335,8 +335,8 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
     }
     struct reason reason;
     int argc = cli->argc;
-    for (size_t i = 0; i < usage->group_count && argc > 0; i++)
-        argc = options_take (&usage->groups[i], argc, cli->argv, &reason);
+    for (const struct option_group *group = usage->groups; group->rows && argc > 0; group++)
+        argc = options_take (group, argc, cli->argv, &reason);
     if (wants_help (cli->argv)) {
         *ret_exit = print_help (usage);
         return false;

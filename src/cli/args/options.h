@@ -74,16 +74,21 @@ struct option_group {
     void *values;
 };
 
+// One of all rows of a table.
+#define OPTION_GROUP(heading, rows, values)                                                        \
+    {                                                                                              \
+        heading, rows, sizeof (rows) / sizeof *(rows), values                                      \
+    }
+
 enum { USAGE_GROUPS_MAX = 12 };
 
 // All that a verb takes, and its help.
 struct usage {
-    const char *synopsis; // "zplan add --target NAME ... [TIME]"
-    const char *about;    // what it does, and examples
-    struct option_group groups[USAGE_GROUPS_MAX];
-    size_t group_count;
-    int words_min, words_max; // arguments that are no options
-    const char *words;        // what the usage error calls them: "one plan id"
+    const char *synopsis;                             // "zplan add --target NAME ... [TIME]"
+    const char *about;                                // what it does, and examples
+    struct option_group groups[USAGE_GROUPS_MAX + 1]; // the last one has no rows
+    int words_min, words_max;                         // arguments that are no options
+    const char *words; // what the usage error calls them: "one plan id"
 };
 
 // Set this in the struct cli to learn what a verb takes, instead of running it.

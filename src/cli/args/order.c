@@ -46,7 +46,7 @@ static const struct option rows[] = {
 
 struct option_group order_options (struct order *order)
 {
-    return (struct option_group){"Plan", rows, sizeof rows / sizeof *rows, order};
+    return (struct option_group)OPTION_GROUP ("Plan", rows, order);
 }
 
 struct option_group order_change_options (struct order *order)

@@ -37,12 +37,12 @@ const struct term terms_table[TERMS] = {
 
 struct option_group terms_options (struct terms *terms)
 {
-    return (struct option_group){"Policy", rows, sizeof rows / sizeof *rows, terms};
+    return (struct option_group)OPTION_GROUP ("Policy", rows, terms);
 }
 
 struct option_group terms_names (struct terms *terms)
 {
-    return (struct option_group){"Names", names, sizeof names / sizeof *names, terms};
+    return (struct option_group)OPTION_GROUP ("Names", names, terms);
 }
 
 struct option_group terms_names_changed (struct terms *terms)

@@ -120,8 +120,7 @@ static const struct option shared_rows[] = {
 
 struct option_group shared_options (struct cli *cli)
 {
-    return (struct option_group){"Options of every command", shared_rows,
-                                 sizeof shared_rows / sizeof *shared_rows, cli};
+    return (struct option_group)OPTION_GROUP ("Options of every command", shared_rows, cli);
 }
 
 int print_verbs (void)

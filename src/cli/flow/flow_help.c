@@ -253,7 +253,7 @@ void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_w
                           .words_min = 1,
                           .words_max = INT_MAX,
                           .words = "a word, as put, start or show"};
-    ret->group_count = flow_options (wanted, wish, self->terms, ret->groups);
+    flow_options (wanted, wish, self->terms, ret->groups);
 }
 
 void flow_help_clear (struct flow_help *self)

@@ -129,31 +129,27 @@ static size_t choose_terms (struct terms *terms, struct option *ret, size_t max)
     return count;
 }
 
-#define ROWS(rows) (rows), sizeof (rows) / sizeof *(rows)
-
-size_t flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
-                     struct option_group *ret)
+void flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
+                   struct option_group *ret)
 {
     const size_t term_count = choose_terms (&wish->terms, terms, FLOW_TERMS_MAX);
     const struct {
         enum flow_option_marks mark;
         struct option_group group;
-    } all[] = {{GRAPH, {"Graph", ROWS (graph_rows), wish}},
-               {SIMULATE, {"Simulate", ROWS (simulate_rows), wish}},
+    } all[] = {{GRAPH, OPTION_GROUP ("Graph", graph_rows, wish)},
+               {SIMULATE, OPTION_GROUP ("Simulate", simulate_rows, wish)},
                {SIMULATE, {"Flow plan of simulate", terms, term_count, &wish->terms}},
-               {START, {"Start", ROWS (start_rows), wish}},
-               {BACKFILL, {"Backfill", ROWS (backfill_rows), wish}},
-               {LISTED, {"Runs", ROWS (runs_rows), wish}},
-               {SHOW, {"Show", ROWS (show_rows), wish}},
-               {LOG, {"Log", ROWS (log_rows), wish}},
-               {SKIP, {"Skip", ROWS (skip_rows), wish}},
-               {RETRY, {"Retry", ROWS (retry_rows), wish}},
-               {CANCEL, {"Cancel", ROWS (cancel_rows), wish}},
-               {LAST, {"The newest run", ROWS (last_rows), wish}}};
+               {START, OPTION_GROUP ("Start", start_rows, wish)},
+               {BACKFILL, OPTION_GROUP ("Backfill", backfill_rows, wish)},
+               {LISTED, OPTION_GROUP ("Runs", runs_rows, wish)},
+               {SHOW, OPTION_GROUP ("Show", show_rows, wish)},
+               {LOG, OPTION_GROUP ("Log", log_rows, wish)},
+               {SKIP, OPTION_GROUP ("Skip", skip_rows, wish)},
+               {RETRY, OPTION_GROUP ("Retry", retry_rows, wish)},
+               {CANCEL, OPTION_GROUP ("Cancel", cancel_rows, wish)},
+               {LAST, OPTION_GROUP ("The newest run", last_rows, wish)}};
     _Static_assert(sizeof all / sizeof *all <= USAGE_GROUPS_MAX, "there is room for all");
-    size_t count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (wanted & all[i].mark)
-            ret[count++] = all[i].group;
-    return count;
+            *ret++ = all[i].group;
 }

@@ -22,7 +22,6 @@ enum flow_option_marks {
 enum { FLOW_TERMS_MAX = 5 };
 
 // The groups that have one of the marks `wanted`, at most USAGE_GROUPS_MAX, which fill `wish`;
-// `terms` is room for options of `zplan add`, and is borrowed with the result. Returns how many
-// there are.
-size_t flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
-                     struct option_group *ret);
+// `terms` is room for options of `zplan add`, and is borrowed with the result.
+void flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
+                   struct option_group *ret);

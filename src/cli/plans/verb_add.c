@@ -261,13 +261,9 @@ int verb_add (const struct cli *cli)
         .synopsis = "zplan add [--target NAME] --command WORD [--arg TEXT]... [TIME]  |  "
                     "zplan add --from FILE [--timezone ZONE] [--stop-on-error]",
         .about = about,
-        .groups = {order_options (&order),
-                   when_options (&order.words),
-                   terms_options (&order.words.terms),
-                   terms_names (&order.words.terms),
-                   {"Many plans", from_rows, sizeof from_rows / sizeof *from_rows, &load}},
-        .group_count = 5,
-        .words = "no arguments",
+        .groups = {order_options (&order), when_options (&order.words),
+                   terms_options (&order.words.terms), terms_names (&order.words.terms),
+                   OPTION_GROUP ("Many plans", from_rows, &load)},
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

@@ -393,8 +393,7 @@ int verb_history (const struct cli *cli)
             "zplan history [ID...] [--since WHEN] [--until WHEN] [--failed] "
             "[--target NAME] [--state STATE] [--newest] [-n COUNT] [--output] [--archive PATH]",
         .about = about,
-        .groups = {{"Which runs", rows, sizeof rows / sizeof *rows, &asked}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Which runs", rows, &asked)},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };

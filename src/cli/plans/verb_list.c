@@ -103,10 +103,7 @@ int verb_list (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan list [OPTIONS]",
         .about = about,
-        .groups = {select_options (&selection),
-                   {"Output", rows, sizeof rows / sizeof *rows, &self}},
-        .group_count = 2,
-        .words = "no arguments",
+        .groups = {select_options (&selection), OPTION_GROUP ("Output", rows, &self)},
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

@@ -235,8 +235,7 @@ int verb_logs (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan logs ID [--run N | -n COUNT] [--follow]",
         .about = about,
-        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &logs}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Options", rows, &logs)},
         .words_min = 1,
         .words_max = 1,
         .words = "one plan id or name",

@@ -239,7 +239,6 @@ int verb_manage (const struct cli *cli)
         .synopsis = deed->synopsis,
         .about = deed->about,
         .groups = {which, bulk_options (&wish.bulk), {"Besides", deed->row, 1, &wish}},
-        .group_count = deed->row ? 3 : 2,
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };

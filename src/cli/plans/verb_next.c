@@ -165,8 +165,7 @@ int verb_next (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan next TIME [--now INSTANT] [-n N]  |  zplan next ID [-n N]",
         .about = about,
-        .groups = {time, {"Preview", rows, sizeof rows / sizeof *rows, &preview}, policy, plan},
-        .group_count = 4,
+        .groups = {time, OPTION_GROUP ("Preview", rows, &preview), policy, plan},
         .words_max = 1,
         .words = "at most one plan",
     };

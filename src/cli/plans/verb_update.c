@@ -343,18 +343,14 @@ static int check_change (struct change *self, struct reason *reason)
 int verb_update (const struct cli *cli)
 {
     struct change self = {0};
-    const struct option_group which = {"Which plans", which_rows,
-                                       sizeof which_rows / sizeof *which_rows, &self};
+    const struct option_group which = OPTION_GROUP ("Which plans", which_rows, &self);
     const struct usage usage = {
         .synopsis = "zplan update ID... | --of-target NAME ... | --all  [--title TEXT] [TIME] ...",
         .about = about,
         .groups = {order_change_options (&self.order), when_options (&self.order.words),
                    terms_options (&self.order.words.terms),
                    terms_names_changed (&self.order.words.terms),
-                   {"Besides", rows, sizeof rows / sizeof *rows, &self},
-                   which,
-                   bulk_options (&self.bulk)},
-        .group_count = 7,
+                   OPTION_GROUP ("Besides", rows, &self), which, bulk_options (&self.bulk)},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };

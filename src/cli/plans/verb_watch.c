@@ -364,8 +364,7 @@ int verb_watch (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan watch [TITLE] [-n COUNT] [--since SEQ] [--failed [--exec PROGRAM]]",
         .about = about,
-        .groups = {{"Watch", rows, sizeof rows / sizeof *rows, &wanted}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Watch", rows, &wanted)},
         .words_max = 1,
         .words = "at most one title",
     };

@@ -14,7 +14,7 @@ static const struct option rows[] = {
 
 struct option_group bulk_options (struct bulk *self)
 {
-    return (struct option_group){"How", rows, sizeof rows / sizeof *rows, self};
+    return (struct option_group)OPTION_GROUP ("How", rows, self);
 }
 
 int bulk_check (const struct bulk *self, const struct option_group *which, int ids,

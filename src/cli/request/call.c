@@ -297,7 +297,7 @@ int call_each (const struct cli *cli, struct zplan_client *client, char *const *
 struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
                                  int *ret_exit)
 {
-    const struct usage usage = {.synopsis = synopsis, .about = about, .words = "no arguments"};
+    const struct usage usage = {.synopsis = synopsis, .about = about};
     int count;
     return options_read (&usage, cli, &count, ret_exit) ? call_open (cli, ret_exit) : NULL;
 }

@@ -43,7 +43,7 @@ static const struct option rows[] = {
 
 struct option_group select_options (struct selection *selection)
 {
-    return (struct option_group){"Which plans", rows, sizeof rows / sizeof *rows, selection};
+    return (struct option_group)OPTION_GROUP ("Which plans", rows, selection);
 }
 
 int select_check (const struct selection *selection, const struct option_group *which,

@@ -246,8 +246,7 @@ int verb_callback (const struct cli *cli)
         .synopsis =
             "zplan callback [list] | redeliver ID... | test TARGET URL [--secret NAME] [--put]",
         .about = about,
-        .groups = {{"Test", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Test", rows, &wish)},
         .words_max = INT_MAX,
         .words = "list, redeliver or test",
     };

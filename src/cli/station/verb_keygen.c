@@ -118,8 +118,7 @@ int verb_keygen (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan keygen NAME [--out DIR] [--role ROLES] [--target NAMES]",
         .about = about,
-        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &wanted}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Options", rows, &wanted)},
         .words_min = 1,
         .words_max = 1,
         .words = "one name",

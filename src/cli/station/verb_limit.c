@@ -172,8 +172,7 @@ int verb_limit (const struct cli *cli)
         .synopsis = "zplan limit [list] | set NAME... [--concurrency N] [--rate N] [--burst N] | "
                     "remove NAME...",
         .about = about,
-        .groups = {{"Limit", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Limit", rows, &wish)},
         .words_max = INT_MAX,
         .words = "list, set or remove",
     };

@@ -64,8 +64,7 @@ int verb_load (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan load [--hours N]",
         .about = about,
-        .groups = {{"Load", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Load", rows, &wish)},
     };
     int count, code;
     char ask[48];

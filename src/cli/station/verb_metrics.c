@@ -113,9 +113,7 @@ int verb_metrics (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan metrics [--listen ADDRESS:PORT]",
         .about = about,
-        .groups = {{"Metrics", rows, sizeof rows / sizeof *rows, &wanted}},
-        .group_count = 1,
-        .words = "no arguments",
+        .groups = {OPTION_GROUP ("Metrics", rows, &wanted)},
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

@@ -377,9 +377,7 @@ int verb_top (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan top [--interval DURATION] [-n COUNT]",
         .about = about,
-        .groups = {{"Looks", rows, sizeof rows / sizeof *rows, &wanted}},
-        .group_count = 1,
-        .words = "no arguments",
+        .groups = {OPTION_GROUP ("Looks", rows, &wanted)},
     };
     int count, code;
     if (!options_read (&usage, cli, &count, &code))

@@ -103,8 +103,7 @@ int verb_web (const struct cli *cli)
     const struct usage usage = {
         .synopsis = "zplan web user NAME [--key FILE] [--out DIR] [--rate N]",
         .about = about,
-        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &wish}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Options", rows, &wish)},
         .words_min = 1,
         .words_max = 2,
         .words = "user and a name",

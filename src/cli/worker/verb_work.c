@@ -444,8 +444,7 @@ int verb_work (const struct cli *cli)
                     "[--grace DURATION] [--run-timeout DURATION] [--once] [--shell] "
                     "-- COMMAND [ARGUMENT...]",
         .about = about,
-        .groups = {{"Options", rows, sizeof rows / sizeof *rows, &work}},
-        .group_count = 1,
+        .groups = {OPTION_GROUP ("Options", rows, &work)},
         .words_max = ARGUMENTS_MAX,
         .words = "a command to run",
     };
