@@ -313,15 +313,10 @@ static int print_zsh (const struct cli *cli)
 static void print_offer (const struct cli *cli, const json_t *name, const json_t *text)
 {
     if (cli->json) {
-        json_t *offer = json_object ();
-        json_object_set (offer, "name", (json_t *)(uintptr_t)name);
-        json_object_set (offer, "text", (json_t *)(uintptr_t)text);
-        print_json (offer);
-        json_decref (offer);
+        print_json_new (json_pack ("{s:O*, s:O*}", "name", name, "text", text));
         return;
     }
-    print_bytes (text_of (name));
-    putchar ('\t');
+    print_between ("", text_of (name), "\t");
     print_frame (text);
     putchar ('\n');
 }

@@ -34,17 +34,10 @@ json_t *cron_plan_name (const struct crontab *crontab, const struct crontab_job 
 json_t *cron_plan_line (const struct crontab *crontab, const struct crontab_job *job,
                         const char *prefix, const char *timezone)
 {
-    json_t *object = json_object (), *arguments = json_array ();
-    json_array_append_new (arguments, json_string (job->script));
-    if (job->input)
-        json_array_append_new (arguments, json_string (job->input));
-    json_object_set_new (object, "command", json_string ("sh"));
-    json_object_set_new (object, "arg", arguments);
-    json_object_set_new (object, "title", cron_plan_title (job->command));
-    json_object_set_new (object, "name", cron_plan_name (crontab, job, prefix));
-    json_object_set_new (object, "cron", json_string (job->times));
-    json_object_set_new (object, "timezone", json_string (timezone));
-    return object;
+    return json_pack ("{s:s, s:[s, s*], s:o, s:o, s:s, s:s}", "command", "sh", "arg", job->script,
+                      job->input, "title", cron_plan_title (job->command), "name",
+                      cron_plan_name (crontab, job, prefix), "cron", job->times, "timezone",
+                      timezone);
 }
 
 json_t *cron_plan_time (const struct zone *zone, int64_t time)

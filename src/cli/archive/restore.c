@@ -119,9 +119,7 @@ static int report (const struct restoring *self)
         }
         json_object_set_new (sum, "added", added);
         json_object_set_new (sum, "there", there);
-        json_t *line = json_pack ("{s:o}", "summary", sum);
-        print_answer (self->cli, JSON_ANSWER, line);
-        json_decref (line);
+        print_answer_new (self->cli, JSON_ANSWER, json_pack ("{s:o}", "summary", sum));
     } else {
         print_sums (self->restore->dry_run ? "would be added" : "added", self->added);
         print_sums ("already there", self->there);

@@ -24,15 +24,12 @@ static const char *number_text (json_int_t number, char out[NUMBER_SIZE])
 static json_t *get (struct restoring *self, const char *name, json_int_t version)
 {
     char number[NUMBER_SIZE];
-    struct zplan_reply reply;
-    struct reason ignored;
-    const char *const say[] = {"get", name, number_text (version, number)};
-    int outcome = zplan_client_manage (self->client, "flow", say, version ? 3 : 2, &reply);
-    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
-    if (verdict.code == EXIT_DONE)
-        return json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
-    if (verdict.status == ZERO_STATUS_NOT_FIND_ID)
-        return NULL;
+    struct verdict verdict;
+    const char *const say[] = {"flow", "get", name, version ? number_text (version, number) : NULL,
+                               NULL};
+    json_t *flow = call_quietly (self->cli, self->client, say, &verdict);
+    if (flow || verdict.status == ZERO_STATUS_NOT_FIND_ID)
+        return flow;
     self->stopped = true;
     if (verdict.code == EXIT_NO_ANSWER) {
         self->silence = verdict;
@@ -106,13 +103,13 @@ static json_int_t put (struct restoring *self, json_t *flow, struct span text)
     return version;
 }
 
-void restore_take_flow (struct restoring *self, const json_t *record, const char *line)
+void restore_take_flow (struct restoring *self, const json_t *record)
 {
     char text[REASON_MAX], number[NUMBER_SIZE];
     const char *name = json_string_value (json_object_get (record, "name"));
     const json_t *definition = json_object_get (record, "definition");
     json_int_t version = json_integer_value (json_object_get (record, "version"));
-    struct span stored = flow_stored_text (span_text (line));
+    struct span stored = flow_stored_text (span_text (self->text));
     if (!name || version < 1 || !json_is_object (definition) || !stored.size) {
         restore_refuse (self, self->line,
                         span_text ("flow: want name, version, use, and definition as the last"));

@@ -24,6 +24,7 @@ struct restoring {
     size_t runs_bytes;
     json_t *missing; // target -> how many plans wait for it
     int64_t line;
+    const char *text; // of the line
     int64_t added[TYPES], there[TYPES], refused;
     bool ended;   // the last line was read
     bool stopped; // the next lines would be refused as well
@@ -47,8 +48,8 @@ json_t *restore_say (struct restoring *self, const char *const *words);
 // Count what was added, or is there already.
 void restore_count (struct restoring *self, enum restore_type type, bool there);
 
-// One version of a flow; `line` is the record's text.
-void restore_take_flow (struct restoring *self, const json_t *record, const char *line);
+// One version of a flow.
+void restore_take_flow (struct restoring *self, const json_t *record);
 
 void restore_refuse (struct restoring *self, int64_t line, struct span words);
 

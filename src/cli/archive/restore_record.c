@@ -91,9 +91,8 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
 }
 
 // One of the settings, or of a center, comes with these; one that was added is added.
-static void take_target (struct restoring *self, const json_t *record, const char *line)
+static void take_target (struct restoring *self, const json_t *record)
 {
-    (void)line;
     const char *name = json_string_value (json_object_get (record, "name"));
     const char *text = json_string_value (json_object_get (record, "text"));
     const char *origin = json_string_value (json_object_get (record, "origin"));
@@ -160,15 +159,13 @@ static void take_named (struct restoring *self, const json_t *record, enum resto
     json_decref (answer);
 }
 
-static void take_kind (struct restoring *self, const json_t *record, const char *line)
+static void take_kind (struct restoring *self, const json_t *record)
 {
-    (void)line;
     take_named (self, record, KINDS, self->kinds, (const char *[]){"kind", "put", "fields"});
 }
 
-static void take_limit (struct restoring *self, const json_t *record, const char *line)
+static void take_limit (struct restoring *self, const json_t *record)
 {
-    (void)line;
     take_named (self, record, LIMITS, self->limits, (const char *[]){"limit", "set", "limit"});
 }
 
@@ -189,11 +186,12 @@ static bool see_page (struct pages *pages, const json_t *page)
 // Read which outcomes the station has, before the first is put in.
 static void see_history (struct restoring *self)
 {
-    json_t *filter = json_object ();
-    struct pages pages = {
-        .word = "history", .filter = filter, .room = INT64_MAX, .take = see_page, .owner = self};
+    struct pages pages = {.word = "history",
+                          .filter = json_object (),
+                          .room = INT64_MAX,
+                          .take = see_page,
+                          .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    json_decref (filter);
     self->history_seen = true;
     if (verdict.code != EXIT_DONE) {
         self->silence = verdict;
@@ -224,9 +222,8 @@ void restore_send_outcomes (struct restoring *self)
     self->runs_bytes = 0;
 }
 
-static void take_outcome (struct restoring *self, const json_t *record, const char *line)
+static void take_outcome (struct restoring *self, const json_t *record)
 {
-    (void)line;
     json_t *run = json_object_get (record, "run");
     if (!json_is_object (run)) {
         refuse_text (self, "outcome: want run, an object");
@@ -339,9 +336,8 @@ static void ask_whether (struct restoring *self, json_int_t id)
         free (sent);
 }
 
-static void take_plan (struct restoring *self, const json_t *record, const char *line)
+static void take_plan (struct restoring *self, const json_t *record)
 {
-    (void)line;
     json_t *plan = json_object_get (record, "plan");
     const char *target = json_string_value (json_object_get (plan, "station"));
     restore_send_outcomes (self); // before a plan runs
@@ -367,9 +363,8 @@ static void take_plan (struct restoring *self, const json_t *record, const char 
 
 // -- a line
 
-static void take_head (struct restoring *self, const json_t *record, const char *line)
+static void take_head (struct restoring *self, const json_t *record)
 {
-    (void)line;
     char text[REASON_MAX];
     int64_t format = json_integer_value (json_object_get (record, "format"));
     if (format == EVERYTHING_FORMAT)
@@ -381,9 +376,8 @@ static void take_head (struct restoring *self, const json_t *record, const char 
     self->stopped = true;
 }
 
-static void take_end (struct restoring *self, const json_t *record, const char *line)
+static void take_end (struct restoring *self, const json_t *record)
 {
-    (void)line;
     (void)record;
     self->ended = true;
 }
@@ -392,19 +386,20 @@ void restore_take_line (struct restoring *self, const char *text)
 {
     static const struct {
         const char *type;
-        void (*take) (struct restoring *self, const json_t *record, const char *line);
+        void (*take) (struct restoring *self, const json_t *record);
     } rows[] = {{"everything", take_head},   {"target", take_target},
                 {"kind", take_kind},         {"limit", take_limit},
                 {"flow", restore_take_flow}, {"outcome", take_outcome},
                 {"plan", take_plan},         {"end", take_end}};
     struct reason reason;
+    self->text = text;
     json_t *record = json_read_object (span_text (text), &reason);
     const char *type = json_string_value (json_object_get (record, "type"));
     size_t i = 0;
     while (type && i < sizeof rows / sizeof *rows && strcmp (rows[i].type, type) != 0)
         i++;
     if (type && i < sizeof rows / sizeof *rows)
-        rows[i].take (self, record, text);
+        rows[i].take (self, record);
     else
         refuse_text (self, record ? "type: want one of everything, target, kind, limit, flow, "
                                     "outcome, plan, end"

@@ -89,19 +89,15 @@ struct moving {
 static bool stop_for (struct moving *self, const char *words)
 {
     progress_clear (&self->progress);
-    complain (NULL, span_text (words));
-    self->trouble = EXIT_REFUSED;
+    self->trouble = complain (NULL, span_text (words));
     return false;
 }
 
 // Send `forget`. False: it failed, which is reported.
 static bool forget (struct moving *self)
 {
-    json_t *object = json_object ();
-    json_object_set_new (object, "epoch", json_string (self->epoch));
-    if (self->wanted->station)
-        json_object_set_new (object, "station", json_string (self->wanted->station));
-    json_object_set (object, "entries", self->entries);
+    json_t *object = json_pack ("{s:s, s:s*, s:O}", "epoch", self->epoch, "station",
+                                self->wanted->station, "entries", self->entries);
     char *text = json_write (object);
     json_decref (object);
     progress_clear (&self->progress);
@@ -238,7 +234,6 @@ static int turn (struct moving *self, bool newest, int64_t room,
                           .take = take,
                           .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    json_decref (pages.filter);
     *ret_left = pages.room;
     progress_clear (&self->progress);
     return self->trouble ? self->trouble : verdict_print (&verdict, NULL);
@@ -262,10 +257,8 @@ static int find_stop (struct moving *self)
     json_decref (page);
     if (code != EXIT_DONE)
         return code;
-    if (!sound) {
-        complain (NULL, span_text ("the station's answer: no epoch"));
-        return EXIT_REFUSED;
-    }
+    if (!sound)
+        return complain (NULL, span_text ("the station's answer: no epoch"));
     self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
     if (self->wanted->keep == 0)
         return EXIT_DONE;
@@ -303,20 +296,16 @@ static int open_archive (struct moving *self, const char *folder)
                            : archive_open_file (self->wanted->file, &reason);
     if (self->archive)
         return EXIT_DONE;
-    complain (NULL, span_text (reason.text));
-    return EXIT_REFUSED;
+    return complain (NULL, span_text (reason.text));
 }
 
 static void report (const struct moving *self, const char *where)
 {
     if (self->cli->json) {
-        json_t *object = json_object ();
-        json_object_set_new (object, "moved", json_integer (self->moved));
-        json_object_set_new (object, "known", json_integer (self->known));
-        json_object_set_new (object, "dry_run", json_boolean (!self->archive));
-        json_object_set (object, "files", self->files);
-        print_answer (self->cli, JSON_ANSWER, object);
-        json_decref (object);
+        print_answer_new (self->cli, JSON_ANSWER,
+                          json_pack ("{s:I, s:I, s:b, s:O}", "moved", (json_int_t)self->moved,
+                                     "known", (json_int_t)self->known, "dry_run", !self->archive,
+                                     "files", self->files));
         return;
     }
     printf ("%" PRId64 " outcome%s %s ", self->moved, self->moved == 1 ? "" : "s",

@@ -260,8 +260,7 @@ static void preview (struct importing *self, const struct crontab_job *job)
         print_json (object);
     } else {
         printf ("line %d: ", job->line);
-        print_bytes (span_text (job->times));
-        printf ("  ");
+        print_between ("", span_text (job->times), "  ");
         print_frame (json_object_get (object, "title"));
         printf (job->timezone ? "  (%s)\n" : "\n", job->timezone);
         json_array_foreach (times, i, time) printf ("  %s\n", json_string_value (time));
@@ -289,9 +288,7 @@ static char *lines_of (const struct importing *self, const char *target, size_t 
 {
     char *text = NULL;
     int line = 1;
-    FILE *out = open_memstream (&text, ret_size);
-    if (!out)
-        abort ();
+    FILE *out = text_open (&text, ret_size);
     for (size_t i = 0; i < self->crontab->job_count; i++) {
         const struct crontab_job *job = &self->crontab->jobs[i];
         if (!*job->times || !is_wanted (self, job))
@@ -381,8 +378,7 @@ static int import_all (struct importing *self)
             printf ("new ones are paused; start them with: zplan reset --held\n");
         printf ("hours of %s; run them with: zplan work --pull ",
                 self->own_zone ? "CRON_TZ" : self->timezone);
-        print_bytes (span_text (target));
-        printf (" --shell\n");
+        print_between ("", span_text (target), " --shell\n");
     }
     fclose (file);
     free (text);
@@ -402,10 +398,10 @@ static int import_crontab (struct importing *self)
         return preview_all (self);
     if (!wrong)
         return import_all (self);
-    complain (self->file, span_text (crontab->cut ? "too many lines are wrong: nothing was imported"
-                                                  : "nothing was imported: fix the lines above, "
-                                                    "or skip them with --skip-bad"));
-    return EXIT_REFUSED;
+    return complain (self->file,
+                     span_text (crontab->cut ? "too many lines are wrong: nothing was imported"
+                                             : "nothing was imported: fix the lines above, "
+                                               "or skip them with --skip-bad"));
 }
 
 // Read the whole file; NULL: reported on stderr.

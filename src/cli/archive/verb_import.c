@@ -67,8 +67,7 @@ int verb_import (const struct cli *cli)
         return EXIT_REFUSED;
     ssize_t size = getline (&first, &room, file);
     if (ferror (file)) {
-        complain (cli->argv[1], span_text (strerror (errno)));
-        code = EXIT_REFUSED;
+        code = complain (cli->argv[1], span_text (strerror (errno)));
     } else if (size > 0 && restore_begins (first)) {
         const struct restore restore = {.name = cli->argv[1],
                                         .file = file,

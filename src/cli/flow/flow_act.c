@@ -48,34 +48,22 @@ static bool add_signal (struct saying *say, char **args, int count, struct reaso
 static bool add_skip (struct saying *say, char **args, const struct flow_wish *wish,
                       struct reason *reason)
 {
-    json_t *options = json_object ();
     json_t *value = wish->skip_value ? read_value ("--value", wish->skip_value, reason) : NULL;
     say->words[say->count++] = args[0];
-    if (value)
-        json_object_set_new (options, "value", value);
-    if (wish->reason)
-        json_object_set_new (options, "reason", json_from_frame (span_text (wish->reason)));
-    add_options (say, options);
+    add_options (say, json_pack ("{s:o*, s:s*}", "value", value, "reason", wish->reason));
     return value || !wish->skip_value;
 }
 
 static void add_retry (struct saying *say, char **args, int count, const struct flow_wish *wish)
 {
-    json_t *options = json_object (), *steps = json_array ();
+    json_t *steps = count ? json_array () : NULL;
     for (int i = 0; i < count; i++)
         json_array_append_new (steps, json_from_frame (span_text (args[i])));
-    if (count)
-        json_object_set (options, "steps", steps);
-    if (wish->fresh)
-        json_object_set_new (options, "fresh", json_true ());
-    if (wish->restart)
-        json_object_set_new (options, "restart", json_true ());
-    if (wish->version)
-        json_object_set_new (options, "version", json_integer (wish->version));
-    if (wish->reason)
-        json_object_set_new (options, "reason", json_from_frame (span_text (wish->reason)));
-    json_decref (steps);
-    add_options (say, options);
+    add_options (say, json_pack ("{s:o*, s:o*, s:o*, s:o*, s:s*}", "steps", steps, "fresh",
+                                 wish->fresh ? json_true () : NULL, "restart",
+                                 wish->restart ? json_true () : NULL, "version",
+                                 wish->version ? json_integer (wish->version) : NULL, "reason",
+                                 wish->reason));
 }
 
 // `args` and `count` are those behind RUN.

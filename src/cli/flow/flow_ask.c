@@ -25,8 +25,7 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
         refusal_into (answer, cli, verdict);
         if (json_object_get (reply, "errors"))
             json_object_set (answer, "errors", json_object_get (reply, "errors"));
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (cli, JSON_ANSWER, answer);
     }
     return flow_complain (subject, json_object_get (reply, "errors"))
                ? verdict->code

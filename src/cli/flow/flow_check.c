@@ -68,8 +68,7 @@ static void print_file (const struct cli *cli, const struct flow_source *file)
             json_object_set_new (answer, "check", flow_report_json (file->flow));
         else
             json_object_set (answer, "errors", file->errors);
-        print_json (answer);
-        json_decref (answer);
+        print_json_new (answer);
     } else if (file->flow)
         print_report (file);
     else

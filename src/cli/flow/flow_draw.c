@@ -13,12 +13,6 @@
 #include "flow_run_view.h"
 #include "print.h"
 
-static int refuse (const char *file, const struct reason *reason)
-{
-    complain (file, span_text (reason->text));
-    return EXIT_REFUSED;
-}
-
 // Start Graphviz with the reading end of a pipe as its standard input. 0, or why not.
 static int start_dot (int input, pid_t *ret_pid)
 {
@@ -40,7 +34,7 @@ static int draw_svg (const char *text, size_t size)
     reason_set (&reason, "`dot` failed");
     fflush (stdout);
     if (pipe2 (ends, O_CLOEXEC))
-        return refuse ("--svg", &reason);
+        return complain ("--svg", span_text (reason.text));
     int rc = start_dot (ends[0], &pid);
     close (ends[0]);
     bool written = true;
@@ -51,7 +45,7 @@ static int draw_svg (const char *text, size_t size)
         reason_set (&reason, "not found: `dot` of Graphviz; --dot writes the text for it");
     else if (waitpid (pid, &status, 0) == pid && status == 0 && written)
         return EXIT_DONE;
-    return refuse ("--svg", &reason);
+    return complain ("--svg", span_text (reason.text));
 }
 
 // -- for programs
@@ -84,10 +78,8 @@ static void print_graph (const struct graph *graph)
                                                  graph->nodes[edge->target].name, "on",
                                                  edge->on ? edge->on : "finished"));
     }
-    json_t *json =
-        json_pack ("{s:s, s:o, s:o}", "flow", graph->name, "steps", steps, "edges", edges);
-    print_json (json);
-    json_decref (json);
+    print_json_new (
+        json_pack ("{s:s, s:o, s:o}", "flow", graph->name, "steps", steps, "edges", edges));
 }
 
 // -- for all
@@ -105,13 +97,10 @@ static void print_lines (const char *text, bool has_states)
             enum colour colour = flow_state_colour (word);
             at = LETTER_AT + 2 + strcspn (text + LETTER_AT + 2, " \n");
             printf ("%.*s", LETTER_AT, text);
-            colour_on (stdout, colour);
-            print_bytes (span_of (text + LETTER_AT, at - LETTER_AT));
-            colour_off (stdout, colour);
+            write_coloured (stdout, colour, span_of (text + LETTER_AT, at - LETTER_AT));
             json_decref (word);
         }
-        print_bytes (span_of (text + at, size - at));
-        putchar ('\n');
+        print_between ("", span_of (text + at, size - at), "\n");
     }
 }
 
@@ -144,7 +133,8 @@ static int draw_file (const struct cli *cli, const char *file, enum flow_form fo
     struct reason reason;
     json_t *definition = flow_file_json (file, &reason);
     struct flow_graph *graph = definition ? flow_graph_new (definition, NULL, NULL, &reason) : NULL;
-    int code = graph ? draw (cli, flow_graph_of (graph), form) : refuse (file, &reason);
+    int code =
+        graph ? draw (cli, flow_graph_of (graph), form) : complain (file, span_text (reason.text));
     flow_graph_destroy (&graph);
     json_decref (definition);
     return code;
@@ -170,7 +160,7 @@ static int draw_definition (const struct cli *cli, const json_t *definition, con
     const char *name = json_string_value (json_object_get (definition, "flow"));
     struct flow_graph *graph = flow_graph_new (definition, NULL, NULL, &reason);
     if (!graph)
-        return refuse (name ? name : "flow", &reason);
+        return complain (name ? name : "flow", span_text (reason.text));
     json_array_foreach (json_object_get (run, "steps"), i, step) flow_graph_set_state (
         graph, i, json_string_value (json_object_get (step, "step")), state_of (step));
     if (run && !cli->json && form == FLOW_LAYERS)

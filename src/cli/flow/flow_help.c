@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "print.h"
+
 // -- what each subcommand does
 
 enum section { LOCAL, STORED, RUNS, PEOPLE, SECTIONS };
@@ -193,9 +195,7 @@ static char *write_about (enum flow_word word)
 {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream (&text, &size);
-    if (!out)
-        abort (); // only memory can lack
+    FILE *out = text_open (&text, &size);
     if (word < FLOW_WORDS) {
         fprintf (out, "%c%s.\n\n%s", toupper ((unsigned char)texts[word].text[0]),
                  texts[word].text + 1, texts[word].examples);
@@ -221,9 +221,7 @@ static char *write_synopsis (enum flow_word word)
 {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream (&text, &size);
-    if (!out)
-        abort ();
+    FILE *out = text_open (&text, &size);
     if (word < FLOW_WORDS)
         fprintf (out, "zplan flow %s%s%s%s", texts[word].name, *texts[word].arguments ? " " : "",
                  texts[word].arguments, texts[word].groups ? " [OPTIONS]" : "");

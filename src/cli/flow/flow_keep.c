@@ -29,8 +29,7 @@ static void print_for_programs (const struct cli *cli, const json_t *flow)
                              json_instant_ms (number_of (flow, "updated") * 1000));
         json_object_del (copy, "updated");
     }
-    print_answer (cli, JSON_ANSWER, copy);
-    json_decref (copy);
+    print_answer_new (cli, JSON_ANSWER, copy);
 }
 
 // -- put, use
@@ -42,8 +41,7 @@ static void print_change (const struct cli *cli, const json_t *answer)
         print_answer (cli, JSON_ANSWER, answer);
         return;
     }
-    printf ("flow ");
-    print_bytes (text_of (json_object_get (answer, "name")));
+    print_between ("flow ", text_of (json_object_get (answer, "name")), "");
     printf (": version %" JSON_INTEGER_FORMAT "%s", version,
             json_is_true (json_object_get (answer, "unchanged")) ? ", unchanged" : "");
     if (version == used)
@@ -95,10 +93,8 @@ int flow_put (const struct cli *cli, const struct flow_wish *wish)
     struct reason reason;
     const char *file = wish->words[0];
     char *text = read_definition (file, &reason);
-    if (!text) {
-        complain (file, span_text (reason.text));
-        return EXIT_REFUSED;
-    }
+    if (!text)
+        return complain (file, span_text (reason.text));
     struct zplan_client *client = call_open (cli, &code);
     if (client)
         code = flow_put_text (cli, client, text, wish->count > 1 ? wish->words[1] : NULL, file);
@@ -185,8 +181,7 @@ int flow_list (const struct cli *cli, const struct flow_wish *wish)
 static void print_name (void *owner, const json_t *flow)
 {
     (void)owner;
-    print_bytes (text_of (json_object_get (flow, "name")));
-    putchar ('\n');
+    print_between ("", text_of (json_object_get (flow, "name")), "\n");
 }
 
 int flow_print_names (const struct cli *cli)
@@ -196,27 +191,28 @@ int flow_print_names (const struct cli *cli)
 
 // -- remove
 
+static int remove_flow (const struct cli *cli, struct zplan_client *client, const char *name)
+{
+    int code;
+    const char *const say[] = {"remove", name};
+    json_t *answer = flow_ask (cli, client, say, 2, name, &code);
+    if (answer && cli->json) {
+        json_object_set_new (answer, "name", json_from_frame (span_text (name)));
+        json_object_set_new (answer, "done", json_string ("remove"));
+        print_answer (cli, JSON_ANSWER, answer);
+    } else if (answer) {
+        print_between ("flow ", span_text (name), " removed\n");
+    }
+    json_decref (answer);
+    return code;
+}
+
 int flow_remove (const struct cli *cli, const struct flow_wish *wish)
 {
-    int code = EXIT_DONE;
-    char **words = wish->words;
+    int code;
     struct zplan_client *client = call_open (cli, &code);
-    for (int i = 0; client && i < wish->count && code != EXIT_NO_ANSWER; i++) {
-        int one;
-        const char *const say[] = {"remove", words[i]};
-        json_t *answer = flow_ask (cli, client, say, 2, words[i], &one);
-        if (answer && cli->json) {
-            json_object_set_new (answer, "name", json_from_frame (span_text (words[i])));
-            json_object_set_new (answer, "done", json_string ("remove"));
-            print_answer (cli, JSON_ANSWER, answer);
-        } else if (answer) {
-            printf ("flow ");
-            print_bytes (span_text (words[i]));
-            puts (" removed");
-        }
-        json_decref (answer);
-        code = one == EXIT_DONE ? code : one;
-    }
+    if (client)
+        code = call_each (cli, client, wish->words, wish->count, remove_flow);
     zplan_client_destroy (&client);
     return code;
 }

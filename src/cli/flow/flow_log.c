@@ -35,8 +35,7 @@ static void print_line (const struct cli *cli, const json_t *line)
         print_error (text_of (detail));
     }
     if (by || why) {
-        printf ("  by ");
-        print_bytes (by ? text_of (by) : span_text ("an operator"));
+        print_between ("  by ", by ? text_of (by) : span_text ("an operator"), "");
     }
     if (why) {
         printf (": ");

@@ -32,8 +32,7 @@ static int export_flow (const struct cli *cli, struct zplan_client *client, cons
         putchar ('\n');
         return EXIT_DONE;
     }
-    complain (name, span_text ("the station sent no definition"));
-    return EXIT_REFUSED;
+    return complain (name, span_text ("the station sent no definition"));
 }
 
 int flow_export (const struct cli *cli, const struct flow_wish *wish)
@@ -151,10 +150,8 @@ int flow_import (const struct cli *cli, const struct flow_wish *wish)
     struct reason reason;
     struct move move = {.cli = cli, .file = file, .code = EXIT_REFUSED};
     char *text = flow_file_bytes (file, IMPORT_MAX, "1 GiB", &size, &reason);
-    if (!text) {
-        complain (file, span_text (reason.text));
-        return EXIT_REFUSED;
-    }
+    if (!text)
+        return complain (file, span_text (reason.text));
     move.places = json_object ();
     bool good = move_read (&move, text, size);
     if (good)

@@ -59,14 +59,9 @@ bool flow_run_has_ended (const json_t *run)
 void flow_run_print_state (const json_t *run)
 {
     const json_t *state = json_object_get (run, "state");
-    printf ("run ");
-    print_bytes (text_of (json_object_get (run, "run")));
-    printf (" of flow ");
-    print_bytes (text_of (json_object_get (run, "flow")));
-    printf (": ");
-    colour_on (stdout, flow_state_colour (state));
-    print_bytes (text_of (state));
-    colour_off (stdout, flow_state_colour (state));
+    print_between ("run ", text_of (json_object_get (run, "run")), " of flow ");
+    print_between ("", text_of (json_object_get (run, "flow")), ": ");
+    write_coloured (stdout, flow_state_colour (state), text_of (state));
     if (json_is_true (json_object_get (run, "suspended")) &&
         !span_is (text_of (state), "suspended"))
         printf (", suspended");
@@ -99,8 +94,7 @@ void flow_run_print_json (const struct cli *cli, const json_t *run)
             }
         json_object_set_new (copy, shown, instant ? instant : json_incref (value));
     }
-    print_json (copy);
-    json_decref (copy);
+    print_json_new (copy);
 }
 
 // -- asking
@@ -170,9 +164,7 @@ static int read_last (const struct cli *cli, struct zplan_client *client, const 
     int code = EXIT_DONE;
     bool found = false;
     int64_t after = 0;
-    json_t *filter = json_object ();
-    if (flow)
-        json_object_set_new (filter, "flow", json_from_frame (span_text (flow)));
+    json_t *filter = json_pack ("{s:s*}", "flow", flow);
     while (!found && after >= 0) {
         json_t *answer = flow_run_page (cli, client, filter, after, &code);
         found = find_newest (json_object_get (answer, "runs"), flow, out);
@@ -225,12 +217,6 @@ static void write_word (FILE *out, const json_t *word)
         fputc ('-', out);
 }
 
-static void write_time (FILE *out, const json_t *ms)
-{
-    char word[WORD_SIZE];
-    fputs (flow_time_word (ms, word), out);
-}
-
 static void write_took (FILE *out, const json_t *run)
 {
     json_int_t began = json_integer_value (json_object_get (run, "began_ms"));
@@ -255,7 +241,7 @@ static const struct column columns[] = {
      .field = "state",
      .write = write_word,
      .colour = flow_state_colour},
-    {.heading = "BEGAN", .width = 20, .field = "began_ms", .write = write_time},
+    {.heading = "BEGAN", .width = 20, .field = "began_ms", .write = column_time_ms},
     {.heading = "TOOK", .width = 10, .write = write_took},
     {.heading = "PLAN", .rule = COLUMN_REST, .field = "plan", .write = write_word},
 };
@@ -269,11 +255,9 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
         return code;
     struct table *table =
         cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
-    json_t *filter = json_pack ("{s:i}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX);
-    if (wish->flow)
-        json_object_set_new (filter, "flow", json_from_frame (span_text (wish->flow)));
-    if (wish->state)
-        json_object_set_new (filter, "state", json_string (wish->state));
+    json_t *filter =
+        json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX, "flow",
+                   wish->flow, "state", wish->state);
     while (left > 0 && after >= 0) {
         json_t *answer = flow_run_page (cli, client, filter, after, &code), *run;
         size_t i;
@@ -307,11 +291,8 @@ int flow_print_runs (const struct cli *cli)
     json_array_foreach (json_object_get (answer, "runs"), i, run)
     {
         print_bytes (text_of (json_object_get (run, "run")));
-        putchar ('\t');
-        print_bytes (text_of (json_object_get (run, "flow")));
-        printf (", ");
-        print_bytes (text_of (json_object_get (run, "state")));
-        putchar ('\n');
+        print_between ("\t", text_of (json_object_get (run, "flow")), ", ");
+        print_between ("", text_of (json_object_get (run, "state")), "\n");
     }
     json_decref (answer);
     json_decref (filter);

@@ -31,8 +31,7 @@ static void print_head (const json_t *run)
     terms_label ("version");
     printf ("%" JSON_INTEGER_FORMAT "\n", json_integer_value (json_object_get (run, "version")));
     terms_label ("plan");
-    print_bytes (text_of (json_object_get (run, "plan")));
-    putchar ('\n');
+    print_between ("", text_of (json_object_get (run, "plan")), "\n");
     terms_label ("began");
     printf ("%s\n", flow_moment_word (json_object_get (run, "began_ms"), word));
     if (json_integer_value (json_object_get (run, "ended_ms"))) {
@@ -206,9 +205,7 @@ int flow_print_steps (const struct cli *cli, const char *text)
     json_array_foreach (json_object_get (run, "steps"), i, step)
     {
         print_bytes (text_of (json_object_get (step, "step")));
-        putchar ('\t');
-        print_bytes (text_of (json_object_get (step, "state")));
-        putchar ('\n');
+        print_between ("\t", text_of (json_object_get (step, "state")), "\n");
     }
     json_decref (run);
     zplan_client_destroy (&client);

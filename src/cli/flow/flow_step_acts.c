@@ -37,18 +37,14 @@ static int read_step (const struct cli *cli, struct zplan_client *client, const 
 
 static void print_step (const char *step)
 {
-    printf ("step ");
-    print_bytes (span_text (step));
-    printf (": ");
+    print_between ("step ", span_text (step), ": ");
 }
 
 static void print_why (const char *step, const json_t *answer)
 {
     const json_t *state = json_object_get (answer, "step_state");
     print_step (step);
-    colour_on (stdout, flow_state_colour (state));
-    print_bytes (text_of (state));
-    colour_off (stdout, flow_state_colour (state));
+    write_coloured (stdout, flow_state_colour (state), text_of (state));
     putchar ('\n');
     why_print (json_object_get (answer, "reasons"));
 }
@@ -60,9 +56,7 @@ static void print_done (const struct cli *cli, const char *word, const char *ste
         if (strcmp (changes[i].name, word) == 0)
             done = changes[i].done;
     if (cli->json) {
-        json_t *answer = json_pack ("{s:s, s:s}", "step", step, "result", done);
-        print_json (answer);
-        json_decref (answer);
+        print_json_new (json_pack ("{s:s, s:s}", "step", step, "result", done));
     } else {
         print_step (step);
         puts (done);

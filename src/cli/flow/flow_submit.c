@@ -48,14 +48,9 @@ static char *read_input (const char *file, struct reason *reason)
 
 static json_t *plan_of (const char *flow, const struct flow_wish *wish)
 {
-    json_t *plan = json_pack ("{s:i}", "plan_type", 0);
-    json_object_set_new (plan, "description",
-                         json_from_frame (span_text (wish->title ? wish->title : flow)));
-    if (wish->unique)
-        json_object_set_new (plan, "key", json_from_frame (span_text (wish->unique)));
-    if (wish->batch)
-        json_object_set_new (plan, "batch", json_from_frame (span_text (wish->batch)));
-    return plan;
+    return json_pack ("{s:i, s:o, s:s*, s:s*}", "plan_type", 0, "description",
+                      json_from_frame (span_text (wish->title ? wish->title : flow)), "key",
+                      wish->unique, "batch", wish->batch);
 }
 
 // -- until it has ended
@@ -67,14 +62,10 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
     size_t i;
     uint64_t id = 0;
     const json_t *run;
-    struct zplan_reply reply;
-    struct reason ignored;
-    int outcome = zplan_client_manage (client, "message", &plan, 1, &reply);
-    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    struct verdict verdict;
+    json_t *message = call_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
     if (verdict.code == EXIT_DONE) {
-        json_t *message = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
         id = (uint64_t)json_integer_value (json_object_get (message, "flow_run"));
-        json_decref (message);
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
         json_t *filter = json_pack ("{s:s}", "flow", flow);
         json_t *answer = flow_run_page (cli, client, filter, 0, ret_code);
@@ -83,15 +74,14 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
             if (span_is (text_of (json_object_get (run, "plan")), plan))
                 ident_parse (text_of (json_object_get (run, "run")), &id);
         }
-        if (!id && *ret_code == EXIT_DONE) {
-            complain (plan, span_text ("the plan is gone, and no run of it is known"));
-            *ret_code = EXIT_REFUSED;
-        }
+        if (!id && *ret_code == EXIT_DONE)
+            *ret_code = complain (plan, span_text ("the plan is gone, and no run of it is known"));
         json_decref (answer);
         json_decref (filter);
     } else if (!flow_may_go_on (&verdict, answered_us)) {
         *ret_code = verdict_print (&verdict, plan);
     }
+    json_decref (message);
     ident_text (id, out);
     return id;
 }
@@ -132,10 +122,8 @@ static void print_started (const struct cli *cli, const char *flow, const char *
                            enum zplan_stored stored)
 {
     if (cli->json) {
-        json_t *answer = json_pack ("{s:s, s:s, s:s}", "id", id, "flow", flow, "result",
-                                    stored == ZPLAN_STORED_NEW ? "added" : "exists");
-        print_json (answer);
-        json_decref (answer);
+        print_json_new (json_pack ("{s:s, s:s, s:s}", "id", id, "flow", flow, "result",
+                                   stored == ZPLAN_STORED_NEW ? "added" : "exists"));
     } else {
         printf ("plan %s of flow %s %s\n", id, flow,
                 stored == ZPLAN_STORED_NEW ? "accepted, runs at once" : "already exists");
@@ -157,10 +145,9 @@ static int submit (const struct cli *cli, struct zplan_client *client, const cha
     if (code != EXIT_DONE)
         return code;
     if (reply.status != ZERO_STATUS_PLAN_ID ||
-        !ident_parse (call_frame (&reply, ZERO_FRAME_GLOBAL_ID), &number)) {
-        complain (cli->connect, span_text ("answers, but keeps no plan: is it a plan station?"));
-        return EXIT_REFUSED;
-    }
+        !ident_parse (call_frame (&reply, ZERO_FRAME_GLOBAL_ID), &number))
+        return complain (cli->connect,
+                         span_text ("answers, but keeps no plan: is it a plan station?"));
     print_started (cli, flow, ident_text (number, id), zplan_reply_stored (&reply));
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
@@ -182,10 +169,8 @@ static int starting_begin (struct starting *self)
     struct reason reason;
     const struct flow_wish *wish = self->wish;
     self->input = wish->input ? read_input (wish->input, &reason) : NULL;
-    if (wish->input && !self->input) {
-        complain ("--input", span_text (reason.text));
-        return EXIT_REFUSED;
-    }
+    if (wish->input && !self->input)
+        return complain ("--input", span_text (reason.text));
     self->client = call_open (self->cli, &code);
     if (!self->client || !wish->params.count)
         return self->client ? EXIT_DONE : code;
@@ -322,10 +307,9 @@ static void print_time (const struct cli *cli, const char *flow, const char *tim
         puts (time);
         return;
     }
-    json_t *answer = json_pack ("{s:s, s:o, s:s}", "would", "start", "flow",
-                                json_from_frame (span_text (flow)), "batch", time);
-    print_answer (cli, JSON_ANSWER, answer);
-    json_decref (answer);
+    print_answer_new (cli, JSON_ANSWER,
+                      json_pack ("{s:s, s:o, s:s}", "would", "start", "flow",
+                                 json_from_frame (span_text (flow)), "batch", time));
 }
 
 int flow_backfill (const struct cli *cli, const struct flow_wish *wish)

@@ -11,12 +11,6 @@ static bool is_missed (const json_t *run)
     return json_integer_value (json_object_get (run, "status")) == ZERO_STATUS_MISSED_ID;
 }
 
-static void write_planned (FILE *out, const json_t *run)
-{
-    char word[WORD_SIZE];
-    fputs (time_word (json_object_get (run, "nominal"), word), out);
-}
-
 static void write_started (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
@@ -33,20 +27,10 @@ static void write_took (FILE *out, const json_t *run)
                out);
 }
 
-static void write_target (FILE *out, const json_t *run)
-{
-    write_bytes (out, text_of (json_object_get (run, "station")));
-}
-
-static void write_outcome (FILE *out, const json_t *run)
+static void write_outcome (FILE *out, const json_t *status)
 {
     char word[WORD_SIZE];
-    fputs (outcome_text (json_object_get (run, "status"), word), out);
-}
-
-static enum colour colour_of_outcome (const json_t *run)
-{
-    return status_colour (json_object_get (run, "status"));
+    fputs (outcome_text (status, word), out);
 }
 
 static void write_why (FILE *out, const json_t *run)
@@ -65,11 +49,15 @@ static void write_why (FILE *out, const json_t *run)
 static const struct column columns[] = {
     {.heading = "PLAN", .width = 16, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_label},
     {.heading = "RUN", .width = 8, .is_number = true, .write = write_run_number},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .write = write_target},
-    {.heading = "PLANNED", .width = 20, .may_go = true, .write = write_planned},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"},
+    {.heading = "PLANNED", .width = 20, .may_go = true, .field = "nominal", .write = column_time},
     {.heading = "STARTED", .width = 20, .write = write_started},
     {.heading = "TOOK", .width = 11, .is_number = true, .may_go = true, .write = write_took},
-    {.heading = "OUTCOME", .width = 9, .write = write_outcome, .colour = colour_of_outcome},
+    {.heading = "OUTCOME",
+     .width = 9,
+     .field = "status",
+     .write = write_outcome,
+     .colour = status_colour},
     {.heading = "REASON", .rule = COLUMN_REST, .least = 24, .write = write_why},
 };
 

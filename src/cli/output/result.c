@@ -44,9 +44,7 @@ static void print_status (const json_t *status)
 {
     char word[WORD_SIZE];
     enum colour colour = status_colour (status);
-    colour_on (stdout, colour);
-    fputs (outcome_text (status, word), stdout);
-    colour_off (stdout, colour);
+    write_coloured (stdout, colour, span_text (outcome_text (status, word)));
 }
 
 static void print_line (const struct zplan_result *result, const json_t *plan)
@@ -56,15 +54,12 @@ static void print_line (const struct zplan_result *result, const json_t *plan)
     rfc3339_format (look_now ()->now, now);
     printf ("%s ", now);
     print_bytes (span_of (result->id, result->id_size));
-    printf (" \"");
-    print_bytes (span_of (result->title, result->title_size));
-    printf ("\" ");
+    print_between (" \"", span_of (result->title, result->title_size), "\" ");
     json_t *status = json_integer (result->status);
     print_status (status);
     json_decref (status);
     printf (" next %s ", next_word (plan, nominal));
-    print_bytes (without_newlines (result_text (result)));
-    putchar ('\n');
+    print_between ("", without_newlines (result_text (result)), "\n");
 }
 
 // -- a result for programs
@@ -75,11 +70,9 @@ static json_t *frames_of (const struct zplan_result *result)
     for (size_t i = 0; i < result->count; i++) {
         const struct zplan_frame *frame = &result->frames[i];
         const char *name = frame_name (frame->type);
-        json_t *entry = json_object ();
-        json_object_set_new (entry, "type", json_integer (frame->type));
-        json_object_set_new (entry, "name", name ? json_string (name) : json_null ());
-        json_object_set_new (entry, "value", json_from_frame (span_of (frame->data, frame->size)));
-        json_array_append_new (list, entry);
+        json_array_append_new (
+            list, json_pack ("{s:i, s:s?, s:o}", "type", frame->type, "name", name, "value",
+                             json_from_frame (span_of (frame->data, frame->size))));
     }
     return list;
 }
@@ -87,21 +80,17 @@ static json_t *frames_of (const struct zplan_result *result)
 static void print_object (const struct cli *cli, const struct zplan_result *result,
                           const json_t *plan)
 {
-    json_t *object = json_object ();
-    json_object_set_new (object, "id", json_from_frame (span_of (result->id, result->id_size)));
-    json_object_set_new (object, "title",
-                         json_from_frame (span_of (result->title, result->title_size)));
-    json_object_set_new (object, "status", json_string (status_word (result->status)));
-    json_object_set_new (object, "code", json_integer (result->status));
-    // As in a line from the history: what to go on behind.
-    json_object_set (object, "seq", json_object_get (plan, "seq"));
-    json_object_set (object, "epoch", json_object_get (plan, "epoch"));
-    json_object_set_new (object, "plan",
-                         plan ? plan_object (plan)
-                              : json_from_frame (span_of (result->plan, result->plan_size)));
-    json_object_set_new (object, "frames", frames_of (result));
-    print_answer (cli, JSON_RUN, object);
-    json_decref (object);
+    // With what to go on behind, as in a line from the history.
+    print_answer_new (cli, JSON_RUN,
+                      json_pack ("{s:o, s:o, s:s, s:i, s:O*, s:O*, s:o, s:o}", "id",
+                                 json_from_frame (span_of (result->id, result->id_size)), "title",
+                                 json_from_frame (span_of (result->title, result->title_size)),
+                                 "status", status_word (result->status), "code", result->status,
+                                 "seq", json_object_get (plan, "seq"), "epoch",
+                                 json_object_get (plan, "epoch"), "plan",
+                                 plan ? plan_object (plan)
+                                      : json_from_frame (span_of (result->plan, result->plan_size)),
+                                 "frames", frames_of (result)));
 }
 
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan)
@@ -138,8 +127,7 @@ static void print_run_line (const json_t *run)
     if (!json_is_number (when))
         when = json_object_get (run, "fired");
     printf ("%s ", time_word (when, ended));
-    print_bytes (text_of (json_object_get (run, "plan")));
-    printf (" \"");
+    print_between ("", text_of (json_object_get (run, "plan")), " \"");
     print_frame (json_object_get (run, "title"));
     printf ("\" ");
     print_status (json_object_get (run, "status"));
@@ -157,6 +145,5 @@ void result_print_run (const struct cli *cli, const json_t *run, const char *epo
     json_t *object = json_pack ("{s:s, s:s}", "from", "history", "epoch", epoch);
     json_object_set (object, "id", json_object_get (run, "plan")); // as in a published result
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
-    print_answer (cli, JSON_RUN, object);
-    json_decref (object);
+    print_answer_new (cli, JSON_RUN, object);
 }

@@ -35,9 +35,7 @@ static char *reason_text (const json_t *run)
 {
     char *text = NULL;
     size_t size;
-    FILE *memory = open_memstream (&text, &size);
-    if (!memory)
-        abort ();
+    FILE *memory = text_open (&text, &size);
     write_reason (memory, "", run);
     fclose (memory);
     return text;
@@ -90,9 +88,7 @@ void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t
         label (stdout, run);
     }
     printf (", %s, ", moment_word (ended, word));
-    colour_on (stdout, status_colour (status));
-    fputs (outcome_text (status, word), stdout);
-    colour_off (stdout, status_colour (status));
+    write_coloured (stdout, status_colour (status), span_text (outcome_text (status, word)));
     if (json_integer_value (status) != ZERO_STATUS_MISSED_ID)
         printf (", took %s", took_word (fired, ended, word));
     write_reason (stdout, ": ", run);

@@ -90,10 +90,8 @@ static void print_stopped (const json_t *stopped)
     int64_t seconds;
     struct reason ignored;
     const json_t *by = json_object_get (stopped, "by"), *at = json_object_get (stopped, "at");
-    if (json_is_string (by)) {
-        fputs (" by ", stdout);
-        print_bytes (text_of (by));
-    }
+    if (json_is_string (by))
+        print_between (" by ", text_of (by), "");
     if (json_string_length (at) < WITHOUT_MS)
         return;
     snprintf (instant, sizeof instant, "%.*sZ", WITHOUT_MS, json_string_value (at));
@@ -169,9 +167,7 @@ static void print_last (const json_t *plan)
         puts (state_of (plan) == PLAN_EXECUTE || number_of (plan, "last_state") ? "-" : "none yet");
         return;
     }
-    colour_on (stdout, status_colour (status));
-    fputs (outcome_text (status, out), stdout);
-    colour_off (stdout, status_colour (status));
+    write_coloured (stdout, status_colour (status), span_text (outcome_text (status, out)));
     // Else it is the time of the run in progress.
     if (state_of (plan) != PLAN_EXECUTE && number_of (plan, "exec_time"))
         printf (", %s", moment_word (json_object_get (plan, "exec_time"), out));

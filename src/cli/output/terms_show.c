@@ -58,9 +58,7 @@ static void write_object (FILE *out, const json_t *value)
     char *text = NULL;
     size_t size;
     json_t *object = object_of (value);
-    FILE *memory = open_memstream (&text, &size);
-    if (!memory)
-        abort ();
+    FILE *memory = text_open (&text, &size);
     write_json (memory, object);
     fclose (memory);
     write_argument (out, span_of (text, size));

@@ -102,10 +102,9 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
 {
     const struct when *when = sent->when;
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
-    if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0) {
-        complain (cli->connect, span_text ("answers, but keeps no plan: is it a plan station?"));
-        return EXIT_REFUSED;
-    }
+    if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0)
+        return complain (cli->connect,
+                         span_text ("answers, but keeps no plan: is it a plan station?"));
     // As people and programs read them.
     static const char *const words[] = {[ZPLAN_STORED_NEW] = "added",
                                         [ZPLAN_STORED_BEFORE] = "exists",
@@ -121,18 +120,13 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
     if (known)
         rfc3339_format (first.time, text);
     if (cli->json) {
-        json_t *answer = json_object ();
-        json_object_set_new (answer, "id", json_from_frame (id));
-        json_object_set_new (answer, "first", *text ? json_string (text) : json_null ());
-        json_object_set_new (answer, "result", json_string (words[stored]));
-        if (stored != ZPLAN_STORED_NEW)
-            json_object_set_new (answer, "there", json_true ());
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (cli, JSON_ANSWER,
+                          json_pack ("{s:o, s:s?, s:s, s:o*}", "id", json_from_frame (id), "first",
+                                     *text ? text : NULL, "result", words[stored], "there",
+                                     stored == ZPLAN_STORED_NEW ? NULL : json_true ()));
         return EXIT_DONE;
     }
-    printf ("plan ");
-    print_bytes (id);
+    print_between ("plan ", id, "");
     if (stored != ZPLAN_STORED_NEW) {
         printf (" %s", stored == ZPLAN_STORED_BEFORE ? "already exists" : words[stored]);
         // "+plan: already exists, and is running", "+plan: updated; its state is pause".

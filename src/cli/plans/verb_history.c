@@ -100,8 +100,7 @@ static void print_run (const struct cli *cli, const json_t *run, const json_t *e
     json_object_update_missing (object, (json_t *)(uintptr_t)run);
     if (epoch && !json_object_get (object, "epoch"))
         json_object_set (object, "epoch", (json_t *)(uintptr_t)epoch);
-    print_answer (cli, JSON_RUN, object);
-    json_decref (object);
+    print_answer_new (cli, JSON_RUN, object);
 }
 
 static void report_missed (struct printing *self, const json_t *page)
@@ -180,18 +179,17 @@ static bool take_any (struct pages *pages, const json_t *page)
 static struct verdict check_plan (struct printing *printing, struct zplan_client *client,
                                   const char *plan)
 {
-    struct zplan_reply reply;
-    struct pages pages = {.word = "history",
-                          .filter = json_pack ("{s:s}", "plan", plan),
-                          .room = 1,
-                          .take = take_any,
-                          .owner = printing};
-    int outcome = zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply);
-    struct verdict verdict = call_verdict (printing->cli, outcome, &reply);
+    struct verdict verdict;
+    json_decref (
+        call_quietly (printing->cli, client, (const char *[]){"message", plan, NULL}, &verdict));
     bool absent = verdict.status == ZERO_STATUS_NOT_FIND_ID;
     if (absent)
-        verdict = pages_turn (printing->cli, client, &pages);
-    json_decref (pages.filter);
+        verdict = pages_turn (printing->cli, client,
+                              &(struct pages){.word = "history",
+                                              .filter = json_pack ("{s:s}", "plan", plan),
+                                              .room = 1,
+                                              .take = take_any,
+                                              .owner = printing});
     return absent && verdict.code == EXIT_DONE && !printing->found
                ? verdict_refused ("no such plan, and no run of it in the history")
                : verdict;
@@ -201,36 +199,23 @@ static struct verdict check_plan (struct printing *printing, struct zplan_client
 static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
     const struct asked *asked = printing->asked;
-    struct pages pages = {.word = "history",
-                          .filter = json_object (),
-                          .room = asked->count,
-                          .take = take_page,
-                          .owner = printing};
-    if (plan)
-        json_object_set_new (pages.filter, "plan", json_string (plan));
-    if (!printing->cli->json || asked->output) {
-        json_object_set_new (pages.filter, "output", json_true ());
-        pages.size = OUTPUTS_PAGE;
-    }
-    if (asked->since >= 0)
-        json_object_set_new (pages.filter, "since", json_integer (asked->since));
-    if (asked->epoch)
-        json_object_set_new (pages.filter, "epoch", json_string (asked->epoch));
-    if (asked->station)
-        json_object_set_new (pages.filter, "station", json_string (asked->station));
-    if (asked->flow_run)
-        json_object_set_new (pages.filter, "flow_run", json_string (asked->flow_run));
-    if (asked->newest)
-        json_object_set_new (pages.filter, "newest", json_true ());
-    if (asked->since_s)
-        json_object_set_new (pages.filter, "from", json_integer (asked->since_s));
-    if (asked->until_s)
-        json_object_set_new (pages.filter, "to", json_integer (asked->until_s));
-    if (printing->states->given)
-        json_object_set_new (pages.filter, "status", outcome_statuses (printing->states));
+    bool output = !printing->cli->json || asked->output;
+    struct pages pages = {
+        .word = "history",
+        .filter = json_pack ("{s:s*, s:s*, s:s*, s:s*, s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "plan",
+                             plan, "epoch", asked->epoch, "station", asked->station, "flow_run",
+                             asked->flow_run, "output", output ? json_true () : NULL, "since",
+                             asked->since >= 0 ? json_integer (asked->since) : NULL, "newest",
+                             asked->newest ? json_true () : NULL, "from",
+                             asked->since_s ? json_integer (asked->since_s) : NULL, "to",
+                             asked->until_s ? json_integer (asked->until_s) : NULL, "status",
+                             printing->states->given ? outcome_statuses (printing->states) : NULL),
+        .room = asked->count,
+        .size = output ? OUTPUTS_PAGE : 0,
+        .take = take_page,
+        .owner = printing};
     printing->found = false;
     struct verdict verdict = pages_turn (printing->cli, client, &pages);
-    json_decref (pages.filter);
     if (!plan && asked->station && verdict.code == EXIT_DONE && !printing->found)
         only_warn_unknown (printing->cli, client, asked->station);
     if (plan && verdict.code == EXIT_DONE && !printing->found) {
@@ -301,8 +286,7 @@ static int print_archived (struct printing *printing, const char *plan)
         return error || reading.broken ? EXIT_REFUSED : EXIT_DONE;
     if (plan_ref_as_name (printing->cli, plan, name))
         return print_archived (printing, name);
-    complain (plan_ref_shown (plan), span_text ("no run of it in the archive"));
-    return EXIT_REFUSED;
+    return complain (plan_ref_shown (plan), span_text ("no run of it in the archive"));
 }
 
 // -- both

@@ -39,20 +39,10 @@ static const char about[] =
 
 // -- the table
 
-static void write_target (FILE *out, const json_t *plan)
-{
-    write_bytes (out, text_of (json_object_get (plan, "station")));
-}
-
-static void write_state (FILE *out, const json_t *plan)
+static void write_state (FILE *out, const json_t *state)
 {
     char word[WORD_SIZE];
-    fputs (plain_state (json_object_get (plan, "plan_state"), word), out);
-}
-
-static enum colour colour_of_state (const json_t *plan)
-{
-    return state_colour (json_object_get (plan, "plan_state"));
+    fputs (plain_state (state, word), out);
 }
 
 static enum colour colour_of_last (const json_t *plan)
@@ -70,14 +60,18 @@ static void write_title (FILE *out, const json_t *plan)
 
 static const struct column columns[] = {
     {.heading = "PLAN", .width = 16, .write = write_plan_name},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .write = write_target},
+    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"},
     {.heading = "SCHEDULE",
      .width = 20,
      .rule = COLUMN_SHORT,
      .least = 12,
      .write = write_plan_schedule},
     {.heading = "NEXT", .width = 20, .write = write_plan_next},
-    {.heading = "STATE", .width = 8, .write = write_state, .colour = colour_of_state},
+    {.heading = "STATE",
+     .width = 8,
+     .field = "plan_state",
+     .write = write_state,
+     .colour = state_colour},
     {.heading = "LAST",
      .width = 10,
      .may_go = true,

@@ -125,17 +125,14 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 // -- the verb
 
 // Why the history has no run of the plan. `ret_gone`: the station knows it no more.
-static const char *why_none (struct zplan_client *client, const char *plan, bool *ret_gone)
+static const char *why_none (const struct cli *cli, struct zplan_client *client, const char *plan,
+                             bool *ret_gone)
 {
-    struct zplan_reply reply;
-    struct reason ignored;
-    int outcome = zplan_client_manage (client, "message", (const char *[]){plan}, 1, &reply);
-    *ret_gone = outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID;
+    struct verdict verdict;
+    json_t *message = call_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
+    *ret_gone = verdict.status == ZERO_STATUS_NOT_FIND_ID;
     if (*ret_gone)
         return "no such plan, and no run of it in the history";
-    json_t *message = outcome == ZPLAN_OK
-                          ? json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored)
-                          : NULL;
     bool ran = json_integer_value (json_object_get (message, "real_repet")) > 0 ||
                json_last_status (message);
     json_decref (message);
@@ -143,19 +140,14 @@ static const char *why_none (struct zplan_client *client, const char *plan, bool
 }
 
 // Whether no run of the plan is to come: it is gone, or closed without a run in progress.
-static bool has_ended (struct zplan_client *client, const char *plan)
+static bool has_ended (const struct cli *cli, struct zplan_client *client, const char *plan)
 {
-    struct zplan_reply reply;
-    struct reason ignored;
-    if (zplan_client_manage (client, "why", (const char *[]){plan}, 1, &reply) != ZPLAN_OK)
-        return false;
-    if (reply.status != ZERO_STATUS_OK_ID)
-        return reply.status == ZERO_STATUS_NOT_FIND_ID;
-    json_t *why = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    struct verdict verdict;
+    json_t *why = call_quietly (cli, client, (const char *[]){"why", plan, NULL}, &verdict);
     bool closed = json_integer_value (json_object_get (why, "plan_state")) == PLAN_CLOSE &&
                   !json_is_true (json_object_get (why, "running"));
     json_decref (why);
-    return closed;
+    return closed || verdict.status == ZERO_STATUS_NOT_FIND_ID;
 }
 
 static int follow (const struct cli *cli, struct zplan_client *client, const char *plan,
@@ -163,7 +155,7 @@ static int follow (const struct cli *cli, struct zplan_client *client, const cha
 {
     enum { PAUSE_US = 300000 };
     int code = EXIT_DONE;
-    for (bool ended = false;; ended = has_ended (client, plan)) {
+    for (bool ended = false;; ended = has_ended (cli, client, plan)) {
         json_t *filter = filter_of (plan);
         if (last)
             json_object_set (filter, "after", last);
@@ -224,7 +216,7 @@ static int print_last (const struct cli *cli, struct zplan_client *client, const
     if (runs)
         return EXIT_DONE;
     bool gone;
-    const char *why = why_none (client, plan, &gone);
+    const char *why = why_none (cli, client, plan, &gone);
     fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan), why);
     return gone ? EXIT_REFUSED : EXIT_DONE;
 }

@@ -114,11 +114,9 @@ static int print_results (const struct cli *cli, const char *plan, const json_t 
     if (cli->json && strcmp (cli->json, "wire") == 0) {
         print_json (answer);
     } else if (cli->json) {
-        json_t *object = json_object ();
-        json_object_set (object, "plan_id", json_object_get (answer, "plan_id"));
-        json_object_set (object, "results", list);
-        print_answer (cli, JSON_ANSWER, object);
-        json_decref (object);
+        print_answer_new (cli, JSON_ANSWER,
+                          json_pack ("{s:O*, s:O}", "plan_id", json_object_get (answer, "plan_id"),
+                                     "results", list));
     }
     json_decref (list);
     return code;

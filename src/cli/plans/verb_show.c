@@ -35,17 +35,13 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
 {
     size_t i;
     char id[WORD_SIZE];
-    struct zplan_reply reply;
-    struct reason ignored;
+    struct verdict ignored;
     const json_t *worker, *said = json_object_get (plan, "progress");
     show_text ("progress", said);
     if (said || state_of (plan) != PLAN_EXECUTE)
         return;
-    id_word (json_object_get (plan, "plan_id"), id);
-    int outcome = zplan_client_manage (client, "team", (const char *[]){id}, 1, &reply);
-    if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
-        return;
-    json_t *team = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    const char *const say[] = {"team", id_word (json_object_get (plan, "plan_id"), id), NULL};
+    json_t *team = call_quietly (cli, client, say, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         const json_t *progress = json_object_get (worker, "progress");
@@ -53,9 +49,7 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
             continue;
         terms_label ("progress");
         print_frame (progress);
-        fputs (", ", stdout);
-        print_bytes (text_of (json_object_get (worker, "worker")));
-        putchar ('\n');
+        print_between (", ", text_of (json_object_get (worker, "worker")), "\n");
     }
     json_decref (team);
 }
@@ -68,17 +62,13 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
 {
     size_t i;
     char id[WORD_SIZE];
-    struct zplan_reply reply;
-    struct reason ignored;
+    struct verdict ignored;
     json_t *next = NULL, *time;
     // A manual run is none of them.
     bool manual = json_integer_value (json_object_get (plan, "extra")) > 0;
     json_int_t from = json_integer_value (json_object_get (plan, "plan_time")) + !manual;
-    id_word (json_object_get (plan, "plan_id"), id);
-    int outcome = zplan_client_manage (client, "next", (const char *[]){id, "2"}, 2, &reply);
-    if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
-        return NULL;
-    json_t *answer = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    const char *const say[] = {"next", id_word (json_object_get (plan, "plan_id"), id), "2", NULL};
+    json_t *answer = call_quietly (cli, client, say, &ignored);
     json_array_foreach (json_object_get (answer, "next"), i, time)
     {
         if (!next && json_integer_value (time) >= from)
@@ -124,15 +114,12 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     int64_t delay_ms = retry_delay (plan);
     if (delay_ms < 0)
         return;
-    struct zplan_reply reply;
-    struct reason ignored;
-    char out[WORD_SIZE], filter[64];
-    snprintf (filter, sizeof filter, "{\"plan\":\"%s\",\"newest\":true,\"limit\":1}",
-              id_word (json_object_get (plan, "plan_id"), out));
-    int outcome = zplan_client_manage (client, "history", (const char *[]){filter}, 1, &reply);
-    if (call_verdict (cli, outcome, &reply).code != EXIT_DONE)
-        return;
-    json_t *answer = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    struct verdict ignored;
+    char out[WORD_SIZE];
+    json_t *filter =
+        json_pack ("{s:s, s:b, s:i}", "plan", id_word (json_object_get (plan, "plan_id"), out),
+                   "newest", 1, "limit", 1);
+    json_t *answer = call_filtered (cli, client, "history", filter, &ignored);
     const json_t *run = json_array_get (json_object_get (answer, "runs"), 0);
     const json_t *ended = json_object_get (run, "ended");
     if (ended && json_equal (json_object_get (run, "exec_id"), json_object_get (plan, "exec_id"))) {
@@ -192,16 +179,5 @@ int verb_show (const struct cli *cli)
         .words_max = 1,
         .words = "one plan, by id or name",
     };
-    int count, code;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    struct reason reason;
-    char id[PLAN_REF_SIZE];
-    if (plan_ref_read (cli->argv[1], id, &reason))
-        return usage_error (cli->argv[0], &reason);
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = show (cli, client, id);
-    zplan_client_destroy (&client);
-    return code;
+    return call_each_plan (cli, &usage, show);
 }

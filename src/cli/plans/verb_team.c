@@ -16,11 +16,6 @@ static const char about[] =
     "  zplan team 1f\n"
     "  zplan team 1f --json | jq .state\n";
 
-static void write_name (FILE *out, const json_t *worker)
-{
-    write_bytes (out, text_of (json_object_get (worker, "worker")));
-}
-
 static void write_state (FILE *out, const json_t *worker)
 {
     write_bytes (out, text_of (json_object_get (worker, "state")));
@@ -40,55 +35,32 @@ static enum colour colour_of (const json_t *worker)
     return PLAIN;
 }
 
-static void write_time (FILE *out, const json_t *worker, const char *name)
-{
-    char word[WORD_SIZE];
-    const json_t *ms = json_object_get (worker, name);
-    json_t *seconds = ms ? json_integer (json_integer_value (ms) / 1000) : NULL;
-    fputs (time_word (seconds, word), out);
-    json_decref (seconds);
-}
-
-static void write_started (FILE *out, const json_t *worker)
-{
-    write_time (out, worker, "started_ms");
-}
-
-static void write_heard (FILE *out, const json_t *worker)
-{
-    write_time (out, worker, "heard_ms");
-}
-
-static void write_reason_of (FILE *out, const json_t *worker)
-{
-    write_bytes (out, text_of (json_object_get (worker, "reason")));
-}
-
-static void write_progress (FILE *out, const json_t *worker)
-{
-    const json_t *progress = json_object_get (worker, "progress");
-    if (progress)
-        write_frame (out, progress);
-    else
-        fputc ('-', out);
-}
-
 static const struct column columns[] = {
-    {.heading = "WORKER", .width = 24, .rule = COLUMN_SHORT, .write = write_name},
+    {.heading = "WORKER", .width = 24, .rule = COLUMN_SHORT, .field = "worker"},
     {.heading = "STATE", .width = 13, .write = write_state, .colour = colour_of},
-    {.heading = "SINCE", .width = 20, .rule = COLUMN_SPARE, .write = write_started},
-    {.heading = "HEARD", .width = 20, .rule = COLUMN_SPARE, .write = write_heard},
-    {.heading = "PROGRESS", .width = 10, .rule = COLUMN_SHORT, .write = write_progress},
-    {.heading = "REASON", .rule = COLUMN_REST, .write = write_reason_of},
+    {.heading = "SINCE",
+     .width = 20,
+     .rule = COLUMN_SPARE,
+     .field = "started_ms",
+     .write = column_time_ms},
+    {.heading = "HEARD",
+     .width = 20,
+     .rule = COLUMN_SPARE,
+     .field = "heard_ms",
+     .write = column_time_ms},
+    {.heading = "PROGRESS",
+     .width = 10,
+     .rule = COLUMN_SHORT,
+     .field = "progress",
+     .write = column_frame},
+    {.heading = "REASON", .rule = COLUMN_REST, .field = "reason"},
 };
 
 static void print_team (const char *id, const json_t *answer)
 {
     size_t i;
     const json_t *worker, *workers = json_object_get (answer, "workers");
-    printf ("plan ");
-    print_bytes (span_text (plan_ref_shown (id)));
-    printf (": ");
+    print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
     print_bytes (text_of (json_object_get (answer, "state")));
     puts (json_is_true (json_object_get (answer, "current")) ? ", a run is in progress" : "");
     if (json_array_size (workers) == 0)
@@ -100,14 +72,7 @@ static void print_team (const char *id, const json_t *answer)
 
 static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
 {
-    int code;
-    json_t *answer = call_command (cli, client, (const char *[]){"team", id, NULL}, id, &code);
-    if (answer && cli->json)
-        print_answer (cli, JSON_ANSWER, answer);
-    else if (answer)
-        print_team (id, answer);
-    json_decref (answer);
-    return code;
+    return call_print (cli, client, (const char *[]){"team", id, NULL}, id, print_team);
 }
 
 int verb_team (const struct cli *cli)

@@ -141,8 +141,7 @@ static void place_write (struct watch *self, const char *epoch, int64_t seq)
         good = false;
     if (good && rename (other, self->place) == 0)
         return;
-    complain (self->place, span_text (strerror (errno)));
-    self->code = EXIT_REFUSED;
+    self->code = complain (self->place, span_text (strerror (errno)));
     self->ended = true;
 }
 
@@ -287,17 +286,9 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
     struct zplan_subscriber *subscriber =
         key.given ? zplan_subscriber_new_curve (cli->publish, "", &key.curve)
                   : zplan_subscriber_new (cli->publish, "");
-    if (subscriber)
-        return subscriber;
-    struct reason reason;
-    if (errno == EINVAL) {
-        call_endpoint_reason ("--publish", cli->publish, &reason);
-        *ret_exit = usage_error (cli->argv[0], &reason);
-    } else {
-        complain (cli->publish, span_text (strerror (errno)));
-        *ret_exit = EXIT_REFUSED;
-    }
-    return NULL;
+    if (!subscriber)
+        *ret_exit = call_refuse_endpoint (cli, "--publish", cli->publish);
+    return subscriber;
 }
 
 // Without --since the watch begins with results from now on. Without an answer of the history it
@@ -316,10 +307,8 @@ static int begin (struct watch *self, const char *title, const struct watch_want
     if (!error)
         return EXIT_DONE;
     struct reason reason;
-    if (error != ZPLAN_ERROR_ARGUMENT) {
-        complain (cli->connect, span_text (zplan_error_text (error)));
-        return EXIT_REFUSED;
-    }
+    if (error != ZPLAN_ERROR_ARGUMENT)
+        return complain (cli->connect, span_text (zplan_error_text (error)));
     call_endpoint_reason ("--connect", cli->connect, &reason);
     return usage_error (cli->argv[0], &reason);
 }
@@ -358,6 +347,22 @@ static int watch (struct watch *self, const char *title, struct watch_wanted *wa
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 
+static int check_wanted (const struct watch_wanted *wanted, struct reason *reason)
+{
+    bool since = wanted->since >= 0;
+    if (wanted->epoch && !since)
+        reason_set (reason, "--epoch: goes with --since only");
+    else if (wanted->program && !wanted->failed)
+        reason_set (reason, "--exec: goes with --failed only");
+    else if (wanted->place && since)
+        reason_set (reason, "--state and --since: want one or the other");
+    else if (wanted->events && (since || wanted->failed || wanted->place))
+        reason_set (reason, "--events: goes with -n and TITLE only");
+    else
+        return 0;
+    return -1;
+}
+
 int verb_watch (const struct cli *cli)
 {
     struct watch_wanted wanted = {.count = INT64_MAX, .since = -1};
@@ -372,36 +377,15 @@ int verb_watch (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (wanted.epoch && wanted.since < 0) {
-        reason_set (&reason, "--epoch: goes with --since only");
+    if (check_wanted (&wanted, &reason) || (wanted.place && place_read (&wanted, &reason)))
         return usage_error (cli->argv[0], &reason);
-    }
-    if (wanted.program && !wanted.failed) {
-        reason_set (&reason, "--exec: goes with --failed only");
-        return usage_error (cli->argv[0], &reason);
-    }
-    if (wanted.program && hook_check (wanted.program, &reason)) {
-        complain (NULL, span_text (reason.text));
-        return EXIT_REFUSED;
-    }
-    if (wanted.place && wanted.since >= 0) {
-        reason_set (&reason, "--state and --since: want one or the other");
-        return usage_error (cli->argv[0], &reason);
-    }
-    if (wanted.events) {
-        if (wanted.since >= 0 || wanted.failed || wanted.place) {
-            reason_set (&reason, "--events: goes with -n and TITLE only");
-            return usage_error (cli->argv[0], &reason);
-        }
-        code = check_key (cli);
-        return code ? code
-                    : watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
-    }
-    if (wanted.place && place_read (&wanted, &reason))
-        return usage_error (cli->argv[0], &reason);
+    if (wanted.program && hook_check (wanted.program, &reason))
+        return complain (NULL, span_text (reason.text));
     code = check_key (cli);
     if (code)
         return code;
+    if (wanted.events)
+        return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
 
     mode_t before = umask (077);
     struct watch self = {.cli = cli,

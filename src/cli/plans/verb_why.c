@@ -38,8 +38,7 @@ static void print_until (const char *until)
             return;
         }
     }
-    printf ("until ");
-    print_bytes (span_text (until));
+    print_between ("until ", span_text (until), "");
 }
 
 // The reason of a stopped plan begins with the admin command: "pause by ops at ...".
@@ -91,12 +90,8 @@ static void print_reasons (const char *id, const json_t *answer)
 {
     char word[WORD_SIZE];
     const json_t *state = json_object_get (answer, "plan_state");
-    printf ("plan ");
-    print_bytes (span_text (plan_ref_shown (id)));
-    printf (": ");
-    colour_on (stdout, state_colour (state));
-    printf ("%s", plain_state (state, word));
-    colour_off (stdout, state_colour (state));
+    print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
+    write_coloured (stdout, state_colour (state), span_text (plain_state (state, word)));
     puts (json_is_true (json_object_get (answer, "running")) ? ", a run is in progress" : "");
     why_print (json_object_get (answer, "reasons"));
 }
@@ -110,8 +105,7 @@ static void print_object (const struct cli *cli, const char *id, const json_t *a
     json_object_set_new (object, "state",
                          json_string (state_word (json_object_get (answer, "plan_state"), word)));
     json_object_update (object, (json_t *)(uintptr_t)answer);
-    print_answer (cli, JSON_ANSWER, object);
-    json_decref (object);
+    print_answer_new (cli, JSON_ANSWER, object);
 }
 
 static int ask (const struct cli *cli, struct zplan_client *client, const char *id)

@@ -57,8 +57,7 @@ static void print_plan_event (const struct zplan_event *event, const json_t *sta
 {
     const json_t *flow = json_object_get (state, "flow");
     char word[WORD_SIZE];
-    printf (" ");
-    print_bytes (span_of (event->id, event->id_size));
+    print_between (" ", span_of (event->id, event->id_size), "");
     if (json_object_get (state, "description")) {
         printf (" \"");
         print_frame (json_object_get (state, "description"));
@@ -89,15 +88,10 @@ static void print_object (const struct cli *cli, const struct zplan_event *event
                           const json_t *state)
 {
     bool as_is = event->code == ZPLAN_EVENT_FLOW || strcmp (cli->json, "wire") == 0;
-    json_t *object = json_object ();
-    json_object_set_new (object, "event", json_string (event_word (event->code)));
-    json_object_set_new (object, "target",
-                         json_from_frame (span_of (event->station, event->station_size)));
-    json_object_set_new (object, "id", json_from_frame (span_of (event->id, event->id_size)));
-    json_object_set_new (object, "state",
-                         as_is ? json_deep_copy (state) : json_names (JSON_PLAN, state));
-    print_json (object);
-    json_decref (object);
+    print_json_new (json_pack ("{s:s, s:o, s:o, s:o*}", "event", event_word (event->code), "target",
+                               json_from_frame (span_of (event->station, event->station_size)),
+                               "id", json_from_frame (span_of (event->id, event->id_size)), "state",
+                               as_is ? json_deep_copy (state) : json_names (JSON_PLAN, state)));
 }
 
 static void report_missed (const struct zplan_event *event)
@@ -158,20 +152,13 @@ static void receive (const struct cli *cli, struct zplan_events *events, const c
 int watch_events (const struct cli *cli, const char *endpoint, const char *title, int64_t count)
 {
     struct keyfile key;
-    struct reason reason;
     int code = EXIT_DONE;
     if (keyfile_read (&key, cli, &code))
         return code;
     struct zplan_events *events =
         key.given ? zplan_events_new_curve (endpoint, &key.curve) : zplan_events_new (endpoint);
-    if (!events && errno == EINVAL) {
-        call_endpoint_reason ("--events", endpoint, &reason);
-        return usage_error (cli->argv[0], &reason);
-    }
-    if (!events) {
-        complain (endpoint, span_text (strerror (errno)));
-        return EXIT_REFUSED;
-    }
+    if (!events)
+        return call_refuse_endpoint (cli, "--events", endpoint);
     receive (cli, events, title, count);
     zplan_events_destroy (&events);
     return EXIT_DONE;

@@ -51,8 +51,7 @@ int act_refused (struct acting *self, const char *id, const struct verdict *verd
         json_object_set_new (answer, ident_parse (shown, &ignored) ? "id" : "name",
                              json_from_frame (shown));
         refusal_into (answer, self->cli, verdict);
-        print_answer (self->cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (self->cli, JSON_ANSWER, answer);
     }
     return verdict_print (verdict, plan_ref_shown (id));
 }
@@ -64,8 +63,7 @@ static void report (const struct acting *self, const char *id, const struct zpla
     if (self->cli->json || self->add_report)
         answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
     if (!self->cli->json) {
-        printf ("plan ");
-        print_bytes (span_text (plan_ref_shown (id)));
+        print_between ("plan ", span_text (plan_ref_shown (id)), "");
         printf (" %s", self->done);
         if (self->add_report)
             self->add_report (answer, NULL);
@@ -83,8 +81,7 @@ static void report (const struct acting *self, const char *id, const struct zpla
         self->add_report (answer, object);
     else if (answer)
         json_object_set_new (object, "plan", plan_object (answer));
-    print_answer (self->cli, JSON_ANSWER, object);
-    json_decref (object);
+    print_answer_new (self->cli, JSON_ANSWER, object);
     json_decref (answer);
 }
 
@@ -93,24 +90,20 @@ void act_already (struct acting *self, const char *id)
     self->already++;
     if (!self->cli->json)
         return; // the summary has their number
-    json_t *answer = json_pack ("{s:s, s:s}", "id", id, "already", self->name);
-    print_answer (self->cli, JSON_ANSWER, answer);
-    json_decref (answer);
+    print_answer_new (self->cli, JSON_ANSWER,
+                      json_pack ("{s:s, s:s}", "id", id, "already", self->name));
 }
 
 // The plan, where a rejected command was not needed: its state is as wanted already, and that may
 // be all that the station's argument error says. Else NULL.
 static json_t *plan_as_wanted (struct acting *self, const char *id, const struct verdict *verdict)
 {
-    struct zplan_reply reply;
-    struct reason ignored;
+    struct verdict ignored;
     int64_t state;
     if (verdict->status != ZERO_STATUS_MANAGE_ARG_ERROR_ID || !self->wanted)
         return NULL;
-    int outcome = zplan_client_manage (self->client, "message", (const char *[]){id}, 1, &reply);
-    if (call_verdict (self->cli, outcome, &reply).code != EXIT_DONE)
-        return NULL;
-    json_t *plan = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    json_t *plan =
+        call_quietly (self->cli, self->client, (const char *[]){"message", id, NULL}, &ignored);
     if (plan && json_get_integer (plan, "plan_state", 0, 31, &state) && self->wanted >> state & 1)
         return plan;
     json_decref (plan);
@@ -123,8 +116,7 @@ static void report_already (struct acting *self, const char *id, const json_t *p
     act_already (self, id_word (json_object_get (plan, "plan_id"), word));
     if (self->cli->json || self->selected)
         return;
-    printf ("plan ");
-    print_bytes (span_text (plan_ref_shown (id)));
+    print_between ("plan ", span_text (plan_ref_shown (id)), "");
     printf (" already %s\n", plain_state (json_object_get (plan, "plan_state"), word));
 }
 
@@ -158,16 +150,9 @@ int act_say (struct acting *self, const char *id, const char *argument)
 
 json_t *act_read (struct acting *self, const char *id, int *ret_code)
 {
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (self->client, "message", (const char *[]){id}, 1, &reply);
-    struct verdict verdict = call_verdict (self->cli, outcome, &reply);
-    struct reason reason;
-    json_t *plan = NULL;
-    if (verdict.code == EXIT_DONE) {
-        plan = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &reason);
-        if (!plan)
-            verdict = verdict_refused (reason.text);
-    }
+    struct verdict verdict;
+    json_t *plan =
+        call_quietly (self->cli, self->client, (const char *[]){"message", id, NULL}, &verdict);
     if (!plan)
         *ret_code = act_refused (self, id, &verdict);
     return plan;

@@ -44,15 +44,13 @@ static void preview (const struct acting *acting, const char *id, const json_t *
     if (acting->cli->json) {
         json_t *bare = plan_object (plan);
         json_object_del (bare, "messages");
-        json_t *answer =
-            json_pack ("{s:s, s:s, s:o}", "id", id_word (json_object_get (plan, "plan_id"), state),
-                       "would", acting->name, "plan", bare);
-        print_answer (acting->cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (acting->cli, JSON_ANSWER,
+                          json_pack ("{s:s, s:s, s:o}", "id",
+                                     id_word (json_object_get (plan, "plan_id"), state), "would",
+                                     acting->name, "plan", bare));
         return;
     }
-    printf ("plan ");
-    print_bytes (span_text (plan_ref_shown (id)));
+    print_between ("plan ", span_text (plan_ref_shown (id)), "");
     printf (" would be %s: target ", acting->done);
     print_bytes (text_of (json_object_get (plan, "station")));
     printf (", %s, title \"", plain_state (json_object_get (plan, "plan_state"), state));

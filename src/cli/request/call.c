@@ -34,6 +34,15 @@ void call_endpoint_reason (const char *option, const char *text, struct reason *
     endpoints_clear (&endpoints);
 }
 
+int call_refuse_endpoint (const struct cli *cli, const char *option, const char *text)
+{
+    struct reason reason;
+    if (errno != EINVAL)
+        return complain (text, span_text (strerror (errno)));
+    call_endpoint_reason (option, text, &reason);
+    return usage_error (cli->argv[0], &reason);
+}
+
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
 {
     struct keyfile key;
@@ -46,14 +55,7 @@ struct zplan_client *call_open (const struct cli *cli, int *ret_exit)
         *ret_exit = EXIT_DONE;
         return client;
     }
-    struct reason reason;
-    if (errno == EINVAL) {
-        call_endpoint_reason ("--connect", cli->connect, &reason);
-        *ret_exit = usage_error (cli->argv[0], &reason);
-    } else {
-        complain (cli->connect, span_text (strerror (errno)));
-        *ret_exit = EXIT_REFUSED;
-    }
+    *ret_exit = call_refuse_endpoint (cli, "--connect", cli->connect);
     return NULL;
 }
 
@@ -246,17 +248,43 @@ json_t *call_command (const struct cli *cli, struct zplan_client *client, const 
     return answer;
 }
 
+int call_print (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                const char *subject, void (*show) (const char *subject, const json_t *answer))
+{
+    int code;
+    json_t *answer = call_command (cli, client, words, subject, &code);
+    if (answer && cli->json)
+        print_answer (cli, JSON_ANSWER, answer);
+    else if (answer)
+        show (subject, answer);
+    json_decref (answer);
+    return code;
+}
+
+json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                      struct verdict *ret)
+{
+    struct zplan_reply reply;
+    struct reason why, reason;
+    int outcome = zplan_client_manage (client, words[0], words + 1, count_of (words + 1), &reply);
+    *ret = call_verdict (cli, outcome, &reply);
+    if (ret->code != EXIT_DONE)
+        return NULL;
+    json_t *answer = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &why);
+    reason_set (&reason, "the station's answer: %s", why.text);
+    if (!answer)
+        *ret = verdict_refused (reason.text);
+    return answer;
+}
+
 json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
                        json_t *filter, struct verdict *ret)
 {
-    struct zplan_reply reply;
     char *text = filter ? json_write (filter) : NULL;
-    int outcome =
-        zplan_client_manage (client, command, (const char *[]){text}, text ? 1 : 0, &reply);
-    *ret = call_verdict (cli, outcome, &reply);
+    json_t *answer = call_quietly (cli, client, (const char *[]){command, text, NULL}, ret);
     free (text);
     json_decref (filter);
-    return ret->code == EXIT_DONE ? call_json (&reply) : NULL;
+    return answer;
 }
 
 int call_change (const struct cli *cli, struct zplan_client *client, const char *const *words,
@@ -273,8 +301,7 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
             json_object_set_new (answer, "done", json_string (change->done));
         else
             refusal_into (answer, cli, &verdict);
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (cli, JSON_ANSWER, answer);
     } else if (done) {
         fputs (change->label, stdout);
         print_bytes (change->name);

@@ -13,6 +13,9 @@
 // `ret_exit`.
 struct zplan_client *call_open (const struct cli *cli, int *ret_exit);
 
+// Report why libzplan did not open a socket there: its endpoints, or errno. Returns an exit code.
+int call_refuse_endpoint (const struct cli *cli, const char *option, const char *text);
+
 // Why libzplan takes no such endpoints, or not with this --server-key.
 void call_endpoint_reason (const char *option, const char *text, struct reason *reason);
 
@@ -67,8 +70,15 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
                       const char *subject, int *ret_code);
 
-// The same with a filter, which is taken and may be NULL. NULL: the verdict says why, or the
-// station sent no JSON, which is reported on stderr.
+// The same, and print what it answers: with --json as it is, else by `show`. Returns an exit code.
+int call_print (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                const char *subject, void (*show) (const char *subject, const json_t *answer));
+
+// The same as call_command, and nothing is printed. NULL: the verdict says why.
+json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const char *const *words,
+                      struct verdict *ret);
+
+// The same with a filter, which is taken and may be NULL.
 json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
                        json_t *filter, struct verdict *ret);
 

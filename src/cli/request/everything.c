@@ -34,8 +34,7 @@ static void write_record (const char *type, json_t *record)
 {
     json_t *line = json_pack ("{s:s}", "type", type);
     json_object_update (line, record);
-    print_json (line);
-    json_decref (line);
+    print_json_new (line);
     json_decref (record);
 }
 
@@ -136,13 +135,13 @@ static bool take_runs (struct pages *pages, const json_t *page)
 // The outcomes behind those that were written already.
 static int write_history (struct exporting *self)
 {
-    json_t *filter = json_pack ("{sb}", "output", 1);
-    if (self->last[0])
-        json_object_set_new (filter, "after", json_string (self->last));
     struct pages pages = {
-        .word = "history", .filter = filter, .room = INT64_MAX, .take = take_runs, .owner = self};
+        .word = "history",
+        .filter = json_pack ("{sb ss*}", "output", 1, "after", *self->last ? self->last : NULL),
+        .room = INT64_MAX,
+        .take = take_runs,
+        .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    json_decref (filter);
     return verdict_print (&verdict, NULL);
 }
 
@@ -243,13 +242,14 @@ static bool take_plans (struct pages *pages, const json_t *page)
 
 static int write_plans (struct exporting *self)
 {
-    json_t *filter = json_object ();
-    struct pages pages = {
-        .word = "list", .filter = filter, .room = INT64_MAX, .take = take_plans, .owner = self};
+    struct pages pages = {.word = "list",
+                          .filter = json_object (),
+                          .room = INT64_MAX,
+                          .take = take_plans,
+                          .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
     if (verdict.code == EXIT_DONE && self->trouble.code == EXIT_DONE)
         write_batch (self);
-    json_decref (filter);
     return verdict_print (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
 }
 
@@ -277,11 +277,10 @@ static int write_head (struct exporting *self)
 // Returns an exit code: without all flows there is no such line.
 static int write_end (const struct exporting *self)
 {
-    if (self->unreadable) {
-        complain (NULL, span_text ("not all flows could be read: this is not all, and has no last "
-                                   "line"));
-        return EXIT_REFUSED;
-    }
+    if (self->unreadable)
+        return complain (NULL,
+                         span_text ("not all flows could be read: this is not all, and has no last "
+                                    "line"));
     write_record ("end",
                   json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I}", "targets", (json_int_t)self->targets,
                              "kinds", (json_int_t)self->kinds, "limits", (json_int_t)self->limits,

@@ -110,8 +110,7 @@ static void write_version (struct exporting *self, const char *name, const struc
     }
     json_t *whole = parsed (stored);
     json_int_t version = json_integer_value (json_object_get (whole, "version"));
-    printf ("{\"type\":\"flow\",\"name\":\"");
-    print_bytes (span_text (name));
+    print_between ("{\"type\":\"flow\",\"name\":\"", span_text (name), "");
     printf ("\",\"version\":%" JSON_INTEGER_FORMAT ",\"use\":%" JSON_INTEGER_FORMAT
             ",\"definition\":",
             version, json_integer_value (use));

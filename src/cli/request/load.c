@@ -75,8 +75,7 @@ static void report_line (struct load_test *self, int64_t line, const char *name,
     if (self->cli->json) {
         json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
         json_object_set_new (answer, name, json_from_frame (text));
-        print_answer (self->cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (self->cli, JSON_ANSWER, answer);
     }
 }
 
@@ -114,10 +113,9 @@ static void count_item (struct load_test *self, struct item **item, int64_t *cou
 {
     ++*count;
     if (self->cli->json) {
-        json_t *answer = json_pack ("{s:I, s:s, s:s}", "line", (json_int_t)(*item)->line, "id",
-                                    (*item)->entry.id, "done", word);
-        print_answer (self->cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (self->cli, JSON_ANSWER,
+                          json_pack ("{s:I, s:s, s:s}", "line", (json_int_t)(*item)->line, "id",
+                                     (*item)->entry.id, "done", word));
     } else if (self->load->on_line) {
         self->load->on_line (self->load->owner, (*item)->line, word);
     }
@@ -389,14 +387,13 @@ static int report (struct load_test *self)
     if (self->untaken)
         report_untaken (self);
     if (self->cli->json) {
-        json_t *sum =
+        print_answer_new (
+            self->cli, JSON_ANSWER,
             json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
                        (json_int_t)self->line, "added", (json_int_t)self->added, "there",
                        (json_int_t)self->there, "updated", (json_int_t)self->updated, "ended",
                        (json_int_t)self->over, "refused", (json_int_t)self->refused, "unknown",
-                       (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken);
-        print_answer (self->cli, JSON_ANSWER, sum);
-        json_decref (sum);
+                       (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken));
     } else {
         if (self->load->on_line)
             self->load->on_line (self->load->owner, 0, NULL);

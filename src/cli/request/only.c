@@ -44,9 +44,9 @@ static int only_of (const json_t *stations, const char *type, char out[TARGET_NA
 int only_ask (const struct cli *cli, struct zplan_client *client, const char *type,
               char out[TARGET_NAME_SIZE], struct reason *reason)
 {
-    struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply);
-    struct verdict verdict = call_verdict (cli, outcome, &reply);
+    struct verdict verdict;
+    json_t *answer =
+        call_quietly (cli, client, (const char *[]){"station", "list", NULL}, &verdict);
     if (verdict.status == ZERO_STATUS_DENY_ID) { // a key that may only submit, or work
         reason_set (reason, "must be given: this key may not list the targets");
         return EXIT_USAGE;
@@ -57,7 +57,6 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
         reason_set (reason, "%.*s", (int)text.size, (const char *)text.data);
         return verdict.code;
     }
-    json_t *answer = call_json (&reply);
     int rc = only_of (json_object_get (answer, "stations"), type, out, reason);
     json_decref (answer);
     return rc ? EXIT_USAGE : EXIT_DONE;
@@ -68,12 +67,10 @@ void only_warn_unknown (const struct cli *cli, struct zplan_client *client, cons
     size_t i;
     const json_t *station;
     struct reason reason;
-    struct verdict verdict;
-    struct zplan_reply reply;
+    struct verdict ignored;
     struct nearest nearest = nearest_to (name);
-    verdict = call_verdict (
-        cli, zplan_client_manage (client, "station", (const char *[]){"list"}, 1, &reply), &reply);
-    json_t *answer = verdict.code == EXIT_DONE ? call_json (&reply) : NULL;
+    json_t *answer =
+        call_quietly (cli, client, (const char *[]){"station", "list", NULL}, &ignored);
     bool known = !json_is_array (json_object_get (answer, "stations"));
     json_array_foreach (json_object_get (answer, "stations"), i, station)
     {

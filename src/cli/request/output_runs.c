@@ -26,11 +26,13 @@ static json_t *runs_of (const struct cli *cli, struct zplan_client *client, int6
                         const char *plan, int *ret_code)
 {
     json_t *found = json_array ();
-    json_t *filter = json_pack ("{ss sb sb}", "plan", plan, "output", 1, "newest", 1);
-    struct pages pages = {
-        .word = "history", .filter = filter, .room = count, .take = take, .owner = found};
+    struct pages pages = {.word = "history",
+                          .filter =
+                              json_pack ("{ss sb sb}", "plan", plan, "output", 1, "newest", 1),
+                          .room = count,
+                          .take = take,
+                          .owner = found};
     struct verdict verdict = pages_turn (cli, client, &pages);
-    json_decref (filter);
     *ret_code = verdict_print (&verdict, NULL);
     if (*ret_code == EXIT_DONE)
         return found;

@@ -10,7 +10,7 @@ enum { PAGE_SIZE = 100, PAGE_LARGE = 1000 }; // items asked for at once; as many
 
 struct pages {
     const char *word; // list or history
-    json_t *filter;   // borrowed; after and limit are set in it
+    json_t *filter;   // taken by pages_turn; after and limit are set in it
     int64_t room;     // items still wanted: `take` counts them off
     int64_t size;     // items asked for at once; 0 = PAGE_SIZE
     // A page, an object. False: nothing more is wanted.

@@ -155,7 +155,6 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
                           .take = take_page,
                           .owner = &walk};
     struct verdict verdict = pages_turn (cli, client, &pages);
-    json_decref (pages.filter);
     if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)
         only_warn_unknown (cli, client, selection->station);
     return verdict;

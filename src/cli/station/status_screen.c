@@ -20,9 +20,7 @@ static void print_cut (int used, const char *before, const char *text, const cha
     char *safe = NULL;
     size_t size;
     int columns = look_now ()->columns;
-    FILE *memory = open_memstream (&safe, &size);
-    if (!memory)
-        abort ();
+    FILE *memory = text_open (&safe, &size);
     write_bytes (memory, span_text (text));
     fclose (memory);
     struct span shown = span_of (safe, size);
@@ -58,9 +56,7 @@ static void print_health (const struct status *self)
     size_t count = json_array_size (findings);
     if (!self->health)
         return;
-    colour_on (stdout, healthy ? GREEN : RED);
-    fputs (word, stdout);
-    colour_off (stdout, healthy ? GREEN : RED);
+    write_coloured (stdout, healthy ? GREEN : RED, span_text (word));
     if (count == 0) {
         putchar ('\n');
         return;
@@ -162,9 +158,7 @@ static void print_targets (const struct status *self)
     char *text = NULL;
     const char *separator = "";
     const json_t *target;
-    FILE *memory = open_memstream (&text, &size);
-    if (!memory)
-        abort ();
+    FILE *memory = text_open (&text, &size);
     for (int connected = 0; connected <= 1; connected++)
         json_array_foreach (self->targets, i, target)
         {

@@ -119,12 +119,13 @@ static int list (const struct worded *request)
         return code;
     struct callback_listing listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
-    json_t *filter = json_pack ("{s:s}", "station", target);
-    struct pages pages = {
-        .word = "list", .filter = filter, .room = INT64_MAX, .take = take_page, .owner = &listing};
+    struct pages pages = {.word = "list",
+                          .filter = json_pack ("{s:s}", "station", target),
+                          .room = INT64_MAX,
+                          .take = take_page,
+                          .owner = &listing};
     struct verdict verdict = pages_turn (cli, request->client, &pages);
     table_end (&listing.table);
-    json_decref (filter);
     return verdict_print (&verdict, NULL);
 }
 
@@ -176,8 +177,7 @@ static int report_try (const struct cli *cli, const char *id, const json_t *run)
     if (cli->json) {
         json_t *answer = json_pack ("{s:s, s:b}", "callback", id, "delivered", run && good);
         json_object_set_new (answer, "reason", run ? json_from_frame (reason) : json_null ());
-        print_answer (cli, JSON_ANSWER, answer);
-        json_decref (answer);
+        print_answer_new (cli, JSON_ANSWER, answer);
     } else if (!run) {
         fprintf (stderr,
                  "zplan: callback %s: nobody has sent it within %d s: does zplan-callback run?\n",
@@ -185,8 +185,7 @@ static int report_try (const struct cli *cli, const char *id, const json_t *run)
     } else {
         printf ("callback %s %s", id, good ? "delivered" : "failed");
         if (reason.size) {
-            fputs (": ", stdout);
-            print_bytes (reason);
+            print_between (": ", reason, "");
         }
         putchar ('\n');
     }
@@ -215,10 +214,8 @@ static int test (const struct worded *request)
     const struct callback_wish *wish = request->wish;
     struct zplan_reply reply;
     char id[PLAN_ID_SIZE];
-    json_t *callback = json_pack ("{s:{s:s, s:s}}", "success", "url", request->args[1], "method",
-                                  wish->put ? "PUT" : "POST");
-    if (wish->secret)
-        json_object_set_new (callback, "secret", json_string (wish->secret));
+    json_t *callback = json_pack ("{s:{s:s, s:s}, s:s*}", "success", "url", request->args[1],
+                                  "method", wish->put ? "PUT" : "POST", "secret", wish->secret);
     char *text = callback ? json_write (callback) : NULL;
     int outcome = zplan_client_manage (
         request->client, "callback", (const char *[]){"test", request->args[0], text ? text : "{}"},

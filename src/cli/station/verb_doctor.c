@@ -72,21 +72,15 @@ static void find_lag (json_t *health, const json_t *stats)
 static void print_finding (const json_t *finding)
 {
     bool bad = strcmp (json_string_value (json_object_get (finding, "level")), "problem") == 0;
-    colour_on (stdout, bad ? RED : YELLOW);
-    fputs (bad ? "bad " : "warn", stdout);
-    colour_off (stdout, bad ? RED : YELLOW);
-    printf ("  ");
-    print_bytes (text_of (json_object_get (finding, "text")));
-    printf ("\n      do: ");
-    print_bytes (text_of (json_object_get (finding, "do")));
-    putchar ('\n');
+    write_coloured (stdout, bad ? RED : YELLOW, span_text (bad ? "bad " : "warn"));
+    print_between ("  ", text_of (json_object_get (finding, "text")), "\n      do: ");
+    print_between ("", text_of (json_object_get (finding, "do")), "\n");
 }
 
 static void print_text (const char *label, const json_t *text)
 {
     printf ("      %s", label);
-    print_bytes (text_of (text));
-    putchar ('\n');
+    print_between ("", text_of (text), "\n");
 }
 
 static void print_redis (const json_t *redis)
@@ -94,12 +88,11 @@ static void print_redis (const json_t *redis)
     const json_t *ahead = json_object_get (redis, "clock_ahead_ms");
     print_text ("Redis is ", json_object_get (redis, "state"));
     if (json_string_length (json_object_get (redis, "version"))) {
-        printf ("      its version is ");
-        print_bytes (text_of (json_object_get (redis, "version")));
-        printf (", appendfsync ");
+        print_between ("      its version is ", text_of (json_object_get (redis, "version")),
+                       ", appendfsync ");
         print_bytes (text_of (json_object_get (redis, "fsync")));
-        printf (", maxmemory-policy ");
-        print_bytes (text_of (json_object_get (redis, "maxmemory_policy")));
+        print_between (", maxmemory-policy ", text_of (json_object_get (redis, "maxmemory_policy")),
+                       "");
         if (json_is_integer (ahead))
             printf (", its clock %+" JSON_INTEGER_FORMAT " ms", json_integer_value (ahead));
         putchar ('\n');
@@ -118,8 +111,7 @@ static void print_targets (const json_t *stats)
     json_array_foreach (json_object_get (stats, "targets"), i, target)
     {
         char since[WORD_SIZE];
-        printf ("      target ");
-        print_bytes (text_of (json_object_get (target, "name")));
+        print_between ("      target ", text_of (json_object_get (target, "name")), "");
         printf (" is %s since %s",
                 json_is_true (json_object_get (target, "connected")) ? "connected" : "away",
                 moment_word (json_object_get (target, "since"), since));
@@ -142,9 +134,7 @@ static void report (const json_t *health, const json_t *stats, bool works)
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
     if (json_is_true (json_object_get (health, "healthy")) && works) {
-        colour_on (stdout, GREEN);
-        fputs ("good", stdout);
-        colour_off (stdout, GREEN);
+        write_coloured (stdout, GREEN, span_text ("good"));
         puts ("  the station is healthy");
     }
     print_redis (json_object_get (health, "redis"));
@@ -153,8 +143,7 @@ static void report (const json_t *health, const json_t *stats, bool works)
             targets == 1 ? " is" : "s are");
     print_targets (stats);
     if (owner) { // of a station before 0.2 there is none
-        fputs ("      ", stdout);
-        print_bytes (text_of (owner));
+        print_between ("      ", text_of (owner), "");
         if (json_integer_value (owner_since) > 0)
             printf (" owns the plans since %s; %" PRId64 " standby%s\n",
                     moment_word (owner_since, since), standbys, standbys == 1 ? "" : "s");

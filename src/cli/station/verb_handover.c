@@ -12,18 +12,19 @@ static const char about[] =
     "  zplan handover\n"
     "  zplan doctor        # which station owns the plans now\n";
 
+static void show (const char *subject, const json_t *answer)
+{
+    (void)subject;
+    (void)answer;
+    puts ("handed over: a standby takes over now");
+}
+
 int verb_handover (const struct cli *cli)
 {
     int code;
     struct zplan_client *client = call_begin (cli, "zplan handover", about, &code);
-    if (!client)
-        return code;
-    json_t *answer = call_command (cli, client, (const char *[]){"handover", NULL}, NULL, &code);
-    if (code == EXIT_DONE && cli->json)
-        print_answer (cli, JSON_ANSWER, answer);
-    else if (code == EXIT_DONE)
-        puts ("handed over: a standby takes over now");
-    json_decref (answer);
+    if (client)
+        code = call_print (cli, client, (const char *[]){"handover", NULL}, NULL, show);
     zplan_client_destroy (&client);
     return code;
 }

@@ -76,11 +76,9 @@ static void report (const struct cli *cli, const struct curve_cert *cert, const 
                      public_file);
         return;
     }
-    json_t *object =
-        json_pack ("{s:s, s:s, s:s, s:s}", "name", cert->name, "public_key", cert->keys.public_key,
-                   "public_file", public_file, "secret_file", secret_file);
-    print_json (object);
-    json_decref (object);
+    print_json_new (json_pack ("{s:s, s:s, s:s, s:s}", "name", cert->name, "public_key",
+                               cert->keys.public_key, "public_file", public_file, "secret_file",
+                               secret_file));
 }
 
 // Fill in what was asked for. 0, or -1 with a reason.

@@ -60,10 +60,8 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
     if (count)
         qsort (names, count, sizeof *names, by_name);
     for (size_t i = 0; i < count; i++) {
-        json_t *row = json_object ();
-        json_object_set_new (row, "kind", json_string (names[i]));
-        json_object_set (row, "fields", json_object_get (kinds, names[i]));
-        json_array_append_new (list, row);
+        json_array_append_new (list, json_pack ("{s:s, s:O*}", "kind", names[i], "fields",
+                                                json_object_get (kinds, names[i])));
     }
     table_print (cli, JSON_ANSWER, columns, sizeof columns / sizeof *columns, list);
     json_decref (list);

@@ -37,8 +37,9 @@ static int64_t largest (const json_t *counts)
     return most;
 }
 
-static void draw (const json_t *answer)
+static void draw (const char *subject, const json_t *answer)
 {
+    (void)subject;
     const json_t *counts = json_object_get (answer, "counts"), *count;
     int64_t from = json_integer_value (json_object_get (answer, "from"));
     int64_t step = json_integer_value (json_object_get (answer, "step")), most = largest (counts);
@@ -75,13 +76,7 @@ int verb_load (const struct cli *cli)
         return code;
     // The station begins at its now, and gives 60 rows.
     snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
-    json_t *answer =
-        call_command (cli, client, (const char *const[]){"load", ask, NULL}, NULL, &code);
-    if (answer && cli->json)
-        print_answer (cli, JSON_ANSWER, answer);
-    else if (answer)
-        draw (answer);
-    json_decref (answer);
+    code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, draw);
     zplan_client_destroy (&client);
     return code;
 }

@@ -18,10 +18,9 @@ static void report (const struct cli *cli, const char *endpoint, int64_t took_us
                 took_us % 1000);
         return;
     }
-    json_t *answer =
-        json_pack ("{s:s, s:I}", "endpoint", endpoint, "round_trip_us", (json_int_t)took_us);
-    print_answer (cli, JSON_ANSWER, answer);
-    json_decref (answer);
+    print_answer_new (
+        cli, JSON_ANSWER,
+        json_pack ("{s:s, s:I}", "endpoint", endpoint, "round_trip_us", (json_int_t)took_us));
 }
 
 int verb_ping (const struct cli *cli)

@@ -16,8 +16,7 @@ enum { NAME_WIDTH = 24, INDENT = 2 };
 static void print_value (const json_t *value)
 {
     if (json_is_string (value)) {
-        print_bytes (text_of (value));
-        putchar ('\n');
+        print_between ("", text_of (value), "\n");
     } else {
         print_json (value);
     }
@@ -35,8 +34,7 @@ static void print_entry (const json_t *entry)
         if (strcmp (name, "name") == 0)
             continue;
         printf ("%s", separator);
-        print_bytes (span_text (name));
-        putchar (' ');
+        print_between ("", span_text (name), " ");
         write_json (stdout, value);
         separator = ", ";
     }
@@ -73,18 +71,18 @@ static void print_fields (const json_t *object, int indent)
     }
 }
 
+static void show (const char *subject, const json_t *stats)
+{
+    (void)subject;
+    print_fields (stats, 0);
+}
+
 int verb_stats (const struct cli *cli)
 {
     int code;
     struct zplan_client *client = call_begin (cli, "zplan stats", about, &code);
-    if (!client)
-        return code;
-    json_t *answer = call_command (cli, client, (const char *[]){"stats", NULL}, NULL, &code);
-    if (answer && cli->json)
-        print_answer (cli, JSON_ANSWER, answer);
-    else if (answer)
-        print_fields (answer, 0);
-    json_decref (answer);
+    if (client)
+        code = call_print (cli, client, (const char *[]){"stats", NULL}, NULL, show);
     zplan_client_destroy (&client);
     return code;
 }

@@ -140,15 +140,11 @@ static void find_progress (struct asking *self, json_t *plan)
     size_t i;
     char id[WORD_SIZE];
     const json_t *worker;
-    struct zplan_reply reply;
-    struct reason ignored;
+    struct verdict ignored;
     if (json_object_get (plan, "progress"))
         return;
-    id_word (json_object_get (plan, "plan_id"), id);
-    int outcome = zplan_client_manage (self->client, "team", (const char *[]){id}, 1, &reply);
-    if (call_verdict (self->cli, outcome, &reply).code != EXIT_DONE)
-        return;
-    json_t *team = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &ignored);
+    const char *const say[] = {"team", id_word (json_object_get (plan, "plan_id"), id), NULL};
+    json_t *team = call_quietly (self->cli, self->client, say, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         json_t *progress = json_object_get (worker, "progress");
@@ -169,7 +165,6 @@ static struct verdict turn (struct asking *self, const char *field, const char *
                           .take = take,
                           .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    json_decref (pages.filter);
     return verdict;
 }
 
@@ -304,7 +299,6 @@ static struct verdict ask_runs (struct asking *self)
     instant_since ("yesterday", look_now ()->now, &since);
     self->since_ms = since * 1000;
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    json_decref (pages.filter);
     json_array_foreach (self->status.failed, i, run)
     {
         find_output (self, run);
@@ -369,8 +363,7 @@ static void print_object (const struct cli *cli, const struct status *self)
     }
     if (json_object_size (self->hidden))
         json_object_set (object, "hidden", self->hidden);
-    print_json (object);
-    json_decref (object);
+    print_json_new (object);
 }
 
 int verb_status (const struct cli *cli)

@@ -40,16 +40,6 @@ static const char about[] =
 
 // -- list
 
-static void write_state (FILE *out, const json_t *connected)
-{
-    fputs (json_is_true (connected) ? "connected" : "away", out);
-}
-
-static enum colour colour_of_state (const json_t *connected)
-{
-    return json_is_true (connected) ? GREEN : RED;
-}
-
 static const struct column columns[] = {
     {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .field = "name"},
     {.heading = "TYPE", .width = 4, .field = "type"},
@@ -60,8 +50,8 @@ static const struct column columns[] = {
     {.heading = "STATE",
      .width = 10,
      .field = "connected",
-     .write = write_state,
-     .colour = colour_of_state},
+     .write = column_connected,
+     .colour = connected_colour},
     {.heading = "UNANSWERED", .rule = COLUMN_REST, .field = "unanswered", .write = column_number},
 };
 

@@ -150,16 +150,6 @@ static void write_rate (FILE *out, const json_t *number)
     write_decimals (out, number, 1);
 }
 
-static void write_state (FILE *out, const json_t *connected)
-{
-    fputs (json_is_true (connected) ? "connected" : "away", out);
-}
-
-static enum colour colour_of_state (const json_t *connected)
-{
-    return json_is_true (connected) ? GREEN : RED;
-}
-
 static enum colour colour_of_failed (const json_t *rate)
 {
     return json_number_value (rate) > 0 ? RED : PLAIN;
@@ -170,8 +160,8 @@ static const struct column columns[] = {
     {.heading = "STATE",
      .width = 9,
      .field = "connected",
-     .write = write_state,
-     .colour = colour_of_state},
+     .write = column_connected,
+     .colour = connected_colour},
     {.heading = "UNANSWERED",
      .width = 10,
      .is_number = true,
@@ -208,9 +198,7 @@ static char *heading_text (const struct top *self)
 {
     char *text = NULL, now[WORD_SIZE], next[MOMENT_SIZE];
     size_t size;
-    FILE *out = open_memstream (&text, &size);
-    if (!out)
-        abort ();
+    FILE *out = text_open (&text, &size);
     const json_t *view = self->view;
     json_int_t now_s = json_integer_value (json_object_get (view, "now_ms")) / 1000;
     json_int_t next_s = json_integer_value (json_object_get (view, "next"));
@@ -251,9 +239,7 @@ static void write_heading (const struct top *self, FILE *out)
     if (self->trouble.code != EXIT_DONE) {
         char *words = NULL;
         size_t size;
-        FILE *printable = open_memstream (&words, &size);
-        if (!printable)
-            abort ();
+        FILE *printable = text_open (&words, &size);
         write_bytes (printable, span_of (self->trouble.words, self->trouble.size));
         fclose (printable);
         write_line (out, RED, words);
@@ -267,9 +253,7 @@ static void draw (const struct top *self)
     char *text = NULL;
     size_t size, i;
     const json_t *target;
-    FILE *out = open_memstream (&text, &size);
-    if (!out)
-        abort ();
+    FILE *out = text_open (&text, &size);
     look_again ();
     write_heading (self, out);
     struct table *table = table_new (columns, sizeof columns / sizeof *columns, out);
@@ -361,8 +345,7 @@ static int top (struct top *self)
     if (code != EXIT_DONE)
         return verdict_print (&self->trouble, NULL);
     if (screen_open (&self->screen, !self->cli->json)) {
-        complain (NULL, span_text (strerror (errno)));
-        code = EXIT_REFUSED;
+        code = complain (NULL, span_text (strerror (errno)));
     } else {
         zplan_client_set_interrupt (self->client, self->screen.any_fd);
         code = watch (self);

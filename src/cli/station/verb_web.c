@@ -81,14 +81,10 @@ static int make_user (const struct cli *cli, const struct web_wish *wish)
         fine = false;
     explicit_bzero (&cert, sizeof cert);
     token_make ("zpw_", token);
-    if (!fine || write_user (wish, name, given ? key : NULL, token, &reason)) {
-        complain ("web", span_text (reason.text));
-        return EXIT_REFUSED;
-    }
+    if (!fine || write_user (wish, name, given ? key : NULL, token, &reason))
+        return complain ("web", span_text (reason.text));
     if (cli->json) {
-        json_t *object = json_pack ("{s:s, s:s}", "name", name, "token", token);
-        print_json (object);
-        json_decref (object);
+        print_json_new (json_pack ("{s:s, s:s}", "name", name, "token", token));
     } else {
         puts (token);
     }

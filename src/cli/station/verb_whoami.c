@@ -16,15 +16,14 @@ static void print_lines (const json_t *answer)
     const json_t *name = json_object_get (answer, "name"), *role;
     const json_t *targets = json_object_get (answer, "targets");
     size_t i;
-    fputs ("name     ", stdout);
-    print_bytes (json_is_string (name) ? text_of (name)
-                                       : span_text ("(none: the station has no allow-list)"));
-    fputs ("\nroles    ", stdout);
+    print_between ("name     ",
+                   json_is_string (name) ? text_of (name)
+                                         : span_text ("(none: the station has no allow-list)"),
+                   "\nroles    ");
     json_array_foreach (json_object_get (answer, "roles"), i, role)
         printf ("%s%s", i ? ", " : "", json_string_value (role));
-    fputs ("\ntargets  ", stdout);
-    print_bytes (json_is_string (targets) ? text_of (targets) : span_text ("all"));
-    putchar ('\n');
+    print_between ("\ntargets  ", json_is_string (targets) ? text_of (targets) : span_text ("all"),
+                   "\n");
 }
 
 int verb_whoami (const struct cli *cli)

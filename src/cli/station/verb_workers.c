@@ -76,8 +76,7 @@ static int judge (const struct cli *cli, int outcome, const struct zplan_reply *
         return call_judge (cli, outcome, reply, subject);
     reason_set (&reason, "has no workers: --connect takes the request endpoint of a target "
                          "station (zstationd) of type api");
-    complain (cli->connect, span_text (reason.text));
-    return EXIT_REFUSED;
+    return complain (cli->connect, span_text (reason.text));
 }
 
 json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code)
@@ -91,8 +90,7 @@ json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *re
     json_t *list = json_read_array (call_frame (&reply, ZERO_FRAME_JSON), &reason);
     if (list)
         return list;
-    complain ("the station's answer", span_text (reason.text));
-    *ret_code = EXIT_REFUSED;
+    *ret_code = complain ("the station's answer", span_text (reason.text));
     return NULL;
 }
 
@@ -127,12 +125,10 @@ static void report (const struct cli *cli, const char *name, const struct zplan_
     const json_t *count = json_object_get (answer, "workers");
     char word[WORD_SIZE];
     if (cli->json) {
-        json_t *line = json_pack ("{s:s, s:O?}", "drained", name, "workers", count);
-        print_answer (cli, JSON_ANSWER, line);
-        json_decref (line);
+        print_answer_new (cli, JSON_ANSWER,
+                          json_pack ("{s:s, s:O?}", "drained", name, "workers", count));
     } else if (answer) {
-        printf ("worker ");
-        print_bytes (span_text (name));
+        print_between ("worker ", span_text (name), "");
         printf (" drains (%s)\n", number_word (count, word));
     }
     json_decref (answer);

@@ -35,19 +35,11 @@ const char *moment_text (int64_t time, int64_t now, enum moment_style style, cha
     char absolute[RFC3339_SIZE], relative[MOMENT_SIZE];
     rfc3339_format (time, absolute);
     relative_text (time, now, relative);
-    switch (style) {
-    case MOMENT_ABSOLUTE:
-        snprintf (out, MOMENT_SIZE, "%s", absolute);
-        break;
-    case MOMENT_RELATIVE:
-        snprintf (out, MOMENT_SIZE, "%s", relative);
-        break;
-    case MOMENT_BOTH:
-        snprintf (out, MOMENT_SIZE, "%s (%.20s)", absolute, relative);
-        break;
-    case MOMENT_UNIX:
+    if (style == MOMENT_UNIX)
         snprintf (out, MOMENT_SIZE, "%" PRId64, time);
-        break;
-    }
+    else if (style == MOMENT_BOTH)
+        snprintf (out, MOMENT_SIZE, "%s (%.20s)", absolute, relative);
+    else
+        snprintf (out, MOMENT_SIZE, "%s", style == MOMENT_ABSOLUTE ? absolute : relative);
     return out;
 }

@@ -67,6 +67,29 @@ void print_bytes (struct span bytes)
     write_bytes (stdout, bytes);
 }
 
+void print_between (const char *before, struct span bytes, const char *behind)
+{
+    fputs (before, stdout);
+    print_bytes (bytes);
+    fputs (behind, stdout);
+}
+
+void write_coloured (FILE *file, enum colour colour, struct span bytes)
+{
+    colour_on (file, colour);
+    write_bytes (file, bytes);
+    colour_off (file, colour);
+}
+
+FILE *text_open (char **ret_text, size_t *ret_size)
+{
+    *ret_text = NULL;
+    FILE *file = open_memstream (ret_text, ret_size);
+    if (!file)
+        abort (); // only memory can lack
+    return file;
+}
+
 void write_argument (FILE *file, struct span bytes)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -91,11 +114,12 @@ void write_argument (FILE *file, struct span bytes)
     fputc ('\'', file);
 }
 
-void complain (const char *subject, struct span bytes)
+int complain (const char *subject, struct span bytes)
 {
     fprintf (stderr, "zplan: %s%s", subject ? subject : "", subject ? ": " : "");
     write_error (stderr, bytes);
     fputc ('\n', stderr);
+    return EXIT_REFUSED;
 }
 
 // -- JSON
@@ -212,15 +236,25 @@ void print_json (const json_t *value)
     putchar ('\n');
 }
 
+void print_json_new (json_t *value)
+{
+    print_json (value);
+    json_decref (value);
+}
+
 void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire)
 {
     if (strcmp (cli->json, "wire") == 0) {
         print_json (wire);
         return;
     }
-    json_t *names = json_names (kind, wire);
-    print_json (names);
-    json_decref (names);
+    print_json_new (json_names (kind, wire));
+}
+
+void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire)
+{
+    print_answer (cli, kind, wire);
+    json_decref (wire);
 }
 
 // -- words

@@ -12,8 +12,15 @@
 // direction of writing, too), backslashes and what is not UTF-8 as \xHH.
 void print_bytes (struct span bytes);
 
-// The same to a file.
+// The same between two texts of ours.
+void print_between (const char *before, struct span bytes, const char *behind);
+
+// The same to a file, and in a colour.
 void write_bytes (FILE *file, struct span bytes);
+void write_coloured (FILE *file, enum colour colour, struct span bytes);
+
+// A file in memory, whose text is whole when it is closed; free it.
+FILE *text_open (char **ret_text, size_t *ret_size);
 
 // An error or reason: names in it are quoted already, so backslashes are as they are.
 void print_error (struct span text);
@@ -22,8 +29,9 @@ void write_error (FILE *file, struct span text);
 // Bytes as a shell takes them: in quotes, if need be.
 void write_argument (FILE *file, struct span bytes);
 
-// An error to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
-void complain (const char *subject, struct span bytes);
+// An error to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL. Returns
+// EXIT_REFUSED.
+int complain (const char *subject, struct span bytes);
 
 // A frame that the station wrote as JSON: a string, or {"b64": "..."}.
 void print_frame (const json_t *value);
@@ -42,9 +50,11 @@ struct span text_of (const json_t *string);
 // Compact JSON in printable ASCII: control characters are escaped, DEL among them.
 void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line
+void print_json_new (json_t *value);   // the same of a value that is taken
 
 // What --json asked for, as a line: with the names of json_names.h, or with --json=wire as it is.
 void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire);
+void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire); // it is taken
 
 // A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
 // front, and the words `state` and `type` behind it; then the fields of the wire.

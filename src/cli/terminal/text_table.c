@@ -212,13 +212,34 @@ void column_time (FILE *out, const json_t *value)
     fputs (time_word (value, word), out);
 }
 
+void column_time_ms (FILE *out, const json_t *value)
+{
+    int64_t ms = json_integer_value (value);
+    json_t *seconds = ms ? json_integer (ms / 1000) : NULL;
+    column_time (out, seconds);
+    json_decref (seconds);
+}
+
+void column_frame (FILE *out, const json_t *value)
+{
+    write_frame (out, value);
+}
+
+void column_connected (FILE *out, const json_t *value)
+{
+    fputs (json_is_true (value) ? "connected" : "away", out);
+}
+
+enum colour connected_colour (const json_t *value)
+{
+    return json_is_true (value) ? GREEN : RED;
+}
+
 static void lay_out (const struct table *self, const json_t *row, struct line *ret)
 {
     size_t size;
     ret->text = NULL;
-    FILE *out = open_memstream (&ret->text, &size);
-    if (!out)
-        abort ();
+    FILE *out = text_open (&ret->text, &size);
     for (size_t i = 0; i < self->count; i++) {
         const struct column *column = &self->columns[i];
         const json_t *value = column->field ? json_object_get (row, column->field) : row;

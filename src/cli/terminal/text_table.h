@@ -24,9 +24,14 @@ struct column {
     enum colour (*colour) (const json_t *value);    // NULL: plain
 };
 
-// Writers of a number, and of Unix seconds.
+// Writers of a number, of Unix seconds and milliseconds, of a frame, and of whether a target is
+// connected, which has a colour; "-" where there is none.
 void column_number (FILE *out, const json_t *value);
 void column_time (FILE *out, const json_t *value);
+void column_time_ms (FILE *out, const json_t *value);
+void column_frame (FILE *out, const json_t *value);
+void column_connected (FILE *out, const json_t *value);
+enum colour connected_colour (const json_t *value);
 
 struct table;
 
