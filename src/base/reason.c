@@ -6,7 +6,7 @@
 
 enum { QUOTED_SHOWN = 64, QUOTED_ROTATION = 8 };
 
-void reason_set (struct reason *self, const char *format, ...)
+int reason_set (struct reason *self, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
@@ -14,7 +14,7 @@ void reason_set (struct reason *self, const char *format, ...)
     va_end (args);
 
     if (length < (int)sizeof self->text)
-        return;
+        return -1;
     // Cut at a character boundary: back over continuation bytes to the lead byte, and drop it.
     size_t end = sizeof self->text - 1;
     while (end > 0 && ((uint8_t)self->text[end - 1] & 0xC0) == 0x80)
@@ -22,6 +22,7 @@ void reason_set (struct reason *self, const char *format, ...)
     if (end > 0 && (uint8_t)self->text[end - 1] >= 0xC0)
         end--;
     self->text[end] = '\0';
+    return -1;
 }
 
 const char *quoted (struct span bytes)

@@ -9,8 +9,9 @@ struct reason {
     char text[REASON_MAX]; // UTF-8, NUL-terminated; empty = no reason given
 };
 
-// Write the reason; a text that is too long is cut at a character boundary.
-void reason_set (struct reason *self, const char *format, ...)
+// Write the reason; a text that is too long is cut at a character boundary. Returns -1, as who has
+// a reason does.
+int reason_set (struct reason *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
 // A span as printable ASCII inside quotes: control bytes, quotes, backslashes and all bytes above

@@ -23,40 +23,12 @@ struct cli {
     char **argv;
 };
 
-int verb_add (const struct cli *cli);
-int verb_next (const struct cli *cli);
-int verb_list (const struct cli *cli);
-int verb_show (const struct cli *cli);
-int verb_why (const struct cli *cli);
-int verb_team (const struct cli *cli);
-int verb_update (const struct cli *cli);
-int verb_manage (
-    const struct cli *cli); // pause, resume, reset, skip, close, remove, run, cancel, done
-int verb_export (const struct cli *cli);
-int verb_import (const struct cli *cli);
-int verb_cron (const struct cli *cli);
-int verb_watch (const struct cli *cli);
-int verb_history (const struct cli *cli);
-int verb_logs (const struct cli *cli);
-int verb_result (const struct cli *cli);
-int verb_archive (const struct cli *cli);
-int verb_kind (const struct cli *cli);
-int verb_target (const struct cli *cli);
-int verb_limit (const struct cli *cli);
-int verb_callback (const struct cli *cli);
-int verb_whoami (const struct cli *cli);
-int verb_load (const struct cli *cli);
-int verb_flow (const struct cli *cli);
-int verb_status (const struct cli *cli);
-int verb_stats (const struct cli *cli);
-int verb_top (const struct cli *cli);
-int verb_metrics (const struct cli *cli);
-int verb_doctor (const struct cli *cli);
-int verb_handover (const struct cli *cli);
-int verb_ping (const struct cli *cli);
-int verb_keygen (const struct cli *cli);
-int verb_web (const struct cli *cli);
-int verb_completion (const struct cli *cli);
-int verb_work (const struct cli *cli);
-int verb_workers (const struct cli *cli);
-int verb_drain (const struct cli *cli);
+// Run it. Returns an exit code.
+typedef int verb_fn (const struct cli *cli);
+
+// verb_manage: pause, resume, reset, skip, close, remove, run, cancel and done.
+verb_fn verb_add, verb_next, verb_list, verb_show, verb_why, verb_team, verb_update, verb_manage,
+    verb_export, verb_import, verb_cron, verb_watch, verb_history, verb_logs, verb_result,
+    verb_archive, verb_kind, verb_target, verb_limit, verb_callback, verb_whoami, verb_load,
+    verb_flow, verb_status, verb_stats, verb_top, verb_metrics, verb_doctor, verb_handover,
+    verb_ping, verb_keygen, verb_web, verb_completion, verb_work, verb_workers, verb_drain;

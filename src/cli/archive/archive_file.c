@@ -28,9 +28,9 @@ struct archive {
 
 static int fail (const char *path, struct reason *reason)
 {
-    reason_set (reason, "%s: %s", path,
-                errno == EWOULDBLOCK ? "another archive is at work there" : strerror (errno));
-    return -1;
+    return reason_set (reason, "%s: %s", path,
+                       errno == EWOULDBLOCK ? "another archive is at work there"
+                                            : strerror (errno));
 }
 
 static int lock (int fd)
@@ -187,10 +187,8 @@ static int take_file (struct archive *self, struct reason *reason)
     struct stat about;
     if (self->fd < 0 || fstat (self->fd, &about) || lock (self->fd))
         return fail (self->path, reason);
-    if (!S_ISREG (about.st_mode)) {
-        reason_set (reason, "%s: is not a file", self->path);
-        return -1;
-    }
+    if (!S_ISREG (about.st_mode))
+        return reason_set (reason, "%s: is not a file", self->path);
     if (read_file (self, reason))
         return -1;
     if (fsync (self->fd) || (self->folder >= 0 && fsync (self->folder)))

@@ -29,8 +29,7 @@ struct places {
 
 static int fail (const char *path, struct reason *reason)
 {
-    reason_set (reason, "%s: %s", path, strerror (errno));
-    return -1;
+    return reason_set (reason, "%s: %s", path, strerror (errno));
 }
 
 static int compare (const void *a, const void *b)

@@ -49,7 +49,7 @@ static json_t *flow_of (struct restoring *self, const char *name)
         return flow;
     json_t *known = get (self, name, 0), *versions = json_object_get (known, "versions");
     flow = json_pack ("{s:O?, s:I, s:i, s:{}}", "versions", versions, "use",
-                      json_integer_value (json_object_get (known, "use")), "found", 0, "numbers");
+                      field_number (known, "use"), "found", 0, "numbers");
     json_object_set_new (self->flows, name, flow);
     json_decref (known);
     return flow;
@@ -60,7 +60,7 @@ static json_int_t find (struct restoring *self, const char *name, json_t *flow,
                         const json_t *definition)
 {
     const json_t *versions = json_object_get (flow, "versions");
-    size_t i = (size_t)json_integer_value (json_object_get (flow, "found"));
+    size_t i = (size_t)field_number (flow, "found");
     for (; i < json_array_size (versions) && !self->stopped; i++) {
         json_int_t number = json_integer_value (json_array_get (versions, i));
         json_t *there = get (self, name, number);
@@ -80,13 +80,11 @@ static void keep_use (struct restoring *self, const char *name, const json_t *fl
                       const json_t *record, json_int_t here)
 {
     char number[NUMBER_SIZE], text[NUMBER_SIZE];
-    size_t found = (size_t)json_integer_value (json_object_get (flow, "found"));
+    size_t found = (size_t)field_number (flow, "found");
     bool is_last = found == json_array_size (json_object_get (flow, "versions"));
-    number_text (json_integer_value (json_object_get (record, "use")), number);
-    json_int_t wanted =
-        json_integer_value (json_object_get (json_object_get (flow, "numbers"), number));
-    if (is_last && here == json_integer_value (json_object_get (flow, "use")) && wanted &&
-        wanted != here)
+    number_text (field_number (record, "use"), number);
+    json_int_t wanted = field_number (json_object_get (flow, "numbers"), number);
+    if (is_last && here == field_number (flow, "use") && wanted && wanted != here)
         json_decref (restore_say (
             self, (const char *[]){"flow", "use", name, number_text (wanted, text), NULL}));
 }
@@ -96,7 +94,7 @@ static json_int_t put (struct restoring *self, json_t *flow, struct span text)
 {
     char *copy = strndup ((const char *)text.data, text.size);
     json_t *answer = restore_say (self, (const char *[]){"flow", "put", copy, NULL});
-    json_int_t version = json_integer_value (json_object_get (answer, "version"));
+    json_int_t version = field_number (answer, "version");
     json_object_set (flow, "use", json_object_get (answer, "use"));
     json_decref (answer);
     free (copy);
@@ -108,7 +106,7 @@ void restore_take_flow (struct restoring *self, const json_t *record)
     char text[REASON_MAX], number[NUMBER_SIZE];
     const char *name = json_string_value (json_object_get (record, "name"));
     const json_t *definition = json_object_get (record, "definition");
-    json_int_t version = json_integer_value (json_object_get (record, "version"));
+    json_int_t version = field_number (record, "version");
     struct span stored = flow_stored_text (span_text (self->text));
     if (!name || version < 1 || !json_is_object (definition) || !stored.size) {
         restore_refuse (self, self->line,
@@ -117,7 +115,7 @@ void restore_take_flow (struct restoring *self, const json_t *record)
     }
     json_t *flow = flow_of (self, name);
     json_int_t here = find (self, name, flow, definition);
-    size_t found = (size_t)json_integer_value (json_object_get (flow, "found"));
+    size_t found = (size_t)field_number (flow, "found");
     bool there = here != 0;
     if (self->stopped)
         return;

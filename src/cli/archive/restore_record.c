@@ -122,7 +122,7 @@ static void take_target (struct restoring *self, const json_t *record)
     json_decref (answer);
     json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
     restore_count (self, TARGETS, false);
-    if (json_is_true (json_object_get (record, "key")))
+    if (field_is_true (record, "key"))
         note_key (self, name, text);
 }
 
@@ -254,8 +254,7 @@ static void on_plan (struct restoring *self, const struct sent *sent, const stru
         restore_count (self, PLANS, false);
     } else if (verdict->code == EXIT_DONE) {
         json_t *answer = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &ignored);
-        restore_count (self, PLANS,
-                       asked || json_integer_value (json_object_get (answer, "restored")) == 0);
+        restore_count (self, PLANS, asked || field_number (answer, "restored") == 0);
         json_decref (answer);
     } else {
         restore_refuse (self, sent->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
@@ -289,7 +288,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
 // With --hold a plan is kept paused. One that was out of the queue is not marked as held.
 static void hold (json_t *plan)
 {
-    int64_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    int64_t state = field_number (plan, "plan_state");
     bool queued = state < PLAN_PAUSE || state > PLAN_CLOSE;
     if (!queued) {
         json_object_del (plan, "held");
@@ -346,12 +345,12 @@ static void take_plan (struct restoring *self, const json_t *record)
         return;
     }
     if (!json_object_get (self->targets, target)) {
-        json_int_t waits = json_integer_value (json_object_get (self->missing, target));
+        json_int_t waits = field_number (self->missing, target);
         json_object_set_new (self->missing, target, json_integer (waits + 1));
         return;
     }
     if (self->restore->dry_run) {
-        ask_whether (self, json_integer_value (json_object_get (plan, "plan_id")));
+        ask_whether (self, field_number (plan, "plan_id"));
         return;
     }
     if (self->restore->hold)
@@ -366,7 +365,7 @@ static void take_plan (struct restoring *self, const json_t *record)
 static void take_head (struct restoring *self, const json_t *record)
 {
     char text[REASON_MAX];
-    int64_t format = json_integer_value (json_object_get (record, "format"));
+    int64_t format = field_number (record, "format");
     if (format == EVERYTHING_FORMAT)
         return;
     snprintf (text, sizeof text,

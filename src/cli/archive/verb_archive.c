@@ -124,7 +124,7 @@ static bool move_batch (struct moving *self)
         return false;
     FAILPOINT ("archive-forgotten");
     const char *name = archive_name (self->archive);
-    json_int_t before = json_integer_value (json_object_get (self->files, name));
+    json_int_t before = field_number (self->files, name);
     json_object_set_new (self->files, name, json_integer (before + (json_int_t)count));
     self->moved += (int64_t)count;
     self->size = 0;
@@ -194,7 +194,7 @@ static bool take_page (struct pages *pages, const json_t *page)
         return stop_for (self, "the station counts its results anew now: run it again");
     struct outcome_key key = {0};
     if (!self->first)
-        self->first = json_integer_value (json_object_get (page, "first"));
+        self->first = field_number (page, "first");
     json_array_foreach (json_object_get (page, "runs"), i, run)
     {
         bool more = !outcome_key_read (run, &key) || outcome_is_before (&key, &self->stop);
@@ -250,7 +250,7 @@ static int find_stop (struct moving *self)
                                  (const char *[]){"history", "{\"newest\":true,\"limit\":1}", NULL},
                                  NULL, &code);
     const char *epoch = json_string_value (json_object_get (page, "epoch"));
-    json_int_t last = json_integer_value (json_object_get (page, "last"));
+    json_int_t last = field_number (page, "last");
     bool sound = epoch && strlen (epoch) < sizeof self->epoch && last >= 0;
     if (sound)
         memcpy (self->epoch, epoch, strlen (epoch) + 1);
@@ -367,10 +367,8 @@ static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN
 {
     struct duration age;
     ret->before_ms = INT64_MAX;
-    if (words == (wanted->file != NULL)) {
-        reason_set (reason, "want either a folder or --to FILE");
-        return -1;
-    }
+    if (words == (wanted->file != NULL))
+        return reason_set (reason, "want either a folder or --to FILE");
     ret->plan_text = wanted->plan;
     if (wanted->plan && plan_ref_read (wanted->plan, plan, reason))
         return -1;

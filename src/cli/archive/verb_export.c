@@ -2,11 +2,7 @@
 #include <stdio.h>
 
 #include "everything.h"
-#include "ident.h"
-#include "json.h"
-#include "pipeline.h"
 #include "print.h"
-#include "progress.h"
 #include "select.h"
 
 static const char about[] =
@@ -25,91 +21,31 @@ static const char about[] =
     "  zplan export >plans.ndjson\n"
     "  zplan export --target jobs --state pause | wc -l\n";
 
-enum { BATCH = 32 }; // plans asked for at once; each may be large
-
-struct exporting {
-    const struct cli *cli;
-    struct pipeline *pipeline;
-    uint64_t ids[BATCH];
-    json_t *plans[BATCH]; // NULL: it is not there any more
-    size_t count;
-    size_t written;
-    int64_t callbacks, masked;
-    struct verdict trouble;
-    struct progress progress;
-};
-
-// The item is where the plan's place is kept.
-static void on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
+// As import reads it.
+static void write_plan (json_t *plan)
 {
-    struct exporting *self = owner;
-    struct reason reason;
-    json_t **plan = item;
-    struct verdict verdict = call_verdict (self->cli, outcome, reply);
-    if (outcome == ZPLAN_OK && reply->status == ZERO_STATUS_NOT_FIND_ID)
-        return;
-    if (verdict.code == EXIT_DONE) {
-        *plan = json_read_object (call_frame (reply, ZERO_FRAME_JSON), &reason);
-        if (!*plan)
-            verdict = verdict_refused (reason.text);
-    }
-    if (verdict.code != EXIT_DONE)
-        self->trouble = verdict;
-}
-
-// Request the batch, and write it. False: the station is unresponsive.
-static bool write_batch (struct exporting *self)
-{
-    bool going = true;
-    for (size_t i = 0; i < self->count && going; i++) {
-        char id[IDENT_SIZE];
-        const char *args[] = {ident_text (self->ids[i], id)};
-        going = pipeline_manage (self->pipeline, "message", args, 1, &self->plans[i]);
-    }
-    going = going && pipeline_drain (self->pipeline);
-    for (size_t i = 0; i < self->count; i++) {
-        if (self->plans[i]) {
-            self->masked += everything_is_masked (self->plans[i]);
-            print_plan (NULL, self->plans[i]); // as import reads it
-            self->written++;
-        }
-        json_decref (self->plans[i]);
-        self->plans[i] = NULL;
-    }
-    self->count = 0;
-    progress_step (&self->progress, self->written, 0);
-    return going;
+    print_plan (NULL, plan);
+    json_decref (plan);
 }
 
 static bool take_plan (void *owner, const json_t *plan)
 {
-    struct exporting *self = owner;
-    int64_t id;
-    if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
-        return true;
-    if (everything_leaves_out (plan)) {
-        self->callbacks++;
-        return true;
-    }
-    self->ids[self->count++] = (uint64_t)id;
-    return self->count < BATCH || write_batch (self);
+    return plan_export_add (owner, plan);
 }
 
 static int export(const struct cli *cli, const struct selection *selection)
 {
     int code;
-    struct exporting self = {.cli = cli, .trouble = {.code = EXIT_DONE}};
+    struct plan_export self = {0};
     struct zplan_client *client = call_open (cli, &code);
-    self.pipeline = client ? pipeline_open (cli, on_answer, &self, &code) : NULL;
-    if (self.pipeline) {
-        progress_start (&self.progress, "export", PROGRESS_LINES);
+    if (client && plan_export_begin (&self, cli, write_plan, &code)) {
         struct verdict verdict =
             select_walk (cli, client, selection,
                          &(struct selected){.take = take_plan, .owner = &self, .room = INT64_MAX});
         if (self.trouble.code != EXIT_NO_ANSWER)
-            write_batch (&self);
+            plan_export_flush (&self);
         progress_clear (&self.progress);
-        int left = everything_report_left (self.callbacks, self.masked);
+        int left = plan_export_report (&self);
         code = verdict_print (self.trouble.code != EXIT_DONE ? &self.trouble : &verdict, NULL);
         code = code ? code : left;
     }
@@ -123,7 +59,6 @@ int verb_export (const struct cli *cli)
     struct selection selection = {0};
     bool everything = false;
     const struct option row = {.name = "--everything",
-                               .type = OPTION_FLAG,
                                .help = "targets, flows, kinds, limits, history and all plans"};
     const struct usage usage = {
         .synopsis = "zplan export [--everything] [--target NAME] [--state STATE] [--type TYPE] "

@@ -107,16 +107,14 @@ int clock_instant (const char *text, const struct zone *zone, int64_t now, int64
     if (!clock_time_of_day (clock, &time_of_day)) {
         if (!*word)
             return 1;
-        reason_set (reason, "want %s and a time as 8:00, got %s", word, quoted (span_text (text)));
-        return -1;
+        return reason_set (reason, "want %s and a time as 8:00, got %s", word,
+                           quoted (span_text (text)));
     }
     *ret_time = zone_instant (zone, (day + ahead) * CIVIL_DAY + time_of_day);
     if (*ret_time > now)
         return 0;
-    if (period == 0) {
-        reason_set (reason, "%s is over", quoted (span_text (text)));
-        return -1;
-    }
+    if (period == 0)
+        return reason_set (reason, "%s is over", quoted (span_text (text)));
     *ret_time = zone_instant (zone, (day + ahead + period) * CIVIL_DAY + time_of_day);
     return 0;
 }

@@ -39,22 +39,18 @@ int instant_parse_date (const char *text, const struct zone *zone, int64_t *ret_
 {
     char complete[40];
     bool local;
-    if (!complete_instant (text, complete, &local)) {
-        reason_set (reason,
-                    "want an instant as 2026-12-24, 2026-12-24T18:00 or "
-                    "2026-12-24T18:00:00+01:00, got %s",
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (!complete_instant (text, complete, &local))
+        return reason_set (reason,
+                           "want an instant as 2026-12-24, 2026-12-24T18:00 or "
+                           "2026-12-24T18:00:00+01:00, got %s",
+                           quoted (span_text (text)));
     int64_t time;
     if (rfc3339_parse (span_text (complete), &time, reason))
         return -1;
     if (local)
         time = zone_instant (zone, time);
-    if (time < 0 || time > SCHEDULE_TIME_MAX) {
-        reason_set (reason, "%s: not within 1970..9999", quoted (span_text (text)));
-        return -1;
-    }
+    if (time < 0 || time > SCHEDULE_TIME_MAX)
+        return reason_set (reason, "%s: not within 1970..9999", quoted (span_text (text)));
     *ret_time = time;
     return 0;
 }
@@ -65,11 +61,9 @@ int instant_parse (const char *text, const struct zone *zone, int64_t *ret_time,
     int64_t number;
     if (!number_parse (text, &number))
         return instant_parse_date (text, zone, ret_time, reason);
-    if (number < 0 || number > SCHEDULE_TIME_MAX) {
-        reason_set (reason, "want Unix seconds 0..%" PRId64 ", got %" PRId64, SCHEDULE_TIME_MAX,
-                    number);
-        return -1;
-    }
+    if (number < 0 || number > SCHEDULE_TIME_MAX)
+        return reason_set (reason, "want Unix seconds 0..%" PRId64 ", got %" PRId64,
+                           SCHEDULE_TIME_MAX, number);
     *ret_time = number;
     return 0;
 }

@@ -58,9 +58,8 @@ static int set_number (const struct option *row, const char *name, int64_t *fiel
     const char *what = !row->unit_ms       ? "a number"
                        : row->unit_ms == 1 ? "milliseconds, or a duration as 5s,"
                                            : "seconds, or a duration as 5m,";
-    reason_set (reason, "%s: want %s %" PRId64 "..%" PRId64 ", got %s", name, what, row->min,
-                row->max, quoted (span_text (text)));
-    return -1;
+    return reason_set (reason, "%s: want %s %" PRId64 "..%" PRId64 ", got %s", name, what, row->min,
+                       row->max, quoted (span_text (text)));
 }
 
 static int check_utf8 (const struct option *row, const char *name, const char *text,
@@ -68,8 +67,7 @@ static int check_utf8 (const struct option *row, const char *name, const char *t
 {
     if (!row->utf8 || utf8_is_text (span_text (text)))
         return 0;
-    reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
-    return -1;
+    return reason_set (reason, "%s: want UTF-8, got %s", name, quoted (span_text (text)));
 }
 
 static int add_text (const struct option *row, const char *name, struct option_texts *field,
@@ -81,12 +79,10 @@ static int add_text (const struct option *row, const char *name, struct option_t
         field->texts[field->count++] = text;
         return 0;
     }
-    reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
-    return -1;
+    return reason_set (reason, "%s: at most %d times", name, OPTION_TEXTS_MAX);
 }
 
-// "a, b or c" of the words "a b c".
-static const char *listed (const char *words, char out[REASON_MAX])
+const char *words_listed (const char *words, char out[REASON_MAX])
 {
     size_t size = 0;
     while (*words && size + 1 < REASON_MAX) {
@@ -107,10 +103,9 @@ static int set_text (const struct option *row, const char *name, const char **fi
 {
     if (check_utf8 (row, name, text, reason))
         return -1;
-    if (row->once && *field) {
-        reason_set (reason, "%s: want only one, got %s as well", name, quoted (span_text (*field)));
-        return -1;
-    }
+    if (row->once && *field)
+        return reason_set (reason, "%s: want only one, got %s as well", name,
+                           quoted (span_text (*field)));
     if (!row->values || row->offered != VALUES_ALL ||
         words_include (row->values, span_text (text)) ||
         words_include (row->old_values, span_text (text))) {
@@ -120,9 +115,8 @@ static int set_text (const struct option *row, const char *name, const char **fi
     char words[REASON_MAX];
     struct nearest nearest = nearest_to (text);
     nearest_try_list (&nearest, row->values);
-    reason_set (reason, "%s: want %s, got %s%s", name, listed (row->values, words),
-                quoted (span_text (text)), nearest_hint (&nearest));
-    return -1;
+    return reason_set (reason, "%s: want %s, got %s%s", name, words_listed (row->values, words),
+                       quoted (span_text (text)), nearest_hint (&nearest));
 }
 
 int option_set (const struct option *row, const char *name, void *values, const char *text,
@@ -154,8 +148,7 @@ static int take_option (const struct option *row, void *values, const char *join
     if (row->type == OPTION_FLAG) {
         if (!joined)
             return option_set (row, argv[0], values, NULL, reason) ? -1 : 1;
-        reason_set (reason, "%s: takes no value", argv[0]);
-        return -1;
+        return reason_set (reason, "%s: takes no value", argv[0]);
     }
     if (joined)
         return option_set (row, argv[0], values, joined, reason) ? -1 : 1;
@@ -165,9 +158,8 @@ static int take_option (const struct option *row, void *values, const char *join
     }
     if (argv[1] && strncmp (argv[1], "--", 2) != 0)
         return option_set (row, argv[0], values, argv[1], reason) ? -1 : 2;
-    reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
-                argv[1] ? "; one that starts with -- is joined by =" : "");
-    return -1;
+    return reason_set (reason, "%s: requires a value, %s%s", argv[0], row->metavar,
+                       argv[1] ? "; one that starts with -- is joined by =" : "");
 }
 
 // -- the command line
@@ -227,10 +219,8 @@ static int check_words (const struct usage *usage, int argc, char **argv, struct
     if (words >= usage->words_min && words <= usage->words_max)
         return words;
     if (words > usage->words_max && usage->words_max == 0)
-        reason_set (reason, "unexpected argument %s", quoted (span_text (argv[1])));
-    else
-        reason_set (reason, "want %s, got %d", usage->words, words);
-    return -1;
+        return reason_set (reason, "unexpected argument %s", quoted (span_text (argv[1])));
+    return reason_set (reason, "want %s, got %d", usage->words, words);
 }
 
 // Among what is no option, and no value of one: `add --arg -h` wants none.

@@ -114,6 +114,9 @@ int option_set (const struct option *row, const char *name, void *values, const 
 // Whether this is the option's name, or one of its aliases.
 bool option_has_name (const struct option *row, struct span name);
 
+// "a, b or c" of the words "a b c".
+const char *words_listed (const char *words, char out[REASON_MAX]);
+
 // Whether `words`, separated by spaces, has this one; NULL has none.
 bool words_include (const char *words, struct span word);
 

@@ -106,10 +106,8 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
 
 int order_target (struct order *order, struct reason *reason)
 {
-    if (order->flow && order->station) {
-        reason_set (reason, "--flow and --target: want one or the other");
-        return -1;
-    }
+    if (order->flow && order->station)
+        return reason_set (reason, "--flow and --target: want one or the other");
     if (order->flow)
         order->station = order->flow;
     return 0;
@@ -120,8 +118,7 @@ int order_target (struct order *order, struct reason *reason)
 static bool takes_text (const json_t *declared)
 {
     const char *text = json_string_value (declared);
-    return span_is (text_of (json_object_get (declared, "type")), "string") ||
-           (text && *text != '=');
+    return span_is (field_text (declared, "type"), "string") || (text && *text != '=');
 }
 
 int order_param (json_t *params, const json_t *declared, const char *text, struct reason *reason)
@@ -129,10 +126,8 @@ int order_param (json_t *params, const json_t *declared, const char *text, struc
     struct reason ignored;
     const char *equals = strchr (text, '=');
     char name[POLICY_TEXT_MAX + 1] = "";
-    if (!equals || equals == text || equals - text > POLICY_TEXT_MAX) {
-        reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
-        return -1;
-    }
+    if (!equals || equals == text || equals - text > POLICY_TEXT_MAX)
+        return reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
     memcpy (name, text, (size_t)(equals - text));
     bool as_it_is = takes_text (json_object_get (declared, name));
     json_t *value = as_it_is ? NULL : expr_read_json (span_text (equals + 1), &ignored);

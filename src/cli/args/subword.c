@@ -5,32 +5,23 @@
 
 #include "nearest.h"
 
-// "list, set or remove". Whether they fit.
-static bool write_names (const struct subword *words, size_t count, char *out, size_t size)
+static int refuse (const struct subword *words, size_t count, const char *given,
+                   struct reason *reason)
 {
-    size_t at = 0;
-    for (size_t i = 0; i < count && at < size; i++)
-        at += (size_t)snprintf (out + at, size - at, "%s%s",
-                                i == 0           ? ""
-                                : i == count - 1 ? " or "
-                                                 : ", ",
-                                words[i].name);
-    return at < size;
-}
-
-static void refuse (const struct subword *words, size_t count, const char *given,
-                    struct reason *reason)
-{
-    char names[REASON_MAX / 2];
+    char names[REASON_MAX / 2], listed[REASON_MAX];
+    size_t size = 0;
     struct nearest nearest = nearest_to (given);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         nearest_try (&nearest, words[i].name);
-    bool fits = write_names (words, count, names, sizeof names);
-    if (nearest.best[0] || !fits) // --help lists them
-        reason_set (reason, "unknown word %s%s", quoted (span_text (given)),
-                    nearest_hint (&nearest));
-    else
-        reason_set (reason, "want %s, got %s", names, quoted (span_text (given)));
+        if (size < sizeof names)
+            size += (size_t)snprintf (names + size, sizeof names - size, "%s%s", i ? " " : "",
+                                      words[i].name);
+    }
+    if (nearest.best[0] || size >= sizeof names) // --help lists them
+        return reason_set (reason, "unknown word %s%s", quoted (span_text (given)),
+                           nearest_hint (&nearest));
+    return reason_set (reason, "want %s, got %s", words_listed (names, listed),
+                       quoted (span_text (given)));
 }
 
 int subword_read (const struct subword *words, size_t count, const struct cli *cli, int arguments,
@@ -43,9 +34,7 @@ int subword_read (const struct subword *words, size_t count, const struct cli *c
             continue;
         if (rest >= words[i].min && rest <= words[i].max)
             return (int)i;
-        reason_set (reason, "%s: %s", given, words[i].rule);
-        return -1;
+        return reason_set (reason, "%s: %s", given, words[i].rule);
     }
-    refuse (words, count, given, reason);
-    return -1;
+    return refuse (words, count, given, reason);
 }

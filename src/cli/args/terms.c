@@ -2,7 +2,7 @@
 // reason names the option.
 #include "terms.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "duration.h"
@@ -59,83 +59,76 @@ struct option_group terms_names_changed (struct terms *terms)
 
 // -- values
 
-typedef json_t *make_fn (const char *text, const struct terms_reading *reading,
-                         struct reason *reason);
+// A value in the making: NULL with the reason, or null where there is to be no such member.
+struct making {
+    const char *text;
+    const struct terms_reading *reading;
+    struct reason *reason;
+};
 
-static json_t *make_text (const char *text, const struct terms_reading *reading,
-                          struct reason *reason)
+typedef json_t *make_fn (const struct making *self);
+
+static json_t *make_text (const struct making *self)
 {
-    (void)reading;
-    (void)reason;
-    return json_string (text);
+    return json_string (self->text);
 }
 
 // A number where it is one: what it may be is checked with the member.
-static json_t *make_number (const char *text, const struct terms_reading *reading,
-                            struct reason *reason)
+static json_t *make_number (const struct making *self)
 {
     int64_t number;
-    return number_parse (text, &number) ? json_integer (number) : make_text (text, reading, reason);
+    return number_parse (self->text, &number) ? json_integer (number) : make_text (self);
 }
 
-static json_t *make_seconds (const char *text, const struct terms_reading *reading,
-                             struct reason *reason)
+static json_t *make_seconds (const struct making *self)
 {
     int64_t seconds;
-    (void)reading;
-    if (duration_seconds (text, &seconds))
+    if (duration_seconds (self->text, &seconds))
         return json_integer (seconds);
-    reason_set (reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
-                quoted (span_text (text)));
+    reason_set (self->reason, "want a duration as 30s, 90m, 1h30m or 2d, got %s",
+                quoted (span_text (self->text)));
     return NULL;
 }
 
-static json_t *make_instant (const char *text, const struct terms_reading *reading,
-                             struct reason *reason)
+static json_t *make_instant (const struct making *self)
 {
     int64_t time;
-    return instant_parse (text, reading->zone, &time, reason) ? NULL : json_integer (time);
+    bool read = instant_parse (self->text, self->reading->zone, &time, self->reason) == 0;
+    return read ? json_integer (time) : NULL;
 }
 
-static json_t *make_json (const char *text, const struct terms_reading *reading,
-                          struct reason *reason)
+static json_t *make_json (const struct making *self)
 {
     json_error_t why;
-    (void)reading;
-    json_t *value = json_loads (text, JSON_REJECT_DUPLICATES, &why);
+    json_t *value = json_loads (self->text, JSON_REJECT_DUPLICATES, &why);
     if (!value)
-        reason_set (reason, "JSON: %s", why.text);
+        reason_set (self->reason, "JSON: %s", why.text);
     return value;
 }
 
-static json_t *make_retry (const char *text, const struct terms_reading *reading,
-                           struct reason *reason)
+static json_t *make_retry (const struct making *self)
 {
-    (void)reading;
-    return retry_read (text, reason);
+    return retry_read (self->text, self->reason);
 }
 
 // "5" runs, or the waits "2,3,5".
-static json_t *make_cycle (const char *text, const struct terms_reading *reading,
-                           struct reason *reason)
+static json_t *make_cycle (const struct making *self)
 {
     enum { DIGITS_MAX = 5 };
-    if (!strchr (text, ','))
-        return make_number (text, reading, reason);
+    if (!strchr (self->text, ','))
+        return make_number (self);
     json_t *list = json_array ();
-    for (const char *at = text;; at++) {
+    for (const char *at = self->text;; at++) {
         size_t digits = strspn (at, "0123456789");
-        int64_t number = 0;
-        for (size_t i = 0; i < digits && digits <= DIGITS_MAX; i++)
-            number = number * 10 + (at[i] - '0');
+        int64_t number = digits <= DIGITS_MAX ? strtol (at, NULL, 10) : 0;
         at += digits;
         if (digits < 1 || digits > DIGITS_MAX || (*at && *at != ',')) {
-            reason_set (reason, "want a number of runs, or waits as 2,3,5, got %s",
-                        quoted (span_text (text)));
+            reason_set (self->reason, "want a number of runs, or waits as 2,3,5, got %s",
+                        quoted (span_text (self->text)));
             json_decref (list);
             return NULL;
         }
-        json_array_append_new (list, json_integer (number * reading->step));
+        json_array_append_new (list, json_integer (number * self->reading->step));
         if (!*at)
             return list;
     }
@@ -203,13 +196,12 @@ static int put_member (const struct term *term, const char *text,
     struct reason why;
     if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
         return json_object_set_new (members, term->field, json_null ());
-    json_t *value = makers[term->value](text, reading, &why);
+    json_t *value = makers[term->value](&(struct making){text, reading, &why});
     if (json_is_null (value)) // no such member
         return reading->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
     if (value)
         return terms_put (members, term->field, value, reason);
-    reason_set (reason, "%s: %.170s", term->option, why.text);
-    return -1;
+    return reason_set (reason, "%s: %.170s", term->option, why.text);
 }
 
 // One member of two options.
@@ -218,10 +210,8 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
 {
     if (!terms->on_failure && !terms->on_failure_target)
         return 0;
-    if (!terms->on_failure) {
-        reason_set (reason, "--on-failure-target: goes with --on-failure only");
-        return -1;
-    }
+    if (!terms->on_failure)
+        return reason_set (reason, "--on-failure-target: goes with --on-failure only");
     if (reading->use == TERMS_CHANGED && strcmp (terms->on_failure, "-") == 0)
         return json_object_set_new (members, "on_failure", json_null ());
     json_t *call = json_object ();
@@ -244,10 +234,8 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
     }
     if (reading->use == TERMS_CHANGED && strcmp (terms->callback, "-") == 0)
         return json_object_set_new (members, "callback", json_null ());
-    if (on && strcmp (on, ends[0]) != 0 && strcmp (on, ends[1]) != 0) {
-        reason_set (reason, "--callback-on: want success or error");
-        return -1;
-    }
+    if (on && strcmp (on, ends[0]) != 0 && strcmp (on, ends[1]) != 0)
+        return reason_set (reason, "--callback-on: want success or error");
     json_t *callback = json_object ();
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!on || strcmp (on, ends[i]) == 0)
@@ -260,10 +248,8 @@ static int put_callback (const struct terms *terms, const struct terms_reading *
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason)
 {
-    if (terms->if_exists && !terms->key) {
-        reason_set (reason, "--if-exists: goes with --name only");
-        return -1;
-    }
+    if (terms->if_exists && !terms->key)
+        return reason_set (reason, "--if-exists: goes with --name only");
     for (size_t i = 0; i < TERMS; i++) {
         const struct term *term = &terms_table[i];
         const char *text = *(const char *const *)((const uint8_t *)terms + term->offset);

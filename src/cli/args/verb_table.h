@@ -18,7 +18,7 @@ enum verb_words {
 
 struct verb {
     const char *name;
-    int (*run) (const struct cli *cli);
+    verb_fn *run;
     const char *help; // in the list of verbs
     enum verb_words words;
     const char *listed;  // WORDS_LISTED: the first word is one of these, separated by spaces

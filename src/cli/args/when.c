@@ -41,10 +41,9 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
         if (!text || (when_kinds[i].bit == TYPE && words->cron.count &&
                       when_type (text) == SCHEDULE_CRON)) // it goes beside --cron
             continue;
-        if (said) {
-            reason_set (reason, "%s and %s: want one kind of time", said, when_kinds[i].option);
-            return -1;
-        }
+        if (said)
+            return reason_set (reason, "%s and %s: want one kind of time", said,
+                               when_kinds[i].option);
         said = when_kinds[i].option;
         *ret_kind = &when_kinds[i];
     }
@@ -54,10 +53,9 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
 static int check_companions (const struct when_words *words, unsigned kind, struct reason *reason)
 {
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
-        if (word_at (words, companions[i].offset) && !(companions[i].kinds & kind)) {
-            reason_set (reason, "%s: goes with %s only", companions[i].option, companions[i].rule);
-            return -1;
-        }
+        if (word_at (words, companions[i].offset) && !(companions[i].kinds & kind))
+            return reason_set (reason, "%s: goes with %s only", companions[i].option,
+                               companions[i].rule);
     }
     return 0;
 }
@@ -90,11 +88,9 @@ static int read_repeat (const struct when_reading *self)
         return 0;
     int64_t number;
     bool is_number = number_parse (text, &number) && number >= INT32_MIN && number <= INT32_MAX;
-    if (!is_number || (!once && number != SCHEDULE_FOREVER && number < 1)) {
-        reason_set (self->reason, "--repeat: want forever, -1 or 1..%d, got %s", INT32_MAX,
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (!is_number || (!once && number != SCHEDULE_FOREVER && number < 1))
+        return reason_set (self->reason, "--repeat: want forever, -1 or 1..%d, got %s", INT32_MAX,
+                           quoted (span_text (text)));
     if (!once)
         self->rule->repeat = (int32_t)number;
     return 0;
@@ -105,20 +101,14 @@ static int read_skip (const struct when_reading *self, int64_t *ret_skip)
     const char *text = self->words->skip;
     int32_t repeat = self->rule->repeat;
     int64_t number = 0;
-    if (text && (!number_parse (text, &number) || number < 0 || number > INT32_MAX)) {
-        reason_set (self->reason, "--skip: want 0..%d, got %s", INT32_MAX,
-                    quoted (span_text (text)));
-        return -1;
-    }
-    if (repeat != SCHEDULE_FOREVER && number >= repeat) {
-        reason_set (self->reason, "--skip: want less than --repeat, which is %d", repeat);
-        return -1;
-    }
-    if (number > schedule_skip_max (self->rule)) {
-        reason_set (self->reason, "--skip: want 0..%d for times counted one by one",
-                    SCHEDULE_WALK_MAX);
-        return -1;
-    }
+    if (text && (!number_parse (text, &number) || number < 0 || number > INT32_MAX))
+        return reason_set (self->reason, "--skip: want 0..%d, got %s", INT32_MAX,
+                           quoted (span_text (text)));
+    if (repeat != SCHEDULE_FOREVER && number >= repeat)
+        return reason_set (self->reason, "--skip: want less than --repeat, which is %d", repeat);
+    if (number > schedule_skip_max (self->rule))
+        return reason_set (self->reason, "--skip: want 0..%d for times counted one by one",
+                           SCHEDULE_WALK_MAX);
     *ret_skip = number;
     return 0;
 }
@@ -145,10 +135,8 @@ static int read_members (const struct when_reading *self, unsigned kind)
         terms_put (self->members, "timezone", json_string (timezone), self->reason))
         return -1;
     if (words->start && kind != EVERY) {
-        if (instant_parse (words->start, self->zone, &start, &why)) {
-            reason_set (self->reason, "--start: %s", why.text);
-            return -1;
-        }
+        if (instant_parse (words->start, self->zone, &start, &why))
+            return reason_set (self->reason, "--start: %s", why.text);
         if (terms_put (self->members, "start_time", json_integer (start), self->reason))
             return -1;
     }

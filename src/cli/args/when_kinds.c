@@ -16,14 +16,10 @@ static int read_base (const struct when_reading *self, const char *option, const
 {
     struct reason why;
     int64_t time;
-    if (instant_parse_date (text, self->zone, &time, &why)) {
-        reason_set (self->reason, "%s: %s", option, why.text);
-        return -1;
-    }
-    if (time == 0) {
-        reason_set (self->reason, "%s: want an instant after 1970-01-01T00:00:00Z", option);
-        return -1;
-    }
+    if (instant_parse_date (text, self->zone, &time, &why))
+        return reason_set (self->reason, "%s: %s", option, why.text);
+    if (time == 0)
+        return reason_set (self->reason, "%s: want an instant after 1970-01-01T00:00:00Z", option);
     self->rule->base_time = time;
     return 0;
 }
@@ -35,9 +31,8 @@ int when_duration (const char *option, const char *text, struct duration *ret,
 {
     if (duration_parse (text, ret))
         return 0;
-    reason_set (reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
-                quoted (span_text (text)));
-    return -1;
+    return reason_set (reason, "%s: want a duration as 5s, 90m, 1h30m or 2d, got %s", option,
+                       quoted (span_text (text)));
 }
 
 // -- days and times of day
@@ -51,11 +46,9 @@ static int read_day_and_time (const struct when_reading *self, const char *optio
     const char *at = strchr (text, '@');
     size_t day_size = at ? (size_t)(at - text) : strlen (text);
     *ret_seconds = 0;
-    if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, ret_seconds))) {
-        reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s", option,
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (day_size >= DAY_MAX || (at && !clock_time_of_day (at + 1, ret_seconds)))
+        return reason_set (self->reason, "%s: want DAY or DAY@HH:MM or DAY@HH:MM:SS, got %s",
+                           option, quoted (span_text (text)));
     memcpy (day, text, day_size);
     day[day_size] = '\0';
     return 0;
@@ -69,10 +62,8 @@ static int read_in (const struct when_reading *self, const char *text)
     if (when_duration ("--in", text, &duration, self->reason))
         return -1;
     int64_t time = schedule_in (self->now_us, duration.seconds);
-    if (time > SCHEDULE_TIME_MAX) {
-        reason_set (self->reason, "--in: ends after the year 9999");
-        return -1;
-    }
+    if (time > SCHEDULE_TIME_MAX)
+        return reason_set (self->reason, "--in: ends after the year 9999");
     self->rule->type = SCHEDULE_TIME;
     self->rule->base_time = time;
     self->rule->keep = true; // as schedule_in: a slow way does not make it a missed one
@@ -87,13 +78,11 @@ static int read_at (const struct when_reading *self, const char *text)
     self->rule->type = SCHEDULE_TIME;
     if (rc < 0)
         reason_set (self->reason, "--at: %s", why.text);
-    if (rc > 0 && !strchr (text, '-')) {
-        reason_set (self->reason,
-                    "--at: want a time as 18:00, 'tomorrow 8:00', 2026-12-24T18:00 or "
-                    "2026-12-24T18:00:00+01:00, got %s",
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (rc > 0 && !strchr (text, '-'))
+        return reason_set (self->reason,
+                           "--at: want a time as 18:00, 'tomorrow 8:00', 2026-12-24T18:00 or "
+                           "2026-12-24T18:00:00+01:00, got %s",
+                           quoted (span_text (text)));
     return rc > 0 ? read_base (self, "--at", text) : rc;
 }
 
@@ -110,10 +99,9 @@ static int read_start (const struct when_reading *self, int64_t interval_s)
     bool calendar = rule->type == SCHEDULE_DAY && self->words->timezone;
     int64_t local = rule->base_time + (calendar ? zone_offset (self->zone, rule->base_time) : 0);
     int64_t base = calendar ? zone_instant (self->zone, local - interval_s) : local - interval_s;
-    if (base <= 0) {
-        reason_set (self->reason, "--start: want an instant later than one interval after 1970");
-        return -1;
-    }
+    if (base <= 0)
+        return reason_set (self->reason,
+                           "--start: want an instant later than one interval after 1970");
     rule->base_time = base;
     return 0;
 }
@@ -132,11 +120,9 @@ static int read_every (const struct when_reading *self, const char *text)
            duration.seconds % schedule_period (type + 1) == 0)
         type++;
     int64_t value = duration.seconds / schedule_period (type);
-    if (value > max) {
-        reason_set (self->reason, "--every: want 0..%d %ss, got %" PRId64, max,
-                    schedule_type_name (type), value);
-        return -1;
-    }
+    if (value > max)
+        return reason_set (self->reason, "--every: want 0..%d %ss, got %" PRId64, max,
+                           schedule_type_name (type), value);
     self->rule->type = type;
     self->rule->value = (int32_t)value;
     return self->words->start ? read_start (self, duration.seconds) : 0;
@@ -203,12 +189,10 @@ static int read_weekly (const struct when_reading *self, const char *text)
     if (read_day_and_time (self, "--weekly", text, day, &time_of_day))
         return -1;
     unsigned days = clock_weekdays (day);
-    if (!days) {
-        reason_set (self->reason,
-                    "--weekly: want sun..sat or 0..7, or several as mon,wed-fri, got %s",
-                    quoted (span_text (day)));
-        return -1;
-    }
+    if (!days)
+        return reason_set (self->reason,
+                           "--weekly: want sun..sat or 0..7, or several as mon,wed-fri, got %s",
+                           quoted (span_text (day)));
     if (!(days & (days - 1)))
         return end_day (self, SCHEDULE_WEEK, (int32_t)__builtin_ctz (days), time_of_day);
     char list[32] = "* * ";
@@ -247,11 +231,10 @@ static int read_monthly (const struct when_reading *self, const char *text)
         put_cron (expressions, time_of_day, days);
         return end_cron (self, expressions);
     }
-    if (!number_parse (day, &number) || number < -31 || number > 31) {
-        reason_set (self->reason, "--monthly: want a day -31..31, or several as 1,15, got %s",
-                    quoted (span_text (day)));
-        return -1;
-    }
+    if (!number_parse (day, &number) || number < -31 || number > 31)
+        return reason_set (self->reason,
+                           "--monthly: want a day -31..31, or several as 1,15, got %s",
+                           quoted (span_text (day)));
     return end_day (self, SCHEDULE_MONTH, (int32_t)number, time_of_day);
 }
 
@@ -265,11 +248,10 @@ static int read_value (const struct when_reading *self)
     if (!text && (!schedule_repeats (type) || (cycle && strchr (cycle, ','))))
         return 0;
     int64_t number;
-    if (!text || !number_parse (text, &number) || number < range.min || number > range.max) {
-        reason_set (self->reason, "--value: want %d..%d for type %s, got %s", range.min, range.max,
-                    schedule_type_name (type), text ? quoted (span_text (text)) : "none");
-        return -1;
-    }
+    if (!text || !number_parse (text, &number) || number < range.min || number > range.max)
+        return reason_set (self->reason, "--value: want %d..%d for type %s, got %s", range.min,
+                           range.max, schedule_type_name (type),
+                           text ? quoted (span_text (text)) : "none");
     self->rule->value = type == SCHEDULE_WEEK ? (int32_t)number % 7 : (int32_t)number;
     return 0;
 }
@@ -278,14 +260,10 @@ static int read_time (const struct when_reading *self)
 {
     struct reason why;
     const char *text = self->words->time;
-    if (text && instant_parse (text, self->zone, &self->rule->base_time, &why)) {
-        reason_set (self->reason, "--time: %s", why.text);
-        return -1;
-    }
-    if (self->rule->type == SCHEDULE_TIME && self->rule->base_time == 0) {
-        reason_set (self->reason, "--time: must be given for type time, and not be 0");
-        return -1;
-    }
+    if (text && instant_parse (text, self->zone, &self->rule->base_time, &why))
+        return reason_set (self->reason, "--time: %s", why.text);
+    if (self->rule->type == SCHEDULE_TIME && self->rule->base_time == 0)
+        return reason_set (self->reason, "--time: must be given for type time, and not be 0");
     return 0;
 }
 
@@ -298,17 +276,15 @@ int64_t when_type (const char *text)
 static int read_type (const struct when_reading *self, const char *text)
 {
     int64_t number = when_type (text);
-    if (number == SCHEDULE_CRON) {
-        reason_set (self->reason, "--cron: must be given for type cron");
-        return -1;
-    }
+    if (number == SCHEDULE_CRON)
+        return reason_set (self->reason, "--cron: must be given for type cron");
     if (number < 0 || number >= SCHEDULE_TYPES) {
         struct nearest nearest = nearest_to (text);
         nearest_try_list (&nearest, TYPE_WORDS);
-        reason_set (self->reason,
-                    "--type: plan_type: want " SCHEDULE_TYPE_NAMES (", ") " or 0..%d, got %s%s",
-                    SCHEDULE_TYPES - 1, quoted (span_text (text)), nearest_hint (&nearest));
-        return -1;
+        return reason_set (
+            self->reason,
+            "--type: plan_type: want " SCHEDULE_TYPE_NAMES (", ") " or 0..%d, got %s%s",
+            SCHEDULE_TYPES - 1, quoted (span_text (text)), nearest_hint (&nearest));
     }
     self->rule->type = (enum schedule_type)number;
     return read_value (self) || read_time (self) ? -1 : 0;

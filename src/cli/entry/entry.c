@@ -1,13 +1,15 @@
 #include "entry.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "entry_kept.h"
 #include "desc.h"
-#include "entry_spec.h"
+#include "entry_kept.h"
 #include "json.h"
 #include "nearest.h"
+#include "reason.h"
 #include "retry_words.h"
 #include "zonefile.h"
 
@@ -26,6 +28,99 @@ struct line {
     struct reason *reason;
 };
 
+// -- a line with its plan in `spec`: {target, title, command, args, frames, spec, hold}
+
+// Put a field where the flat form has it.
+static int put (json_t *object, const char *name, json_t *value, struct reason *reason)
+{
+    if (!json_object_get (object, name))
+        return json_object_set (object, name, value);
+    return reason_set (reason, "%s: is given twice", quoted (span_text (name)));
+}
+
+static int put_frame (json_t *object, json_t *frame, json_t *args, struct reason *reason)
+{
+    static const struct {
+        const char *type, *field;
+    } fields[] = {{"COMMAND", "command"},
+                  {"CONTENT", "content"},
+                  {"CONTEXT", "context"},
+                  {"PUB_TITLE", "publish_title"}};
+    const char *type = json_string_value (json_object_get (frame, "type"));
+    json_t *text = json_object_get (frame, "text");
+    if (type && json_is_string (text) && strcmp (type, "ARG") == 0)
+        return json_array_append (args, text);
+    for (size_t i = 0; type && json_is_string (text) && i < sizeof fields / sizeof *fields; i++)
+        if (strcmp (type, fields[i].type) == 0)
+            return put (object, fields[i].field, text, reason);
+    return reason_set (reason,
+                       "frames: want {type, text} of the types COMMAND, ARG, CONTENT, CONTEXT and "
+                       "PUB_TITLE");
+}
+
+// What `zplan show --json` says besides: what has become of the plan, and not what it is; and two
+// fields that follow from others.
+static void drop_course (json_t *object, json_t *spec)
+{
+    static const char *const course[] = {
+        "last",       "state",    "revision",          "caller",   "request_id",
+        "counts",     "next_at",  "base_at",           "stopped",  "failures",
+        "created_at", "running",  "verdict",           "remark",   "held",
+        "progress",   "run_with", "current_iteration", "flow_run", "current_cycle"};
+    if (json_integer_value (json_object_get (object, "held"))) // paused by its submission
+        json_object_set_new (object, "hold", json_true ());
+    for (size_t i = 0; i < sizeof course / sizeof *course; i++)
+        json_object_del (object, course[i]);
+    if (json_is_object (json_object_get (object, "flow"))) // the run that it is a step of
+        json_object_del (object, "flow");
+    if (json_object_get (spec, "misfire"))
+        json_object_del (spec, "no_keep");
+    if (json_object_get (spec, "iteration"))
+        json_object_del (spec, "plan_repet");
+}
+
+// Make it the flat form, in place; one without `spec`, `args` or `frames` stays as it is. 0, or -1
+// with a reason.
+static int entry_flatten (json_t *object, struct reason *reason)
+{
+    const char *name;
+    json_t *value, *frame;
+    size_t i;
+    int rc = 0;
+    json_t *spec = json_incref (json_object_get (object, "spec"));
+    json_t *frames = json_incref (json_object_get (object, "frames"));
+    if (spec)
+        drop_course (object, spec);
+    if (frames) { // command and args are theirs, again
+        json_object_del (object, "command");
+        json_object_del (object, "args");
+    }
+    json_t *args = json_incref (json_object_get (object, "args"));
+    json_object_del (object, "spec");
+    json_object_del (object, "frames");
+    json_object_del (object, "args");
+    if ((spec && !json_is_object (spec)) || (frames && !json_is_array (frames)) ||
+        (args && !json_is_array (args))) {
+        reason_set (reason, "want spec as an object, frames and args as arrays");
+        rc = -1;
+    }
+    json_t *all = args && rc == 0 ? json_copy (args) : json_array ();
+    json_object_foreach (spec, name, value)
+    {
+        // The flat form has the names of options.
+        const char *field = strcmp (name, "key") == 0 ? "name" : name;
+        rc = rc ? rc : put (object, field, value, reason);
+    }
+    json_array_foreach (frames, i, frame) rc = rc ? rc : put_frame (object, frame, all, reason);
+    if (rc == 0 && json_array_size (all) > 0)
+        rc = put (object, "arg", all, reason);
+    json_decref (all);
+    json_decref (spec);
+    json_decref (frames);
+    json_decref (args);
+    return rc;
+}
+
 static int read_id (json_t *object, struct entry *ret, struct reason *reason)
 {
     const json_t *text = json_object_get (object, "id"),
@@ -36,10 +131,9 @@ static int read_id (json_t *object, struct entry *ret, struct reason *reason)
     if (!text && !number)
         return 0;
     if (id == 0 || id > INT64_MAX || (text && !json_is_string (text)) ||
-        (number && !json_is_integer (number))) {
-        reason_set (reason, "%s: want a plan id, 1..7fffffffffffffff", text ? "id" : "plan_id");
-        return -1;
-    }
+        (number && !json_is_integer (number)))
+        return reason_set (reason, "%s: want a plan id, 1..7fffffffffffffff",
+                           text ? "id" : "plan_id");
     ident_text (id, ret->id);
     return 0;
 }
@@ -74,9 +168,8 @@ static int refuse_field (const struct line *self, const char *field)
             nearest_try (&nearest, group->rows[j].name + strlen ("--"));
     }
     nearest_try_list (&nearest, RULE_FIELDS " description " WIRE_POLICIES);
-    reason_set (self->reason, "%s: unknown field%s", quoted (span_text (field)),
-                nearest_hint (&nearest));
-    return -1;
+    return reason_set (self->reason, "%s: unknown field%s", quoted (span_text (field)),
+                       nearest_hint (&nearest));
 }
 
 // One value of an option: a text, or a number that is made one and then is the object's.
@@ -87,9 +180,8 @@ static int set_option (const struct line *self, const struct option *row, const 
         return option_set (row, field, values, json_string_value (value), self->reason);
     if (row->type == OPTION_FLAG && json_is_false (value))
         return 0;
-    reason_set (self->reason, "%s: want %s", field,
-                row->type == OPTION_FLAG ? "true or false" : "a text");
-    return -1;
+    return reason_set (self->reason, "%s: want %s", field,
+                       row->type == OPTION_FLAG ? "true or false" : "a text");
 }
 
 static int read_option (const struct line *self, const char *field, const json_t *value)
@@ -180,11 +272,10 @@ static int make_plan (struct line *self, const struct zone *zone, int64_t now_us
     json_t *vote;
     struct when when;
     const char *given = options_given (&self->groups[1]);
-    if (self->has_rule && given) {
-        reason_set (self->reason, "%s and the fields of the PLAN frame: want one or the other",
-                    given + strlen ("--"));
-        return -1;
-    }
+    if (self->has_rule && given)
+        return reason_set (self->reason,
+                           "%s and the fields of the PLAN frame: want one or the other",
+                           given + strlen ("--"));
     if (order_vote (&self->order, NULL, &vote, self->reason))
         return -1;
     int rc;

@@ -173,10 +173,9 @@ int entry_read_kept (json_t *object, const struct zone *zone, int64_t now_us, st
     int64_t left = repeats - number (object, "real_repet") - number (object, "skip_num");
     bool once = number (object, "plan_type") <= SCHEDULE_TIME;
     left = repeats < 0 || once ? repeats : left > 0 ? left : 0;
-    if (read_messages (json_object_get (object, "messages"), ret)) {
-        reason_set (reason, "messages: want mailbox, description and the frames that it describes");
-        return -1;
-    }
+    if (read_messages (json_object_get (object, "messages"), ret))
+        return reason_set (reason,
+                           "messages: want mailbox, description and the frames that it describes");
     struct policy *policy;
     if (!policy_read_from (object, &policy, reason))
         return -1;

@@ -13,7 +13,7 @@ enum { WORDS_MAX = 4 };
 
 // What is said behind the subcommand and RUN.
 struct saying {
-    const char *words[WORDS_MAX];
+    const char *words[WORDS_MAX + 1]; // and a NULL
     size_t count;
     char *options; // JSON, one of the words
 };
@@ -103,7 +103,7 @@ int flow_act (const struct cli *cli, const struct flow_wish *wish)
         return usage_error (cli->argv[0], &reason);
     }
     struct zplan_client *client = flow_run_open (cli, args[0], wish->flow, run, &code);
-    json_t *answer = client ? flow_ask (cli, client, say.words, say.count, run, &code) : NULL;
+    json_t *answer = client ? flow_ask (cli, client, say.words, run, &code) : NULL;
     if (answer && cli->json)
         flow_run_print_json (cli, answer);
     else if (answer)

@@ -34,19 +34,19 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
 
 // What it answers, a rejection too.
 static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                    size_t count, struct verdict *ret)
+                    struct verdict *ret)
 {
     struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, "flow", words, count, &reply);
+    int outcome = zplan_client_manage (client, "flow", words, words_count (words), &reply);
     *ret = call_verdict (cli, outcome, &reply);
     json_t *json = outcome == ZPLAN_OK ? json_of (&reply) : NULL;
     return json || ret->code != EXIT_DONE ? json : json_object ();
 }
 
 json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
-                          const char *const *words, size_t count, struct verdict *ret)
+                          const char *const *words, struct verdict *ret)
 {
-    json_t *json = ask (cli, client, words, count, ret);
+    json_t *json = ask (cli, client, words, ret);
     if (ret->code == EXIT_DONE)
         return json;
     json_decref (json);
@@ -54,10 +54,10 @@ json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
 }
 
 json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                  size_t count, const char *subject, int *ret_code)
+                  const char *subject, int *ret_code)
 {
     struct verdict verdict;
-    json_t *json = ask (cli, client, words, count, &verdict);
+    json_t *json = ask (cli, client, words, &verdict);
     *ret_code = verdict.code;
     if (verdict.code == EXIT_DONE)
         return json;
@@ -78,8 +78,8 @@ int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *,
         if (pattern)
             json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
         char *text = json_write (filter);
-        const char *const say[] = {"list", text};
-        json_t *answer = flow_ask (cli, client, say, 2, NULL, &code), *flow;
+        json_t *answer = flow_ask (cli, client, (const char *[]){"list", text, NULL}, NULL, &code),
+               *flow;
         size_t i;
         json_array_foreach (json_object_get (answer, "flows"), i, flow) take (owner, flow);
         const char *next = json_string_value (json_object_get (answer, "next"));

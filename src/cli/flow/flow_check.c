@@ -37,11 +37,10 @@ static const char *plural (int64_t count)
 void flow_print_report (const json_t *report)
 {
     char text[DURATION_SIZE];
-    int64_t seconds = json_integer_value (json_object_get (report, "seconds_max"));
-    if (json_is_true (json_object_get (report, "bounded")))
+    int64_t seconds = field_number (report, "seconds_max");
+    if (field_is_true (report, "bounded"))
         printf ("  ends within %s%s\n", duration_text (seconds, text),
-                json_is_true (json_object_get (report, "has_tail")) ? ", undo and finally besides"
-                                                                    : "");
+                field_is_true (report, "has_tail") ? ", undo and finally besides" : "");
     print_list ("not bounded", json_object_get (report, "because"));
     print_list ("warning", json_object_get (report, "warnings"));
 }
@@ -49,7 +48,7 @@ void flow_print_report (const json_t *report)
 static void print_report (const struct flow_source *file)
 {
     json_t *report = flow_report_json (file->flow);
-    int64_t calls = json_integer_value (json_object_get (report, "steps_max"));
+    int64_t calls = field_number (report, "steps_max");
     json_object_set_new (report, "has_tail", json_boolean (file->flow->report.has_tail));
     print_bytes (span_text (file->path));
     printf (": good\n  flow %s: %u step%s, %u edge%s, at most %" PRId64 " call%s\n",

@@ -176,10 +176,9 @@ static int draw_shown (const struct cli *cli, struct zplan_client *client, const
     int code;
     char version[24];
     const char *name = json_string_value (json_object_get (run, "flow"));
-    snprintf (version, sizeof version, "%" JSON_INTEGER_FORMAT,
-              json_integer_value (json_object_get (run, "version")));
-    const char *const say[] = {"get", name, version};
-    json_t *flow = flow_ask (cli, client, say, 3, name, &code);
+    snprintf (version, sizeof version, "%" JSON_INTEGER_FORMAT, field_number (run, "version"));
+    json_t *flow =
+        flow_ask (cli, client, (const char *[]){"get", name, version, NULL}, name, &code);
     if (flow)
         code = draw_definition (cli, json_object_get (flow, "definition"), run, form);
     json_decref (flow);
@@ -233,8 +232,7 @@ int flow_draw (const struct cli *cli, const struct flow_wish *wish)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    const char *const say[] = {"get", text};
-    json_t *answer = flow_ask_quietly (cli, client, say, 2, &verdict);
+    json_t *answer = flow_ask_quietly (cli, client, (const char *[]){"get", text, NULL}, &verdict);
     if (answer)
         code = draw_definition (cli, json_object_get (answer, "definition"), NULL, wish->form);
     else if (verdict.code != EXIT_NO_ANSWER &&

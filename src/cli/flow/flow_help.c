@@ -10,40 +10,35 @@
 
 // -- what each subcommand does
 
-enum section { LOCAL, STORED, RUNS, PEOPLE, SECTIONS };
-
-static const char *const sections[SECTIONS] = {
+static const char *const sections[FLOW_SECTIONS] = {
     [LOCAL] = "These need no station",
     [STORED] = "The station keeps definitions, each with its versions 1, 2, ...",
     [RUNS] = "RUN is the number of a run, or `last`: the newest one",
     [PEOPLE] = "What people do to a run; STEP.3 is item 3 of a step with for_each",
 };
 
-static const struct flow_text {
-    const char *name, *arguments;
-    enum section section;
-    unsigned groups;
-    const char *text;
-    const char *examples;
-} texts[FLOW_WORDS] = {
-    [FLOW_CHECK] =
-        {"check", "FILE...", LOCAL, 0,
+#define ROW(name, run, min, max, rule, ...)                                                        \
+    {                                                                                              \
+        {name, min, max, rule}, run, __VA_ARGS__                                                   \
+    }
+const struct flow_row flow_rows[FLOW_WORDS] = {
+    ROW ("check", flow_check, 1, INT_MAX, "want a file", "FILE...", LOCAL, 0,
          "say what is wrong with it, everything at once; else how many calls a run "
          "makes at most, whether its time is bounded, and what looks like a mistake. A "
          "target is a flow when its file is given as well",
          "  zplan flow check greeting.yaml\n"
-         "  zplan flow check night.json etl.json  # night has a step whose target is etl\n"},
-    [FLOW_GRAPH] = {"graph", "FILE|NAME|RUN", LOCAL, GRAPH | LAST,
-                    "draw it: a line for each step, by layers. A step stands below all steps that "
-                    "it waits for. What is no file is a flow that the station has, or else a run: "
-                    "then a letter says the state of each step. --dot and --mermaid write texts "
-                    "for programs that draw, --svg runs `dot` of Graphviz",
-                    "  zplan flow graph greeting.yaml\n"
-                    "  zplan flow graph greeting.yaml --svg >greeting.svg\n"
-                    "  zplan flow graph greeting --mermaid\n"
-                    "  zplan flow graph last --flow greeting\n"},
-    [FLOW_SIMULATE] =
-        {"simulate", "FILE...", LOCAL, SIMULATE,
+         "  zplan flow check night.json etl.json  # night has a step whose target is etl\n"),
+    ROW ("graph", flow_draw, 1, 1, "want one file, flow or run", "FILE|NAME|RUN", LOCAL,
+         GRAPH | LAST,
+         "draw it: a line for each step, by layers. A step stands below all steps that "
+         "it waits for. What is no file is a flow that the station has, or else a run: "
+         "then a letter says the state of each step. --dot and --mermaid write texts "
+         "for programs that draw, --svg runs `dot` of Graphviz",
+         "  zplan flow graph greeting.yaml\n"
+         "  zplan flow graph greeting.yaml --svg >greeting.svg\n"
+         "  zplan flow graph greeting --mermaid\n"
+         "  zplan flow graph last --flow greeting\n"),
+    ROW ("simulate", flow_rehearse, 1, INT_MAX, "want a file", "FILE...", LOCAL, SIMULATE,
          "run the first one on a virtual clock, with the rules of the station: a "
          "line an event, when the run ends, its critical path, and what it waited "
          "for: slots, targets, limits, workers. The other files are its sub-flows, "
@@ -55,96 +50,98 @@ static const struct flow_text {
          "  zplan flow simulate greeting.yaml --limit jobs=2 --workers jobs=eu,us\n"
          "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30\n"
          "  zplan flow simulate night.json etl.json --cron '0 2 * * *' --runs 30 \\\n"
-         "    --last etl/load=30h --overlap-policy queue  # a run that takes too long\n"},
-    [FLOW_PUT_FILE] = {"put", "FILE [LAST]", STORED, 0,
-                       "make it the next version, unless it is as the last one. It is checked "
-                       "with the targets and flows of the station. With LAST it is rejected unless "
-                       "that is the last version, 0: unless it is new",
-                       "  zplan flow put greeting.yaml\n"},
-    [FLOW_USE_VERSION] = {"use", "NAME VERSION", STORED, 0,
-                          "use this version for new runs. With an older one it stays in use when "
-                          "others are put, until the last one is used again",
-                          "  zplan flow use greeting 1\n"},
-    [FLOW_GET] = {"get", "NAME [VERSION]", STORED, 0, "print the version in use, or this one",
-                  "  zplan flow get greeting >greeting.json\n"},
-    [FLOW_LIST] = {"list", "[NAME]", STORED, 0, "print which there are; a NAME may end in *",
-                   "  zplan flow list 'night*'\n"},
-    [FLOW_REMOVE_ALL] = {"remove", "NAME...", STORED, 0,
-                         "remove it with all versions, if nothing refers to it: no plans, and no "
-                         "other flow",
-                         "  zplan flow remove greeting\n"},
-    [FLOW_EXPORT] = {"export", "[NAME...]", STORED, 0,
-                     "print the version in use of all flows, or of these: a line each, JSON",
-                     "  zplan flow export >flows.ndjson\n"},
-    [FLOW_IMPORT] = {"import", "FILE", STORED, 0,
-                     "put all definitions of a file that export wrote, or of a JSON array, those "
-                     "first that others call. `-` is standard input",
-                     "  zplan flow import flows.ndjson\n"},
-    [FLOW_START_RUN] = {"start", "NAME", RUNS, START,
-                        "run a flow once, at once: a plan whose target is the flow. `zplan add "
-                        "--flow NAME` with a time makes a schedule of it",
-                        "  zplan flow start greeting --wait\n"
-                        "  zplan flow start etl --param day=20260131 --param limit=5\n"
-                        "  zplan flow start purchase --input order.json --unique order/4711\n"
-                        "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n"},
-    [FLOW_BACKFILL] =
-        {"backfill", "NAME", RUNS, BACKFILL,
+         "    --last etl/load=30h --overlap-policy queue  # a run that takes too long\n"),
+    ROW ("put", flow_put, 1, 2, "want a file, and perhaps the last version", "FILE [LAST]", STORED,
+         0,
+         "make it the next version, unless it is as the last one. It is checked "
+         "with the targets and flows of the station. With LAST it is rejected unless "
+         "that is the last version, 0: unless it is new",
+         "  zplan flow put greeting.yaml\n"),
+    ROW ("use", flow_use, 2, 2, "want a flow and a version", "NAME VERSION", STORED, 0,
+         "use this version for new runs. With an older one it stays in use when "
+         "others are put, until the last one is used again",
+         "  zplan flow use greeting 1\n"),
+    ROW ("get", flow_get, 1, 2, "want a flow, and perhaps a version", "NAME [VERSION]", STORED, 0,
+         "print the version in use, or this one", "  zplan flow get greeting >greeting.json\n"),
+    ROW ("list", flow_list, 0, 1, "want at most one name, which may end in *", "[NAME]", STORED, 0,
+         "print which there are; a NAME may end in *", "  zplan flow list 'night*'\n"),
+    ROW ("remove", flow_remove, 1, INT_MAX, "want at least one flow", "NAME...", STORED, 0,
+         "remove it with all versions, if nothing refers to it: no plans, and no "
+         "other flow",
+         "  zplan flow remove greeting\n"),
+    ROW ("export", flow_export, 0, INT_MAX, "want names of flows", "[NAME...]", STORED, 0,
+         "print the version in use of all flows, or of these: a line each, JSON",
+         "  zplan flow export >flows.ndjson\n"),
+    ROW ("import", flow_import, 1, 1, "want one file; - is standard input", "FILE", STORED, 0,
+         "put all definitions of a file that export wrote, or of a JSON array, those "
+         "first that others call. `-` is standard input",
+         "  zplan flow import flows.ndjson\n"),
+    ROW ("start", flow_start, 1, 1, "want one flow", "NAME", RUNS, START,
+         "run a flow once, at once: a plan whose target is the flow. `zplan add "
+         "--flow NAME` with a time makes a schedule of it",
+         "  zplan flow start greeting --wait\n"
+         "  zplan flow start etl --param day=20260131 --param limit=5\n"
+         "  zplan flow start purchase --input order.json --unique order/4711\n"
+         "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n"),
+    ROW ("backfill", flow_backfill, 1, 1, "want one flow", "NAME", RUNS, BACKFILL,
          "start a run for each time from one date to another, its batch: a plan NAME@BATCH, "
          "so that those which are there are not started twice. They run beside each other; "
          "zplan limit set station:NAME says how many at a time",
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-31\n"
-         "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"},
-    [FLOW_SHOW_RUNS] = {"runs", "", RUNS, LISTED, "print the newest runs",
-                        "  zplan flow runs --flow etl --state failed\n"},
-    [FLOW_SHOW_RUN] = {"show", "RUN", RUNS, SHOW | LAST,
-                       "print a run and the states of its steps, those of a sub-flow below the "
-                       "step that calls it",
-                       "  zplan flow show last\n"
-                       "  zplan flow show 2a --steps failed\n"
-                       "  zplan flow show last --flow etl --graph\n"
-                       "  zplan flow show 2a --json | jq .output\n"},
-    [FLOW_SHOW_LOG] = {"log", "RUN", RUNS, LOG | LAST,
-                       "print when each step came to what, the last 1000 lines",
-                       "  zplan flow log last --follow\n"},
-    [FLOW_SHOW_WHY] = {"why", "RUN/STEP", RUNS, LAST,
-                       "print why a step does not start, why it failed, or what its plan waits for",
-                       "  zplan flow why last/load\n"},
-    [FLOW_DONE_UNDO] = {"done", "RUN/STEP", PEOPLE, LAST,
-                        "resolve an undo that has failed permanently: the run goes on without it",
-                        "  zplan flow done 2a/hotel\n"},
-    [FLOW_RESET_UNDO] = {"reset", "RUN/STEP", PEOPLE, LAST, "try such an undo again",
-                         "  zplan flow reset 2a/hotel\n"},
-    [FLOW_SIGNAL_RUN] = {"signal", "RUN STEP [JSON]", PEOPLE, LAST,
-                         "send a step that waits for a signal what it waits for; JSON becomes "
-                         "its value",
-                         "  zplan flow signal 2a approve\n"
-                         "  zplan flow signal 2a approve '{\"by\": \"ann\"}'\n"},
-    [FLOW_REJECT_RUN] = {"reject", "RUN STEP [REASON]", PEOPLE, LAST,
-                         "the same step fails, with this reason",
-                         "  zplan flow reject 2a approve 'too expensive'\n"},
-    [FLOW_SKIP_STEP] =
-        {"skip", "RUN STEP", PEOPLE, SKIP | LAST,
+         "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"),
+    ROW ("runs", flow_runs, 0, 0, "want no arguments; --flow NAME has the runs of a flow", "", RUNS,
+         LISTED, "print the newest runs", "  zplan flow runs --flow etl --state failed\n"),
+    ROW ("show", flow_show, 1, 1, "want one run", "RUN", RUNS, SHOW | LAST,
+         "print a run and the states of its steps, those of a sub-flow below the "
+         "step that calls it",
+         "  zplan flow show last\n"
+         "  zplan flow show 2a --steps failed\n"
+         "  zplan flow show last --flow etl --graph\n"
+         "  zplan flow show 2a --json | jq .output\n"),
+    ROW ("log", flow_log, 1, 1, "want one run", "RUN", RUNS, LOG | LAST,
+         "print when each step came to what, the last 1000 lines",
+         "  zplan flow log last --follow\n"),
+    ROW ("why", flow_step_word, 1, 1, "want RUN/STEP", "RUN/STEP", RUNS, LAST,
+         "print why a step does not start, why it failed, or what its plan waits for",
+         "  zplan flow why last/load\n"),
+    ROW ("done", flow_step_word, 1, 1, "want RUN/STEP", "RUN/STEP", PEOPLE, LAST,
+         "resolve an undo that has failed permanently: the run goes on without it",
+         "  zplan flow done 2a/hotel\n"),
+    ROW ("reset", flow_step_word, 1, 1, "want RUN/STEP", "RUN/STEP", PEOPLE, LAST,
+         "try such an undo again", "  zplan flow reset 2a/hotel\n"),
+    ROW ("signal", flow_act, 2, 3, "want a run, a step, and perhaps JSON in quotes",
+         "RUN STEP [JSON]", PEOPLE, LAST,
+         "send a step that waits for a signal what it waits for; JSON becomes "
+         "its value",
+         "  zplan flow signal 2a approve\n"
+         "  zplan flow signal 2a approve '{\"by\": \"ann\"}'\n"),
+    ROW ("reject", flow_act, 2, 3, "want a run, a step, and perhaps a reason in quotes",
+         "RUN STEP [REASON]", PEOPLE, LAST, "the same step fails, with this reason",
+         "  zplan flow reject 2a approve 'too expensive'\n"),
+    ROW ("skip", flow_act, 2, 2, "want a run and a step", "RUN STEP", PEOPLE, SKIP | LAST,
          "resolve a step that failed, is blocked or has not started: it counts as "
          "finished, and the run goes on",
-         "  zplan flow skip 2a load --value '{\"rows\": 5}' --reason 'loaded by hand'\n"},
-    [FLOW_RETRY_RUN] = {"retry", "RUN [STEP...]", PEOPLE, RETRY | LAST,
-                        "run these steps and all behind them again; by default those that failed "
-                        "or were cancelled. What finished keeps its value",
-                        "  zplan flow retry last\n"
-                        "  zplan flow retry 2a load resize.3 --reason 'the disk was full'\n"
-                        "  zplan flow retry 2a --restart --fresh\n"
-                        "  zplan flow retry last --version 4  # with a step mended\n"},
-    [FLOW_SUSPEND_RUN] = {"suspend", "RUN [REASON]", PEOPLE, LAST,
-                          "start no further steps; what is in flight goes on",
-                          "  zplan flow suspend 2a maintenance\n"},
-    [FLOW_RESUME_RUN] = {"resume", "RUN", PEOPLE, LAST, "go on with a run that was suspended",
-                         "  zplan flow resume 2a\n"},
-    [FLOW_CANCEL_RUN] = {"cancel", "RUN [REASON]", PEOPLE, CANCEL | LAST,
-                         "cancel what is in flight, then undo, then run the step of `finally`; "
-                         "of RUN/STEP the call of that step only",
-                         "  zplan flow cancel 2a 'no longer needed'\n"
-                         "  zplan flow cancel 2a/load\n"
-                         "  zplan flow cancel 2a --force\n"},
+         "  zplan flow skip 2a load --value '{\"rows\": 5}' --reason 'loaded by hand'\n"),
+    ROW ("retry", flow_act, 1, INT_MAX, "want a run, and perhaps steps", "RUN [STEP...]", PEOPLE,
+         RETRY | LAST,
+         "run these steps and all behind them again; by default those that failed "
+         "or were cancelled. What finished keeps its value",
+         "  zplan flow retry last\n"
+         "  zplan flow retry 2a load resize.3 --reason 'the disk was full'\n"
+         "  zplan flow retry 2a --restart --fresh\n"
+         "  zplan flow retry last --version 4  # with a step mended\n"),
+    ROW ("suspend", flow_act, 1, 2, "want a run, and perhaps a reason in quotes", "RUN [REASON]",
+         PEOPLE, LAST, "start no further steps; what is in flight goes on",
+         "  zplan flow suspend 2a maintenance\n"),
+    ROW ("resume", flow_act, 1, 1, "want one run", "RUN", PEOPLE, LAST,
+         "go on with a run that was suspended", "  zplan flow resume 2a\n"),
+    ROW ("cancel", flow_act, 1, 2, "want a run or RUN/STEP, and perhaps a reason in quotes",
+         "RUN [REASON]", PEOPLE, CANCEL | LAST,
+         "cancel what is in flight, then undo, then run the step of `finally`; "
+         "of RUN/STEP the call of that step only",
+         "  zplan flow cancel 2a 'no longer needed'\n"
+         "  zplan flow cancel 2a/load\n"
+         "  zplan flow cancel 2a --force\n"),
 };
 
 // -- as a whole
@@ -176,10 +173,10 @@ static int cut_line (const char **text)
 }
 
 // "  put FILE [LAST]  make it the next version, ..."
-static void write_entry (FILE *out, const struct flow_text *entry)
+static void write_entry (FILE *out, const struct flow_row *entry)
 {
     int width =
-        fprintf (out, "  %s%s%s", entry->name, *entry->arguments ? " " : "", entry->arguments);
+        fprintf (out, "  %s%s%s", entry->word.name, *entry->arguments ? " " : "", entry->arguments);
     const char *text = entry->text;
     if (width > TEXT_COLUMN - 2)
         width = fprintf (out, "\n") - 1;
@@ -191,40 +188,40 @@ static void write_entry (FILE *out, const struct flow_text *entry)
     }
 }
 
-static char *write_about (enum flow_word word)
+static char *write_about (const struct flow_row *row)
 {
     char *text = NULL;
     size_t size;
     FILE *out = text_open (&text, &size);
-    if (word < FLOW_WORDS) {
-        fprintf (out, "%c%s.\n\n%s", toupper ((unsigned char)texts[word].text[0]),
-                 texts[word].text + 1, texts[word].examples);
+    if (row) {
+        fprintf (out, "%c%s.\n\n%s", toupper ((unsigned char)row->text[0]), row->text + 1,
+                 row->examples);
         fclose (out);
         return text;
     }
     fputs (intro, out);
-    for (int section = 0; section < SECTIONS; section++) {
+    for (int section = 0; section < FLOW_SECTIONS; section++) {
         fprintf (out, "\n%s:\n", sections[section]);
         for (size_t i = 0; i < FLOW_WORDS; i++)
-            if ((int)texts[i].section == section)
-                write_entry (out, &texts[i]);
+            if ((int)flow_rows[i].section == section)
+                write_entry (out, &flow_rows[i]);
         fputc ('\n', out);
         for (size_t i = 0; i < FLOW_WORDS; i++)
-            if ((int)texts[i].section == section)
-                fputs (texts[i].examples, out);
+            if ((int)flow_rows[i].section == section)
+                fputs (flow_rows[i].examples, out);
     }
     fclose (out);
     return text;
 }
 
-static char *write_synopsis (enum flow_word word)
+static char *write_synopsis (const struct flow_row *row)
 {
     char *text = NULL;
     size_t size;
     FILE *out = text_open (&text, &size);
-    if (word < FLOW_WORDS)
-        fprintf (out, "zplan flow %s%s%s%s", texts[word].name, *texts[word].arguments ? " " : "",
-                 texts[word].arguments, texts[word].groups ? " [OPTIONS]" : "");
+    if (row)
+        fprintf (out, "zplan flow %s%s%s%s", row->word.name, *row->arguments ? " " : "",
+                 row->arguments, row->groups ? " [OPTIONS]" : "");
     else
         fputs ("zplan flow check FILE... | graph FILE | simulate FILE... [OPTIONS]\n"
                " zplan flow put FILE | get NAME | list | use NAME VERSION | remove NAME\n"
@@ -240,12 +237,12 @@ static char *write_synopsis (enum flow_word word)
     return text;
 }
 
-void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_wish *wish,
+void flow_help_start (struct flow_help *self, const struct flow_row *row, struct flow_wish *wish,
                       struct usage *ret)
 {
-    const unsigned wanted = word < FLOW_WORDS ? texts[word].groups : ALL;
-    self->about = write_about (word);
-    self->synopsis = write_synopsis (word);
+    const unsigned wanted = row ? row->groups : ALL;
+    self->about = write_about (row);
+    self->synopsis = write_synopsis (row);
     *ret = (struct usage){.synopsis = self->synopsis,
                           .about = self->about,
                           .words_min = 1,

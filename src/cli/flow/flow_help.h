@@ -1,43 +1,30 @@
-// The help of zplan flow, of all its subcommands or of one.
+// The subcommands of zplan flow as a table, and the help of all of them or of one.
 #pragma once
 
 #include "flow_options.h"
+#include "subword.h"
 
-enum flow_word {
-    FLOW_CHECK,
-    FLOW_GRAPH,
-    FLOW_SIMULATE,
-    FLOW_PUT_FILE,
-    FLOW_USE_VERSION,
-    FLOW_GET,
-    FLOW_LIST,
-    FLOW_REMOVE_ALL,
-    FLOW_EXPORT,
-    FLOW_IMPORT,
-    FLOW_START_RUN,
-    FLOW_BACKFILL,
-    FLOW_SHOW_RUNS,
-    FLOW_SHOW_RUN,
-    FLOW_SHOW_LOG,
-    FLOW_SHOW_WHY,
-    FLOW_DONE_UNDO,
-    FLOW_RESET_UNDO,
-    FLOW_SIGNAL_RUN,
-    FLOW_REJECT_RUN,
-    FLOW_SKIP_STEP,
-    FLOW_RETRY_RUN,
-    FLOW_SUSPEND_RUN,
-    FLOW_RESUME_RUN,
-    FLOW_CANCEL_RUN,
-    FLOW_WORDS
+enum flow_section { LOCAL, STORED, RUNS, PEOPLE, FLOW_SECTIONS };
+
+struct flow_row {
+    struct subword word;
+    flow_fn *run;
+    const char *arguments;
+    enum flow_section section;
+    unsigned groups; // of its options
+    const char *text;
+    const char *examples;
 };
 
-// Of one subcommand, or of all: FLOW_WORDS. The usage borrows from both, and its texts from
+enum { FLOW_WORDS = 25 };
+extern const struct flow_row flow_rows[FLOW_WORDS];
+
+// Of one subcommand, or of all: NULL. The usage borrows from both, and its texts from
 // `texts`, which is to be given back.
 struct flow_help {
     char *about, *synopsis;
     struct option terms[FLOW_TERMS_MAX]; // those of `zplan add` that a simulated flow plan may have
 };
-void flow_help_start (struct flow_help *self, enum flow_word word, struct flow_wish *wish,
+void flow_help_start (struct flow_help *self, const struct flow_row *row, struct flow_wish *wish,
                       struct usage *ret);
 void flow_help_clear (struct flow_help *self);

@@ -15,18 +15,13 @@
 
 // -- answers
 
-static json_int_t number_of (const json_t *answer, const char *name)
-{
-    return json_integer_value (json_object_get (answer, name));
-}
-
 // For programs: times as all others are.
 static void print_for_programs (const struct cli *cli, const json_t *flow)
 {
     json_t *copy = json_copy ((json_t *)(uintptr_t)flow);
     if (strcmp (cli->json, "wire") != 0) {
         json_object_set_new (copy, "updated_at",
-                             json_instant_ms (number_of (flow, "updated") * 1000));
+                             json_instant_ms (field_number (flow, "updated") * 1000));
         json_object_del (copy, "updated");
     }
     print_answer_new (cli, JSON_ANSWER, copy);
@@ -36,14 +31,14 @@ static void print_for_programs (const struct cli *cli, const json_t *flow)
 
 static void print_change (const struct cli *cli, const json_t *answer)
 {
-    json_int_t version = number_of (answer, "version"), used = number_of (answer, "use");
+    json_int_t version = field_number (answer, "version"), used = field_number (answer, "use");
     if (cli->json) {
         print_answer (cli, JSON_ANSWER, answer);
         return;
     }
-    print_between ("flow ", text_of (json_object_get (answer, "name")), "");
+    print_between ("flow ", field_text (answer, "name"), "");
     printf (": version %" JSON_INTEGER_FORMAT "%s", version,
-            json_is_true (json_object_get (answer, "unchanged")) ? ", unchanged" : "");
+            field_is_true (answer, "unchanged") ? ", unchanged" : "");
     if (version == used)
         printf (", in use\n");
     else
@@ -79,8 +74,8 @@ int flow_put_text (const struct cli *cli, struct zplan_client *client, const cha
                    const char *last, const char *subject)
 {
     int code;
-    const char *const say[] = {"put", text, last};
-    json_t *answer = flow_ask (cli, client, say, last ? 3 : 2, subject, &code);
+    json_t *answer =
+        flow_ask (cli, client, (const char *[]){"put", text, last, NULL}, subject, &code);
     if (answer)
         print_change (cli, answer);
     json_decref (answer);
@@ -108,8 +103,10 @@ int flow_use (const struct cli *cli, const struct flow_wish *wish)
     int code;
     char **words = wish->words;
     struct zplan_client *client = call_open (cli, &code);
-    const char *const say[] = {"use", words[0], words[1]};
-    json_t *answer = client ? flow_ask (cli, client, say, 3, words[0], &code) : NULL;
+    json_t *answer = client
+                         ? flow_ask (cli, client, (const char *[]){"use", words[0], words[1], NULL},
+                                     words[0], &code)
+                         : NULL;
     if (answer)
         print_change (cli, answer);
     json_decref (answer);
@@ -132,9 +129,11 @@ int flow_get (const struct cli *cli, const struct flow_wish *wish)
     int code, count = wish->count;
     char **words = wish->words;
     struct zplan_client *client = call_open (cli, &code);
-    const char *const say[] = {"get", words[0], count > 1 ? words[1] : NULL};
     json_t *answer =
-        client ? flow_ask (cli, client, say, count > 1 ? 3 : 2, words[0], &code) : NULL;
+        client ? flow_ask (cli, client,
+                           (const char *[]){"get", words[0], count > 1 ? words[1] : NULL, NULL},
+                           words[0], &code)
+               : NULL;
     if (answer && cli->json)
         print_for_programs (cli, answer);
     else if (answer)
@@ -147,12 +146,12 @@ int flow_get (const struct cli *cli, const struct flow_wish *wish)
 // -- list
 
 static const struct column columns[] = {
-    {.heading = "FLOW", .width = 24, .rule = COLUMN_WHOLE, .field = "name"},
-    {.heading = "IN USE", .width = 6, .field = "use", .write = column_number},
-    {.heading = "LAST", .width = 5, .field = "last", .write = column_number},
-    {.heading = "STEPS", .width = 5, .field = "steps", .write = column_number},
-    {.heading = "CALLS", .width = 7, .field = "steps_max", .write = column_number},
-    {.heading = "UPDATED", .rule = COLUMN_REST, .field = "updated", .write = column_time},
+    COLUMN ("FLOW", 24, .rule = COLUMN_WHOLE, .field = "name"),
+    COLUMN ("IN USE", 6, .field = "use", .write = column_number),
+    COLUMN ("LAST", 5, .field = "last", .write = column_number),
+    COLUMN ("STEPS", 5, .field = "steps", .write = column_number),
+    COLUMN ("CALLS", 7, .field = "steps_max", .write = column_number),
+    COLUMN ("UPDATED", 0, .rule = COLUMN_REST, .field = "updated", .write = column_time),
 };
 
 struct flow_list {
@@ -181,7 +180,7 @@ int flow_list (const struct cli *cli, const struct flow_wish *wish)
 static void print_name (void *owner, const json_t *flow)
 {
     (void)owner;
-    print_between ("", text_of (json_object_get (flow, "name")), "\n");
+    print_between ("", field_text (flow, "name"), "\n");
 }
 
 int flow_print_names (const struct cli *cli)
@@ -194,8 +193,7 @@ int flow_print_names (const struct cli *cli)
 static int remove_flow (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     int code;
-    const char *const say[] = {"remove", name};
-    json_t *answer = flow_ask (cli, client, say, 2, name, &code);
+    json_t *answer = flow_ask (cli, client, (const char *[]){"remove", name, NULL}, name, &code);
     if (answer && cli->json) {
         json_object_set_new (answer, "name", json_from_frame (span_text (name)));
         json_object_set_new (answer, "done", json_string ("remove"));

@@ -8,12 +8,12 @@
 #include "flow_command.h"
 #include "flow_run_view.h"
 #include "print.h"
+#include "text_table.h"
 
 // -- lines
 
 static void print_line (const struct cli *cli, const json_t *line)
 {
-    char word[WORD_SIZE];
     const json_t *state = json_object_get (line, "state"),
                  *detail = json_object_get (line, "detail"), *by = json_object_get (line, "by"),
                  *why = json_object_get (line, "why");
@@ -21,8 +21,9 @@ static void print_line (const struct cli *cli, const json_t *line)
         flow_run_print_json (cli, line);
         return;
     }
-    printf ("%s  ", flow_time_word (json_object_get (line, "at"), word));
-    print_column (text_of (json_object_get (line, "step")), 20);
+    column_time_ms (stdout, json_object_get (line, "at"));
+    printf ("  ");
+    print_column (field_text (line, "step"), 20);
     putchar (' ');
     colour_on (stdout, flow_state_colour (state));
     if (detail)
@@ -96,15 +97,15 @@ bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us)
 static json_t *look (struct follower *self)
 {
     struct verdict verdict;
-    const char *const show[] = {"show", self->run, "{\"limit\":1}"}, *const log[] = {"log",
-                                                                                     self->run};
-    json_t *run = flow_ask_quietly (self->cli, self->client, show, 3, &verdict);
-    json_int_t updated_ms = json_integer_value (json_object_get (run, "updated_ms"));
+    const char *const show[] = {"show", self->run, "{\"limit\":1}", NULL};
+    const char *const log[] = {"log", self->run, NULL};
+    json_t *run = flow_ask_quietly (self->cli, self->client, show, &verdict);
+    json_int_t updated_ms = field_number (run, "updated_ms");
     self->unchanged = updated_ms == self->updated_ms ? self->unchanged + 1 : 0;
     self->updated_ms = updated_ms;
     // The whole log is read only after a change, and once more: there may be two in a millisecond.
     bool reads = run && (self->unchanged < 2 || flow_run_has_ended (run));
-    json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, 2, &verdict) : NULL;
+    json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
     if (!flow_may_go_on (&verdict, &self->answered_us))
         self->code = verdict_print (&verdict, self->run);
@@ -147,13 +148,12 @@ int flow_log (const struct cli *cli, const struct flow_wish *wish)
     char run[IDENT_SIZE];
     json_t *answer = NULL;
     struct zplan_client *client = flow_run_open (cli, wish->words[0], wish->flow, run, &code);
-    const char *const say[] = {"log", run};
     if (client && wish->follow) {
         answer = flow_follow (cli, client, run, &code);
         if (answer && !cli->json)
             flow_run_print_state (answer);
     } else if (client) {
-        answer = flow_ask (cli, client, say, 2, run, &code);
+        answer = flow_ask (cli, client, (const char *[]){"log", run, NULL}, run, &code);
         print_page (cli, NULL, json_object_get (answer, "log"));
     }
     json_decref (answer);

@@ -1,19 +1,22 @@
 // zplan flow simulate: runs of a definition on a virtual clock.
+#include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "civil.h"
 #include "clock.h"
 #include "clock_words.h"
 #include "duration.h"
 #include "flow_command.h"
 #include "flow_file.h"
-#include "flow_rehearsal_print.h"
 #include "flow_sources.h"
 #include "instant.h"
 #include "memory.h"
 #include "plan.h"
 #include "print.h"
 #include "simulation.h"
+#include "zone.h"
 #include "zonefile.h"
 
 enum { GUESSES_MAX = 4 * OPTION_TEXTS_MAX, TEXTS_MAX = 9 * OPTION_TEXTS_MAX, WORKERS_MAX = 1000 };
@@ -313,13 +316,131 @@ static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *re
            read_workers (self, reason) && read_steps (self, reason) && check_steps (self, reason);
 }
 
+// -- what a simulation reports, for people
+
+static void print_moment (const struct zone *zone, int64_t ms)
+{
+    int64_t local = ms / 1000 + zone_offset (zone, ms / 1000);
+    struct civil_date date = civil_date (civil_day_of (local));
+    int64_t second = civil_time_of_day (local);
+    printf ("%04d-%02d-%02d %02d:%02d:%02d", (int)date.year, date.month, date.day,
+            (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
+}
+
+static void print_events (const struct zone *zone, const json_t *events)
+{
+    size_t index;
+    json_t *row;
+    json_array_foreach (events, index, row)
+    {
+        print_moment (zone, field_number (row, "at"));
+        printf ("  %-9s ", json_string_value (json_object_get (row, "what")));
+        print_bytes (field_text (row, "step"));
+        if (json_object_get (row, "item"))
+            printf (".%" JSON_INTEGER_FORMAT, field_number (row, "item"));
+        if (json_object_get (row, "why")) {
+            printf (": ");
+            print_error (field_text (row, "why"));
+        }
+        putchar ('\n');
+    }
+}
+
+static void print_waits (const json_t *row)
+{
+    static const struct {
+        const char *name, *text;
+    } waits[] = {{"slot_ms", "a free slot"},
+                 {"target_ms", "its target"},
+                 {"limit_ms", "a limit"},
+                 {"worker_ms", "a worker"}};
+    char text[DURATION_SIZE];
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (json_object_get (row, waits[i].name))
+            printf (", %s for %s", duration_text (field_number (row, waits[i].name) / 1000, text),
+                    waits[i].text);
+}
+
+static void print_path (const json_t *path)
+{
+    char text[DURATION_SIZE];
+    size_t index;
+    json_t *row;
+    if (!json_array_size (path)) // nothing has started
+        return;
+    printf ("critical path:");
+    json_array_foreach (path, index, row)
+    {
+        printf (index ? " -> " : " ");
+        print_bytes (field_text (row, "step"));
+        printf (" (%s", duration_text (
+                            (field_number (row, "to") - field_number (row, "from")) / 1000, text));
+        print_waits (row);
+        putchar (')');
+    }
+    putchar ('\n');
+}
+
+static void print_end (const struct zone *zone, const json_t *result)
+{
+    char text[DURATION_SIZE];
+    const json_t *ended = json_object_get (result, "ended");
+    size_t index;
+    json_t *row;
+    int64_t late = field_number (result, "began") - field_number (result, "nominal");
+    print_moment (zone, ended ? json_integer_value (ended) : field_number (result, "until"));
+    printf ("  %s", json_string_value (json_object_get (result, "outcome")));
+    if (ended)
+        printf (" after %s",
+                duration_text ((json_integer_value (ended) - field_number (result, "began")) / 1000,
+                               text));
+    if (late >= 1000) {
+        printf (", of ");
+        print_moment (zone, field_number (result, "nominal"));
+    }
+    json_array_foreach (json_object_get (result, "waits"), index, row)
+    {
+        printf (index ? ", " : " for ever for ");
+        print_bytes (text_of (row));
+    }
+    if (json_object_get (result, "parked"))
+        printf ("; the plan needs an operator");
+    if (json_object_get (result, "error")) {
+        printf (": ");
+        print_error (field_text (result, "error"));
+    }
+    putchar ('\n');
+    print_path (json_object_get (result, "critical"));
+}
+
+static void print_missed (const struct zone *zone, const json_t *row)
+{
+    struct span why = field_text (row, "why");
+    print_moment (zone, field_number (row, "began"));
+    printf ("  missed: ");
+    puts (span_is (why, "overlap") ? "the run before it is in progress" : "it is too late for it");
+}
+
+// Print a row of flow_simulate: its events and its end, or of several runs the end alone. Times are
+// of this zone.
+static void rehearsal_print (const struct zone *zone, const json_t *row, bool whole)
+{
+    if (span_is (field_text (row, "outcome"), "missed")) {
+        print_missed (zone, row);
+        return;
+    }
+    if (whole)
+        print_events (zone, json_object_get (row, "events"));
+    print_end (zone, row);
+}
+
 static void report (void *owner, json_t *row)
 {
     struct rehearsal *self = owner;
     if (self->cli->json)
         print_json (row);
     else
-        rehearsal_print (self->zone, row, self->wish->runs == 1 ? REHEARSAL_WHOLE : REHEARSAL_END);
+        rehearsal_print (self->zone, row, self->wish->runs == 1);
     json_decref (row);
 }
 

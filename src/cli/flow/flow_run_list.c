@@ -13,24 +13,13 @@ enum { PAGE_MAX = 1000, RUNS_DEFAULT = 50 };
 
 // -- times and states
 
-static const char *word_of (const json_t *ms, char *out,
-                            const char *(*write) (const json_t *, char *))
+const char *flow_moment_word (const json_t *ms, char *out)
 {
     json_t *seconds =
         json_integer_value (ms) ? json_integer (json_integer_value (ms) / 1000) : NULL;
-    const char *word = write (seconds, out);
+    const char *word = moment_word (seconds, out);
     json_decref (seconds);
     return word;
-}
-
-const char *flow_time_word (const json_t *ms, char *out)
-{
-    return word_of (ms, out, time_word);
-}
-
-const char *flow_moment_word (const json_t *ms, char *out)
-{
-    return word_of (ms, out, moment_word);
 }
 
 enum colour flow_state_colour (const json_t *state)
@@ -51,7 +40,7 @@ bool flow_run_has_ended (const json_t *run)
 {
     static const char *const ends[] = {"finished", "failed", "cancelled", "timeout"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (span_is (text_of (json_object_get (run, "state")), ends[i]))
+        if (span_is (field_text (run, "state"), ends[i]))
             return true;
     return false;
 }
@@ -59,11 +48,10 @@ bool flow_run_has_ended (const json_t *run)
 void flow_run_print_state (const json_t *run)
 {
     const json_t *state = json_object_get (run, "state");
-    print_between ("run ", text_of (json_object_get (run, "run")), " of flow ");
-    print_between ("", text_of (json_object_get (run, "flow")), ": ");
+    print_between ("run ", field_text (run, "run"), " of flow ");
+    print_between ("", field_text (run, "flow"), ": ");
     write_coloured (stdout, flow_state_colour (state), text_of (state));
-    if (json_is_true (json_object_get (run, "suspended")) &&
-        !span_is (text_of (state), "suspended"))
+    if (field_is_true (run, "suspended") && !span_is (text_of (state), "suspended"))
         printf (", suspended");
     putchar ('\n');
 }
@@ -104,8 +92,7 @@ json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_
 {
     json_object_set_new (filter, "after", json_integer (after));
     char *text = json_write (filter);
-    const char *const say[] = {"runs", text};
-    json_t *answer = flow_ask (cli, client, say, 2, NULL, ret_code);
+    json_t *answer = flow_ask (cli, client, (const char *[]){"runs", text, NULL}, NULL, ret_code);
     free (text);
     return answer;
 }
@@ -117,8 +104,8 @@ json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const
     bool more = true;
     while (more) {
         char *text = json_write (filter);
-        const char *const say[] = {"show", run, text};
-        json_t *page = flow_ask_quietly (cli, client, say, 3, ret);
+        json_t *page =
+            flow_ask_quietly (cli, client, (const char *[]){"show", run, text, NULL}, ret);
         json_t *next = json_object_get (page, "next");
         free (text);
         more = json_is_string (next) &&
@@ -150,7 +137,7 @@ static bool find_newest (const json_t *runs, const char *flow, char out[IDENT_SI
     json_array_foreach (runs, i, run)
     {
         if ((flow || !json_object_get (run, "parent")) &&
-            ident_parse (text_of (json_object_get (run, "run")), &id)) {
+            ident_parse (field_text (run, "run"), &id)) {
             ident_text (id, out);
             return true;
         }
@@ -219,8 +206,8 @@ static void write_word (FILE *out, const json_t *word)
 
 static void write_took (FILE *out, const json_t *run)
 {
-    json_int_t began = json_integer_value (json_object_get (run, "began_ms"));
-    json_int_t ended = json_integer_value (json_object_get (run, "ended_ms"));
+    json_int_t began = field_number (run, "began_ms");
+    json_int_t ended = field_number (run, "ended_ms");
     if (ended && ended >= began)
         fprintf (out, "%.3f s", (double)(ended - began) / 1000);
     else
@@ -228,22 +215,13 @@ static void write_took (FILE *out, const json_t *run)
 }
 
 static const struct column columns[] = {
-    {.heading = "RUN", .width = 6, .rule = COLUMN_WHOLE, .field = "run", .write = write_word},
-    {.heading = "FLOW",
-     .width = 20,
-     .rule = COLUMN_SHORT,
-     .least = 8,
-     .field = "flow",
-     .write = write_word},
-    {.heading = "VERSION", .width = 7, .may_go = true, .field = "version", .write = column_number},
-    {.heading = "STATE",
-     .width = 9,
-     .field = "state",
-     .write = write_word,
-     .colour = flow_state_colour},
-    {.heading = "BEGAN", .width = 20, .field = "began_ms", .write = column_time_ms},
-    {.heading = "TOOK", .width = 10, .write = write_took},
-    {.heading = "PLAN", .rule = COLUMN_REST, .field = "plan", .write = write_word},
+    COLUMN ("RUN", 6, .rule = COLUMN_WHOLE, .field = "run", .write = write_word),
+    COLUMN ("FLOW", 20, .rule = COLUMN_SHORT, .least = 8, .field = "flow", .write = write_word),
+    COLUMN ("VERSION", 7, .may_go = true, .field = "version", .write = column_number),
+    COLUMN ("STATE", 9, .field = "state", .write = write_word, .colour = flow_state_colour),
+    COLUMN ("BEGAN", 20, .field = "began_ms", .write = column_time_ms),
+    COLUMN ("TOOK", 10, .write = write_took),
+    COLUMN ("PLAN", 0, .rule = COLUMN_REST, .field = "plan", .write = write_word),
 };
 
 int flow_runs (const struct cli *cli, const struct flow_wish *wish)
@@ -290,9 +268,9 @@ int flow_print_runs (const struct cli *cli)
     json_t *answer = client ? flow_run_page (cli, client, filter, 0, &code) : NULL;
     json_array_foreach (json_object_get (answer, "runs"), i, run)
     {
-        print_bytes (text_of (json_object_get (run, "run")));
-        print_between ("\t", text_of (json_object_get (run, "flow")), ", ");
-        print_between ("", text_of (json_object_get (run, "state")), "\n");
+        print_bytes (field_text (run, "run"));
+        print_between ("\t", field_text (run, "flow"), ", ");
+        print_between ("", field_text (run, "state"), "\n");
     }
     json_decref (answer);
     json_decref (filter);

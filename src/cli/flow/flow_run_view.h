@@ -33,8 +33,7 @@ void flow_run_print_state (const json_t *run);
 bool flow_run_has_ended (const json_t *run);
 enum colour flow_state_colour (const json_t *state);
 
-// Unix milliseconds as in a table, and as on a line of its own: in `out`, or a constant.
-const char *flow_time_word (const json_t *ms, char *out);
+// Unix milliseconds as on a line of its own: in `out`, or a constant.
 const char *flow_moment_word (const json_t *ms, char *out);
 
 // Whether a command that waits goes on after this verdict: a station that is away may come back, or

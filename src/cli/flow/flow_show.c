@@ -29,12 +29,12 @@ static void print_head (const json_t *run)
     const json_t *failed = json_object_get (run, "failed");
     flow_run_print_state (run);
     terms_label ("version");
-    printf ("%" JSON_INTEGER_FORMAT "\n", json_integer_value (json_object_get (run, "version")));
+    printf ("%" JSON_INTEGER_FORMAT "\n", field_number (run, "version"));
     terms_label ("plan");
-    print_between ("", text_of (json_object_get (run, "plan")), "\n");
+    print_between ("", field_text (run, "plan"), "\n");
     terms_label ("began");
     printf ("%s\n", flow_moment_word (json_object_get (run, "began_ms"), word));
-    if (json_integer_value (json_object_get (run, "ended_ms"))) {
+    if (field_number (run, "ended_ms")) {
         terms_label ("ended");
         printf ("%s\n", flow_moment_word (json_object_get (run, "ended_ms"), word));
     }
@@ -61,8 +61,8 @@ static void print_head (const json_t *run)
 
 static void write_step (FILE *out, const json_t *row)
 {
-    fprintf (out, "%*s", 2 * (int)json_integer_value (json_object_get (row, "depth")), "");
-    write_bytes (out, text_of (json_object_get (row, "step")));
+    fprintf (out, "%*s", 2 * (int)field_number (row, "depth"), "");
+    write_bytes (out, field_text (row, "step"));
 }
 
 static void write_part (FILE *out, bool *first, const char *before)
@@ -75,10 +75,9 @@ static void write_items (FILE *out, const json_t *items)
 {
     static const char *const names[] = {"finished", "failed", "in_flight"};
     static const char *const words[] = {"finished", "failed", "in flight"};
-    fprintf (out, "%" JSON_INTEGER_FORMAT " items",
-             json_integer_value (json_object_get (items, "count")));
+    fprintf (out, "%" JSON_INTEGER_FORMAT " items", field_number (items, "count"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        json_int_t count = json_integer_value (json_object_get (items, names[i]));
+        json_int_t count = field_number (items, names[i]);
         if (count)
             fprintf (out, ", %" JSON_INTEGER_FORMAT " %s", count, words[i]);
     }
@@ -129,9 +128,9 @@ static void write_detail (FILE *out, const json_t *row)
 }
 
 static const struct column columns[] = {
-    {.heading = "STEP", .width = 24, .rule = COLUMN_WHOLE, .write = write_step},
-    {.heading = "STATE", .width = 9, .field = "state", .colour = flow_state_colour},
-    {.heading = "DETAIL", .rule = COLUMN_REST, .write = write_detail},
+    COLUMN ("STEP", 24, .rule = COLUMN_WHOLE, .write = write_step),
+    COLUMN ("STATE", 9, .field = "state", .colour = flow_state_colour),
+    COLUMN ("DETAIL", 0, .rule = COLUMN_REST, .write = write_detail),
 };
 
 struct tree {
@@ -204,8 +203,8 @@ int flow_print_steps (const struct cli *cli, const char *text)
         code = verdict_print (&verdict, name);
     json_array_foreach (json_object_get (run, "steps"), i, step)
     {
-        print_bytes (text_of (json_object_get (step, "step")));
-        print_between ("\t", text_of (json_object_get (step, "state")), "\n");
+        print_bytes (field_text (step, "step"));
+        print_between ("\t", field_text (step, "state"), "\n");
     }
     json_decref (run);
     zplan_client_destroy (&client);

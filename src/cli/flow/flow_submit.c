@@ -26,8 +26,7 @@ static json_t *declared_params (const struct cli *cli, struct zplan_client *clie
                                 const char *flow)
 {
     struct verdict ignored;
-    const char *const say[] = {"get", flow};
-    json_t *answer = flow_ask_quietly (cli, client, say, 2, &ignored);
+    json_t *answer = flow_ask_quietly (cli, client, (const char *[]){"get", flow, NULL}, &ignored);
     json_t *definition = json_object_get (answer, "definition");
     json_t *params = json_incref (json_object_get (definition, "params"));
     json_decref (answer);
@@ -65,14 +64,14 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
     struct verdict verdict;
     json_t *message = call_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
     if (verdict.code == EXIT_DONE) {
-        id = (uint64_t)json_integer_value (json_object_get (message, "flow_run"));
+        id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
         json_t *filter = json_pack ("{s:s}", "flow", flow);
         json_t *answer = flow_run_page (cli, client, filter, 0, ret_code);
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
-            if (span_is (text_of (json_object_get (run, "plan")), plan))
-                ident_parse (text_of (json_object_get (run, "run")), &id);
+            if (span_is (field_text (run, "plan"), plan))
+                ident_parse (field_text (run, "run"), &id);
         }
         if (!id && *ret_code == EXIT_DONE)
             *ret_code = complain (plan, span_text ("the plan is gone, and no run of it is known"));
@@ -104,13 +103,13 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
     } else if (run) {
         flow_run_print_state (run);
         if (json_object_get (run, "error"))
-            complain (NULL, text_of (json_object_get (run, "error")));
+            complain (NULL, field_text (run, "error"));
         if (json_object_get (run, "output")) {
             printf ("output ");
             print_json (json_object_get (run, "output"));
         }
     }
-    if (run && !span_is (text_of (json_object_get (run, "state")), "finished"))
+    if (run && !span_is (field_text (run, "state"), "finished"))
         code = EXIT_REFUSED;
     json_decref (run);
     return code;

@@ -154,11 +154,11 @@ int outcome_states_read (const struct option_texts *texts, struct outcome_states
         }
         if (any)
             continue;
-        reason_set (reason,
-                    "--state: want ok, failed, lost, cancelled, missed, or a status as 'not found' "
-                    "or 0x83, got %s",
-                    quoted (span_text (texts->texts[i])));
-        return -1;
+        return reason_set (
+            reason,
+            "--state: want ok, failed, lost, cancelled, missed, or a status as 'not found' "
+            "or 0x83, got %s",
+            quoted (span_text (texts->texts[i])));
     }
     return 0;
 }

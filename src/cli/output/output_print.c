@@ -56,7 +56,7 @@ void output_print (FILE *file, const json_t *output)
 {
     size_t head_size, tail_size = 0;
     bool terminal = isatty (fileno (file)), ended;
-    json_int_t size = json_integer_value (json_object_get (output, "size"));
+    json_int_t size = field_number (output, "size");
     const json_t *last = json_object_get (output, "tail");
     uint8_t *head = bytes_of (json_object_get (output, "head"), &head_size);
     uint8_t *tail = last ? bytes_of (last, &tail_size) : NULL;

@@ -12,7 +12,7 @@
 void write_plan_name (FILE *out, const json_t *plan)
 {
     char word[WORD_SIZE];
-    struct span name = text_of (json_object_get (plan, "key"));
+    struct span name = field_text (plan, "key");
     if (name.size)
         write_bytes (out, name);
     else
@@ -46,7 +46,7 @@ void write_plan_schedule (FILE *out, const json_t *plan)
 
 bool plan_waits (const json_t *plan)
 {
-    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    json_int_t state = field_number (plan, "plan_state");
     return state == PLAN_NONE || state == PLAN_QUEUE || state == PLAN_SKIP;
 }
 
@@ -60,7 +60,7 @@ void write_plan_last (FILE *out, const json_t *plan)
 {
     char word[WORD_SIZE];
     const json_t *status = json_last_status (plan);
-    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    json_int_t state = field_number (plan, "plan_state");
     if (!status) {
         fputc ('-', out);
         return;

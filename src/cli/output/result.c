@@ -34,7 +34,7 @@ static struct span without_newlines (struct span text)
 // When the plan is due next: its plan_time, unless it has ended or lost its right to run.
 static const char *next_word (const json_t *plan, char out[WORD_SIZE])
 {
-    json_int_t state = json_integer_value (json_object_get (plan, "plan_state"));
+    json_int_t state = field_number (plan, "plan_state");
     if (state == PLAN_ERROR || state == PLAN_CLOSE)
         return "never";
     return time_word (json_object_get (plan, "plan_time"), out);
@@ -127,7 +127,7 @@ static void print_run_line (const json_t *run)
     if (!json_is_number (when))
         when = json_object_get (run, "fired");
     printf ("%s ", time_word (when, ended));
-    print_between ("", text_of (json_object_get (run, "plan")), " \"");
+    print_between ("", field_text (run, "plan"), " \"");
     print_frame (json_object_get (run, "title"));
     printf ("\" ");
     print_status (json_object_get (run, "status"));

@@ -48,7 +48,7 @@ void write_run_reason (FILE *out, const json_t *run)
                  *output = json_object_get (run, "output");
     const char *raw = json_string_value (reason);
     bool has_lines = raw && strchr (raw, '\n');
-    if (output && json_integer_value (json_object_get (run, "status")) >= ZERO_STATUS_ERROR_FLAG)
+    if (output && field_number (run, "status") >= ZERO_STATUS_ERROR_FLAG)
         output_last_line (output, line);
     if (has_lines && !*line) {
         json_t *whole = json_pack ("{sO}", "head", reason);

@@ -138,7 +138,7 @@ static void print_given (const json_t *plan, const char *field)
 // Numbers with a special meaning: forever, none, and waits that the text of the schedule has.
 static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
 {
-    json_int_t type = json_integer_value (json_object_get (plan, "plan_type"));
+    json_int_t type = field_number (plan, "plan_type");
     json_int_t number = json_integer_value (value);
     if (strcmp (field, "plan_repet") == 0)
         return number < 1 || type <= SCHEDULE_TIME || json_object_get (plan, "iteration");
@@ -178,8 +178,7 @@ static void print_member (bool *first, const json_t *plan, const struct option_r
 static void print_place (const json_t *plan, const struct policy *policy)
 {
     int64_t cycle = policy_cycle (policy);
-    int64_t used = json_integer_value (json_object_get (plan, "real_repet")) +
-                   json_integer_value (json_object_get (plan, "skip_num"));
+    int64_t used = field_number (plan, "real_repet") + field_number (plan, "skip_num");
     if (cycle < 1)
         return;
     struct run_place place = policy_place (used, cycle);
@@ -199,7 +198,7 @@ static bool is_of_flow (const json_t *plan)
     bool found = !json_object_get (plan, "messages") || json_object_get (names, "command");
     json_array_foreach (json_object_get (names, "frames"), i, frame)
     {
-        struct span type = text_of (json_object_get (frame, "type"));
+        struct span type = field_text (frame, "type");
         found = found || span_is (type, "COMMAND") || span_is (type, "PUB_TITLE");
     }
     json_decref (names);

@@ -139,7 +139,7 @@ static int report (const struct cli *cli, const struct zplan_reply *reply, const
         putchar ('\n');
     } else if (sent->held) {
         printf (" accepted, paused until `zplan reset`\n");
-    } else if (json_is_true (json_object_get (sent->plan, "paused"))) {
+    } else if (field_is_true (sent->plan, "paused")) {
         printf (" accepted, paused: it runs by `zplan run`\n");
     } else if (when->rule.type == SCHEDULE_NONE) {
         printf (" accepted, runs at once\n");

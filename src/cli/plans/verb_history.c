@@ -6,7 +6,6 @@
 
 #include "archive_read.h"
 #include "codes.h"
-#include "history_table.h"
 #include "instant.h"
 #include "only.h"
 #include "options.h"
@@ -17,6 +16,7 @@
 #include "print.h"
 #include "run_words.h"
 #include "settings.h"
+#include "text_table.h"
 
 struct asked {
     const char *since_text;
@@ -75,6 +75,66 @@ static const char about[] =
     "  zplan history --archive /var/backups/zplan nightly --state failed\n"
     "  zplan history --since 4711 --target jobs --json\n";
 
+// -- the table
+
+// Occurrences that did not run: nothing was started, and nothing took any time.
+static bool is_missed (const json_t *run)
+{
+    return field_number (run, "status") == ZERO_STATUS_MISSED_ID;
+}
+
+static void write_started (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    fputs (is_missed (run) ? "-" : time_word (json_object_get (run, "fired"), word), out);
+}
+
+static void write_took (FILE *out, const json_t *run)
+{
+    char word[WORD_SIZE];
+    if (is_missed (run))
+        fputs ("-", out);
+    else
+        fputs (took_word (json_object_get (run, "fired"), json_object_get (run, "ended"), word),
+               out);
+}
+
+static void write_outcome (FILE *out, const json_t *status)
+{
+    char word[WORD_SIZE];
+    fputs (outcome_text (status, word), out);
+}
+
+static void write_why (FILE *out, const json_t *run)
+{
+    char from[WORD_SIZE], to[WORD_SIZE];
+    const json_t *first = json_object_get (run, "missed_first");
+    const json_t *last = json_object_get (run, "missed_last");
+    write_run_reason (out, run);
+    if (first && json_equal (first, last))
+        fprintf (out, ", %s", time_word (first, from));
+    else if (first)
+        fprintf (out, ", %s to %s", time_word (first, from), time_word (last, to));
+}
+
+// The first one is omitted where all are of one plan.
+static const struct column columns[] = {
+    COLUMN ("PLAN", 16, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_label),
+    COLUMN ("RUN", 8, .is_number = true, .write = write_run_number),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"),
+    COLUMN ("PLANNED", 20, .may_go = true, .field = "nominal", .write = column_time),
+    COLUMN ("STARTED", 20, .write = write_started),
+    COLUMN ("TOOK", 11, .is_number = true, .may_go = true, .write = write_took),
+    COLUMN ("OUTCOME", 9, .field = "status", .write = write_outcome, .colour = status_colour),
+    COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_why),
+};
+
+static struct table *history_table (bool of_one_plan)
+{
+    size_t left_out = of_one_plan;
+    return table_new (columns + left_out, sizeof columns / sizeof *columns - left_out, stdout);
+}
+
 struct printing {
     const struct cli *cli;
     const struct asked *asked;
@@ -111,11 +171,11 @@ static void report_missed (struct printing *self, const json_t *page)
     if (asked && epoch && strcmp (asked, epoch) != 0)
         complain (NULL,
                   span_text ("the station counts its results anew: this is all that is kept"));
-    else if (json_integer_value (json_object_get (page, "last")) < self->asked->since)
+    else if (field_number (page, "last") < self->asked->since)
         fprintf (stderr, "zplan: there is no outcome %" PRId64 " yet: the last one is %s\n",
                  self->asked->since, number_word (json_object_get (page, "last"), last));
-    else if (json_integer_value (json_object_get (page, "first")) <= self->asked->since + 1 &&
-             json_integer_value (json_object_get (page, "first")) > 0)
+    else if (field_number (page, "first") <= self->asked->since + 1 &&
+             field_number (page, "first") > 0)
         fprintf (stderr, "zplan: some outcomes after %" PRId64 " were moved into an archive\n",
                  self->asked->since);
     else
@@ -148,7 +208,7 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
 static bool take_page (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
-    if (json_is_true (json_object_get (page, "missed")) && !self->missed_reported)
+    if (field_is_true (page, "missed") && !self->missed_reported)
         report_missed (self, page);
     size_t i;
     json_t *run;
@@ -250,13 +310,12 @@ static bool wants_archived (void *owner, const json_t *run)
     const struct asked *asked = self->asked;
     struct outcome_key key;
     const char *plan = self->plan, *field = plan && plan_ref_is_name (plan) ? "key" : "plan";
-    if (plan && !span_is (text_of (json_object_get (run, field)), plan_ref_shown (plan)))
+    if (plan && !span_is (field_text (run, field), plan_ref_shown (plan)))
         return false;
     self->found = true;
     return outcome_key_read (run, &key) && is_since (asked, run, &key) && is_in_time (asked, run) &&
            outcome_fits (self->states, run) &&
-           (!asked->station ||
-            span_is (text_of (json_object_get (run, "station")), asked->station));
+           (!asked->station || span_is (field_text (run, "station"), asked->station));
 }
 
 static bool take_archived (void *owner, const json_t *run)
@@ -317,7 +376,7 @@ static int print_all (const struct cli *cli, const struct asked *asked,
         return code;
     struct printing printing = {.cli = cli, .asked = asked, .states = states};
     if (!cli->json && !asked->output)
-        printing.table = history_table (plans == 1 ? HISTORY_ONE_PLAN : HISTORY_SEVERAL_PLANS);
+        printing.table = history_table (plans == 1);
     code = print_plans (&printing, client, plans);
     if (code == EXIT_DONE)
         table_end (&printing.table);
@@ -333,21 +392,17 @@ static int read_times (struct asked *asked, struct reason *reason)
     int64_t now = look_now ()->now;
     const char *text = asked->since_text;
     bool number = text && number_parse (text, &asked->since) && asked->since >= 0;
-    if (text && !number && !instant_since (text, now, &asked->since_s)) {
-        reason_set (reason,
-                    "--since: want a duration as 12h, today, yesterday, an instant as "
-                    "2026-12-24T18:00, or a number of an outcome, got %s",
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (text && !number && !instant_since (text, now, &asked->since_s))
+        return reason_set (reason,
+                           "--since: want a duration as 12h, today, yesterday, an instant as "
+                           "2026-12-24T18:00, or a number of an outcome, got %s",
+                           quoted (span_text (text)));
     text = asked->until_text;
-    if (text && !instant_since (text, now, &asked->until_s)) {
-        reason_set (reason,
-                    "--until: want a duration as 12h, today, yesterday, or an instant as "
-                    "2026-12-24T18:00, got %s",
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (text && !instant_since (text, now, &asked->until_s))
+        return reason_set (reason,
+                           "--until: want a duration as 12h, today, yesterday, or an instant as "
+                           "2026-12-24T18:00, got %s",
+                           quoted (span_text (text)));
     return 0;
 }
 
@@ -358,14 +413,10 @@ static int check_asked (const struct cli *cli, const struct asked *asked, int pl
     for (int i = 1; i <= plans; i++)
         if (plan_ref_read (cli->argv[i], id, reason))
             return -1;
-    if (asked->flow_run && asked->archive) {
-        reason_set (reason, "--flow-run: goes without --archive only");
-        return -1;
-    }
-    if (asked->epoch && asked->since < 0) {
-        reason_set (reason, "--epoch: goes with --since only");
-        return -1;
-    }
+    if (asked->flow_run && asked->archive)
+        return reason_set (reason, "--flow-run: goes without --archive only");
+    if (asked->epoch && asked->since < 0)
+        return reason_set (reason, "--epoch: goes with --since only");
     return 0;
 }
 

@@ -59,25 +59,13 @@ static void write_title (FILE *out, const json_t *plan)
 }
 
 static const struct column columns[] = {
-    {.heading = "PLAN", .width = 16, .write = write_plan_name},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"},
-    {.heading = "SCHEDULE",
-     .width = 20,
-     .rule = COLUMN_SHORT,
-     .least = 12,
-     .write = write_plan_schedule},
-    {.heading = "NEXT", .width = 20, .write = write_plan_next},
-    {.heading = "STATE",
-     .width = 8,
-     .field = "plan_state",
-     .write = write_state,
-     .colour = state_colour},
-    {.heading = "LAST",
-     .width = 10,
-     .may_go = true,
-     .write = write_plan_last,
-     .colour = colour_of_last},
-    {.heading = "TITLE", .rule = COLUMN_REST, .least = 10, .write = write_title},
+    COLUMN ("PLAN", 16, .write = write_plan_name),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"),
+    COLUMN ("SCHEDULE", 20, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_schedule),
+    COLUMN ("NEXT", 20, .write = write_plan_next),
+    COLUMN ("STATE", 8, .field = "plan_state", .write = write_state, .colour = state_colour),
+    COLUMN ("LAST", 10, .may_go = true, .write = write_plan_last, .colour = colour_of_last),
+    COLUMN ("TITLE", 0, .rule = COLUMN_REST, .least = 10, .write = write_title),
 };
 
 static bool take_plan (void *owner, const json_t *plan)

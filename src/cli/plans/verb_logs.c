@@ -84,14 +84,14 @@ static json_t *filter_of_run (const char *plan, const char *run)
 
 static bool is_run (const json_t *run)
 {
-    return json_integer_value (json_object_get (run, "status")) != ZERO_STATUS_MISSED_ID;
+    return field_number (run, "status") != ZERO_STATUS_MISSED_ID;
 }
 
 static bool has_number (const json_t *run, const char *wanted)
 {
     char word[WORD_SIZE];
     const json_t *seq = json_object_get (run, "seq");
-    return span_is (text_of (json_object_get (run, "entry")), wanted) ||
+    return span_is (field_text (run, "entry"), wanted) ||
            (json_integer_value (seq) && strcmp (number_word (seq, word), wanted) == 0);
 }
 
@@ -133,8 +133,7 @@ static const char *why_none (const struct cli *cli, struct zplan_client *client,
     *ret_gone = verdict.status == ZERO_STATUS_NOT_FIND_ID;
     if (*ret_gone)
         return "no such plan, and no run of it in the history";
-    bool ran = json_integer_value (json_object_get (message, "real_repet")) > 0 ||
-               json_last_status (message);
+    bool ran = field_number (message, "real_repet") > 0 || json_last_status (message);
     json_decref (message);
     return ran ? "its runs are no longer in the history" : "no run of it has ended yet";
 }
@@ -144,8 +143,7 @@ static bool has_ended (const struct cli *cli, struct zplan_client *client, const
 {
     struct verdict verdict;
     json_t *why = call_quietly (cli, client, (const char *[]){"why", plan, NULL}, &verdict);
-    bool closed = json_integer_value (json_object_get (why, "plan_state")) == PLAN_CLOSE &&
-                  !json_is_true (json_object_get (why, "running"));
+    bool closed = field_number (why, "plan_state") == PLAN_CLOSE && !field_is_true (why, "running");
     json_decref (why);
     return closed || verdict.status == ZERO_STATUS_NOT_FIND_ID;
 }

@@ -59,7 +59,7 @@ static void report_cancelled (const json_t *answer, json_t *object)
         return;
     }
     fputs (json_is_true (notified) ? ", its target was notified"
-           : json_is_true (json_object_get (answer, "pull"))
+           : field_is_true (answer, "pull")
                ? "; a worker that has it stops at its next heartbeat"
                : "; its target could not be notified, and may continue",
            stdout);

@@ -77,17 +77,13 @@ static void print_list (const struct cli *cli, const json_t *times)
 static int read_rule (const struct when_words *words, const struct preview *preview,
                       const struct zone *zone, struct when *ret, struct reason *reason)
 {
-    if (!when_is_given (words)) {
-        reason_set (reason, "want a kind of time: --in, --at, --every, --daily, --weekly, "
-                            "--monthly, --cron or --type");
-        return -1;
-    }
+    if (!when_is_given (words))
+        return reason_set (reason, "want a kind of time: --in, --at, --every, --daily, --weekly, "
+                                   "--monthly, --cron or --type");
     int64_t now_us = clock_wall_us ();
     struct reason why;
-    if (preview->now && instant_parse (preview->now, zone, &now_us, &why)) {
-        reason_set (reason, "--now: %s", why.text);
-        return -1;
-    }
+    if (preview->now && instant_parse (preview->now, zone, &now_us, &why))
+        return reason_set (reason, "--now: %s", why.text);
     if (preview->now)
         now_us *= 1000000;
     return when_read (words, zone, now_us, ret, reason);

@@ -131,7 +131,7 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
     if (!runs)
         return code;
     const json_t *run = json_array_get (runs, 0), *output = json_object_get (run, "output");
-    uint8_t status = (uint8_t)json_integer_value (json_object_get (run, "status"));
+    uint8_t status = (uint8_t)field_number (run, "status");
     code = EXIT_REFUSED;
     if (!run) {
         fprintf (stderr, "zplan: %s: no such plan, or no run of it has ended\n",

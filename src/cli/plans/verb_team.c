@@ -18,8 +18,8 @@ static const char about[] =
 
 static void write_state (FILE *out, const json_t *worker)
 {
-    write_bytes (out, text_of (json_object_get (worker, "state")));
-    if (json_is_true (json_object_get (worker, "earlier")))
+    write_bytes (out, field_text (worker, "state"));
+    if (field_is_true (worker, "earlier"))
         fputs (", earlier", out);
 }
 
@@ -30,30 +30,18 @@ static enum colour colour_of (const json_t *worker)
         enum colour colour;
     } colours[] = {{"running", CYAN}, {"success", GREEN}, {"fail", RED}, {"timeout", YELLOW}};
     for (size_t i = 0; i < sizeof colours / sizeof *colours; i++)
-        if (span_is (text_of (json_object_get (worker, "state")), colours[i].state))
+        if (span_is (field_text (worker, "state"), colours[i].state))
             return colours[i].colour;
     return PLAIN;
 }
 
 static const struct column columns[] = {
-    {.heading = "WORKER", .width = 24, .rule = COLUMN_SHORT, .field = "worker"},
-    {.heading = "STATE", .width = 13, .write = write_state, .colour = colour_of},
-    {.heading = "SINCE",
-     .width = 20,
-     .rule = COLUMN_SPARE,
-     .field = "started_ms",
-     .write = column_time_ms},
-    {.heading = "HEARD",
-     .width = 20,
-     .rule = COLUMN_SPARE,
-     .field = "heard_ms",
-     .write = column_time_ms},
-    {.heading = "PROGRESS",
-     .width = 10,
-     .rule = COLUMN_SHORT,
-     .field = "progress",
-     .write = column_frame},
-    {.heading = "REASON", .rule = COLUMN_REST, .field = "reason"},
+    COLUMN ("WORKER", 24, .rule = COLUMN_SHORT, .field = "worker"),
+    COLUMN ("STATE", 13, .write = write_state, .colour = colour_of),
+    COLUMN ("SINCE", 20, .rule = COLUMN_SPARE, .field = "started_ms", .write = column_time_ms),
+    COLUMN ("HEARD", 20, .rule = COLUMN_SPARE, .field = "heard_ms", .write = column_time_ms),
+    COLUMN ("PROGRESS", 10, .rule = COLUMN_SHORT, .field = "progress", .write = column_frame),
+    COLUMN ("REASON", 0, .rule = COLUMN_REST, .field = "reason"),
 };
 
 static void print_team (const char *id, const json_t *answer)
@@ -61,8 +49,8 @@ static void print_team (const char *id, const json_t *answer)
     size_t i;
     const json_t *worker, *workers = json_object_get (answer, "workers");
     print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
-    print_bytes (text_of (json_object_get (answer, "state")));
-    puts (json_is_true (json_object_get (answer, "current")) ? ", a run is in progress" : "");
+    print_bytes (field_text (answer, "state"));
+    puts (field_is_true (answer, "current") ? ", a run is in progress" : "");
     if (json_array_size (workers) == 0)
         return;
     struct table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);

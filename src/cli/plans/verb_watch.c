@@ -125,9 +125,9 @@ static int place_read (struct watch_wanted *wanted, struct reason *reason)
         wanted->epoch = wanted->read_epoch;
         return 0;
     }
-    reason_set (reason, "--state: %.150s: want EPOCH and NUMBER as zplan watch has written them",
-                wanted->place);
-    return -1;
+    return reason_set (reason,
+                       "--state: %.150s: want EPOCH and NUMBER as zplan watch has written them",
+                       wanted->place);
 }
 
 // Another file, that then takes its place: it is whole at any time.
@@ -259,7 +259,7 @@ static int check_key (const struct cli *cli)
         return cli->key ? code : EXIT_DONE;
     json_t *answer = call_filtered (cli, client, "whoami", NULL, &verdict), *role;
     const json_t *roles = json_object_get (answer, "roles");
-    struct span name = text_of (json_object_get (answer, "name"));
+    struct span name = field_text (answer, "name");
     size_t i;
     bool observes = !json_is_array (roles);
     json_array_foreach (roles, i, role) observes = observes || span_is (text_of (role), "observe");
@@ -270,7 +270,7 @@ static int check_key (const struct cli *cli)
         reason_set (&reason,
                     "the key %s may not subscribe: it is bound to the targets %s, and a "
                     "subscriber receives the results of all",
-                    quoted (name), quoted (text_of (json_object_get (answer, "stations"))));
+                    quoted (name), quoted (field_text (answer, "stations")));
     json_decref (answer);
     zplan_client_destroy (&client);
     if (reason.text[0])
@@ -322,7 +322,7 @@ static int place_make (struct watch *self, struct watch_wanted *wanted)
     struct zplan_client *client = call_open (self->cli, &code);
     json_t *answer = client ? call_command (self->cli, client, say, NULL, &code) : NULL;
     const char *text = json_string_value (json_object_get (answer, "epoch"));
-    int64_t last = json_integer_value (json_object_get (answer, "last"));
+    int64_t last = field_number (answer, "last");
     if (text && *text && strlen (text) < EPOCH_SIZE && last >= 0) {
         snprintf (wanted->read_epoch, EPOCH_SIZE, "%s", text);
         wanted->epoch = wanted->read_epoch;

@@ -78,10 +78,10 @@ void why_print (const json_t *reasons)
     {
         const char *until = json_string_value (json_object_get (reason, "until"));
         printf ("  ");
-        print_why (text_of (json_object_get (reason, "why")));
+        print_why (field_text (reason, "why"));
         printf (": ");
         print_until (until ? until : "something unknown");
-        print_at (text_of (json_object_get (reason, "at")));
+        print_at (field_text (reason, "at"));
         putchar ('\n');
     }
 }
@@ -92,7 +92,7 @@ static void print_reasons (const char *id, const json_t *answer)
     const json_t *state = json_object_get (answer, "plan_state");
     print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
     write_coloured (stdout, state_colour (state), span_text (plain_state (state, word)));
-    puts (json_is_true (json_object_get (answer, "running")) ? ", a run is in progress" : "");
+    puts (field_is_true (answer, "running") ? ", a run is in progress" : "");
     why_print (json_object_get (answer, "reasons"));
 }
 

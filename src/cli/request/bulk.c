@@ -52,7 +52,7 @@ static void preview (const struct acting *acting, const char *id, const json_t *
     }
     print_between ("plan ", span_text (plan_ref_shown (id)), "");
     printf (" would be %s: target ", acting->done);
-    print_bytes (text_of (json_object_get (plan, "station")));
+    print_bytes (field_text (plan, "station"));
     printf (", %s, title \"", plain_state (json_object_get (plan, "plan_state"), state));
     print_frame (json_object_get (plan, "description"));
     printf ("\"\n");

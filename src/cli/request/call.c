@@ -213,12 +213,11 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
         ident_text (id, out);
         return 0;
     }
-    reason_set (reason, "%s: want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff",
-                quoted (span_text (text)));
-    return -1;
+    return reason_set (reason, "%s: want a plan id, 1 to 16 hex digits, 1..7fffffffffffffff",
+                       quoted (span_text (text)));
 }
 
-static size_t count_of (const char *const *words)
+size_t words_count (const char *const *words)
 {
     size_t count = 0;
     while (words[count])
@@ -230,7 +229,7 @@ json_t *call_command (const struct cli *cli, struct zplan_client *client, const 
                       const char *subject, int *ret_code)
 {
     struct zplan_reply reply;
-    size_t count = count_of (words + 1);
+    size_t count = words_count (words + 1);
     int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
     char name[PLAN_REF_SIZE];
     // About a plan, and there is none with this id: it may be a name.
@@ -266,7 +265,8 @@ json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const 
 {
     struct zplan_reply reply;
     struct reason why, reason;
-    int outcome = zplan_client_manage (client, words[0], words + 1, count_of (words + 1), &reply);
+    int outcome =
+        zplan_client_manage (client, words[0], words + 1, words_count (words + 1), &reply);
     *ret = call_verdict (cli, outcome, &reply);
     if (ret->code != EXIT_DONE)
         return NULL;
@@ -291,7 +291,8 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
                  const struct change_report *change, const char *subject)
 {
     struct zplan_reply reply;
-    int outcome = zplan_client_manage (client, words[0], words + 1, count_of (words + 1), &reply);
+    int outcome =
+        zplan_client_manage (client, words[0], words + 1, words_count (words + 1), &reply);
     struct verdict verdict = call_verdict (cli, outcome, &reply);
     bool done = verdict.code == EXIT_DONE;
     if (cli->json && verdict.code != EXIT_NO_ANSWER) {

@@ -63,6 +63,9 @@ json_t *call_json (const struct zplan_reply *reply);
 enum { PLAN_ID_SIZE = 17 };
 int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reason);
 
+// How many words there are before the NULL.
+size_t words_count (const char *const *words);
+
 // Send words to the station, which end with a NULL, for the JSON that it answers. NULL: reported on
 // stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
 // else the JSON, owned by the caller, and `ret_code` is EXIT_DONE. A `subject` that is words[1] is

@@ -11,23 +11,14 @@
 #include "instant.h"
 #include "json.h"
 #include "pages.h"
-#include "pipeline.h"
 #include "print.h"
-#include "progress.h"
-
-enum { BATCH = 32 }; // plans asked for at once; each may be large
 
 struct exporting {
     const struct cli *cli;
     struct zplan_client *client;
-    struct pipeline *pipeline;
-    uint64_t ids[BATCH];
-    json_t *plans[BATCH]; // NULL: it is not there any more
-    size_t count;
-    int64_t targets, kinds, limits, flows, unreadable, outcomes, written, callbacks, masked;
+    struct plan_export plans;
+    int64_t targets, kinds, limits, flows, unreadable;
     char last[48]; // entry of the history that was written last; "" = none
-    struct verdict trouble;
-    struct progress progress;
 };
 
 static void write_record (const char *type, json_t *record)
@@ -38,9 +29,17 @@ static void write_record (const char *type, json_t *record)
     json_decref (record);
 }
 
-static void step (struct exporting *self)
+// Whether it is a plan, or the fields of a kind, whose callback `import` will reject: without the
+// role manage its URLs are read masked.
+static bool is_masked (const json_t *fields)
 {
-    progress_step (&self->progress, (size_t)(self->written + self->outcomes), 0);
+    struct reason ignored;
+    json_t *callback = json_object_get (fields, "callback");
+    json_t *rule = json_is_string (callback) ? json_read_object (text_of (callback), &ignored)
+                                             : json_incref (callback);
+    bool masked = callback && !callback_rule_judge (NULL, rule, &ignored);
+    json_decref (rule);
+    return masked;
 }
 
 // -- what a station has few of
@@ -55,7 +54,7 @@ static int write_targets (struct exporting *self)
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
         static const char *const names[] = {"name", "origin", "text", "key"};
-        if (span_is (text_of (json_object_get (target, "type")), "flow"))
+        if (span_is (field_text (target, "type"), "flow"))
             continue;
         json_t *record = json_object ();
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
@@ -77,7 +76,7 @@ static int write_kinds (struct exporting *self)
         call_command (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
     json_object_foreach (json_object_get (answer, "kinds"), name, fields)
     {
-        self->masked += everything_is_masked (fields);
+        self->plans.masked += is_masked (fields);
         write_record ("kind", json_pack ("{s:s, s:O}", "name", name, "fields", fields));
         self->kinds++;
     }
@@ -126,9 +125,9 @@ static bool take_runs (struct pages *pages, const json_t *page)
         json_object_del (run, "entry");
         json_object_del (run, "seq");
         write_record ("outcome", json_pack ("{s:O}", "run", run));
-        self->outcomes++;
+        self->plans.others++;
     }
-    step (self);
+    plan_export_progress (&self->plans);
     return true;
 }
 
@@ -150,7 +149,7 @@ static int write_history (struct exporting *self)
 // The item is where the plan's place is kept.
 static void on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
 {
-    struct exporting *self = owner;
+    struct plan_export *self = owner;
     struct reason reason;
     json_t **plan = item;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
@@ -165,8 +164,22 @@ static void on_answer (void *owner, void *item, int outcome, const struct zplan_
         self->trouble = verdict;
 }
 
-// Ask for the batch, and write it. False: there is trouble.
-static bool write_batch (struct exporting *self)
+bool plan_export_begin (struct plan_export *self, const struct cli *cli,
+                        void (*write) (json_t *plan), int *ret_code)
+{
+    *self = (struct plan_export){.cli = cli, .write = write, .trouble = {.code = EXIT_DONE}};
+    self->pipeline = pipeline_open (cli, on_answer, self, ret_code);
+    if (self->pipeline)
+        progress_start (&self->progress, "export", PROGRESS_LINES);
+    return self->pipeline;
+}
+
+void plan_export_progress (struct plan_export *self)
+{
+    progress_step (&self->progress, (size_t)(self->written + self->others), 0);
+}
+
+bool plan_export_flush (struct plan_export *self)
 {
     bool going = true;
     for (size_t i = 0; i < self->count && going; i++) {
@@ -178,45 +191,47 @@ static bool write_batch (struct exporting *self)
     for (size_t i = 0; i < self->count; i++) {
         if (!self->plans[i])
             continue;
-        self->masked += everything_is_masked (self->plans[i]);
-        write_record ("plan", json_pack ("{s:o}", "plan", self->plans[i]));
+        self->masked += is_masked (self->plans[i]);
+        self->write (self->plans[i]);
         self->plans[i] = NULL;
         self->written++;
     }
     self->count = 0;
-    step (self);
-    return going && self->trouble.code == EXIT_DONE;
+    plan_export_progress (self);
+    return going;
 }
 
-bool everything_leaves_out (const json_t *plan)
+bool plan_export_add (struct plan_export *self, const json_t *plan)
 {
-    return json_object_get (plan, "source") != NULL;
+    int64_t id;
+    if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
+        return true;
+    if (json_object_get (plan, "source")) {
+        self->callbacks++;
+        return true;
+    }
+    self->ids[self->count++] = (uint64_t)id;
+    return self->count < PLAN_BATCH || plan_export_flush (self);
 }
 
-bool everything_is_masked (const json_t *fields)
+int plan_export_report (const struct plan_export *self)
 {
-    struct reason ignored;
-    json_t *callback = json_object_get (fields, "callback");
-    json_t *rule = json_is_string (callback) ? json_read_object (text_of (callback), &ignored)
-                                             : json_incref (callback);
-    bool masked = callback && !callback_rule_judge (NULL, rule, &ignored);
-    json_decref (rule);
-    return masked;
-}
-
-int everything_report_left (int64_t callbacks, int64_t masked)
-{
-    if (masked)
+    if (self->masked)
         fprintf (stderr,
                  "zplan: %" PRId64 " plans and kinds have masked URLs of callbacks, which `zplan "
                  "import` rejects: export with a key of the role manage\n",
-                 masked);
-    if (callbacks)
+                 self->masked);
+    if (self->callbacks)
         fprintf (stderr,
                  "zplan: %" PRId64 " callbacks that are not delivered yet are left out: no other "
                  "station takes them\n",
-                 callbacks);
-    return masked ? EXIT_REFUSED : EXIT_DONE;
+                 self->callbacks);
+    return self->masked ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static void write_plan (json_t *plan)
+{
+    write_record ("plan", json_pack ("{s:o}", "plan", plan));
 }
 
 static bool take_plans (struct pages *pages, const json_t *page)
@@ -226,15 +241,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
     const json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        int64_t id;
-        if (!json_get_integer (plan, "plan_id", 1, INT64_MAX, &id))
-            continue;
-        if (everything_leaves_out (plan)) {
-            self->callbacks++;
-            continue;
-        }
-        self->ids[self->count++] = (uint64_t)id;
-        if (self->count == BATCH && !write_batch (self))
+        if (!plan_export_add (&self->plans, plan) || self->plans.trouble.code != EXIT_DONE)
             return false;
     }
     return true;
@@ -248,9 +255,10 @@ static int write_plans (struct exporting *self)
                           .take = take_plans,
                           .owner = self};
     struct verdict verdict = pages_turn (self->cli, self->client, &pages);
-    if (verdict.code == EXIT_DONE && self->trouble.code == EXIT_DONE)
-        write_batch (self);
-    return verdict_print (self->trouble.code != EXIT_DONE ? &self->trouble : &verdict, NULL);
+    if (verdict.code == EXIT_DONE && self->plans.trouble.code == EXIT_DONE)
+        plan_export_flush (&self->plans);
+    const struct verdict *trouble = &self->plans.trouble;
+    return verdict_print (trouble->code != EXIT_DONE ? trouble : &verdict, NULL);
 }
 
 // -- all of it
@@ -263,7 +271,7 @@ static int write_head (struct exporting *self)
         call_command (self->cli, self->client, (const char *[]){"stats", NULL}, NULL, &code);
     if (!stats)
         return code;
-    int64_t now_ms = json_integer_value (json_object_get (stats, "now_ms"));
+    int64_t now_ms = field_number (stats, "now_ms");
     json_t *seconds = json_integer (now_ms / 1000);
     json_t *record = json_pack ("{s:i, s:s, s:s}", "format", EVERYTHING_FORMAT, "written",
                                 instant_word (seconds, now), "station", self->cli->connect);
@@ -285,7 +293,8 @@ static int write_end (const struct exporting *self)
                   json_pack ("{s:I, s:I, s:I, s:I, s:I, s:I}", "targets", (json_int_t)self->targets,
                              "kinds", (json_int_t)self->kinds, "limits", (json_int_t)self->limits,
                              "flows", (json_int_t)self->flows, "outcomes",
-                             (json_int_t)self->outcomes, "plans", (json_int_t)self->written));
+                             (json_int_t)self->plans.others, "plans",
+                             (json_int_t)self->plans.written));
     return EXIT_DONE;
 }
 
@@ -297,22 +306,20 @@ int everything_export (const struct cli *cli)
                                  self) = {write_head,   write_targets, write_flows, write_kinds,
                                           write_limits, write_history, write_plans, write_history};
     int code;
-    struct exporting self = {.cli = cli, .trouble = {.code = EXIT_DONE}};
+    struct exporting self = {.cli = cli};
     self.client = call_open (cli, &code);
-    self.pipeline = self.client ? pipeline_open (cli, on_answer, &self, &code) : NULL;
-    if (self.pipeline) {
+    if (self.client && plan_export_begin (&self.plans, cli, write_plan, &code)) {
         code = EXIT_DONE;
-        progress_start (&self.progress, "export", PROGRESS_LINES);
-        self.progress.things = "plans and outcomes";
+        self.plans.progress.things = "plans and outcomes";
         for (size_t i = 0; i < sizeof parts / sizeof *parts && code == EXIT_DONE; i++)
             code = parts[i](&self);
-        progress_clear (&self.progress);
+        progress_clear (&self.plans.progress);
         if (code == EXIT_DONE)
-            code = everything_report_left (self.callbacks, self.masked);
+            code = plan_export_report (&self.plans);
         if (code == EXIT_DONE)
             code = write_end (&self);
     }
-    pipeline_destroy (&self.pipeline);
+    pipeline_destroy (&self.plans.pipeline);
     zplan_client_destroy (&self.client);
     return code;
 }

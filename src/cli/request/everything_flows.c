@@ -109,7 +109,7 @@ static void write_version (struct exporting *self, const char *name, const struc
         return;
     }
     json_t *whole = parsed (stored);
-    json_int_t version = json_integer_value (json_object_get (whole, "version"));
+    json_int_t version = field_number (whole, "version");
     print_between ("{\"type\":\"flow\",\"name\":\"", span_text (name), "");
     printf ("\",\"version\":%" JSON_INTEGER_FORMAT ",\"use\":%" JSON_INTEGER_FORMAT
             ",\"definition\":",

@@ -257,7 +257,7 @@ static void hold (struct entry *entry)
 {
     struct reason reason;
     json_t *plan = json_read_object (span_text (entry->plan), &reason);
-    if (json_is_true (json_object_get (plan, "paused"))) {
+    if (field_is_true (plan, "paused")) {
         json_decref (plan);
         return; // it stays paused anyway, and takes no hold besides
     }
@@ -398,18 +398,18 @@ static int report (struct load_test *self)
         if (self->load->on_line)
             self->load->on_line (self->load->owner, 0, NULL);
         printf ("%" PRId64 " plan%s added", self->added, self->added == 1 ? "" : "s");
-        if (self->there)
-            printf (", %" PRId64 " already exist%s", self->there, self->there == 1 ? "s" : "");
-        if (self->updated)
-            printf (", %" PRId64 " updated", self->updated);
-        if (self->over)
-            printf (", %" PRId64 " ended and skipped", self->over);
-        if (self->refused)
-            printf (", %" PRId64 " refused", self->refused);
-        if (self->untaken)
-            printf (", %" PRId64 " not taken", self->untaken);
-        if (self->unknown)
-            printf (", %" PRId64 " not known", self->unknown);
+        const struct {
+            int64_t count;
+            const char *words;
+        } more[] = {{self->there, self->there == 1 ? "already exists" : "already exist"},
+                    {self->updated, "updated"},
+                    {self->over, "ended and skipped"},
+                    {self->refused, "refused"},
+                    {self->untaken, "not taken"},
+                    {self->unknown, "not known"}};
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+            if (more[i].count)
+                printf (", %" PRId64 " %s", more[i].count, more[i].words);
         putchar ('\n');
     }
     if (self->unknown)

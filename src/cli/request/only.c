@@ -35,10 +35,8 @@ static int only_of (const json_t *stations, const char *type, char out[TARGET_NA
         return 0;
     const char *kind = type ? type : "", *blank = type ? " " : "";
     if (count)
-        reason_set (reason, "which %s%starget? known: %s", kind, blank, names);
-    else
-        reason_set (reason, "no %s%starget is known: zplan target add jobs=pull", kind, blank);
-    return -1;
+        return reason_set (reason, "which %s%starget? known: %s", kind, blank, names);
+    return reason_set (reason, "no %s%starget is known: zplan target add jobs=pull", kind, blank);
 }
 
 int only_ask (const struct cli *cli, struct zplan_client *client, const char *type,

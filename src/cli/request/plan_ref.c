@@ -19,11 +19,10 @@ int plan_ref_read (const char *text, char out[PLAN_REF_SIZE], struct reason *rea
     }
     const char *name = plan_ref_shown (text);
     size_t size = strlen (name);
-    if (size == 0 || size > PLAN_NAME_MAX || !utf8_is_text (span_of (name, size))) {
-        reason_set (reason, "%s: want a plan id in hex, or a name of 1 to 256 bytes of UTF-8",
-                    quoted (span_text (text)));
-        return -1;
-    }
+    if (size == 0 || size > PLAN_NAME_MAX || !utf8_is_text (span_of (name, size)))
+        return reason_set (reason,
+                           "%s: want a plan id in hex, or a name of 1 to 256 bytes of UTF-8",
+                           quoted (span_text (text)));
     snprintf (out, PLAN_REF_SIZE, "%s%s", prefix, name);
     return 0;
 }

@@ -51,13 +51,10 @@ int select_check (const struct selection *selection, const struct option_group *
 {
     const char *empty = options_empty (which);
     if (empty) { // an unset variable of a script must not mean every plan
-        reason_set (reason, "%s: must not be empty", empty);
-        return -1;
+        return reason_set (reason, "%s: must not be empty", empty);
     }
-    if (selection->dead && selection->verdict) {
-        reason_set (reason, "--dead and --verdict: want only one of them");
-        return -1;
-    }
+    if (selection->dead && selection->verdict)
+        return reason_set (reason, "--dead and --verdict: want only one of them");
     return 0;
 }
 

@@ -23,11 +23,6 @@ enum {
     TEXT_MAX = 512
 };
 
-static int64_t number_of (const json_t *object, const char *field)
-{
-    return json_integer_value (json_object_get (object, field));
-}
-
 // -- plans that wait
 
 struct waiting {
@@ -49,7 +44,7 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
                        &ignored);
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        ret->plans += number_of (plan, "plan_time") <= now_s;
+        ret->plans += field_number (plan, "plan_time") <= now_s;
     }
     ret->more = ret->more || json_object_get (page, "next");
     json_decref (page);
@@ -68,7 +63,7 @@ static bool has_fault (const json_t *target, struct fault *ret)
 {
     const json_t *unresponsive = json_object_get (target, "unresponsive_since");
     const json_t *no_worker = json_object_get (target, "no_worker");
-    if (!json_is_true (json_object_get (target, "connected")))
+    if (!field_is_true (target, "connected"))
         *ret = (struct fault){.is = "is not connected",
                               .advice = "start it, or see whether its endpoint is right (zplan "
                                         "target list)",
@@ -126,7 +121,7 @@ struct outcomes {
 // Of runs that the target took. What it did not take is reported as plans that wait.
 static void count_outcome (struct outcomes *self, const json_t *run)
 {
-    int64_t status = number_of (run, "status");
+    int64_t status = field_number (run, "status");
     switch (status) {
     case ZERO_STATUS_NOT_WORKER_ID:
     case ZERO_STATUS_SEND_ERROR_ID:
@@ -197,7 +192,7 @@ bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_
     size_t i;
     const json_t *target;
     bool works = true;
-    int64_t now_s = number_of (stats, "now_ms") / 1000;
+    int64_t now_s = field_number (stats, "now_ms") / 1000;
     struct verdict ignored;
     json_t *page = call_filtered (
         cli, client, "history", json_pack ("{s:b, s:i}", "newest", 1, "limit", RUNS_MAX), &ignored);

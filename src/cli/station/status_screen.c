@@ -40,7 +40,7 @@ static const char *first_finding (const json_t *findings, bool healthy)
     const char *text = NULL;
     json_array_foreach (findings, i, finding)
     {
-        bool problem = span_is (text_of (json_object_get (finding, "level")), "problem");
+        bool problem = span_is (field_text (finding, "level"), "problem");
         if (!text && (healthy || problem))
             text = json_string_value (json_object_get (finding, "text"));
     }
@@ -51,7 +51,7 @@ static void print_health (const struct status *self)
 {
     char behind[48] = "";
     const json_t *findings = json_object_get (self->health, "findings");
-    bool healthy = json_is_true (json_object_get (self->health, "healthy"));
+    bool healthy = field_is_true (self->health, "healthy");
     const char *word = healthy ? "healthy" : "not healthy";
     size_t count = json_array_size (findings);
     if (!self->health)
@@ -84,15 +84,11 @@ static enum colour running_colour (const json_t *plan)
 }
 
 static const struct column running_columns[] = {
-    {.heading = "RUNNING",
-     .width = 24,
-     .rule = COLUMN_SHORT,
-     .least = 16,
-     .write = write_plan_label,
-     .colour = running_colour},
-    {.heading = "SINCE", .width = 20, .field = "exec_time", .write = column_time},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .field = "station"},
-    {.heading = "PROGRESS", .rule = COLUMN_REST, .field = "progress", .write = write_progress},
+    COLUMN ("RUNNING", 24, .rule = COLUMN_SHORT, .least = 16, .write = write_plan_label,
+            .colour = running_colour),
+    COLUMN ("SINCE", 20, .field = "exec_time", .write = column_time),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .field = "station"),
+    COLUMN ("PROGRESS", 0, .rule = COLUMN_REST, .field = "progress", .write = write_progress),
 };
 
 static void write_now (FILE *out, const json_t *recovered)
@@ -106,22 +102,19 @@ static enum colour now_colour (const json_t *recovered)
 }
 
 static const struct column failed_columns[] = {
-    {.heading = "FAILED SINCE YESTERDAY",
-     .width = 24,
-     .rule = COLUMN_SHORT,
-     .least = 16,
-     .write = write_plan_label},
-    {.heading = "RUNS", .width = 4, .is_number = true, .field = "failures", .write = column_number},
-    {.heading = "LAST", .width = 20, .field = "ended", .write = column_time},
-    {.heading = "NOW", .width = 6, .field = "recovered", .write = write_now, .colour = now_colour},
-    {.heading = "REASON", .rule = COLUMN_REST, .least = 30, .write = write_run_reason},
+    COLUMN ("FAILED SINCE YESTERDAY", 24, .rule = COLUMN_SHORT, .least = 16,
+            .write = write_plan_label),
+    COLUMN ("RUNS", 4, .is_number = true, .field = "failures", .write = column_number),
+    COLUMN ("LAST", 20, .field = "ended", .write = column_time),
+    COLUMN ("NOW", 6, .field = "recovered", .write = write_now, .colour = now_colour),
+    COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 30, .write = write_run_reason),
 };
 
 static const struct column next_columns[] = {
-    {.heading = "NEXT", .width = 24, .rule = COLUMN_SHORT, .least = 16, .write = write_plan_label},
-    {.heading = "AT", .width = 20, .write = write_plan_next},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SPARE, .field = "station"},
-    {.heading = "SCHEDULE", .rule = COLUMN_REST, .write = write_plan_schedule},
+    COLUMN ("NEXT", 24, .rule = COLUMN_SHORT, .least = 16, .write = write_plan_label),
+    COLUMN ("AT", 20, .write = write_plan_next),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .field = "station"),
+    COLUMN ("SCHEDULE", 0, .rule = COLUMN_REST, .write = write_plan_schedule),
 };
 
 static void print_table (const struct column *columns, size_t count, const json_t *rows)
@@ -162,7 +155,7 @@ static void print_targets (const struct status *self)
     for (int connected = 0; connected <= 1; connected++)
         json_array_foreach (self->targets, i, target)
         {
-            bool is = json_is_true (json_object_get (target, "connected"));
+            bool is = field_is_true (target, "connected");
             if (is != connected)
                 continue;
             const char *name = json_string_value (json_object_get (target, "name"));

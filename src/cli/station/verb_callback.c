@@ -48,7 +48,7 @@ static int find_target (const struct cli *cli, struct zplan_client *client, char
     json_array_foreach (json_object_get (answer, "stations"), i, target)
     {
         const char *name = json_string_value (json_object_get (target, "name"));
-        if (name && json_is_true (json_object_get (target, "callbacks")))
+        if (name && field_is_true (target, "callbacks"))
             snprintf (out, NAME_SIZE, "%s", name);
     }
     json_decref (answer);
@@ -78,16 +78,16 @@ static void write_tries (FILE *out, const json_t *count)
 
 static void write_of (FILE *out, const json_t *ext)
 {
-    write_bytes (out, text_of (json_object_get (ext, "plan")));
+    write_bytes (out, field_text (ext, "plan"));
 }
 
 static const struct column columns[] = {
-    {.heading = "ID", .width = 16, .rule = COLUMN_WHOLE, .field = "plan_id", .write = write_id},
-    {.heading = "STATE", .width = 8, .field = "plan_state", .write = write_state},
-    {.heading = "TRIES", .width = 5, .field = "error_count", .write = write_tries},
-    {.heading = "TARGET", .width = 12, .rule = COLUMN_SHORT, .field = "source"},
-    {.heading = "OF PLAN", .width = 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_of},
-    {.heading = "LAST TRY", .rule = COLUMN_REST, .field = "error_info"},
+    COLUMN ("ID", 16, .rule = COLUMN_WHOLE, .field = "plan_id", .write = write_id),
+    COLUMN ("STATE", 8, .field = "plan_state", .write = write_state),
+    COLUMN ("TRIES", 5, .field = "error_count", .write = write_tries),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SHORT, .field = "source"),
+    COLUMN ("OF PLAN", 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_of),
+    COLUMN ("LAST TRY", 0, .rule = COLUMN_REST, .field = "error_info"),
 };
 
 struct callback_listing {
@@ -172,8 +172,8 @@ static json_t *first_try (const struct cli *cli, struct zplan_client *client, co
 
 static int report_try (const struct cli *cli, const char *id, const json_t *run)
 {
-    struct span reason = text_of (json_object_get (run, "reason"));
-    bool good = json_integer_value (json_object_get (run, "status")) < ZERO_STATUS_ERROR_FLAG;
+    struct span reason = field_text (run, "reason");
+    bool good = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (cli->json) {
         json_t *answer = json_pack ("{s:s, s:b}", "callback", id, "delivered", run && good);
         json_object_set_new (answer, "reason", run ? json_from_frame (reason) : json_null ());

@@ -56,9 +56,9 @@ static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
 static void find_lag (json_t *health, const json_t *stats)
 {
     char text[128];
-    int64_t due = json_integer_value (json_object_get (stats, "due"));
-    int64_t first = json_integer_value (json_object_get (stats, "next"));
-    int64_t lag_s = json_integer_value (json_object_get (stats, "now_ms")) / 1000 - first;
+    int64_t due = field_number (stats, "due");
+    int64_t first = field_number (stats, "next");
+    int64_t lag_s = field_number (stats, "now_ms") / 1000 - first;
     if (due <= 0 || first <= 0 || lag_s <= LAG_S)
         return;
     snprintf (text, sizeof text, "%" PRId64 " plans are overdue, the first for %" PRId64 " s", due,
@@ -73,8 +73,8 @@ static void print_finding (const json_t *finding)
 {
     bool bad = strcmp (json_string_value (json_object_get (finding, "level")), "problem") == 0;
     write_coloured (stdout, bad ? RED : YELLOW, span_text (bad ? "bad " : "warn"));
-    print_between ("  ", text_of (json_object_get (finding, "text")), "\n      do: ");
-    print_between ("", text_of (json_object_get (finding, "do")), "\n");
+    print_between ("  ", field_text (finding, "text"), "\n      do: ");
+    print_between ("", field_text (finding, "do"), "\n");
 }
 
 static void print_text (const char *label, const json_t *text)
@@ -88,11 +88,9 @@ static void print_redis (const json_t *redis)
     const json_t *ahead = json_object_get (redis, "clock_ahead_ms");
     print_text ("Redis is ", json_object_get (redis, "state"));
     if (json_string_length (json_object_get (redis, "version"))) {
-        print_between ("      its version is ", text_of (json_object_get (redis, "version")),
-                       ", appendfsync ");
-        print_bytes (text_of (json_object_get (redis, "fsync")));
-        print_between (", maxmemory-policy ", text_of (json_object_get (redis, "maxmemory_policy")),
-                       "");
+        print_between ("      its version is ", field_text (redis, "version"), ", appendfsync ");
+        print_bytes (field_text (redis, "fsync"));
+        print_between (", maxmemory-policy ", field_text (redis, "maxmemory_policy"), "");
         if (json_is_integer (ahead))
             printf (", its clock %+" JSON_INTEGER_FORMAT " ms", json_integer_value (ahead));
         putchar ('\n');
@@ -111,9 +109,8 @@ static void print_targets (const json_t *stats)
     json_array_foreach (json_object_get (stats, "targets"), i, target)
     {
         char since[WORD_SIZE];
-        print_between ("      target ", text_of (json_object_get (target, "name")), "");
-        printf (" is %s since %s",
-                json_is_true (json_object_get (target, "connected")) ? "connected" : "away",
+        print_between ("      target ", field_text (target, "name"), "");
+        printf (" is %s since %s", field_is_true (target, "connected") ? "connected" : "away",
                 moment_word (json_object_get (target, "since"), since));
         const json_t *unresponsive = json_object_get (target, "unresponsive_since");
         if (unresponsive)
@@ -126,21 +123,20 @@ static void print_targets (const json_t *stats)
 static void report (const json_t *health, const json_t *stats, bool works)
 {
     size_t i;
-    int64_t targets = json_integer_value (json_object_get (health, "targets"));
+    int64_t targets = field_number (health, "targets");
     const json_t *owner = json_object_get (health, "owner");
     const json_t *owner_since = json_object_get (health, "owner_since");
     char since[WORD_SIZE];
-    int64_t standbys = json_integer_value (json_object_get (health, "standbys"));
+    int64_t standbys = field_number (health, "standbys");
     const json_t *finding;
     json_array_foreach (json_object_get (health, "findings"), i, finding) print_finding (finding);
-    if (json_is_true (json_object_get (health, "healthy")) && works) {
+    if (field_is_true (health, "healthy") && works) {
         write_coloured (stdout, GREEN, span_text ("good"));
         puts ("  the station is healthy");
     }
     print_redis (json_object_get (health, "redis"));
     printf ("      %" PRId64 " of %" PRId64 " target%s connected\n",
-            (int64_t)json_integer_value (json_object_get (health, "connected")), targets,
-            targets == 1 ? " is" : "s are");
+            (int64_t)field_number (health, "connected"), targets, targets == 1 ? " is" : "s are");
     print_targets (stats);
     if (owner) { // of a station before 0.2 there is none
         print_between ("      ", text_of (owner), "");
@@ -174,7 +170,7 @@ static int examine (const struct cli *cli, struct zplan_client *client)
         print_answer (cli, JSON_ANSWER, health);
     else
         report (health, stats, works);
-    code = json_is_true (json_object_get (health, "healthy")) ? EXIT_DONE : EXIT_REFUSED;
+    code = field_is_true (health, "healthy") ? EXIT_DONE : EXIT_REFUSED;
     json_decref (stats);
     json_decref (health);
     return code;

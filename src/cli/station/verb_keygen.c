@@ -95,15 +95,12 @@ static int read_wanted (const struct keygen_wanted *wanted, const char *name,
         {"--target", wanted->stations, ret->stations, sizeof ret->stations},
     };
     if (wanted->stations && !*wanted->stations) { // it would allow all
-        reason_set (reason, "--target: want names of targets, as jobs,report-*");
-        return -1;
+        return reason_set (reason, "--target: want names of targets, as jobs,report-*");
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size_t size = texts[i].text ? strlen (texts[i].text) : 0;
-        if (size >= texts[i].size) {
-            reason_set (reason, "%s: at most %zu bytes", texts[i].what, texts[i].size - 1);
-            return -1;
-        }
+        if (size >= texts[i].size)
+            return reason_set (reason, "%s: at most %zu bytes", texts[i].what, texts[i].size - 1);
         if (size)
             memcpy (texts[i].out, texts[i].text, size + 1);
     }

@@ -35,8 +35,8 @@ static void write_fields (FILE *out, const json_t *fields)
 }
 
 static const struct column columns[] = {
-    {.heading = "KIND", .width = 16, .rule = COLUMN_WHOLE, .field = "kind"},
-    {.heading = "FIELDS", .rule = COLUMN_REST, .field = "fields", .write = write_fields},
+    COLUMN ("KIND", 16, .rule = COLUMN_WHOLE, .field = "kind"),
+    COLUMN ("FIELDS", 0, .rule = COLUMN_REST, .field = "fields", .write = write_fields),
 };
 
 static int by_name (const void *one, const void *other)

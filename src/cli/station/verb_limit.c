@@ -45,11 +45,11 @@ static void write_number (FILE *out, const json_t *number)
 }
 
 static const struct column columns[] = {
-    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .field = "name"},
-    {.heading = "CONCURRENCY", .width = 11, .field = "concurrency", .write = write_number},
-    {.heading = "RATE", .width = 10, .field = "rate", .write = write_number},
-    {.heading = "BURST", .width = 7, .field = "burst", .write = write_number},
-    {.heading = "ORIGIN", .rule = COLUMN_REST, .field = "origin"},
+    COLUMN ("NAME", 24, .rule = COLUMN_SHORT, .field = "name"),
+    COLUMN ("CONCURRENCY", 11, .field = "concurrency", .write = write_number),
+    COLUMN ("RATE", 10, .field = "rate", .write = write_number),
+    COLUMN ("BURST", 7, .field = "burst", .write = write_number),
+    COLUMN ("ORIGIN", 0, .rule = COLUMN_REST, .field = "origin"),
 };
 
 static void print_limits (const struct cli *cli, json_t *limits)
@@ -66,26 +66,7 @@ static void print_limits (const struct cli *cli, json_t *limits)
     json_decref (list);
 }
 
-static int list (const struct cli *cli, struct zplan_client *client)
-{
-    int code;
-    const char *const say[] = {"limit", "list", NULL};
-    json_t *answer = call_command (cli, client, say, NULL, &code);
-    if (answer)
-        print_limits (cli, json_object_get (answer, "limits"));
-    json_decref (answer);
-    return code;
-}
-
 // -- set, remove
-
-enum word { WORD_LIST, WORD_SET, WORD_REMOVE, WORDS };
-
-static const struct subword words[WORDS] = {
-    [WORD_LIST] = {"list", 0, 0, "unexpected argument"},
-    [WORD_SET] = {"set", 1, INT_MAX, "want the name of a target, or group:NAME"},
-    [WORD_REMOVE] = {"remove", 1, INT_MAX, "want the name of a target, or group:NAME"},
-};
 
 // A number goes as it was written: the station says what is wrong with it.
 static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
@@ -126,44 +107,76 @@ static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
     return out;
 }
 
-static int change (const struct cli *cli, struct zplan_client *client, enum word word,
-                   const char *name, const char *rule)
-{
-    char full[LIMIT_NAME_SIZE];
-    bool sets = word == WORD_SET;
-    const struct change_report change = {.name = span_text (name),
-                                         .field = "name",
-                                         .label = "limit of ",
-                                         .past = sets ? " set" : " removed",
-                                         .done = words[word].name};
-    return call_change (cli, client,
-                        (const char *[]){"limit", words[word].name, full_name (name, full),
-                                         sets ? rule : NULL, NULL},
-                        &change, quoted (change.name));
-}
-
-static int change_all (const struct cli *cli, struct zplan_client *client, enum word word,
-                       int count, const char *rule)
-{
-    int code = EXIT_DONE;
-    for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
-        int one = change (cli, client, word, cli->argv[2 + i], rule);
-        code = one == EXIT_DONE ? code : one;
-    }
-    return code;
-}
-
 // `limit set mail 5`: a target may be called 5, but nobody sets limits that say nothing.
-static bool is_number_behind (const struct cli *cli, const struct limit_wish *wish, int word,
-                              int count, struct reason *reason)
+static bool is_number_behind (const struct worded *request, struct reason *reason)
 {
-    const char *last = cli->argv[count];
-    if (word != WORD_SET || count < 3 || wish->concurrency || wish->rate || wish->burst ||
+    const struct limit_wish *wish = request->wish;
+    const char *last = request->args[request->count - 1];
+    if (request->count < 2 || wish->concurrency || wish->rate || wish->burst ||
         strspn (last, "0123456789.") != strlen (last))
         return false;
     reason_set (reason, "set: want --concurrency %s, --rate %s or --burst %s", last, last, last);
     return true;
 }
+
+// `rule` NULL: remove it.
+static int change (const struct worded *request, const char *name, const char *rule)
+{
+    char full[LIMIT_NAME_SIZE];
+    const char *word = rule ? "set" : "remove";
+    const struct change_report change = {.name = span_text (name),
+                                         .field = "name",
+                                         .label = "limit of ",
+                                         .past = rule ? " set" : " removed",
+                                         .done = word};
+    return call_change (request->cli, request->client,
+                        (const char *[]){"limit", word, full_name (name, full), rule, NULL},
+                        &change, quoted (change.name));
+}
+
+static int change_all (const struct worded *request, const char *rule)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
+        int one = change (request, request->args[i], rule);
+        code = one == EXIT_DONE ? code : one;
+    }
+    return code;
+}
+
+// -- the words
+
+static int list (const struct worded *request)
+{
+    int code;
+    const char *const say[] = {"limit", "list", NULL};
+    json_t *answer = call_command (request->cli, request->client, say, NULL, &code);
+    if (answer)
+        print_limits (request->cli, json_object_get (answer, "limits"));
+    json_decref (answer);
+    return code;
+}
+
+static int set (const struct worded *request)
+{
+    char rule[128];
+    struct reason reason;
+    return write_rule (request->wish, rule, sizeof rule, &reason) &&
+                   !is_number_behind (request, &reason)
+               ? change_all (request, rule)
+               : usage_error (request->cli->argv[0], &reason);
+}
+
+static int take_away (const struct worded *request)
+{
+    return change_all (request, NULL);
+}
+
+static const struct worded_row words[] = {
+    {{"list", 0, 0, "unexpected argument"}, list},
+    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, set},
+    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, take_away},
+};
 
 int verb_limit (const struct cli *cli)
 {
@@ -176,19 +189,5 @@ int verb_limit (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, set or remove",
     };
-    int count, code;
-    char rule[128];
-    struct reason reason;
-    if (!options_read (&usage, cli, &count, &code))
-        return code;
-    int word = subword_read (words, WORDS, cli, count, &reason);
-    if (word < 0 || !write_rule (&wish, rule, sizeof rule, &reason) ||
-        is_number_behind (cli, &wish, word, count, &reason))
-        return usage_error (cli->argv[0], &reason);
-    struct zplan_client *client = call_open (cli, &code);
-    if (client)
-        code = word == WORD_LIST ? list (cli, client)
-                                 : change_all (cli, client, (enum word)word, count - 1, rule);
-    zplan_client_destroy (&client);
-    return code;
+    return worded_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
 }

@@ -41,8 +41,8 @@ static void draw (const char *subject, const json_t *answer)
 {
     (void)subject;
     const json_t *counts = json_object_get (answer, "counts"), *count;
-    int64_t from = json_integer_value (json_object_get (answer, "from"));
-    int64_t step = json_integer_value (json_object_get (answer, "step")), most = largest (counts);
+    int64_t from = field_number (answer, "from");
+    int64_t step = field_number (answer, "step"), most = largest (counts);
     size_t i;
     json_array_foreach (counts, i, count)
     {
@@ -56,7 +56,7 @@ static void draw (const char *subject, const json_t *answer)
         putchar ('\n');
     }
     printf ("%" PRId64 " plans, %" PRId64 " in the fullest row of %" PRId64 " s; UTC\n",
-            (int64_t)json_integer_value (json_object_get (answer, "total")), most, step);
+            (int64_t)field_number (answer, "total"), most, step);
 }
 
 int verb_load (const struct cli *cli)

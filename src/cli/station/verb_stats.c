@@ -28,7 +28,7 @@ static void print_entry (const json_t *entry)
     const char *name, *separator = "";
     json_t *value;
     printf ("%*s", INDENT, "");
-    print_column (text_of (json_object_get (entry, "name")), NAME_WIDTH - INDENT);
+    print_column (field_text (entry, "name"), NAME_WIDTH - INDENT);
     json_object_foreach ((json_t *)(uintptr_t)entry, name, value)
     {
         if (strcmp (name, "name") == 0)

@@ -59,11 +59,6 @@ static bool note (struct asking *self, const char *part, const struct verdict *v
     return true;
 }
 
-static json_int_t number_of (const json_t *object, const char *field)
-{
-    return json_integer_value (json_object_get (object, field));
-}
-
 // -- plans
 
 static void take_running (struct status *status, json_t *plan)
@@ -81,7 +76,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        json_int_t state = number_of (plan, "plan_state");
+        json_int_t state = field_number (plan, "plan_state");
         status->plans++;
         pages->room--;
         if (state == PLAN_EXECUTE)
@@ -128,8 +123,8 @@ static bool take_all_stopped (struct pages *pages, const json_t *page)
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        self->status.paused += number_of (plan, "plan_state") == PLAN_PAUSE;
-        self->status.dead += number_of (plan, "plan_state") == PLAN_ERROR;
+        self->status.paused += field_number (plan, "plan_state") == PLAN_PAUSE;
+        self->status.dead += field_number (plan, "plan_state") == PLAN_ERROR;
     }
     return true;
 }
@@ -148,7 +143,7 @@ static void find_progress (struct asking *self, json_t *plan)
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         json_t *progress = json_object_get (worker, "progress");
-        if (progress && span_is (text_of (json_object_get (worker, "state")), "running") &&
+        if (progress && span_is (field_text (worker, "state"), "running") &&
             !json_object_get (plan, "progress"))
             json_object_set (plan, "progress", progress);
     }
@@ -195,7 +190,7 @@ static struct verdict ask_plans (struct asking *self)
 
 static bool has_failed (const json_t *run)
 {
-    const char *word = outcome_word ((int)(number_of (run, "status") & UINT8_MAX));
+    const char *word = outcome_word ((int)(field_number (run, "status") & UINT8_MAX));
     return strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
 }
 
@@ -204,14 +199,14 @@ static void take_run (struct asking *self, json_t *run)
 {
     struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
-    bool failed = has_failed (run), ok = number_of (run, "status") < ZERO_STATUS_ERROR_FLAG;
+    bool failed = has_failed (run), ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (!plan || (!failed && !ok))
         return; // missed and cancelled ones are neither
     if (!json_object_get (self->seen, plan))
         json_object_set_new (self->seen, plan, json_boolean (ok));
     json_t *row = json_object_get (self->failing, plan);
     if (failed && row) {
-        json_object_set_new (row, "failures", json_integer (number_of (row, "failures") + 1));
+        json_object_set_new (row, "failures", json_integer (field_number (row, "failures") + 1));
     } else if (failed) {
         json_object_set_new (run, "failures", json_integer (1));
         json_object_set (run, "recovered", json_object_get (self->seen, plan));
@@ -234,7 +229,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
         if (!old)
             take_run (self, run);
         // A restored outcome has no seq, and comes before newer ones.
-        else if (number_of (run, "seq"))
+        else if (field_number (run, "seq"))
             return false;
     }
     return true;
@@ -273,14 +268,14 @@ static void find_command (struct asking *self, json_t *run)
     struct verdict ignored;
     const json_t *title = json_object_get (run, "title");
     if (json_object_get (run, "key") || json_is_object (title) || json_string_length (title) ||
-        !ident_parse (text_of (json_object_get (run, "plan")), &id) || id < 2)
+        !ident_parse (field_text (run, "plan"), &id) || id < 2)
         return;
     json_t *answer = call_filtered (
         self->cli, self->client, "list",
         json_pack ("{ss si}", "after", ident_text (id - 1, before), "limit", 1), &ignored);
     const json_t *plan = json_array_get (json_object_get (answer, "plans"), 0);
     json_t *command = json_object_get (plan, "command");
-    if (command && number_of (plan, "plan_id") == (json_int_t)id)
+    if (command && field_number (plan, "plan_id") == (json_int_t)id)
         json_object_set (run, "command", command);
     json_decref (answer);
 }
@@ -329,10 +324,13 @@ static bool ask_all (struct asking *self, struct verdict *verdict)
     return note (self, "plans", verdict);
 }
 
-static json_t *named (enum json_kind kind, const json_t *list)
+// A list as --json has it.
+static json_t *listed (const struct cli *cli, enum json_kind kind, json_t *list)
 {
     size_t i;
     const json_t *item;
+    if (strcmp (cli->json, "wire") == 0)
+        return json_incref (list);
     json_t *names = json_array ();
     json_array_foreach (list, i, item) json_array_append_new (names, json_names (kind, item));
     return names;
@@ -340,30 +338,18 @@ static json_t *named (enum json_kind kind, const json_t *list)
 
 static void print_object (const struct cli *cli, const struct status *self)
 {
-    bool wire = strcmp (cli->json, "wire") == 0;
-    json_t *object = json_object ();
-    if (self->health) {
-        json_object_set_new (
-            object, "healthy",
-            json_boolean (json_is_true (json_object_get (self->health, "healthy"))));
-        json_object_set (object, "findings", json_object_get (self->health, "findings"));
-    }
-    json_object_set_new (object, "running",
-                         wire ? json_incref (self->running) : named (JSON_PLAN, self->running));
-    json_object_set_new (object, "failed",
-                         wire ? json_incref (self->failed) : named (JSON_RUN, self->failed));
-    json_object_set_new (object, "coming",
-                         wire ? json_incref (self->next) : named (JSON_PLAN, self->next));
-    json_object_set_new (object, "targets",
-                         wire ? json_incref (self->targets) : named (JSON_TARGET, self->targets));
-    if (self->plans >= 0) {
-        json_object_set_new (object, "paused", json_integer (self->paused));
-        json_object_set_new (object, "retrying", json_integer (self->retrying));
-        json_object_set_new (object, "dead", json_integer (self->dead));
-    }
-    if (json_object_size (self->hidden))
-        json_object_set (object, "hidden", self->hidden);
-    print_json_new (object);
+    bool known = self->plans >= 0;
+    print_json_new (json_pack (
+        "{s:o*, s:O*, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:O*}", "healthy",
+        self->health ? json_boolean (field_is_true (self->health, "healthy")) : NULL, "findings",
+        json_object_get (self->health, "findings"), "running",
+        listed (cli, JSON_PLAN, self->running), "failed", listed (cli, JSON_RUN, self->failed),
+        "coming", listed (cli, JSON_PLAN, self->next), "targets",
+        listed (cli, JSON_TARGET, self->targets), "paused",
+        known ? json_integer (self->paused) : NULL, "retrying",
+        known ? json_integer (self->retrying) : NULL, "dead",
+        known ? json_integer (self->dead) : NULL, "hidden",
+        json_object_size (self->hidden) ? self->hidden : NULL));
 }
 
 int verb_status (const struct cli *cli)
@@ -381,7 +367,7 @@ int verb_status (const struct cli *cli)
                                   .targets = json_array (),
                                   .hidden = json_object ()};
     bool answered = ask_all (&self, &verdict);
-    bool healthy = json_is_true (json_object_get (self.status.health, "healthy"));
+    bool healthy = field_is_true (self.status.health, "healthy");
     if (!answered)
         code = verdict_print (&verdict, NULL);
     else if (cli->json)

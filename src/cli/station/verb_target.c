@@ -41,18 +41,15 @@ static const char about[] =
 // -- list
 
 static const struct column columns[] = {
-    {.heading = "NAME", .width = 16, .rule = COLUMN_SHORT, .field = "name"},
-    {.heading = "TYPE", .width = 4, .field = "type"},
-    {.heading = "ENDPOINT", .width = 26, .rule = COLUMN_SHORT, .field = "endpoint"},
-    {.heading = "DIALECT", .width = 9, .rule = COLUMN_SPARE, .field = "dialect"},
-    {.heading = "MAILBOX", .width = 8, .rule = COLUMN_SPARE, .field = "mailbox"},
-    {.heading = "ORIGIN", .width = 8, .rule = COLUMN_SPARE, .field = "origin"},
-    {.heading = "STATE",
-     .width = 10,
-     .field = "connected",
-     .write = column_connected,
-     .colour = connected_colour},
-    {.heading = "UNANSWERED", .rule = COLUMN_REST, .field = "unanswered", .write = column_number},
+    COLUMN ("NAME", 16, .rule = COLUMN_SHORT, .field = "name"),
+    COLUMN ("TYPE", 4, .field = "type"),
+    COLUMN ("ENDPOINT", 26, .rule = COLUMN_SHORT, .field = "endpoint"),
+    COLUMN ("DIALECT", 9, .rule = COLUMN_SPARE, .field = "dialect"),
+    COLUMN ("MAILBOX", 8, .rule = COLUMN_SPARE, .field = "mailbox"),
+    COLUMN ("ORIGIN", 8, .rule = COLUMN_SPARE, .field = "origin"),
+    COLUMN ("STATE", 10, .field = "connected", .write = column_connected,
+            .colour = connected_colour),
+    COLUMN ("UNANSWERED", 0, .rule = COLUMN_REST, .field = "unanswered", .write = column_number),
 };
 
 static int list (const struct worded *request)

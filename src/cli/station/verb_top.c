@@ -51,8 +51,8 @@ struct top {
 // The growth of a counter; a target that is new, or a station, counts from 0.
 static double growth (const json_t *now, const json_t *before, const char *name)
 {
-    json_int_t value = json_integer_value (json_object_get (now, name));
-    json_int_t last = json_integer_value (json_object_get (before, name));
+    json_int_t value = field_number (now, name);
+    json_int_t last = field_number (before, name);
     return (double)(value >= last ? value - last : value);
 }
 
@@ -156,30 +156,15 @@ static enum colour colour_of_failed (const json_t *rate)
 }
 
 static const struct column columns[] = {
-    {.heading = "TARGET", .width = 16, .rule = COLUMN_SHORT, .field = "name"},
-    {.heading = "STATE",
-     .width = 9,
-     .field = "connected",
-     .write = column_connected,
-     .colour = connected_colour},
-    {.heading = "UNANSWERED",
-     .width = 10,
-     .is_number = true,
-     .field = "unanswered",
-     .write = write_whole},
-    {.heading = "DONE/S",
-     .width = 8,
-     .is_number = true,
-     .field = "done_per_s",
-     .write = write_rate},
-    {.heading = "FAILED/S",
-     .width = 8,
-     .is_number = true,
-     .field = "failed_per_s",
-     .write = write_rate,
-     .colour = colour_of_failed},
-    {.heading = "LATE/MS", .width = 8, .is_number = true, .field = "late_ms", .write = write_whole},
-    {.heading = "SINCE", .rule = COLUMN_REST, .field = "since", .write = column_time},
+    COLUMN ("TARGET", 16, .rule = COLUMN_SHORT, .field = "name"),
+    COLUMN ("STATE", 9, .field = "connected", .write = column_connected,
+            .colour = connected_colour),
+    COLUMN ("UNANSWERED", 10, .is_number = true, .field = "unanswered", .write = write_whole),
+    COLUMN ("DONE/S", 8, .is_number = true, .field = "done_per_s", .write = write_rate),
+    COLUMN ("FAILED/S", 8, .is_number = true, .field = "failed_per_s", .write = write_rate,
+            .colour = colour_of_failed),
+    COLUMN ("LATE/MS", 8, .is_number = true, .field = "late_ms", .write = write_whole),
+    COLUMN ("SINCE", 0, .rule = COLUMN_REST, .field = "since", .write = column_time),
 };
 
 // A line of the heading, cut so that it fits.
@@ -200,19 +185,17 @@ static char *heading_text (const struct top *self)
     size_t size;
     FILE *out = text_open (&text, &size);
     const json_t *view = self->view;
-    json_int_t now_s = json_integer_value (json_object_get (view, "now_ms")) / 1000;
-    json_int_t next_s = json_integer_value (json_object_get (view, "next"));
+    json_int_t now_s = field_number (view, "now_ms") / 1000;
+    json_int_t next_s = field_number (view, "next");
     moment_text (now_s, now_s, MOMENT_ABSOLUTE, now);
     moment_text (next_s, now_s, MOMENT_RELATIVE, next);
     fprintf (out, "zplan top  %s  %s  up %" JSON_INTEGER_FORMAT " min\n", self->cli->connect, now,
-             json_integer_value (json_object_get (view, "uptime_s")) / 60);
+             field_number (view, "uptime_s") / 60);
     fprintf (out,
              "plans %" JSON_INTEGER_FORMAT "  queued %" JSON_INTEGER_FORMAT
              "  due %" JSON_INTEGER_FORMAT "  running %" JSON_INTEGER_FORMAT "  next %s",
-             json_integer_value (json_object_get (view, "plans")),
-             json_integer_value (json_object_get (view, "queued")),
-             json_integer_value (json_object_get (view, "due")),
-             json_integer_value (json_object_get (view, "running")), next_s > 0 ? next : "-");
+             field_number (view, "plans"), field_number (view, "queued"),
+             field_number (view, "due"), field_number (view, "running"), next_s > 0 ? next : "-");
     fputs ("\ndone ", out);
     write_rate (out, json_object_get (view, "done_per_s"));
     fputs ("/s  failed ", out);

@@ -48,10 +48,8 @@ static int write_user (const struct web_wish *wish, const char *name, const char
     token_sum (token, sum);
     sodium_bin2hex (hex, sizeof hex, sum, sizeof sum);
     int fd = open (path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
-        return -1;
-    }
+    if (fd < 0)
+        return reason_set (reason, "%s: %s", quoted (span_text (path)), strerror (errno));
     bool written = dprintf (fd, "name = %s\n", name) > 0 &&
                    (!key || dprintf (fd, "key = %s\n", key) > 0) &&
                    dprintf (fd, "token = %s\n", hex) > 0 &&

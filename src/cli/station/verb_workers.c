@@ -21,7 +21,7 @@ static const char about_workers[] =
 
 bool worker_is_draining (const json_t *worker)
 {
-    return json_is_true (json_object_get (worker, "draining"));
+    return field_is_true (worker, "draining");
 }
 
 static void write_state (FILE *out, const json_t *draining)
@@ -47,24 +47,13 @@ static void write_commands (FILE *out, const json_t *names)
 }
 
 static const struct column columns[] = {
-    {.heading = "NAME", .width = 24, .rule = COLUMN_SHORT, .field = "name"},
-    {.heading = "JOBS", .width = 4, .is_number = true, .field = "jobs", .write = column_number},
-    {.heading = "CREDITS",
-     .width = 7,
-     .is_number = true,
-     .field = "credits",
-     .write = column_number},
-    {.heading = "STATE",
-     .width = 8,
-     .field = "draining",
-     .write = write_state,
-     .colour = colour_of_state},
-    {.heading = "SINCE", .width = 20, .field = "since", .write = column_time},
-    {.heading = "COMMANDS",
-     .rule = COLUMN_REST,
-     .least = 8,
-     .field = "commands",
-     .write = write_commands},
+    COLUMN ("NAME", 24, .rule = COLUMN_SHORT, .field = "name"),
+    COLUMN ("JOBS", 4, .is_number = true, .field = "jobs", .write = column_number),
+    COLUMN ("CREDITS", 7, .is_number = true, .field = "credits", .write = column_number),
+    COLUMN ("STATE", 8, .field = "draining", .write = write_state, .colour = colour_of_state),
+    COLUMN ("SINCE", 20, .field = "since", .write = column_time),
+    COLUMN ("COMMANDS", 0, .rule = COLUMN_REST, .least = 8, .field = "commands",
+            .write = write_commands),
 };
 
 // Without --connect it is the plan station that answers.

@@ -154,6 +154,21 @@ struct span text_of (const json_t *string)
     return span_of (json_string_value (string), json_string_length (string));
 }
 
+json_int_t field_number (const json_t *object, const char *name)
+{
+    return json_integer_value (json_object_get (object, name));
+}
+
+struct span field_text (const json_t *object, const char *name)
+{
+    return text_of (json_object_get (object, name));
+}
+
+bool field_is_true (const json_t *object, const char *name)
+{
+    return json_is_true (json_object_get (object, name));
+}
+
 enum { REAL_DIGITS = 15, REAL_DIGITS_MAX = 17, REAL_SIZE = 32 }; // 17 say any number
 
 // The least digits that say this number.

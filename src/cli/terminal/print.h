@@ -47,6 +47,12 @@ void print_column (struct span text, int width);
 // The bytes of a JSON string; of another value none.
 struct span text_of (const json_t *string);
 
+// A member of an object: a number, 0 unless it is an integer; a text, empty unless it is a string;
+// whether it is true.
+json_int_t field_number (const json_t *object, const char *name);
+struct span field_text (const json_t *object, const char *name);
+bool field_is_true (const json_t *object, const char *name);
+
 // Compact JSON in printable ASCII: control characters are escaped, DEL among them.
 void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line

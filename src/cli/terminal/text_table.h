@@ -24,6 +24,12 @@ struct column {
     enum colour (*colour) (const json_t *value);    // NULL: plain
 };
 
+// A row of a table of columns: its heading and width, and behind them further members.
+#define COLUMN(text, columns, ...)                                                                 \
+    {                                                                                              \
+        .heading = text, .width = columns, __VA_ARGS__                                             \
+    }
+
 // Writers of a number, of Unix seconds and milliseconds, of a frame, and of whether a target is
 // connected, which has a colour; "-" where there is none.
 void column_number (FILE *out, const json_t *value);

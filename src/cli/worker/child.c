@@ -136,10 +136,8 @@ int child_start (struct child *self, const struct child_command *command, struct
 {
     child_reset (self);
     struct pipes pipes;
-    if (pipes_open (&pipes, command)) {
-        reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (errno));
-        return -1;
-    }
+    if (pipes_open (&pipes, command))
+        return reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (errno));
     pid_t pid = fork ();
     int error = pid < 0 ? errno : 0;
     if (pid == 0)
@@ -152,8 +150,7 @@ int child_start (struct child *self, const struct child_command *command, struct
         if (pid > 0)
             waitpid (pid, NULL, 0);
         pipes_close (&pipes);
-        reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (error));
-        return -1;
+        return reason_set (reason, "cannot start %s: %s", command->argv[0], strerror (error));
     }
     self->pid = pid;
     self->left = command->input;

@@ -26,7 +26,7 @@ enum { VARIABLES = 6 };
 bool hook_is_failure (const struct zplan_result *result, const json_t *object)
 {
     const char *field = result->from_history ? "state" : "plan_state";
-    json_int_t state = json_integer_value (json_object_get (object, field));
+    json_int_t state = field_number (object, field);
     return result->status >= ZERO_STATUS_ERROR_FLAG && result->status != ZERO_STATUS_CANCELLED_ID &&
            result->status != ZERO_STATUS_MISSED_ID && state != PLAN_RETRY && state != PLAN_EXECUTE;
 }

@@ -4,9 +4,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
-#include "child_end.h"
+#include "child.h"
 #include "clock.h"
 #include "environment.h"
 #include "ident.h"
@@ -15,6 +16,7 @@
 #include "moment.h"
 #include "print.h"
 #include "settings.h"
+#include "utf8.h"
 
 enum {
     GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are looked at
@@ -66,6 +68,43 @@ static bool is_utf8 (struct span bytes)
     json_t *text = json_stringn (bytes.size ? (const char *)bytes.data : "", bytes.size);
     json_decref (text);
     return text;
+}
+
+enum { CHILD_END_SIZE = 32 };
+
+// How a child that has exited ended: "exit 3", "killed by signal 9". Returns `out`.
+static const char *child_end_word (const struct child *self, char out[CHILD_END_SIZE])
+{
+    if (WIFSIGNALED (self->wait_status))
+        snprintf (out, CHILD_END_SIZE, "killed by signal %d", WTERMSIG (self->wait_status));
+    else
+        snprintf (out, CHILD_END_SIZE, "exit %d", WEXITSTATUS (self->wait_status));
+    return out;
+}
+
+// The last line of an output, without blanks at its ends; what is not UTF-8, and control bytes, are
+// question marks. What does not fit is cut off. Returns `out`; "" = nothing was written.
+static const char *child_last_line (const struct child_output *output, char out[REASON_MAX])
+{
+    const uint8_t *end = output->size ? output->bytes + output->size : NULL;
+    while (end > output->bytes && end[-1] <= ' ')
+        end--;
+    const uint8_t *at = end;
+    while (at > output->bytes && at[-1] != '\n')
+        at--;
+    while (at < end && *at <= ' ')
+        at++;
+    size_t size = 0;
+    while (at < end) {
+        size_t bytes = *at < ' ' ? 0 : utf8_size (at, end), step = bytes ? bytes : 1;
+        if (size + step >= REASON_MAX)
+            break;
+        memcpy (out + size, bytes ? at : (const uint8_t *)"?", step);
+        size += step;
+        at += step;
+    }
+    out[size] = '\0';
+    return out;
 }
 
 // A cut may have gone through a character: leave its beginning away.
@@ -252,10 +291,9 @@ static int start_child (struct task *self, char *const *environment, struct reas
     char *const shell[] = {sh, dash_c, script, NULL};
     if (is_shell && !script)
         return -1;
-    if (!is_shell && !self->rules->command) {
-        reason_set (reason, "this worker runs nothing but scripts of plans of the command sh");
-        return -1;
-    }
+    if (!is_shell && !self->rules->command)
+        return reason_set (reason,
+                           "this worker runs nothing but scripts of plans of the command sh");
     int rc = child_start (&self->child,
                           &(struct child_command){
                               .argv = is_shell ? shell : self->rules->command,
