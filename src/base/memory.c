@@ -25,6 +25,15 @@ void *memory_resize (void *block, size_t size)
     return checked (realloc (block, size ? size : 1));
 }
 
+void *memory_room (void *array, size_t count, size_t *room, size_t size)
+{
+    enum { ROOM_MIN = 64 };
+    if (count < *room)
+        return array;
+    *room = *room ? 2 * *room : ROOM_MIN;
+    return memory_resize (array, *room * size);
+}
+
 char *memory_text (const char *text)
 {
     return checked (strdup (text));

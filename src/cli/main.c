@@ -11,10 +11,6 @@
 #include "process.h"
 #include "verb_table.h"
 
-#ifndef ZPLAN_VERSION
-#define ZPLAN_VERSION "0.2.0"
-#endif
-
 static int fail (const char *what)
 {
     fprintf (stderr, "zplan: %s\nTry: zplan --help\n", what);

@@ -289,24 +289,6 @@ static const char zsh_script[] =
     "}\n\n"
     "if [[ ${funcstack[1]} == _zplan ]]; then _zplan \"$@\"; else compdef _zplan zplan; fi\n";
 
-static int print_bash (const struct cli *cli)
-{
-    (void)cli;
-    puts ("# bash completion of zplan: source <(zplan completion bash)");
-    print_tables ();
-    fputs (bash_script, stdout);
-    return EXIT_DONE;
-}
-
-static int print_zsh (const struct cli *cli)
-{
-    (void)cli;
-    puts ("#compdef zplan\n# zsh completion of zplan: source <(zplan completion zsh)");
-    print_tables ();
-    fputs (zsh_script, stdout);
-    return EXIT_DONE;
-}
-
 // -- what the scripts ask for
 
 // A line: what is completed, a tab, and what it is.
@@ -317,7 +299,7 @@ static void print_offer (const struct cli *cli, const json_t *name, const json_t
         return;
     }
     print_between ("", text_of (name), "\t");
-    print_frame (text);
+    write_frame (stdout, text);
     putchar ('\n');
 }
 
@@ -389,12 +371,26 @@ static int print_steps (const struct cli *cli)
 
 static const struct kind {
     const char *name;
-    int (*print) (const struct cli *cli);
-    bool is_script;
-} kinds[] = {{"bash", print_bash, true},         {"zsh", print_zsh, true},
-             {"plans", print_plans, false},      {"stations", print_stations, false},
-             {"flows", flow_print_names, false}, {"workers", print_workers, false},
-             {"runs", flow_print_runs, false},   {"steps", print_steps, false}};
+    int (*print) (const struct cli *cli); // NULL: it is a script
+    const char *head, *script;            // around the tables
+} kinds[] = {
+    {"bash", NULL, "# bash completion of zplan: source <(zplan completion bash)", bash_script},
+    {"zsh", NULL, "#compdef zplan\n# zsh completion of zplan: source <(zplan completion zsh)",
+     zsh_script},
+    {"plans", print_plans, NULL, NULL},
+    {"stations", print_stations, NULL, NULL},
+    {"flows", flow_print_names, NULL, NULL},
+    {"workers", print_workers, NULL, NULL},
+    {"runs", flow_print_runs, NULL, NULL},
+    {"steps", print_steps, NULL, NULL}};
+
+static int print_script (const struct kind *kind)
+{
+    puts (kind->head);
+    print_tables ();
+    fputs (kind->script, stdout);
+    return EXIT_DONE;
+}
 
 int verb_completion (const struct cli *cli)
 {
@@ -418,8 +414,10 @@ int verb_completion (const struct cli *cli)
                         count == 2 ? "unexpected argument" : "want a run");
             break;
         }
-        if (!cli->json || !kinds[i].is_script)
+        if (kinds[i].print)
             return kinds[i].print (cli);
+        if (!cli->json)
+            return print_script (&kinds[i]);
         reason_set (&reason, "a script is no JSON");
     }
     return usage_error (cli->argv[0], &reason);

@@ -101,10 +101,7 @@ static int compare (const void *a, const void *b)
 
 static void keep_key (struct archive *self, const struct outcome_key *key)
 {
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 1024;
-        self->keys = memory_resize (self->keys, self->room * sizeof *self->keys);
-    }
+    self->keys = memory_room (self->keys, self->count, &self->room, sizeof *self->keys);
     self->keys[self->count++] = *key;
 }
 

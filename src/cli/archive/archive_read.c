@@ -47,10 +47,7 @@ static void report_broken (struct archive_reading *self, const char *name, int64
 
 static void keep_place (struct places *places, const struct archive_place *place)
 {
-    if (places->count == places->room) {
-        places->room = places->room ? 2 * places->room : 256;
-        places->rows = memory_resize (places->rows, places->room * sizeof *places->rows);
-    }
+    places->rows = memory_room (places->rows, places->count, &places->room, sizeof *places->rows);
     places->rows[places->count++] = *place;
 }
 

@@ -33,10 +33,7 @@ static int compare (const void *a, const void *b)
 
 void seen_outcomes_add (struct seen_outcomes *self, const json_t *run)
 {
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 1024;
-        self->at = memory_resize (self->at, self->room * sizeof *self->at);
-    }
+    self->at = memory_room (self->at, self->count, &self->room, sizeof *self->at);
     self->at[self->count++] = sums_of (run);
     self->sorted = false;
 }

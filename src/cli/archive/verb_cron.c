@@ -261,7 +261,7 @@ static void preview (struct importing *self, const struct crontab_job *job)
     } else {
         printf ("line %d: ", job->line);
         print_between ("", span_text (job->times), "  ");
-        print_frame (json_object_get (object, "title"));
+        write_frame (stdout, json_object_get (object, "title"));
         printf (job->timezone ? "  (%s)\n" : "\n", job->timezone);
         json_array_foreach (times, i, time) printf ("  %s\n", json_string_value (time));
     }
@@ -323,9 +323,9 @@ static void print_done (const struct importing *self)
             json_t *name = cron_plan_name (self->crontab, job, self->prefix);
             json_t *title = cron_plan_title (job->command);
             printf ("line %d: ", job->line);
-            print_frame (name);
+            write_frame (stdout, name);
             printf (" %s: ", rows_done[k].words);
-            print_frame (title);
+            write_frame (stdout, title);
             putchar ('\n');
             json_decref (name);
             json_decref (title);

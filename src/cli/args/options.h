@@ -132,3 +132,15 @@ void options_help (const struct option_group *group);
 
 // Report a usage error on stderr. Returns EXIT_USAGE.
 int usage_error (const char *verb, const struct reason *reason);
+
+// The second word of a verb that has several, as `zplan limit set`.
+struct subword {
+    const char *name;
+    int min, max;     // arguments behind it
+    const char *rule; // the error when their number is another one
+};
+
+// Which of them the first argument of the verb is, and whether those behind it may be; without any
+// argument the first. -1: it is none, with the reason.
+int subword_read (const struct subword *words, size_t count, const struct cli *cli, int arguments,
+                  struct reason *reason);

@@ -145,7 +145,7 @@ static make_fn *const makers[TERM_VALUES] = {
 // The option that says this member; NULL: none does.
 static const char *option_of (struct span name)
 {
-    // The times of a plan have a table of their own: when_options.c.
+    // The times of a plan have a table of their own: when.c.
     static const struct {
         const char *field, *option;
     } times[] = {{"cron", "--cron"}, {"timezone", "--timezone"}, {"start_time", "--start"}};

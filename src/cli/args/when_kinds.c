@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock_words.h"
 #include "instant.h"
 #include "nearest.h"
 #include "plan_frame.h"

@@ -24,7 +24,7 @@ static void print_list (const char *before, const json_t *list)
             break;
         }
         printf ("  %s: ", before);
-        print_error (text_of (text));
+        write_error (stdout, text_of (text));
         putchar ('\n');
     }
 }

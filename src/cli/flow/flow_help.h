@@ -2,7 +2,7 @@
 #pragma once
 
 #include "flow_options.h"
-#include "subword.h"
+#include "options.h"
 
 enum flow_section { LOCAL, STORED, RUNS, PEOPLE, FLOW_SECTIONS };
 

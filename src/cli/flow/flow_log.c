@@ -33,14 +33,14 @@ static void print_line (const struct cli *cli, const json_t *line)
     colour_off (stdout, flow_state_colour (state));
     if (detail) {
         putchar (' ');
-        print_error (text_of (detail));
+        write_error (stdout, text_of (detail));
     }
     if (by || why) {
         print_between ("  by ", by ? text_of (by) : span_text ("an operator"), "");
     }
     if (why) {
         printf (": ");
-        print_error (text_of (why));
+        write_error (stdout, text_of (why));
     }
     putchar ('\n');
 }

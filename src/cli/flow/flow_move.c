@@ -78,10 +78,7 @@ struct move {
 static void move_add (struct move *self, json_t *json, const char *text, size_t size)
 {
     const char *name = json_string_value (json_object_get (json, "flow"));
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 64;
-        self->flows = memory_resize (self->flows, self->room * sizeof *self->flows);
-    }
+    self->flows = memory_room (self->flows, self->count, &self->room, sizeof *self->flows);
     if (name)
         json_object_set_new (self->places, name, json_integer ((json_int_t)self->count));
     self->flows[self->count++] = (struct moved){

@@ -6,7 +6,6 @@
 
 #include "civil.h"
 #include "clock.h"
-#include "clock_words.h"
 #include "duration.h"
 #include "flow_command.h"
 #include "flow_file.h"
@@ -340,7 +339,7 @@ static void print_events (const struct zone *zone, const json_t *events)
             printf (".%" JSON_INTEGER_FORMAT, field_number (row, "item"));
         if (json_object_get (row, "why")) {
             printf (": ");
-            print_error (field_text (row, "why"));
+            write_error (stdout, field_text (row, "why"));
         }
         putchar ('\n');
     }
@@ -407,7 +406,7 @@ static void print_end (const struct zone *zone, const json_t *result)
         printf ("; the plan needs an operator");
     if (json_object_get (result, "error")) {
         printf (": ");
-        print_error (field_text (result, "error"));
+        write_error (stdout, field_text (result, "error"));
     }
     putchar ('\n');
     print_path (json_object_get (result, "critical"));

@@ -52,7 +52,7 @@ static void print_head (const json_t *run)
         putchar ('\n');
     if (error) {
         terms_label ("error");
-        print_error (text_of (error));
+        write_error (stdout, text_of (error));
         putchar ('\n');
     }
 }
@@ -98,8 +98,8 @@ static void write_value (FILE *out, const json_t *value)
 
 static void write_detail (FILE *out, const json_t *row)
 {
+    static const char *const texts[] = {"why", "error"};
     bool first = true;
-    const json_t *why = json_object_get (row, "why"), *error = json_object_get (row, "error");
     const json_t *sub = json_object_get (row, "run"), *value = json_object_get (row, "value");
     if (json_object_get (row, "by"))
         write_part (out, &first, "by an operator");
@@ -111,14 +111,11 @@ static void write_detail (FILE *out, const json_t *row)
         write_part (out, &first, "run ");
         write_bytes (out, text_of (sub));
     }
-    if (why) {
-        write_part (out, &first, "");
-        write_error (out, text_of (why));
-    }
-    if (error) {
-        write_part (out, &first, "");
-        write_error (out, text_of (error));
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (json_object_get (row, texts[i])) {
+            write_part (out, &first, "");
+            write_error (out, field_text (row, texts[i]));
+        }
     if (json_object_get (row, "not_kept"))
         write_part (out, &first, "its value was too large to keep");
     if (value) {

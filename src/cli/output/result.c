@@ -115,7 +115,7 @@ static void print_output (const json_t *output)
         if (json_is_string (parts[i]))
             print_bytes (without_newlines (text_of (parts[i])));
         else
-            print_frame (parts[i]);
+            write_frame (stdout, parts[i]);
     }
 }
 
@@ -128,7 +128,7 @@ static void print_run_line (const json_t *run)
         when = json_object_get (run, "fired");
     printf ("%s ", time_word (when, ended));
     print_between ("", field_text (run, "plan"), " \"");
-    print_frame (json_object_get (run, "title"));
+    write_frame (stdout, json_object_get (run, "title"));
     printf ("\" ");
     print_status (json_object_get (run, "status"));
     write_reason (stdout, " ", run);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "civil.h"
-#include "clock_words.h"
+#include "instant.h"
 #include "json.h"
 #include "schedule.h"
 

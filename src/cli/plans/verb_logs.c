@@ -50,10 +50,9 @@ static const char about[] =
 static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
                          int *ret_code)
 {
-    char *text = json_write (filter);
-    json_t *answer =
-        call_command (cli, client, (const char *[]){"history", text, NULL}, NULL, ret_code);
-    free (text);
+    struct verdict verdict;
+    json_t *answer = call_filtered (cli, client, "history", json_incref (filter), &verdict);
+    *ret_code = verdict_print (&verdict, NULL);
     return answer;
 }
 

@@ -223,13 +223,6 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
     return code;
 }
 
-// A filter means what the verb is for, unless it says otherwise itself.
-static void narrow (const struct deed *deed, struct manage_wish *wish, int ids)
-{
-    if (deed->narrow && ids == 0)
-        deed->narrow (&wish->bulk.selection);
-}
-
 int verb_manage (const struct cli *cli)
 {
     const struct deed *deed = deed_named (cli->verb);
@@ -251,7 +244,8 @@ int verb_manage (const struct cli *cli)
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
-        narrow (deed, &wish, count);
+        if (deed->narrow && count == 0)
+            deed->narrow (&wish.bulk.selection);
         code = do_all (cli, deed, &wish, &ids);
     }
     free (ids.at);

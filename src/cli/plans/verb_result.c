@@ -72,7 +72,7 @@ static void print_worker (const json_t *worker, uint8_t status)
     char word[WORD_SIZE];
     json_t *number = json_integer (status);
     printf ("== ");
-    print_frame (worker);
+    write_frame (stdout, worker);
     printf (", %s\n", outcome_text (number, word));
     json_decref (number);
 }

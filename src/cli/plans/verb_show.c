@@ -37,7 +37,7 @@ static void show_text (const char *label, const json_t *frame)
     if (!frame || (json_is_string (frame) && json_string_length (frame) == 0))
         return;
     terms_label (label);
-    print_frame (frame);
+    write_frame (stdout, frame);
     putchar ('\n');
 }
 
@@ -57,7 +57,7 @@ static void print_argument (const json_t *frame)
     if (json_is_string (frame))
         write_argument (stdout, text_of (frame));
     else
-        print_frame (frame);
+        write_frame (stdout, frame);
 }
 
 // `names` is the plan with the names of JSON, which knows its frames by their types.
@@ -68,7 +68,7 @@ static void print_command (const json_t *names)
                          *frames = json_object_get (names, "frames");
     if (command) {
         terms_label ("command");
-        print_frame (command);
+        write_frame (stdout, command);
         json_array_foreach (json_object_get (names, "args"), i, frame) print_argument (frame);
         putchar ('\n');
     }
@@ -85,7 +85,7 @@ static void print_command (const json_t *names)
             else
                 snprintf (name, sizeof name, "%.*s", (int)type.size, (const char *)type.data);
             terms_label (name);
-            print_frame (text ? text : bytes);
+            write_frame (stdout, text ? text : bytes);
             putchar ('\n');
         }
         json_decref (bytes);
@@ -257,7 +257,7 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
         if (!progress || !span_is (field_text (worker, "state"), "running"))
             continue;
         terms_label ("progress");
-        print_frame (progress);
+        write_frame (stdout, progress);
         print_between (", ", field_text (worker, "worker"), "\n");
     }
     json_decref (team);

@@ -51,11 +51,9 @@ static void print_team (const char *id, const json_t *answer)
     print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
     print_bytes (field_text (answer, "state"));
     puts (field_is_true (answer, "current") ? ", a run is in progress" : "");
-    if (json_array_size (workers) == 0)
-        return;
     struct table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_array_foreach (workers, i, worker) table_row (table, worker);
-    table_end (&table);
+    table_break (&table); // without a worker nothing
 }
 
 static int ask (const struct cli *cli, struct zplan_client *client, const char *id)

@@ -14,7 +14,6 @@
 #include "call.h"
 #include "hook.h"
 #include "json.h"
-#include "keyfile.h"
 #include "options.h"
 #include "print.h"
 #include "process.h"

@@ -11,7 +11,6 @@
 #include "call.h"
 #include "codes.h"
 #include "json.h"
-#include "keyfile.h"
 #include "options.h"
 #include "print.h"
 #include "process.h"
@@ -26,7 +25,7 @@ static void print_step (const json_t *state, const char *name)
     if (!step)
         return;
     putchar (' ');
-    print_frame (step);
+    write_frame (stdout, step);
     if (item)
         printf (".%" JSON_INTEGER_FORMAT, json_integer_value (item));
 }
@@ -36,16 +35,16 @@ static void print_member (const json_t *state, const char *name)
     if (!json_object_get (state, name))
         return;
     printf (" %s=", name);
-    print_frame (json_object_get (state, name));
+    write_frame (stdout, json_object_get (state, name));
 }
 
 // "2026-01-31T02:00:00Z flow nightly 5f3a... skipped load by=rule".
 static void print_flow (const json_t *state)
 {
     printf (" ");
-    print_frame (json_object_get (state, "run"));
+    write_frame (stdout, json_object_get (state, "run"));
     printf (" ");
-    print_frame (json_object_get (state, "event"));
+    write_frame (stdout, json_object_get (state, "event"));
     print_step (state, "step");
     print_member (state, "by");
     print_member (state, "state");
@@ -60,7 +59,7 @@ static void print_plan_event (const struct zplan_event *event, const json_t *sta
     print_between (" ", span_of (event->id, event->id_size), "");
     if (json_object_get (state, "description")) {
         printf (" \"");
-        print_frame (json_object_get (state, "description"));
+        write_frame (stdout, json_object_get (state, "description"));
         printf ("\" %s", plain_state (json_object_get (state, "plan_state"), word));
     }
     print_member (flow, "run");

@@ -14,10 +14,7 @@
 
 void plan_ids_add (struct plan_ids *self, uint64_t id)
 {
-    if (self->count == self->room) {
-        self->room = self->room ? 2 * self->room : 64;
-        self->at = memory_resize (self->at, self->room * sizeof *self->at);
-    }
+    self->at = memory_room (self->at, self->count, &self->room, sizeof *self->at);
     self->at[self->count++] = (struct plan_id){.id = id};
 }
 

@@ -54,7 +54,7 @@ static void preview (const struct acting *acting, const char *id, const json_t *
     printf (" would be %s: target ", acting->done);
     print_bytes (field_text (plan, "station"));
     printf (", %s, title \"", plain_state (json_object_get (plan, "plan_state"), state));
-    print_frame (json_object_get (plan, "description"));
+    write_frame (stdout, json_object_get (plan, "description"));
     printf ("\"\n");
 }
 

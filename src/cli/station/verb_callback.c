@@ -159,14 +159,13 @@ enum { LOOK_MS = 200, WAIT_MS = 30000 };
 static json_t *first_try (const struct cli *cli, struct zplan_client *client, const char *target,
                           const char *id, int *ret_code)
 {
-    json_t *filter = json_pack ("{s:s, s:s, s:i}", "station", target, "plan", id, "limit", 1);
-    char *text = json_write (filter);
-    json_t *answer =
-        call_command (cli, client, (const char *const[]){"history", text, NULL}, NULL, ret_code);
+    struct verdict verdict;
+    json_t *answer = call_filtered (
+        cli, client, "history",
+        json_pack ("{s:s, s:s, s:i}", "station", target, "plan", id, "limit", 1), &verdict);
+    *ret_code = verdict_print (&verdict, NULL);
     json_t *run = json_incref (json_array_get (json_object_get (answer, "runs"), 0));
     json_decref (answer);
-    json_decref (filter);
-    free (text);
     return run;
 }
 

@@ -8,7 +8,6 @@
 #include "json.h"
 #include "options.h"
 #include "print.h"
-#include "subword.h"
 #include "text_table.h"
 
 static const char about[] =

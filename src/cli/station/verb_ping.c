@@ -13,14 +13,13 @@ static const char about[] = "Ask the station whether it serves, and print how lo
 
 static void report (const struct cli *cli, const char *endpoint, int64_t took_us)
 {
-    if (!cli->json) {
+    if (cli->json)
+        print_answer_new (
+            cli, JSON_ANSWER,
+            json_pack ("{s:s, s:I}", "endpoint", endpoint, "round_trip_us", (json_int_t)took_us));
+    else
         printf ("answer from %s in %" PRId64 ".%03" PRId64 " ms\n", endpoint, took_us / 1000,
                 took_us % 1000);
-        return;
-    }
-    print_answer_new (
-        cli, JSON_ANSWER,
-        json_pack ("{s:s, s:I}", "endpoint", endpoint, "round_trip_us", (json_int_t)took_us));
 }
 
 int verb_ping (const struct cli *cli)

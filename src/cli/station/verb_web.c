@@ -11,7 +11,7 @@
 
 #include "curve.h"
 #include "print.h"
-#include "subword.h"
+#include "options.h"
 #include "user_file.h"
 
 struct web_wish {

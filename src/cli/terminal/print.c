@@ -57,11 +57,6 @@ void write_error (FILE *file, struct span text)
     }
 }
 
-void print_error (struct span text)
-{
-    write_error (stdout, text);
-}
-
 void print_bytes (struct span bytes)
 {
     write_bytes (stdout, bytes);
@@ -136,11 +131,6 @@ void write_frame (FILE *file, const json_t *value)
     else
         fputc ('-', file);
     free (bytes);
-}
-
-void print_frame (const json_t *value)
-{
-    write_frame (stdout, value);
 }
 
 void print_column (struct span text, int width)

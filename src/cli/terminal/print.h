@@ -23,7 +23,6 @@ void write_coloured (FILE *file, enum colour colour, struct span bytes);
 FILE *text_open (char **ret_text, size_t *ret_size);
 
 // An error or reason: names in it are quoted already, so backslashes are as they are.
-void print_error (struct span text);
 void write_error (FILE *file, struct span text);
 
 // Bytes as a shell takes them: in quotes, if need be.
@@ -34,7 +33,6 @@ void write_argument (FILE *file, struct span bytes);
 int complain (const char *subject, struct span bytes);
 
 // A frame that the station wrote as JSON: a string, or {"b64": "..."}.
-void print_frame (const json_t *value);
 void write_frame (FILE *file, const json_t *value);
 
 // `before`, and why a run of the history ended as it did: the frame that its result gave, without

@@ -14,7 +14,6 @@
 
 #include "call.h"
 #include "clock.h"
-#include "keyfile.h"
 #include "memory.h"
 #include "only.h"
 #include "options.h"
@@ -210,11 +209,6 @@ static void wait_for_events (const struct work *self)
     poll (items, count, sleep_ms (self));
 }
 
-static void count_end (struct work *self, enum task_end end)
-{
-    self->failures += end == TASK_FAILED;
-}
-
 // As many as there are tasks for: that is the worker's credit.
 static void take_jobs (struct work *self)
 {
@@ -230,7 +224,7 @@ static void take_jobs (struct work *self)
         }
         if (self->once)
             zplan_worker_leave (self->worker);
-        count_end (self, task_start (task, &self->rules, job));
+        self->failures += task_start (task, &self->rules, job) == TASK_FAILED;
     }
 }
 
@@ -246,7 +240,7 @@ static void loop (struct work *self)
         end_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
             if (self->tasks[i].job)
-                count_end (self, task_serve (&self->tasks[i]));
+                self->failures += task_serve (&self->tasks[i]) == TASK_FAILED;
     }
 }
 
