@@ -25,18 +25,30 @@ def state(where, ident):
 
 # -- what is done to plans
 
-def test_pause_and_reset(both):
+@pytest.mark.parametrize("verb, wire, done, shown", [
+    ("pause", "pause", "paused", "paused"),
+    ("disable", "pause", "paused", "paused"), ("resume", "reset", "resumed", "queued"),
+    ("enable", "reset", "resumed", "queued"), ("reset", "reset", "reset", "queued")])
+def test_what_is_done_already_is_a_success(both, verb, wire, done, shown):
     one = both.add()
-    assert both.zplan("pause", one).done() == f"plan {one} paused\n"
-    assert state(both, one) == "pause"
-    assert both.zplan("reset", one).done() == f"plan {one} reset\n"
-    assert state(both, one) == "queue"
+    if shown == "queued":
+        assert both.zplan(verb, one).done() == f"plan {one} already queued\n"
+        both.zplan("pause", one).done()
+        assert state(both, one) == "pause"
+    assert both.zplan(verb, one).done() == f"plan {one} {done}\n"
+    assert state(both, one) == {"paused": "pause", "queued": "queue"}[shown]
+    assert both.zplan(verb, one).done() == f"plan {one} already {shown}\n"
+    assert objects(both.zplan(verb, one, "--json")) == [{"id": one, "already": wire}]
+    assert "no plan" in both.zplan(verb, "7777").failed(REFUSED)
 
 
 def test_close_and_remove(both):
     one, two = both.add(), both.add()
-    assert both.zplan("close", one, two).done() == f"plan {one} closed\nplan {two} closed\n"
+    for _ in range(2):      # what is closed already is a success
+        assert both.zplan("close", one, two).done() == f"plan {one} closed\nplan {two} closed\n"
     assert state(both, one) == "close"
+    assert "state" in both.zplan("pause", one).failed(REFUSED)
+    assert "state" in both.zplan("resume", one).failed(REFUSED)
     assert both.zplan("remove", one).done() == f"plan {one} removed\n"
     assert "no plan" in both.zplan("show", one).failed(REFUSED)
     assert state(both, two) == "close"

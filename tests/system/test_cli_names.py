@@ -123,8 +123,8 @@ def test_kind_used_wrongly(real, words, told):
     assert told in real.zplan("kind", *words).failed(USAGE)
 
 
-@pytest.mark.parametrize("words", [["kind"], ["kind", "get", "a", "b"], ["kind", "put", "a", "{}"],
-                                   ["kind", "remove", "a", "b"], ["why", "1f", "20"]])
+@pytest.mark.parametrize("words", [["kind"], ["kind", "get", "a", "b"], ["kind", "remove", "a", "b"],
+                                   ["why", "1f", "20"]])
 def test_no_answer_is_told_once(words):
     ended = zplan("--connect", "tcp://127.0.0.1:1", "--timeout", "50", *words)
     assert ended.failed(NO_ANSWER).count("no answer from") == 1

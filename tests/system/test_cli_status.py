@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from clitest import NO_ANSWER, FakeStation, PlanStation, Refusal, Terminal, columns_of, zplan
+from clitest import PlanStation, Refusal, Terminal, columns_of, zplan
 from pulltest import Worker, add, with_pile
 from zplantest import FT, ST, at_once, every, later, wait_until
 
@@ -184,8 +184,3 @@ def test_one_reason_is_said_once():
                 raise Refusal(ST.NET_ERROR, "-net error: Redis is away")
         station.before = before
         assert station.zplan("status").out == "healthy\nNot shown: targets, failures, plans: -net error: Redis is away\n"
-
-
-def test_no_answer():
-    with FakeStation(lambda request: []) as station:
-        assert "no answer" in station.zplan("status", "--timeout", "300").failed(NO_ANSWER)

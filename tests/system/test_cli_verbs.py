@@ -181,18 +181,19 @@ def test_no_answer(verb, output, tmp_path):
     args = [arg.format(id="1f", paused="1f", running="1f", failed="1f", finished="1f", dir=tmp_path) for arg in GOOD[verb]]
     ended = zplan("--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
                   "--timeout", "100", verb, *args, *output)
-    assert ended.code == NO_ANSWER and "zplan: no answer from ipc://" in ended.err
+    assert ended.code == NO_ANSWER and ended.err.count("zplan: no answer from ipc://") == 1
     if output:
         assert all(json.loads(line) for line in ended.out.splitlines())
 
 
 @pytest.mark.parametrize("verb", ["", *VERBS])
-def test_help(verb):
-    out = zplan(*[verb] * bool(verb), "--help").done()
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help(verb, option):
+    out = zplan(*[verb] * bool(verb), option).done()
     assert out.startswith(f"Usage: zplan {verb}")
     assert max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len)
     examples = re.findall(rf"^  (zplan.* {verb}\b.*)", out, re.M)
-    assert examples, "an example"
+    assert len(examples) >= (1 if verb == "handover" else 2), "examples"
     assert not re.search(r"\n\n\n| $", out, re.M)
 
 
@@ -210,8 +211,33 @@ def test_the_examples_are_understood(verb, tmp_path):
         assert ended.code != USAGE, (line, ended.err)
 
 
+@pytest.mark.parametrize("typed, meant", [
+    ("rm", "remove"), ("del", "remove"), ("delete", "remove"), ("trigger", "run"),
+    ("kill", "cancel"), ("retry", "reset"), ("enable", "resume"), ("disable", "pause"),
+    ("info", "show"), ("ls", "list"), ("ps", "list"), ("station", "target")])
+def test_another_name_of_a_verb(typed, meant):
+    usage = zplan(meant, "--help").done()
+    assert usage.startswith(f"Usage: zplan {meant}")
+    assert zplan(typed, "--help").done() == usage == zplan("help", typed).done()
+
+
+@pytest.mark.parametrize("typed, hint", [
+    ("delte", "delete"), ("rsume", "resume"), ("hlep", "help"), ("enalbe", "enable")])
+def test_did_you_mean_another_name(typed, hint):
+    assert f"did you mean {hint}?" in zplan(typed, "1f").failed(USAGE)
+
+
+def test_stop_names_both_that_it_may_mean():
+    told = zplan("stop", "1f").failed(USAGE)
+    assert "zplan pause" in told and "zplan cancel" in told
+    assert "run in progress" in told
+
+
 def test_the_program(tmp_path):
     assert re.fullmatch(r"zplan \d+\.\d+\.\d+\n", zplan("--version").done())
+    assert zplan("help").done() == zplan("--help").done()
+    assert zplan("version").done() == zplan("--version").done()
+    assert "unknown command 'frob'" in zplan("help", "frob").failed(USAGE)
     assert zplan().failed(USAGE).startswith("zplan: want a command\n")
     assert "a script is no JSON" in zplan("completion", "bash", "--json=wire").failed(USAGE)
 
@@ -219,7 +245,7 @@ def test_the_program(tmp_path):
 def test_output_that_cannot_be_written(where):
     where.client.added(later())     # something to write
     with open("/dev/full", "wb") as full:
-        for verb in (["list"], ["export"], ["stats"], ["completion", "bash"], ["--help"]):
+        for verb in (["list"], ["export"], ["stats"], ["completion", "bash"], ["--help"], ["--version"]):
             done = subprocess.run([ZPLAN, *options(where), *verb], stdout=full,
                                   stderr=subprocess.PIPE, timeout=WAIT, check=False)
             assert done.returncode == REFUSED and b"cannot be written" in done.stderr, verb
