@@ -57,6 +57,14 @@ def test_C046_C047_delivered(rig):
         delivered(rig, ident)
 
 
+def test_the_number_of_a_callback_is_known_as_given(rig):
+    """A next owner, whose clock may be behind, begins above it."""
+    receiver = rig.keep(Receiver())
+    run(rig, receiver)
+    (key,) = wait_until(lambda: rig.db.keys("plan:msg:callbacks:*"), "its plan is there")
+    assert int(rig.db.hget("plan:meta", "id")) >= int(key.rpartition(b":")[2], 16)
+
+
 def test_C021_C050_completed_then_success(rig):
     """The receiver fails first: body and id stay the same, byte for byte."""
     answers = [answer(500), answer(503), OK]

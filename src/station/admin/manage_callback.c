@@ -113,7 +113,7 @@ static void try_out (struct station *self, struct request *request,
         return;
     }
     trying->peer = peer_keep (self, request);
-    store_place (self->store, trying->callback, true);
+    store_place (self->store, trying->callback, STORE_ID_MADE);
     callback_book_placed (self, trying->callback);
     store_when_written (self->store, on_written, trying);
 }

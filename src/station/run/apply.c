@@ -106,7 +106,7 @@ static void place_consequences (void *owner)
     struct applying *self = owner;
     struct station *station = self->station;
     if (self->callback) {
-        store_place (station->store, self->callback, true);
+        store_place (station->store, self->callback, STORE_ID_MADE);
         callback_book_placed (station, self->callback);
         callback_drop_full (station, span_text (self->key_station));
     }
