@@ -211,9 +211,14 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
 
 // -- when it runs
 
+static enum schedule_type type_of (const json_t *members)
+{
+    return (enum schedule_type)member (members, "plan_type");
+}
+
 static bool repeats (const json_t *members)
 {
-    return schedule_repeats ((enum schedule_type)member (members, "plan_type"));
+    return schedule_repeats (type_of (members));
 }
 
 int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s)
@@ -250,7 +255,8 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     if (number == 0) // the wire has it as "at once, again and again"; nobody wants that
         return FAIL (plan, "plan_value: want 1..32766, got 0");
     // The time of day of a weekly or monthly plan would be the first time of this one.
-    bool was_calendar = member (plan->members, "plan_type") >= SCHEDULE_WEEK;
+    struct schedule before = {.type = type_of (plan->members)};
+    bool was_calendar = schedule_is_calendar (&before);
     int error =
         change (plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
     if (!error && was_calendar)

@@ -107,7 +107,7 @@ class Recording:
 
     def frame(self, where, kind, want, got):
         if kind == STATUS and want[:1] in b"+-" and want:
-            self.same(where, want.split(b": ")[0], got.split(b": ")[0])
+            self.same(where, *self.said([want]), got)    # also the reason, which is this station's own
         elif kind == PLAN_TIME and int(want) in RECORDED:
             self.same(where, True, got.isdigit())
         elif kind in (LOCAL_ID, GLOBAL_ID) and re.fullmatch(rb"[0-9a-f]{13}|[0-9a-f]{16}", want):

@@ -56,10 +56,12 @@ def test_every_field_of_a_policy_is_in(place, names):
     assert policy_fields() - names() == set(), place
 
 
-def test_every_field_of_a_kind_is_in_the_protocol():
+def test_every_field_of_a_kind_is_in_the_protocol_and_the_help():
     said = re.search(r"(?s)The fields are those (.*?); at most", chapter("admin.md", "9.10"))[1]
     of_kinds = re.findall(r"(?m)^FIELD \((\w+), \w+, RUNS,", text_of("src/plan/rules/policy_fields.def"))
     assert set(re.findall(r"`(\w+)`", said)) == set(of_kinds)
+    about = re.sub(r'\\n"\s*"', " ", text_of("src/cli/station/verb_kind.c"))
+    assert set(re.search(r"as a JSON object: (.*?)\. A plan", about)[1].split(", ")) == set(of_kinds)
 
 
 # -- types of plans

@@ -13,9 +13,10 @@
 static const char about[] =
     "The kinds of plans: list them (also without a word), get some, put one in, remove\n"
     "some. A kind is fields of a plan under a name, as a JSON object: retry, timeout,\n"
-    "misfire, misfire_window, overlap_policy, log, priority, group, category, ext. A plan\n"
-    "that names its kind has them, unless it says otherwise itself; a change is for plans\n"
-    "that come later. FIELDS of - are read from standard input.\n\n"
+    "misfire, misfire_window, overlap_policy, on_failure, callback, log, priority, group,\n"
+    "workers, category, ext. A plan that names its kind has them, unless it says otherwise\n"
+    "itself; a change is for plans that come later. FIELDS of - are read from standard\n"
+    "input.\n\n"
     "  zplan kind put transcode '{\"timeout\": 600, \"category\": \"media\"}'\n"
     "  zplan kind put transcode - <transcode.json\n"
     "  zplan kind list\n"

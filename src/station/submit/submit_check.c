@@ -28,7 +28,7 @@ int submit_check_frames (const struct message *message, const struct target *tar
     uint8_t wanted = type == TARGET_PUB ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND;
     struct span frame = message_frame (message, wanted, &given);
     if (!given || !frame.size) {
-        reason_set (reason, "%s: is %s, plans for %s stations need it",
+        reason_set (reason, "%s: is %s, plans for %s targets need it",
                     type == TARGET_PUB ? "PUB_TITLE" : "COMMAND", given ? "empty" : "missing",
                     target_type_name (type));
         return ZPLAN_EPLAN;
