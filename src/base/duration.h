@@ -13,14 +13,14 @@ struct duration {
 };
 
 // Numbers with the units d, h, m and s, each at most once, from large to small; at most to the year
-// 9999. False: it is none.
+// 9999. False: invalid.
 bool duration_parse (const char *text, struct duration *ret);
 
 // The same, or a number of seconds alone.
 bool duration_seconds (const char *text, int64_t *ret);
 
 // The same, or "500ms", or a bare number in units of `unit_ms` (1 or 1000), counted in them. False:
-// it is none, or no whole number of units.
+// invalid, or no whole number of units.
 bool duration_count (const char *text, int64_t unit_ms, int64_t *ret);
 
 // "90 s", "2 min", "1 h 30 min", in `out`.

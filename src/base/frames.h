@@ -5,7 +5,7 @@
 
 struct frames {
     size_t count;
-    struct span at[]; // the bytes stand behind the list
+    struct span at[]; // the bytes follow the list
 };
 
 struct frames *frames_copy (const struct span *frames, size_t count);

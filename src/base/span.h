@@ -40,7 +40,7 @@ static inline bool span_is (struct span span, const char *text)
     return span_equal (span, span_text (text));
 }
 
-// Without blanks and tabs at both ends, and the CRs of other systems' editors behind.
+// Without blanks and tabs at both ends, and the CRs of other systems' editors at the end.
 static inline struct span span_trimmed (struct span text)
 {
     while (text.size && memchr (" \t\r", text.data[text.size - 1], 3))

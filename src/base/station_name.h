@@ -1,4 +1,4 @@
-// The names of targets and workers, and lists of commands. Source: contract 6.1.
+// The names of targets and workers, and lists of commands. Source: proto/redis.md 1.
 #pragma once
 
 #include "span.h"

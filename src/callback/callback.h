@@ -40,7 +40,7 @@ struct callback {
     char trace[CALLBACK_TRACE_SIZE];                     // "" = none
 };
 
-// The ids of the job, without which nothing can be reported. False: it is none.
+// The ids of the job, without which nothing can be reported. False: invalid.
 bool callback_read_ids (const json_t *taken, struct callback *ret);
 
 // The rest. 0, or -1 with the reason: it can never be sent.

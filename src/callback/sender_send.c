@@ -1,3 +1,4 @@
+// Sends one callback: its address is resolved, the request is made, its answer judged.
 #include "sender_private.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@ enum {
 };
 
 struct signed_header {
-    const char *name; // in small letters
+    const char *name; // in lower case
     const char *value;
 };
 

@@ -1,4 +1,4 @@
-// zplan: the command line of the plan proxy station. Reads the options that all verbs share and
+// zplan: the command line of the station. Reads the options that all verbs share and
 // hands over to the verb.
 #include <poll.h>
 #include <signal.h>

@@ -55,7 +55,7 @@ struct zplan_client {
     unsigned leaving;     // bits of endpoints whose station gives its plans up: none gets a request
     size_t copied;        // bytes of the copies of requests
     int64_t deadline_us;  // no request ends before it
-    int late_turns;       // how often the socket was read behind it without an end
+    int late_turns;       // how often the socket was read after it without an end
     bool calling;         // a callback is running
     bool closing;         // being destroyed
     bool losing;          // requests end as their connection was lost

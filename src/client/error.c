@@ -1,3 +1,4 @@
+// The texts of the errors of libzplan.
 #include "zplan_error.h"
 
 #include <stddef.h>

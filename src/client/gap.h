@@ -8,7 +8,7 @@
 // then the run is another one, and has another exec_id.
 //
 // Of several connections, as when another station takes over, the last results of one may come
-// behind the first of the other, and behind those of the history meanwhile: so the runs of the last
+// after the first of the other, and after those of the history meanwhile: so the runs of the last
 // numbers are kept.
 #pragma once
 

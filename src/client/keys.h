@@ -10,7 +10,7 @@ struct keys {
     char server_keys[SERVER_KEYS_SIZE]; // one for all endpoints, or one for each
 };
 
-// Copy what the caller gave. 0, or -1 with errno EINVAL: a key is none, or they do not belong
+// Copy what the caller gave. 0, or -1 with errno EINVAL: a key is invalid, or they do not belong
 // together.
 int keys_take (struct keys *self, const struct zplan_curve *curve);
 

@@ -1,3 +1,4 @@
+// A reply as the client's user reads it: its frames, and its status in words.
 #include "zplan_client.h"
 
 #include "codes.h"

@@ -25,7 +25,7 @@ enum purpose {
     FOR_BEGIN // to go on where an earlier subscription ended
 };
 
-// A request to the history, behind gap.last and before the result that is held.
+// A request to the history, after gap.last and before the result that is held.
 struct filling {
     enum purpose purpose;
     int64_t before;   // its seq; INT64_MAX: none is held

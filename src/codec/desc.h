@@ -1,5 +1,5 @@
 // The description frame: [count][code][type of each frame...][END]. It is the first frame of every
-// message behind its envelope. Source: plan document 3.1; contract chapter 2.
+// message after its envelope. Source: plan document 3.1; proto 3.1.
 #pragma once
 
 #include "reason.h"

@@ -38,7 +38,7 @@ bool json_to_frame (const json_t *value, uint8_t *out, size_t *ret_size);
 // How many bytes such a frame has.
 size_t json_frame_size (const json_t *value);
 
-// The description of a message whose frames the store keeps as such values. False: it is none of a
+// The description of a message whose frames the store keeps as such values. False: not of a
 // message in which `following` frames come after it, and `ret` is as it was.
 bool json_to_desc (const json_t *frame, size_t following, struct desc *ret);
 

@@ -41,6 +41,6 @@ bool json_field_read (const struct json_field *field, const json_t *value, void 
 bool json_fields_read (const json_t *object, const struct json_field *fields, size_t count,
                        void *ret, struct reason *reason);
 
-// The same of the text of an object. False: it is none, too.
+// The same of the text of an object. False: not a JSON object, too.
 bool json_fields_parse (struct span text, const struct json_field *fields, size_t count, void *ret,
                         struct reason *reason);

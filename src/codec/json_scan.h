@@ -1,5 +1,5 @@
 // JSON read straight from its bytes, for texts of the hot path that this program wrote. Every call
-// takes the next part, behind white space, or fails: then the text is broken, or only unusual, and
+// takes the next part, after white space, or fails: then the text is broken, or only unusual, and
 // json_read_object must read it, and reports the error. Both take a part in the same way; the
 // caller takes all of a text, and checks for duplicate names.
 #pragma once
@@ -63,7 +63,7 @@ bool json_scan_integer (struct json_scan *self, int64_t *ret);
 
 bool json_scan_flag (struct json_scan *self, bool *ret);
 
-// Decode a string to `out`, which has room for as many bytes as are left in the text. Those behind
+// Decode a string to `out`, which has room for as many bytes as are left in the text. Those after
 // the decoded may be written, too.
 bool json_scan_string (struct json_scan *self, uint8_t *out, size_t *ret_size);
 

@@ -34,7 +34,7 @@ enum { JSON_TEXT_KEPT = 65536 }; // of the room
 // Empty again, for the next text; the room stays, up to JSON_TEXT_KEPT bytes.
 void json_text_clear (struct json_text *self);
 
-// The whole text with a NUL behind it; free it with free ().
+// The whole text with a NUL after it; free it with free ().
 char *json_text_end (struct json_text *self, size_t *ret_size);
 
 // Bytes as they are: "{", "]", a value, members of an object.
@@ -46,7 +46,7 @@ void json_text_item (struct json_text *self);
 // The next member's name.
 void json_text_name (struct json_text *self, const struct json_name *name);
 
-// The next member, a number. With spaces behind it up to `width` bytes; a longer one is written in
+// The next member, a number. With spaces after it up to `width` bytes; a longer one is written in
 // full.
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width);

@@ -1,5 +1,5 @@
 // A message of the wire: an envelope, a description, frames. Reading borrows the frames of a
-// packet; writing collects borrowed frames. Source: contract chapter 3.
+// packet; writing collects borrowed frames. Source: proto 3.
 #pragma once
 
 #include "desc.h"
@@ -58,7 +58,7 @@ void message_add (struct message *self, uint8_t type, struct span bytes);
 size_t message_layout (const struct message *self, uint8_t desc_out[DESC_SIZE_MAX],
                        struct span out[MESSAGE_FRAMES_MAX]);
 
-// The plan id of a mailbox `*id`. False: it is none.
+// The plan id of a mailbox `*id`. False: invalid.
 bool mailbox_parse (struct span sender, uint64_t *ret_id);
 
 enum { MAILBOX_SIZE = 18 }; // '*', 16 hex digits, NUL

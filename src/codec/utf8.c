@@ -1,3 +1,5 @@
+// UTF-8: where a text ends, and where it needs escapes in JSON.
+//
 // Eight bytes are looked at together: what a subtraction borrows only reaches bytes behind one that
 // is found, and the first is the one that counts.
 #include "utf8.h"

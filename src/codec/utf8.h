@@ -23,6 +23,6 @@ struct span utf8_cut (struct span text, size_t most);
 size_t utf8_copy_text (struct span text, size_t most, char *out);
 
 // Copy the bytes before the first that is a control byte, a quote, a backslash or not ASCII:
-// returns how many. `out` has room for all bytes up to `end`, and those behind the copied may be
+// returns how many. `out` has room for all bytes up to `end`, and those after the copied may be
 // written.
 size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out);

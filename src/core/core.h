@@ -36,7 +36,7 @@ uint64_t core_resets (const struct core *self); // how often that was done
 struct core_numbers {
     int64_t plans;             // in plan:ids
     uint64_t exec_id, plan_id; // the last ones that were made
-    int64_t seq, sub;          // of the last broadcast; outcomes kept behind it
+    int64_t seq, sub;          // of the last broadcast; outcomes kept after it
     char epoch[24];            // of the broadcasts
     bool classes;              // some plans have a priority or a group
 };
@@ -60,7 +60,7 @@ int64_t core_outcomes (const struct core *self);
 
 enum { CORE_PAGE = 1000 };
 
-// The last member that was read: those behind it are not known here.
+// The last member that was read: those after it are not known here.
 struct core_cursor {
     int64_t score_us; // INT64_MIN = none was
     bool all;         // of that score
@@ -68,7 +68,7 @@ struct core_cursor {
     uint64_t id;
 };
 
-// Whether a page is wanted now: behind this cursor. It is in flight until core_page.
+// Whether a page is wanted now: after this cursor. It is in flight until core_page.
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret);
 
 struct core_member {
@@ -96,7 +96,7 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
 // Read all that is due again.
 void core_reread (struct core *self);
 
-// When something is due next, or a rate allows a run; INT64_MAX = not as far as is known.
+// When something is due next, or a rate allows a run; INT64_MAX: nothing known.
 int64_t core_next_us (const struct core *self);
 
 // -- batches
@@ -107,7 +107,7 @@ int64_t core_batch (const struct core *self);
 // Whether there is anything to write.
 bool core_has_rows (const struct core *self);
 
-// How many bytes the batch that gathers has, about.
+// How many bytes the batch that gathers has, approximately.
 size_t core_bytes (const struct core *self);
 
 // Whether some of it is more than leases: who sent a run, or ended one, waits for it.

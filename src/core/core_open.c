@@ -123,7 +123,7 @@ char *open_class (const struct open_plan *plan)
     return class;
 }
 
-// It leaves its place in the queue: if it is ready there, that is not true any more.
+// It leaves its place in the queue: a ready entry of it becomes stale.
 static void leave_place (struct core *self, const struct open_plan *plan)
 {
     bool flies = open_has_run (plan);

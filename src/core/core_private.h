@@ -31,7 +31,7 @@ enum {
 struct offer_list {
     struct open_plan **at;
     size_t first, end, room;
-    size_t bytes; // of their plans, about
+    size_t bytes; // of their plans, approximately
 };
 
 struct core_target {
@@ -48,7 +48,7 @@ struct core_target {
     int cut_priority;
     struct core_cursor cut_at;
     int64_t unread, unread_us; // how many plans are unread, and the greatest score of them
-    size_t kept;               // plans that were ready behind the cut
+    size_t kept;               // plans that were ready after the cut
     struct ready renewed;      // offered runs that are to be looked at; they are offered still
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
@@ -265,7 +265,7 @@ int64_t next_seq (struct core *self, int64_t now_us);
 // Whether a failure of this plan is broadcast: none was within the last minute.
 bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
 
-// An outcome, of this broadcast or behind the last one.
+// An outcome, of this broadcast or after the last one.
 void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
                   int64_t now_us, struct span record, struct span output);
 void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,

@@ -20,7 +20,7 @@
 // -- what is read of a plan
 
 // A call that returns CORE_UNREAD has changed nothing. Read all of this of the plan with this id,
-// behind the batch in flight, and repeat the call with it; then it returns something else.
+// after the batch in flight, and repeat the call with it; then it returns something else.
 struct core_found {
     struct span target; // of the plan; empty = there is none with this id, or not of this target
     struct span message;

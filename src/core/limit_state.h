@@ -68,7 +68,7 @@ void limit_give_back (struct limit_state *self);
 
 void limit_end (struct limit_state *self);
 
-// The text of a limit in Redis (plan:limits); what is none of ours is no limit.
+// The text of a limit in Redis (plan:limits); what is not valid is no limit.
 enum { LIMIT_TEXT_MAX = 80 };
 void limit_write (const struct limit *limit, char out[LIMIT_TEXT_MAX]);
 struct limit limit_read (struct span text);

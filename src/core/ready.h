@@ -80,7 +80,7 @@ int64_t ready_before (const struct ready *self, int priority, struct span group,
 int64_t ready_oldest_us (const struct ready *self);
 
 // A plan in the middle of those of this priority and below, by (due_us, id as Redis orders
-// members), about. False: there are none.
+// members), approximately. False: there are none.
 bool ready_middle (const struct ready *self, int priority, struct ready_plan *ret);
 
 // Take out those of this priority and below that `goes` says of, and give back their memory;

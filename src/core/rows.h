@@ -38,7 +38,7 @@ struct row_list {
     size_t count, room;
 };
 
-// An outcome for the history: `seq` of its broadcast, or with `sub` not 0 behind that one.
+// An outcome for the history: `seq` of its broadcast, or with `sub` not 0 after that one.
 struct outcome_row {
     int64_t seq, sub;
     struct span station;
@@ -59,7 +59,7 @@ struct rows {
     size_t command_count, command_room;
     struct outcome_row *outcomes;
     size_t outcome_count, outcome_room;
-    size_t size;          // bytes of all texts, about
+    size_t size;          // bytes of all texts, approximately
     struct chunk *chunks; // of copied texts
     void **kept;          // blocks that are freed with the rows
     size_t kept_count, kept_room;

@@ -35,7 +35,7 @@ bool ballot_name_valid (struct span name);
 void ballot_open (struct ballot *self, struct span names);
 
 // A voter's answer, of this many bytes; a second one takes the place of the first. One who was not
-// named is a voter too. False: the name is none, or there are too many.
+// named is a voter too. False: the name is invalid, or there are too many.
 bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t bytes);
 
 // A voter as the store has it: with its answer, description first, in its target's numbers; or with

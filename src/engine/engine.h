@@ -1,7 +1,7 @@
 // The engine: what happens to a plan. Pure: each step takes the plan and an event, changes the plan
 // and says what is to be done; the station does it. So every rule of the plan document is here and
 // is tested without Redis, sockets or clocks.
-// Source: plan document 3.3 and 3.4; contract chapters 4 and 5.
+// Source: plan document 3.3 and 3.4; proto 6 and 7.
 #pragma once
 
 #include "advice.h"
@@ -120,8 +120,8 @@ struct decision engine_not_sent (struct plan *plan);
 // is no failure.
 struct decision engine_put_back (struct plan *plan);
 
-// It waits for something that may take a while, as callbacks that are too many: the same, but
-// later.
+// It waits for something that may take a while, as when too many callbacks are kept: put back for
+// longer.
 struct decision engine_hold (struct plan *plan);
 
 // No status came in time.

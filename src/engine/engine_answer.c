@@ -194,8 +194,8 @@ bool engine_is_result (uint8_t status)
     return class != CLASS_RUNING && class != CLASS_WAITING;
 }
 
-// Contract chapter 4, rule 5. A worker of an earlier run that never answered may still do so;
-// without a LOCAL_ID its answer must not be taken for one of this run.
+// Proto 7.3. A worker of an earlier run that never answered may still do so; without a LOCAL_ID its
+// answer must not be taken for one of this run.
 bool engine_is_late (const struct run *run, const struct answer *answer)
 {
     if (answer->has_exec_id)

@@ -1,6 +1,6 @@
 // What admin commands do to a plan. Pure: each command changes the plan and returns where it
 // belongs in the queue; the station stores it with the revision it was read at.
-// Source: contract 3.2 and chapter 4, rule 9. States are sets, never compared by order.
+// Source: proto 9.2. States are sets, never compared by order.
 #pragma once
 
 #include "misses.h"

@@ -1,5 +1,5 @@
 // Occurrences that are missed: which one comes next, and which are skipped for it.
-// Pure. Source: contract chapter 4, rules 2 to 4; proto 6.3; task module; features D004, D007.
+// Pure. Source: proto 6.3; task module; features D004, D007.
 #pragma once
 
 #include "plan.h"
@@ -19,13 +19,13 @@ struct moments {
 bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
                    struct misses *ret_misses, struct occurrence *ret);
 
-// The occurrence behind the present one, whose run is over, and behind those that were to be
+// The occurrence after the present one, whose run is over, and after those that were to be
 // skipped then. False: there is none. The plan is only read.
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret);
 
 // Whether no run may begin any more, as end_time is past: then the present occurrence and those
-// behind it are missed, whatever was tried of the present one before. Else `ret_misses` is
+// after it are missed, whatever was tried of the present one before. Else `ret_misses` is
 // untouched.
 bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
                   struct misses *ret_misses);

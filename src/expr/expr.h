@@ -111,7 +111,7 @@ int expr_text (const struct expr_value *value, struct expr_memory *memory, struc
                struct expr_error *error);
 
 // "2024-03-31", "2024-03-31T08:30", "2024-03-31T08:30:00" to a wall-clock time; with Z or an offset
-// behind it, it is an instant on the clock of `zone` (NULL: UTC). False: it is none.
+// after it, it is an instant on the clock of `zone` (NULL: UTC). False: invalid.
 bool expr_time_parse (struct span text, const struct zone *zone, int64_t *ret_local);
 
 // -- expressions

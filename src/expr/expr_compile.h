@@ -45,7 +45,7 @@ int expr_parse_name (struct expr_parser *self);
 // true, false, null, in, default, has: no name of anything.
 bool expr_name_keyword (struct span name);
 
-// `negated`: the token is the integer 2^63 behind a minus, and means the smallest.
+// `negated`: the token is the integer 2^63 after a minus, and means the smallest.
 int expr_parse_postfix (struct expr_parser *self, bool negated);
 
 // The size of a text, that it is UTF-8, and has no NUL.

@@ -145,7 +145,7 @@ static int read_quoted (struct expr_lexer *self, struct expr_token *token)
     return 0;
 }
 
-// Four hex digits behind \u; -1: they are none.
+// Four hex digits after \u; -1: invalid.
 static int32_t read_unit (struct expr_lexer *self)
 {
     int32_t unit = 0;

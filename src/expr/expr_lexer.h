@@ -19,7 +19,7 @@ struct expr_token {
     size_t begin, end; // in the text
     char sign[3];      // of TOKEN_SIGN: "+", "&&"
     struct span text;  // of a name or string, decoded, NUL-terminated in the pool
-    uint64_t integer;  // of TOKEN_INTEGER: up to 2^63, which is one only behind a minus
+    uint64_t integer;  // of TOKEN_INTEGER: up to 2^63, which is one only after a minus
     double decimal;
 };
 

@@ -1,3 +1,4 @@
+// Methods of lists, texts and objects: size, join, sum, min and max, first and last, keys.
 #include "expr_functions.h"
 
 int expr_size (struct expr_run *run, const struct expr_value *arguments, size_t count,

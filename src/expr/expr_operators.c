@@ -1,3 +1,4 @@
+// Operators of expressions: arithmetic, concatenation, comparison and membership.
 #include <math.h>
 
 #include "expr_run.h"

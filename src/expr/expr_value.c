@@ -165,7 +165,7 @@ int expr_text (const struct expr_value *value, struct expr_memory *memory, struc
     return 0;
 }
 
-// Two digits of a time or date, at most `max`; -1: they are none.
+// Two digits of a time or date, at most `max`; -1: invalid.
 static int two_digits (const uint8_t *at, int max)
 {
     if (at[0] < '0' || at[0] > '9' || at[1] < '0' || at[1] > '9')

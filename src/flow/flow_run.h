@@ -112,8 +112,13 @@ struct flow_run {
     int version;
     enum flow_phase phase;
     enum flow_outcome outcome;
-    bool suspended, stop, fast, undone, undo_parked, forced;
-    bool goes_on; // steps without on_error continue; of the flow plan, set before it begins
+    bool suspended; // by a command: nothing starts until it is resumed
+    bool stop;      // cancelled or failed as a whole: what is not decided is cancelled
+    bool fast;      // the flow has fail_fast, and a step failed: what was not decided is cancelled
+    bool undone;    // its undos have begun: it takes no retry but a restart
+    bool undo_parked; // an undo failed, and waits for an operator
+    bool forced;      // cancelled with force: it ends without undos and without `finally`
+    bool goes_on;     // steps without on_error continue; of the flow plan, set before it begins
     struct flow_node *nodes;
     struct flow_data **data;
     struct flow_value *params;

@@ -7,6 +7,6 @@
 enum { METRIC_TARGETS_MAX = 256 };
 
 // Text format 0.0.4. `health` NULL: the station did not answer; `stats` NULL: it knows no numbers
-// now, as Redis is away. Targets behind the first `targets` are one, `other`; at most
+// now, as Redis is away. Targets after the first `targets` are one, `other`; at most
 // METRIC_TARGETS_MAX are written.
 void metrics_write (FILE *out, const json_t *health, const json_t *stats, size_t targets);

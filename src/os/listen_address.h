@@ -3,5 +3,5 @@
 
 #include <netdb.h>
 
-// 127.0.0.1:9924, [::1]:0. NULL: it is none, or the port is not 0..65535. Give it to freeaddrinfo.
+// 127.0.0.1:9924, [::1]:0. NULL: invalid, or the port is not 0..65535. Give it to freeaddrinfo.
 struct addrinfo *listen_address_find (const char *text);

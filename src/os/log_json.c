@@ -1,3 +1,5 @@
+// Writes a logfmt line as a JSON object.
+//
 // A field is KEY=VALUE: a value ends at a blank, or at the quote it began with. A word without `=`
 // belongs to the value before it.
 #include "log_json.h"

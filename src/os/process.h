@@ -18,8 +18,8 @@ enum hangup {
 // only async-signal-safe calls.
 void process_reset_signals (enum hangup hangup);
 
-// First in main: the same; and which of the descriptors 0 to 2 is closed is /dev/null, since the
-// next file or socket would have its number, and get what is meant for stdout or stderr.
+// First in main: the same; and any of the descriptors 0 to 2 that is closed is opened on /dev/null,
+// since the next file or socket would have its number, and get what is meant for stdout or stderr.
 void process_begin (enum hangup hangup);
 
 // Make the process safe before any thread and any socket: SIGPIPE ignored; SIGTERM, SIGINT, SIGHUP

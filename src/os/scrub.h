@@ -2,7 +2,7 @@
 // soon as they are read.
 #pragma once
 
-// Write over the keys of a target or center: what is behind each ",key=".
+// Write over the keys of a target or center: what follows each ",key=".
 void scrub_keys (char *text);
 
 // Write over the password of redis_addr and the keys of stations and centers, in place.

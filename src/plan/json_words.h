@@ -21,6 +21,6 @@ int64_t json_status_number (const json_t *status);
 // Whether a status has a word of its own; any other error is "failed".
 bool json_status_has_name (int64_t status);
 
-// The name of an error status in small letters ("not_find"); "error" where it has none.
+// The name of an error status in lower case ("not_find"); "error" where it has none.
 enum { JSON_CODE_SIZE = 40 };
 const char *json_status_code (uint8_t status, char out[JSON_CODE_SIZE]);

@@ -1,5 +1,5 @@
 // The plan: its submission, and its progress. The record that the store keeps as JSON and that the
-// engine changes. Source: plan document 1.3; contract 6.2.
+// engine changes. Source: plan document 1.3; proto/redis.md 3.
 #pragma once
 
 #include "message.h"
@@ -16,7 +16,7 @@ enum {
     PLAN_RUN_WITH_MAX = 4096
 };
 
-// The states of contract 6.2; the numbers are the stored ones.
+// The states of proto 3.2; the numbers are the stored ones.
 enum plan_state {
     PLAN_NONE,
     PLAN_QUEUE,   // waits for its time

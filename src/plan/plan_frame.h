@@ -1,5 +1,5 @@
 // The PLAN frame: what a client says about when. Every rule about its fields stands here.
-// Source: plan document 3.1; contract 3.1.
+// Source: plan document 3.1; proto 5.2.
 #pragma once
 
 #include "policy.h"
@@ -11,7 +11,7 @@
 enum { DESCRIPTION_ROOM = 8192 }; // bytes that a description can be allowed
 enum { PLAN_WORDS_MAX = 512 };    // bytes of a remark, and of other words that a plan keeps
 
-// What a PLAN frame may be; settings of the station (contract 3.1).
+// What a PLAN frame may be; settings of the station (proto 11).
 struct plan_limits {
     int64_t bytes;
     int64_t description; // bytes, at most DESCRIPTION_ROOM

@@ -1,4 +1,4 @@
-// The plan as JSON: the stored message, and the public form that travels. Source: contract 6.2.
+// The plan as JSON: the stored message, and the public form that travels. Source: proto/redis.md 3.
 #pragma once
 
 #include "json.h"
@@ -8,11 +8,11 @@
 // What the store keeps: all fields. Its first ones are the head, each at its place, so that the
 // start of a run is written over them (SETRANGE):
 //   {"exec_id":E,"exec_time":T,"plan_state":S,"revision":R,"caller":C,"plan_id":...
-// E has spaces behind it up to PLAN_EXEC_ID_WIDTH bytes, T up to PLAN_EXEC_TIME_WIDTH; S is one
-// digit; there is no other space. A NUL is behind the text; free it.
+// E has spaces after it up to PLAN_EXEC_ID_WIDTH bytes, T up to PLAN_EXEC_TIME_WIDTH; S is one
+// digit; there is no other space. A NUL follows the text; free it.
 char *plan_stored_text (const struct plan *self, size_t *ret_size);
 
-// The same behind what was written before, without the NUL.
+// The same after what was written before, without the NUL.
 void plan_write_stored (const struct plan *self, struct json_text *text);
 
 enum { PLAN_EXEC_ID_WIDTH = 16, PLAN_EXEC_TIME_WIDTH = 10 };

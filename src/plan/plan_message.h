@@ -1,5 +1,5 @@
 // The two messages a plan becomes on the wire: the dispatch of a run, and the broadcast of a
-// result. Source: contract chapters 5 and 7.
+// result. Source: proto 7.2 and 8.
 #pragma once
 
 #include "decimal.h"
@@ -10,7 +10,7 @@
 enum { BROADCAST_FRAMES_MAX = DESC_FRAMES_MAX - 2 };
 
 // How a target takes a run. One by identity sees the connection's identity as the caller, so the
-// mailbox goes in a frame, and it wants some frames never to be empty (contract chapter 5).
+// mailbox goes in a frame, and it wants some frames never to be empty (proto 7.2).
 struct dispatch_way {
     bool by_identity;
     const char *key; // SERVICE_KEY, the last frame; empty = none

@@ -30,7 +30,7 @@ enum { PLAN_STEP_SIZE = 400 };
 // Write the text. Returns its size.
 size_t plan_step_text (const struct plan_step *self, char out[PLAN_STEP_SIZE]);
 
-// False: it is none. `ret` borrows from it.
+// False: invalid. `ret` borrows from it.
 bool plan_step_parse (struct span text, struct plan_step *ret);
 
 // The call that the stored message of a plan is of, found in its text; false: none.

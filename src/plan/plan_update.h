@@ -1,5 +1,5 @@
 // The update of a stored plan: some of a PLAN frame's fields, laid over those the plan has, and
-// read by the rules of the PLAN frame. Source: contract 3.2.
+// read by the rules of the PLAN frame. Source: proto 9.5.
 #pragma once
 
 #include "plan.h"

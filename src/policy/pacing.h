@@ -1,4 +1,4 @@
-// How fast a plan that failed is tried again. Source: contract chapter 4, rule 10.
+// The default delay of retries. Source: proto 7.4.
 #pragma once
 
 #include <stdint.h>

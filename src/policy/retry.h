@@ -1,5 +1,5 @@
 // When a plan that failed is tried again, and when no more. Pure.
-// Source: task module (retry_strategy and what belongs to it); contract chapter 4, rule 10.
+// Source: task module (retry_strategy and what belongs to it); proto 7.4.
 #pragma once
 
 #include <stdbool.h>

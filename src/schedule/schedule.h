@@ -10,7 +10,7 @@
 #include "cycle.h"
 #include "zone.h"
 
-// The plan types in the order of the plan document 1.2, and cron behind them; the numbers are the
+// The plan types in the order of the plan document 1.2, and cron after them; the numbers are the
 // wire's.
 enum schedule_type {
     SCHEDULE_NONE,
@@ -154,7 +154,7 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret);
 
 // The occurrence after `current`, computed at `now` when the run of `current` has ended. Missed are
-// those behind `current` and before `now`. For the interval kinds the dropped ones use up repeats,
+// those after `current` and before `now`. For the interval kinds the dropped ones use up repeats,
 // for the calendar kinds they do not. False: there is none any more; `ret` is untouched, but
 // `ret_missed` has the dropped ones either way. It may be NULL: then nothing is counted.
 bool schedule_after (const struct schedule *self, const struct zone *zone,

@@ -27,7 +27,7 @@ enum sim_hold { SIM_FREE, SIM_AWAY, SIM_LIMIT, SIM_WORKERS, SIM_HOLDS };
 struct sim_result {
     int64_t after_ms; // SIM_NEVER: it does not
     bool ok;
-    bool same; // as all runs behind it
+    bool same; // as all runs after it
 };
 
 // Calls to who submitted a plan. Only `over` may destroy it.

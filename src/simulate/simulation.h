@@ -15,7 +15,7 @@ struct flow_guess {
 };
 
 // A target that takes nothing each day from one time to another, in seconds of the day; over
-// midnight when `to_s` is not behind `from_s`.
+// midnight when `to_s` is not after `from_s`.
 struct flow_outage {
     const char *target;
     int64_t from_s, to_s;

@@ -1,4 +1,4 @@
-// The plan proxy station as one object: it owns the reactor and everything in it.
+// The station as one object: it owns the reactor and everything in it.
 #pragma once
 
 #include "fault.h"

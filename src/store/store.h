@@ -260,10 +260,10 @@ void store_extend_lease (struct store *self, struct span key_station, uint64_t p
 
 // -- what follows from a decision, in the batch of this turn
 
-// What else is there of the id of a plan that is placed.
+// What Redis may still hold under the id of a plan that is placed.
 enum store_id {
     STORE_ID_MADE,  // nothing: the station made it just now
-    STORE_ID_FIRST, // nothing: it is a digest, of what happens for the first time
+    STORE_ID_FIRST, // nothing: the id is a digest of an event that has not happened before
     STORE_ID_AGAIN  // what a former plan may have left
 };
 

@@ -79,7 +79,7 @@ struct store {
         sizeof ((const struct span[]){__VA_ARGS__}) / sizeof (struct span)
 #define TEXT(text) span_text (text)
 
-// -- reading: behind the batch in flight, on the same connection, so it is seen
+// -- reading: after the batch in flight, on the same connection, so it is seen
 
 // Ask Redis this. `reply` is called once; LINK_ONCE: with NULL when the link is not up.
 void store_ask (struct store *self, enum link_repeat repeat, const struct span *words, size_t count,
@@ -202,9 +202,9 @@ enum store_result reply_result (const redisReply *reply, const char **ret_error)
 struct span reply_text (const redisReply *reply);
 struct span *reply_texts (const redisReply *reply, size_t *ret_count); // of an array; free it
 int64_t reply_number (const redisReply *reply);
-int64_t reply_counter (const redisReply *reply); // a number that goes up; 0 = it is none
+int64_t reply_counter (const redisReply *reply); // a number that goes up; 0: invalid
 int64_t attending_age_s (const redisReply *seen, int64_t now_s); // a value of plan:attending
-int64_t reply_score_us (const redisReply *reply);                // -1 = it is none
+int64_t reply_score_us (const redisReply *reply);                // -1: invalid
 
 #define ODD_ANSWER "Redis answered what it should not"
 

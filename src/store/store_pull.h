@@ -1,5 +1,5 @@
 // Plans that workers fetch: the offers, the team of workers of each run, and its outcome. Each call
-// is one of the core, and answered once. Source: issue of workers; proto 7.9.
+// is one of the core, and answered once. Source: proto 7.9.
 #pragma once
 
 #include "core_pull.h"
@@ -36,7 +36,7 @@ struct store_take {
     int64_t limit;
     int64_t from; // where to look on, 0 = from the start
     int64_t lease_s;
-    bool alone;                 // no other worker asks this station for plans of the target
+    bool alone;                 // no other worker asks for plans of this target
     struct limit station_limit; // by the settings
     const struct span *members; // as in store_filter
     size_t member_count;
@@ -55,7 +55,7 @@ typedef void store_taken_fn (void *owner, const struct store_taken *answer);
 void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
                  void *owner);
 
-// How many plans are offered for this station.
+// How many plans are offered for this target.
 int64_t store_offers (const struct store *self, const char *station);
 
 // -- a worker's words

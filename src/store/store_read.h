@@ -104,7 +104,7 @@ struct store_listed {
 struct store_page {
     enum store_result result;
     size_t count; // plans in the page
-    // The last one looked at: there may be more behind it; with `last` 0 that was all.
+    // The last one looked at: there may be more after it; with `last` 0 that was all.
     uint64_t last;
     int64_t last_us;
     struct span last_station;
@@ -148,7 +148,7 @@ void store_list (struct store *self, const struct store_filter *filter, store_pa
 // -- history
 
 struct history_filter {
-    uint64_t seq, sub; // go on behind this entry
+    uint64_t seq, sub; // go on after this entry
     bool from_end;     // there is none: from the start, or the newest
     bool newest;       // newest first
     int64_t limit;
@@ -168,7 +168,7 @@ struct store_history {
     struct span epoch;
     uint64_t first_seq, first_sub; // the oldest entry kept; 0, 0 = none
     int64_t forgot;                // the highest seq of those that store_forget took out, 0 = none
-    struct span next;              // the entry to go on behind, empty = that was all
+    struct span next;              // the entry to go on after, empty = that was all
     size_t count;
     const redisReply *reply;
     const char *error;
@@ -179,7 +179,7 @@ typedef void store_history_fn (void *owner, const struct store_history *answer);
 void store_history (struct store *self, const struct history_filter *filter,
                     store_history_fn *reply, void *owner);
 
-// One outcome of the answer as JSON; NULL: the entry is none of ours.
+// One outcome of the answer as JSON; NULL: not written by a station.
 json_t *store_history_at (const struct store_history *answer, size_t index);
 
 struct store_forgot {

@@ -53,7 +53,7 @@ enum curve_role {
     CURVE_ROLE_SIGNAL = 16 // to flows
 };
 
-// 40 characters of Z85 that libzmq takes for a key. NULL is none.
+// 40 characters of Z85 that libzmq takes for a key. NULL is not valid.
 bool curve_key_valid (const char *text);
 
 // Whether both keys are valid and the public one is the secret one's.
@@ -65,7 +65,7 @@ int curve_keys_make (struct curve_keys *ret, struct reason *reason);
 
 // Read a certificate file. 0, or -1 with a reason that begins with the file's name and never holds
 // a key; `ret` is then untouched. Refused is what has a line or a field that is not known, a field
-// twice, a key that is none, a public key that is not the secret key's, a role that is not known, a
+// twice, an invalid key, a public key that is not the secret key's, a role that is not known, a
 // station that cannot be one. No public key is refused, no role is not: a station's own certificate
 // needs none.
 int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
@@ -84,7 +84,7 @@ int curve_cert_save (const char *folder, const struct curve_cert *cert,
                      struct reason *reason);
 
 // "submit,observe" to a set of enum curve_role; "" is the empty set. 0, or -1 with a reason that
-// names the role that is none.
+// names the unknown role.
 int curve_roles_read (const char *text, unsigned *ret, struct reason *reason);
 
 // Whether `text` is a comma list of station names, or of beginnings of names that end with '*'; ""

@@ -30,6 +30,6 @@ uint64_t key_folder_mark (const char *folder);
 // The same of one file: another one after each change of it.
 uint64_t key_file_mark (const char *path);
 
-// How long to pause behind a check, or a check and a read, that took `us`: a bounded share of the
+// How long to pause after a check, or a check and a read, that took `us`: a bounded share of the
 // time goes to it, and no change is overlooked for longer than 4 s.
 int64_t key_folder_pause_us (int64_t us);

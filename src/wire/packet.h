@@ -21,10 +21,10 @@ struct packet_limits {
     size_t bytes;
 };
 
-// Messages of peers to the plan station: 1 MiB a frame, 4 MiB in all (contract 3.1).
+// Messages of peers to the station: 1 MiB a frame, 4 MiB in all (proto 11).
 extern const struct packet_limits packet_of_peers;
 
-// Runs and calls to a target station: those, and what the plan station adds.
+// Runs and calls to a target: those, and what the station adds.
 extern const struct packet_limits packet_of_dispatches;
 
 // Replies and broadcasts of a station one has chosen to trust: a plan as JSON may be several times
@@ -68,5 +68,5 @@ struct packet_debt {
 bool packet_send_counted (void *socket, struct span identity, const struct message *message,
                           struct packet_debt *debt);
 
-// Lay out and send a message, behind the peer's identity if that is not empty.
+// Lay out and send a message, after the peer's identity if that is not empty.
 bool packet_send_message (void *socket, struct span identity, const struct message *message);

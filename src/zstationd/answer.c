@@ -14,7 +14,7 @@ static void echo (struct message *answer, const struct message *request, size_t 
 {
     for (size_t i = 0; i < sizeof echoed; i++) {
         bool given, there;
-        // The plan proxy station appends its ids: the last one is its own.
+        // zpland appends its ids: the last one is its own.
         struct span bytes = message_last_frame (request, echoed[i], &given);
         message_frame (answer, echoed[i], &there);
         if (given && !there && answer->desc.count < most)

@@ -21,7 +21,7 @@ void answer_reply (struct station *station, const struct target_request *request
                    struct message *answer);
 
 // Send an answer to a job back: on the connection the job came by; if that is gone and the job is a
-// plan's, to the plan proxy station's request socket, and so all later ones: the answers of one job
+// plan's, to zpland's request socket, and so all later ones: the answers of one job
 // keep their order. The answer is completed in place with the echoes that it does not have yet.
 // False: it was lost.
 bool answer_pass (struct station *station, struct job *job, struct message *answer);

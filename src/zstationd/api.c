@@ -145,7 +145,7 @@ static struct job *find_waiting (const struct station *station,
     return job;
 }
 
-// It was not begun. The plan proxy station wants no answer to a run; who made a call waits for one.
+// It was not begun. zpland wants no answer to a run; who made a call waits for one.
 static void take_back (struct station *station, const struct target_request *request,
                        struct job *job)
 {

@@ -1,7 +1,7 @@
 // Cancelling (proto/ 7.8): CLOSE_REQUEST says that the requester waits no more. A job that no
 // worker has yet is taken back; the worker that has it is notified, and answers it as always.
 //
-// A run is named by its mailbox, from any connection: that of the plan proxy station may be another
+// A run is named by its mailbox, from any connection: that of the station (zpland) may be another
 // one by now. What has no mailbox is cancelled on the connection by which it came, and on no other.
 #pragma once
 
@@ -27,5 +27,5 @@ void cancel_notify_worker (struct station *station, const struct target_request 
 void cancel_words (const struct target_request *request, struct reason *ret);
 
 // The command where there is nothing to cancel: dropped and counted. It is never answered, which
-// would be a result to a plan proxy station.
+// would be a result to zpland.
 void cancel_stray (struct station *station, const struct target_request *request);

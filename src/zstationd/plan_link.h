@@ -1,4 +1,4 @@
-// The connection to the plan proxy station's request socket, for results whose requester has
+// The connection to zpland's request socket, for results whose requester has
 // disconnected. Of several stations on one database the connected one counts: standbys have that
 // socket closed. While none is connected, results wait here.
 #pragma once

@@ -1,3 +1,5 @@
+// The workers' port: reads what workers send, and gives them jobs.
+//
 // Invariant: an answer reaches the station's type only from the worker that has its job, and once:
 // whatever else a worker sends is counted and dropped.
 #include "port.h"
@@ -100,7 +102,7 @@ static bool find_argument (const struct message *message, size_t number, struct 
     return false;
 }
 
-// The number behind the name, where there is one. False: it is none.
+// The number behind the name, where there is one. False: not a number.
 static bool read_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
 {
     char digits[8];

@@ -1,3 +1,4 @@
+// A pub station: publishes each request to its subscribers, and answers it.
 #include "answer.h"
 #include "cancel.h"
 #include "codes.h"

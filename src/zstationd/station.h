@@ -72,7 +72,7 @@ struct station {
     struct options options;
     struct curve_keys keys;          // our own, with options.curve
     struct allow *allow;             // with options.curve; else NULL
-    void *request;                   // ROUTER: clients and plan proxy stations
+    void *request;                   // ROUTER: clients and stations (zpland)
     struct plan_link plan;           // with options.plan
     void *port;                      // ROUTER: workers; api and vote
     void *publish;                   // XPUB; pub only

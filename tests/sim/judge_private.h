@@ -6,7 +6,7 @@
 
 enum {
     SECOND_US = 1000000,
-    LEASE_OF_OWNER_US = 2 * SECOND_US, // core.md 4
+    LEASE_OF_OWNER_US = 2 * SECOND_US, // OWNER_LEASE_US (owner.h)
     AHEAD_OF_DUE_US = 20000,
     LATE_US = 8 * SECOND_US, // that a client hears of a batch, of a station that was stopped
     CLOCKS_US = SECOND_US,   // by which a station may be wrong about Redis' clock

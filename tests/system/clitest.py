@@ -237,7 +237,7 @@ class Refusal(Exception):
 
 
 class PlanStation(FakeStation):
-    """The management words as the contract has them, on plans that live in a dict and never fire by
+    """The admin commands as the protocol has them, on plans that live in a dict and never fire by
     themselves; and the results that the test makes, published and kept, or only kept."""
 
     def __init__(self):

@@ -13,7 +13,7 @@ from redisproxy import RedisProxy
 from zplantest import CMD, ST, at_once, later, wait_until
 
 AT_ONCE = 2         # seconds: no waiting, on a machine that is busy with other things
-SILENT = 3          # seconds after which a Redis that does not answer counts as lost (contract)
+SILENT = 3          # seconds after which a Redis that does not answer counts as lost (proto 11)
 
 
 def embed_redis(rig):

@@ -1,4 +1,4 @@
-"""Broadcasts on the result socket (contract 7): layout, seq and epoch, what is told."""
+"""Broadcasts on the result socket (proto 8.1): layout, seq and epoch, what is told."""
 import json
 import time
 

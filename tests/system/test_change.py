@@ -1023,7 +1023,7 @@ def test_reset_of_a_paused_plan_while_a_run_besides_the_schedule_is_out(rig):
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)
     rig.state(ident, ST.RUNING)
-    reply = rig.client.manage("reset", ident)       # running: the contract allows it no state
+    reply = rig.client.manage("reset", ident)       # running: proto 9.2 allows it no state
     answer(rig, run, ST.OK)
     after = ended(rig, ident)
     assert (after["real_repet"], after["plan_time"]) == (0, when)

@@ -1,4 +1,4 @@
-"""Events (contract 7) of plans, in the order in which things happen, numbered."""
+"""Events (proto 8.2) of plans, in the order in which things happen, numbered."""
 import json
 import time
 

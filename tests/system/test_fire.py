@@ -1,4 +1,4 @@
-"""Firing (contract 5): what the target gets, and what each of its answers does."""
+"""Firing (proto 7): what the target gets, and what each of its answers does."""
 import json
 import time
 

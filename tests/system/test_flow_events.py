@@ -1,4 +1,4 @@
-"""Events of flows (contract 8.2): those of the plans of steps, and plan.flow.NAME."""
+"""Events of flows (proto 8.2): those of the plans of steps, and plan.flow.NAME."""
 import json
 import re
 import time

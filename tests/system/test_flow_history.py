@@ -1,4 +1,4 @@
-"""The history of flow plans and of the plans of steps (contract 9.4)."""
+"""The history of flow plans and of the plans of steps (proto 9.4)."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""Plans of steps in lists (contract 9.3)."""
+"""Plans of steps in lists (proto 9.3)."""
 import json
 
 import pytest

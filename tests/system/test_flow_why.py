@@ -1,4 +1,4 @@
-"""why of steps and of flow plans (contract 9.11), and cancel of a step by its run (9.2)."""
+"""why of steps and of flow plans (proto 9.11), and cancel of a step by its run (9.2)."""
 import pytest
 
 from flowrig import Flows, call

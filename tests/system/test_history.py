@@ -1,4 +1,4 @@
-"""History (contract 3.2, rows A100, A101, A102, A108): what came of every run, also of ended plans.
+"""History (proto 9.4, rows A100, A101, A102, A108): what came of every run, also of ended plans.
 
 The last tests are those of a subscriber that is cut off and asks for what it missed.
 """

@@ -1,4 +1,4 @@
-"""Whatever a peer sends (contract 2): answered FRAME_INVALID or dropped; the station goes on."""
+"""Whatever a peer sends (proto 3): answered FRAME_INVALID or dropped; the station goes on."""
 import random
 import socket
 import time

@@ -1,4 +1,4 @@
-"""Leases, retries, late results (contract 4.5, 4.10, 5): what counts, when it fires again."""
+"""Leases, retries, late results (proto 7.1, 7.3, 7.4): what counts, when it fires again."""
 import time
 
 import pytest

@@ -1,4 +1,4 @@
-"""Nothing acknowledged is lost (contract 4.7, 4.8, 5; rows A026, A046): kill and see."""
+"""Nothing acknowledged is lost (proto 12.1, 12.3; rows A026, A046): kill and see."""
 import random
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Management (contract 3.2): list, message, remove; and the commands `>` and `*`."""
+"""Management (proto 9): list, message, remove; and the commands `>` and `*`."""
 import json
 
 import pytest

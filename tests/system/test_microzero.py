@@ -1,4 +1,4 @@
-"""Stations of MicroZero centers as targets (contract 2.2, and 5: `mailbox=identity`).
+"""Stations of MicroZero centers as targets (proto 13.2, and 7.2: `mailbox=identity`).
 
 The centers are the fake ones of microzero.py. How they are found is tested in
 test_microzero_center.py, their own dialect at our sockets in test_microzero_listener.py.

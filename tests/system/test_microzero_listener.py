@@ -1,5 +1,5 @@
 """A listener with `dialect=microzero`: its replies, and on the result socket the plan events that
-MicroZero's web monitor reads (plan_monitor.py is a port of it). Contract 2.2 and 7.
+MicroZero's web monitor reads (plan_monitor.py is a port of it). Proto 8.3 and 13.2.
 """
 import json
 import re

@@ -1,4 +1,4 @@
-"""The program zpland (contract 8): options, settings, the embedded Redis, start and stop."""
+"""The program zpland: options, settings, the embedded Redis, start and stop."""
 import contextlib
 import os
 import shutil

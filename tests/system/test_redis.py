@@ -1,4 +1,4 @@
-"""Redis (contract 6): keys, the message, an operator's hand, Redis away and refused."""
+"""Redis (proto/redis.md): keys, the message, an operator's hand, Redis away and refused."""
 import json
 import re
 import time

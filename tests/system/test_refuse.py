@@ -1,4 +1,4 @@
-"""Refused submits (contract 3, 3.1): the status byte, the reason, the echoes, Redis untouched."""
+"""Refused submits (proto 5, 10): the status byte, the reason, the echoes, Redis untouched."""
 import json
 import time
 
@@ -91,7 +91,7 @@ def test_A039_A045_A051_A054_A055_fields(shared, field, changes):
     assert reply.get(FT.REQUESTER) == b"boss" and reply.get(FT.REQUEST_ID) == b"r\0\xff"
 
 
-def test_A018_the_reason_as_the_contract_prints_it(shared):
+def test_A018_the_reason_as_the_protocol_prints_it(shared):
     reply = refused(shared, ST.PLANERROR, plan_frames(plan(plan_value=40000)))
     assert reply.text == "-plan error: plan_value: want 0..32766, got 40000"
 
@@ -153,7 +153,7 @@ def test_A015_unknown_station(shared):
 
 @pytest.mark.parametrize("name", ["a:b", "jobs:", "*", "jobs\0", "", "x" * 65, "日"])
 def test_A015_no_station_name(shared, name):
-    """Unknown, or a wrong field: the contract leaves which; no key may come of it."""
+    """Unknown, or a wrong field: the protocol leaves which; no key may come of it."""
     before = shared.dump()
     reply = shared.client.submit(later(), station=name)
     assert reply.code in (ST.NOT_FIND, ST.PLANERROR) and reply.text.startswith(WORD[reply.code])

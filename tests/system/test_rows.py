@@ -87,7 +87,7 @@ def test_A113_a_pub_target_needs_no_requester(rig):
 
 
 def test_a_target_that_sends_no_name_back_answers_in_order(rig):
-    """Contract 5: the first message on the connection after a dispatch is its status."""
+    """Proto 7.3: the first message on the connection after a dispatch is its status."""
     def bare(run, status, pairs=()):
         rig.jobs.socket.send_multipart([run.before[0], *pack(status, pairs)])
 

@@ -1,4 +1,4 @@
-"""Schedules on the real clock (contract 4): short ones run, long ones are read from Redis."""
+"""Schedules on the real clock (proto 6): short ones run, long ones are read from Redis."""
 import calendar
 import datetime
 import time

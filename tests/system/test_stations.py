@@ -1,4 +1,4 @@
-"""Target stations at run time (contract 3.2): station list, add, remove; their keys stay secret."""
+"""Target stations at run time (proto 9.6): station list, add, remove; their keys stay secret."""
 import json
 
 import pytest

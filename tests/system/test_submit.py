@@ -1,4 +1,4 @@
-"""Submitting a plan (contract 3, 3.1): envelopes, echoes, ids, what is stored."""
+"""Submitting a plan (proto 3.3, 5): envelopes, echoes, ids, what is stored."""
 import os
 import time
 

@@ -1,4 +1,4 @@
-"""The identity by which a station connects to a target of mailbox=identity: contract 5, proto 7.2.
+"""The identity by which a station connects to a target of mailbox=identity: proto 7.2.
 
 Such a target routes what becomes of its jobs by it, also after it or the station was started again.
 """

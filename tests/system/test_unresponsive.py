@@ -1,4 +1,4 @@
-"""Targets that answer nothing for a while get no new runs, and none twice: contract 5, proto 7.2."""
+"""Targets that answer nothing for a while get no new runs, and none twice: proto 7.2."""
 import time
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Workers that take only some commands (contract 7.7): who gets which job, and which job waits for nobody."""
+"""Workers that take only some commands (proto 7.7): who gets which job, and which job waits for nobody."""
 import json
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The zplan wire a second time, for tests from outside: written from the contract, not from the C.
+"""The zplan wire a second time, for tests from outside: written from the protocol, not from the C.
 
 Wire (dialect zeronet), a client, a target played by the test, subscribers, and the rig that puts
 them around one real station. The processes are in zplanprocs.py.
@@ -119,7 +119,7 @@ class Packet:
 
     @property
     def claimed(self):
-        """When the station took the plan for this run, by the clock of Redis (contract 4.8)."""
+        """When the station took the plan for this run, by the clock of Redis (proto 7.1)."""
         return self.exec_id / 1e6
 
     @property

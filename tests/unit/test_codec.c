@@ -1,5 +1,5 @@
 // The wire's bytes: the code tables number by number, descriptions, envelopes.
-// Source: contract chapters 2 and 3.
+// Source: proto 3.
 #include "codes.h"
 #include "message.h"
 #include "rows.h"
@@ -34,7 +34,7 @@ static void commands_have_their_numbers (void **state)
 static const struct status_row {
     const char *name;
     int constant, number;
-    const char *word; // NULL: the contract gives none
+    const char *word; // NULL: the protocol gives none
 } status_rows[] = {
     {"OK", ZERO_STATUS_OK_ID, 0x01, "+ok"},
     {"PLAN", ZERO_STATUS_PLAN_ID, 0x02, "+plan"},
@@ -128,7 +128,7 @@ static void frame_types_have_their_numbers (void **state)
         assert_true (known[number] || !frame_name ((uint8_t)number));
 }
 
-// The statuses of refusals, contract chapter 3.
+// The statuses of rejections, proto 10.
 static const struct error_row {
     enum wire_error error;
     uint8_t status;

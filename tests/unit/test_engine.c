@@ -1,5 +1,5 @@
 // The engine, rule by rule: submit, due, what an answer does as a status and as a result, late
-// answers, pacing, skips and repeats. Source: contract chapters 4 and 5.
+// answers, pacing, skips and repeats. Source: proto 6 and 7.
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"
@@ -400,7 +400,7 @@ static void every_result_does_what_the_table_says (void **state)
     }
 }
 
-// Rule 5 of contract chapter 4, and the first message of a connection.
+// Proto 7.3, and the first message of a connection.
 // clang-format off
 static const struct late_row {
     const char *name;

@@ -1,5 +1,5 @@
 // Admin commands, one by one: in which states it is allowed, and what it does to the plan.
-// Source: contract 3.2 and chapter 4, rule 9.
+// Source: proto 9.2.
 #include "codes.h"
 #include "in_hand.h"
 #include "management.h"

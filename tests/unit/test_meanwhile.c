@@ -1,6 +1,6 @@
 // What management did to a plan while its run was out, and runs besides the schedule: whatever
 // comes of the run, the plan stays what it was made. And skips behind a run, carried out at its
-// success. Source: contract chapter 4, rules 6 and 9.
+// success. Source: proto 6.3 and 9.2.
 #include "codes.h"
 #include "engine.h"
 #include "in_hand.h"

@@ -1,5 +1,5 @@
 // The plan record: its stored JSON, which an operator may edit, and the messages it becomes.
-// Source: contract chapters 5, 6.2 and 7.
+// Source: proto 7.2 and 8; proto/redis.md 3.
 #include <inttypes.h>
 
 #include "codes.h"
@@ -113,7 +113,7 @@ static void submitted_plan_keeps_what_was_sent (void **state)
     plan_destroy (&plan);
 }
 
-static void stored_json_has_the_fields_of_the_contract (void **state)
+static void stored_json_has_the_fields_of_the_protocol (void **state)
 {
     (void)state;
     struct plan *plan = sample_plan_run ();
@@ -170,7 +170,7 @@ static void stored_json_begins_with_its_head (void **state)
     }
 }
 
-static void public_json_has_the_order_of_the_contract (void **state)
+static void public_json_has_the_order_of_the_protocol (void **state)
 {
     (void)state;
     struct plan *plan = sample_plan_run ();
@@ -842,9 +842,9 @@ int main (void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test (submitted_plan_keeps_what_was_sent),
         cmocka_unit_test (submitted_plan_can_be_numbered_anew),
-        cmocka_unit_test (stored_json_has_the_fields_of_the_contract),
+        cmocka_unit_test (stored_json_has_the_fields_of_the_protocol),
         cmocka_unit_test (stored_json_begins_with_its_head),
-        cmocka_unit_test (public_json_has_the_order_of_the_contract),
+        cmocka_unit_test (public_json_has_the_order_of_the_protocol),
         cmocka_unit_test (stored_json_comes_back_as_it_was),
         cmocka_unit_test (a_counter_at_its_bound_stays_readable),
         cmocka_unit_test (rare_fields_are_written_when_they_are_set),

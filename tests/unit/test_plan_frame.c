@@ -1,5 +1,5 @@
 // The PLAN frame: a row for every rule about its fields, and the reason of each refusal, as JSON
-// and as msgpack. Source: contract 3.1.
+// and as msgpack. Source: proto 5.2.
 #include "pack_write.h"
 #include "plan_frame.h"
 #include "rows.h"

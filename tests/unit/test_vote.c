@@ -1,5 +1,5 @@
 // Votes: the rule of a plan, and what a tally does to its run.
-// Source: proto/, votes; contract chapter 5.
+// Source: proto 7.5.
 #include <jansson.h>
 
 #include "ballot.h"

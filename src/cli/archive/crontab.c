@@ -161,7 +161,7 @@ static void set_variable (struct reader *self, const char *at, char *name, char 
     self->variables[self->variable_count++] = (struct variable){name, value};
 }
 
-// "NAME = value", either in quotes or not. False: the line is none, and the cursor is where it was.
+// "NAME = value", either in quotes or not. False: not such a line, and the cursor is where it was.
 static bool take_variable (struct reader *self)
 {
     const char *from = self->at;

@@ -17,7 +17,7 @@ enum {
 
 enum crontab_format {
     CRONTAB_USER,  // what `crontab -l` prints
-    CRONTAB_SYSTEM // /etc/crontab: a user stands behind the times
+    CRONTAB_SYSTEM // /etc/crontab: a user follows the times
 };
 
 struct crontab_job {
@@ -43,7 +43,7 @@ struct crontab {
     size_t job_count;
     struct crontab_remark *remarks;
     size_t remark_count, error_count;
-    bool cut; // there were too many remarks, and lines behind them
+    bool cut; // there were too many remarks, and lines after them
 };
 
 // Read a text, which may be hostile. Never NULL: a line that is wrong makes an error.

@@ -1,5 +1,5 @@
 // Which outcomes a station has already: an outcome is known by all that it says, but for its
-// number, which each station gives itself. Of each 24 bytes are kept.
+// number, which each station gives itself. 24 bytes are kept of each.
 #pragma once
 
 #include <jansson.h>

@@ -17,10 +17,10 @@ int instant_parse_date (const char *text, const struct zone *zone, int64_t *ret_
                         struct reason *reason);
 
 // The start of a span that ends now: "12h" ago, the midnight of "today" or "yesterday", or a date
-// as above; all in UTC. False: it is none of them.
+// as above; all in UTC. False: invalid.
 bool instant_since (const char *text, int64_t now, int64_t *ret_time);
 
-// "8:30", "08:30" or "08:30:15" to seconds since midnight. False: it is none of them.
+// "8:30", "08:30" or "08:30:15" to seconds since midnight. False: invalid.
 bool clock_time_of_day (const char *text, int64_t *ret_s);
 
 // One or several with commas, each a day or a range: "mon,wed-fri". A bit for each day, bit 0 is
@@ -28,7 +28,7 @@ bool clock_time_of_day (const char *text, int64_t *ret_s);
 unsigned clock_weekdays (const char *text);
 
 // "18:00" (the next one), "today 18:00", "tomorrow 8:00" or "fri 8:00" (the next one), by the clock
-// of this zone; `@` may stand instead of the blank. 1: it is none of these; 0; or -1, with a
+// of this zone; `@` may stand instead of the blank. 1: another form; 0; or -1, with a
 // reason.
 int clock_instant (const char *text, const struct zone *zone, int64_t now, int64_t *ret_time,
                    struct reason *reason);

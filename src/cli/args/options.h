@@ -1,5 +1,5 @@
 // Options as tables: one row is the whole truth about an option - its name, what its value is
-// called and may be, where it goes, its help. A value stands behind its option (--name VALUE) or is
+// called and may be, where it goes, its help. A value follows its option (--name VALUE) or is
 // joined to it (--name=VALUE); one that starts with "--" must be joined. "--" ends the options.
 #pragma once
 
@@ -48,7 +48,7 @@ struct option {
 };
 
 // Rows of a table: the struct and its field, the option, what its value is called, the bounds of a
-// number, the help; and behind it further members of struct option.
+// number, the help; and after it further members of struct option.
 #define OPTION_ROW(kind, of, field, option, says, ...)                                             \
     {                                                                                              \
         .name = option, .metavar = says, .type = kind, .offset = offsetof (of, field),             \
@@ -136,11 +136,11 @@ int usage_error (const char *verb, const struct reason *reason);
 // The second word of a verb that has several, as `zplan limit set`.
 struct subword {
     const char *name;
-    int min, max;     // arguments behind it
+    int min, max;     // arguments after it
     const char *rule; // the error when their number is another one
 };
 
-// Which of them the first argument of the verb is, and whether those behind it may be; without any
-// argument the first. -1: it is none, with the reason.
+// Which of them the first argument of the verb is, and whether those after it may be; without any
+// argument the first. -1: not one of them, with the reason.
 int subword_read (const struct subword *words, size_t count, const struct cli *cli, int arguments,
                   struct reason *reason);

@@ -2,7 +2,7 @@
 //
 //   none   forever   fixed:30s:5   exponential:1s:8   sequence:1s/2s/4s:5
 //
-// A strategy, its pace, and how often it is tried again (left out: forever); behind it, if wanted,
+// A strategy, its pace, and how often it is tried again (left out: forever); after it, if wanted,
 // ",jitter=2s" and ",manual".
 #pragma once
 

@@ -225,7 +225,7 @@ static int read_field (struct line *self, const char *field, json_t *value)
     return 0;
 }
 
-// "2,3,5" of [2,3,5]; NULL: it is none.
+// "2,3,5" of [2,3,5]; NULL: invalid.
 static json_t *joined (const json_t *list)
 {
     enum { NUMBERS_MAX = 64, DIGITS_MAX = 5 };

@@ -130,7 +130,7 @@ static json_t *rule_left (const struct kept_entry *kept, int64_t left, int64_t s
     return plan;
 }
 
-// The frames of the messages: mailbox, description, frames. 0, or -1: they are none.
+// The frames of the messages: mailbox, description, frames. 0, or -1: invalid.
 static int read_messages (const json_t *messages, struct entry *ret)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };

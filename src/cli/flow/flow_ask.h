@@ -4,7 +4,7 @@
 #include "call.h"
 
 // Send the command `flow` with these words, which end with a NULL, for the JSON of the reply. NULL:
-// printed on stderr, behind `subject` if that is not NULL, each error of a definition on a line of
+// printed on stderr, after `subject` if that is not NULL, each error of a definition on a line of
 // its own, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER; else the JSON, to be given back, and
 // `ret_code` is EXIT_DONE.
 json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
@@ -14,7 +14,7 @@ json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char
 json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
                           const char *const *words, struct verdict *ret);
 
-// Print a verdict that is not good: on stderr behind `subject`, which may be NULL, each error of
+// Print a verdict that is not good: on stderr after `subject`, which may be NULL, each error of
 // the reply on a line of its own, NULL: it has none; with --json on stdout too. Returns its exit
 // code.
 int flow_refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,

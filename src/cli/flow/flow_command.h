@@ -9,7 +9,7 @@ enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
 // What the options say.
 struct flow_wish {
-    char **words; // behind the subcommand
+    char **words; // after the subcommand
     int count;
     bool ascii, dot, mermaid, svg; // of a graph
     enum flow_form form;           // the one of them
@@ -27,7 +27,7 @@ struct flow_wish {
     bool dry_run;
 };
 
-// Each subcommand, with what stands behind it in wish->words. Returns an exit code.
+// Each subcommand, with what follows it in wish->words. Returns an exit code.
 typedef int flow_fn (const struct cli *cli, const struct flow_wish *wish);
 
 flow_fn flow_check;    // FILE...: say what is wrong with them, which may refer to each other

@@ -20,7 +20,7 @@ enum { ENTRY_NAME_SIZE = 64 };
 // Read it from a run of `history`. False: there is no entry, or no sound time.
 bool outcome_key_read (const json_t *run, struct outcome_key *ret);
 
-// The outcome of a line of JSON, and its key; NULL: it is none.
+// The outcome of a line of JSON, and its key; NULL: invalid.
 json_t *outcome_read (struct span line, struct outcome_key *ret);
 
 // The order of time, and of the entries that were written at one; as strcmp.

@@ -6,7 +6,7 @@
 #include "verbs.h"
 #include "zplan.h"
 
-// A broadcast; `plan` is its plan JSON, or NULL when that is none.
+// A broadcast; `plan` is its plan JSON, or NULL when that is invalid.
 void result_print (const struct cli *cli, const struct zplan_result *result, const json_t *plan);
 
 // A run of the history; `epoch` is the one its seq belongs to.

@@ -13,9 +13,9 @@ void write_plan_label (FILE *out, const json_t *run);
 // history gave that and the reason does not have it. Of several lines the last one.
 void write_run_reason (FILE *out, const json_t *run);
 
-// The number of its broadcast, or its place behind one: as `zplan logs --run` takes it.
+// The number of its broadcast, or its place after one: as `zplan logs --run` takes it.
 void write_run_number (FILE *out, const json_t *run);
 
 // Print a line about the run, and what it wrote as far as the history gave it. `label`: what stands
-// behind its number, or NULL.
+// after its number, or NULL.
 void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t *run));

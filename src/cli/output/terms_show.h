@@ -7,5 +7,5 @@
 // schedule: each as the option that `zplan add` takes.
 void terms_show (const json_t *plan);
 
-// The label of a line, and blanks behind it.
+// The label of a line, and blanks after it.
 void terms_label (const char *label);

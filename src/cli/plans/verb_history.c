@@ -255,7 +255,7 @@ static struct verdict check_plan (struct printing *printing, struct zplan_client
                : verdict;
 }
 
-// `plan` is one as plan_ref.h has it, or NULL: of all. An id that is none is tried as a name, once.
+// `plan` is one as plan_ref.h has it, or NULL: of all. What is not an id is tried as a name, once.
 static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
     const struct asked *asked = printing->asked;

@@ -31,12 +31,12 @@ struct acting {
     const char *done;                                 // its past participle
     int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
     void *owner;                                      // of `one`
-    // Report more about a changed plan, as text behind "plan ID DONE", or as members of the JSON
+    // Report more about a changed plan, as text after "plan ID DONE", or as members of the JSON
     // object. NULL: with the plan as it is now.
     void (*add_report) (const json_t *answer, json_t *object);
     bool maybe_name; // the id that it is done to may be a name: no such plan is no refusal yet
-    bool stopped;  // the last refusal was none of its plan: the next ones would be refused as well
-    bool selected; // by a filter: what is already as wanted is no refusal then
+    bool stopped; // the last refusal was not about its plan: the next ones would be refused as well
+    bool selected;       // by a filter: what is already as wanted is no refusal then
     unsigned wanted;     // the states that are as wanted, bit by bit; 0 = none
     bool gone_is_wanted; // so is a plan that is not there any more
     size_t count, already, refused;

@@ -58,7 +58,7 @@ bool verdict_is_common (const struct verdict *self);
 // A verdict of our own: refused, for this reason.
 struct verdict verdict_refused (const char *words);
 
-// Report on stderr why it failed, behind `subject` if that is not NULL. Returns the exit code.
+// Report on stderr why it failed, after `subject` if that is not NULL. Returns the exit code.
 int verdict_print (const struct verdict *self, const char *subject);
 
 // A refusal, in what `--json` prints: the status as `code` and the text as `detail`.
@@ -82,7 +82,7 @@ int call_plan_id (const char *text, char out[PLAN_ID_SIZE], struct reason *reaso
 size_t words_count (const char *const *words);
 
 // Send words to the station, which end with a NULL, for the JSON that it answers. NULL: reported on
-// stderr, behind `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
+// stderr, after `subject` if that is not NULL, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER;
 // else the JSON, owned by the caller, and `ret_code` is EXIT_DONE. A `subject` that is words[1] is
 // a plan.
 json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
@@ -109,7 +109,7 @@ struct change_report {
 };
 
 // Send the words, which end with a NULL, and report what became of the change; a refusal on stderr
-// behind `subject`. Returns an exit code.
+// after `subject`. Returns an exit code.
 int call_change (const struct cli *cli, struct zplan_client *client, const char *const *words,
                  const struct change_report *change, const char *subject);
 
@@ -133,7 +133,7 @@ struct worded {
     const struct cli *cli;
     struct zplan_client *client;
     const void *wish; // what its options say
-    char **args;      // behind the word
+    char **args;      // after the word
     int count;
 };
 

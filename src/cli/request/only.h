@@ -17,6 +17,6 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
 // Where nothing was found of this target: a note on stderr if the station knows none of this name.
 void only_warn_unknown (const struct cli *cli, struct zplan_client *client, const char *name);
 
-// As only_ask; errors are reported on stderr, behind `option`, which would name one.
+// As only_ask; errors are reported on stderr, after `option`, which would name one.
 int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
                  const char *option, char out[TARGET_NAME_SIZE]);

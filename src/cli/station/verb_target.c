@@ -1,4 +1,4 @@
-// zplan target: the targets that the plan station knows, and adding and removing them while it
+// zplan target: the targets that the station knows, and adding and removing them while it
 // runs.
 #include <jansson.h>
 #include <errno.h>

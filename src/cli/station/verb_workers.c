@@ -56,7 +56,7 @@ static const struct column columns[] = {
             .write = write_commands),
 };
 
-// Without --connect it is the plan station that answers.
+// Without --connect it is the station (zpland) that answers.
 static int judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                   const char *subject)
 {

@@ -342,7 +342,7 @@ static const char *type_word (const json_t *type, char out[WORD_SIZE])
     return table_word (type, known ? schedule_type_name ((enum schedule_type)number) : NULL, out);
 }
 
-// The number of a state; PLAN_STATES: it is none.
+// The number of a state; PLAN_STATES: not a state.
 static enum plan_state state_of (const json_t *state)
 {
     json_int_t number = json_integer_value (state);

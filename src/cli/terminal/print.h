@@ -39,7 +39,7 @@ void write_frame (FILE *file, const json_t *value);
 // the status that stands beside it. Nothing where that is all.
 void write_reason (FILE *file, const char *before, const json_t *run);
 
-// A text that fills its column and a blank behind it; a longer one is not cut.
+// A text that fills its column and a blank after it; a longer one is not cut.
 void print_column (struct span text, int width);
 
 // The bytes of a JSON string; of another value none.
@@ -61,7 +61,7 @@ void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wir
 void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire); // it is taken
 
 // A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
-// front, and the words `state` and `type` behind it; then the fields of the wire.
+// front, and the words `state` and `type` after it; then the fields of the wire.
 json_t *plan_object (const json_t *plan);
 // The same as a line, with the names that --json asks for; `cli` NULL: of the wire.
 void print_plan (const struct cli *cli, const json_t *plan);

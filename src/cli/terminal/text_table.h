@@ -24,7 +24,7 @@ struct column {
     enum colour (*colour) (const json_t *value);    // NULL: plain
 };
 
-// A row of a table of columns: its heading and width, and behind them further members.
+// A row of a table of columns: its heading and width, and after them further members.
 #define COLUMN(text, columns, ...)                                                                 \
     {                                                                                              \
         .heading = text, .width = columns, __VA_ARGS__                                             \

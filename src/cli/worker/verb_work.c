@@ -1,5 +1,5 @@
 // zplan work: a worker that runs a command for each job: of a target station, or of a pull target
-// of the plan station itself.
+// of the station itself.
 //
 // One loop waits for jobs, for signals and for the commands' pipes at once. The library's thread
 // keeps the conversation with the station going.

@@ -1,4 +1,4 @@
-// A worker's dialog with a plan station whose pull target's plans it fetches (proto/pull.md):
+// A worker's dialog with a station whose pull target's plans it fetches (proto/pull.md):
 // `take` requests as many jobs as there are free slots, and waits at the station; `alive` follows
 // for each job in progress, and `report` when it is answered.
 //
@@ -74,7 +74,7 @@ static bool say (struct zplan_worker *self, const char *word, json_t *fields, zp
 
 // -- jobs as they come
 
-// Lay the frames out in the job's own bytes: mailbox, description, frames. False: they are none.
+// Lay the frames out in the job's own bytes: mailbox, description, frames. False: invalid.
 static bool read_frames (struct job *self, const json_t *frames, uint64_t plan_id)
 {
     char mailbox[MAILBOX_SIZE];

@@ -61,7 +61,7 @@ void job_read (struct job *self)
     for (size_t i = 0; i < job->count; i++)
         job->frames[i] = (struct zplan_frame){message->desc.types[i], message->frames[i].data,
                                               message->frames[i].size};
-    // The plan proxy station appends its frames: the last one is its own.
+    // The station appends its frames: the last one is its own.
     mailbox_parse (message->sender, &job->plan_id);
     ident_parse (message_last_frame (message, ZERO_FRAME_LOCAL_ID, NULL), &job->exec_id);
     job->plan_time_s = read_seconds (message_last_frame (message, ZERO_FRAME_PLAN_TIME, NULL));

@@ -1,6 +1,6 @@
 // What the two halves of a worker share: the calls of its users (worker.c, worker_run.c,
 // worker_job.c) and its thread (worker_thread.c), which has one of two dialogs: with the workers'
-// port of a target station (worker_port.c), or with a plan station whose pull target's plans it
+// port of a target station (worker_port.c), or with a station whose pull target's plans it
 // fetches (worker_fetch.c). They meet under one lock.
 #pragma once
 

@@ -18,13 +18,13 @@ enum graph_kind {
 struct graph_node {
     const char *name;
     enum graph_kind kind;
-    const char *what; // behind the name: its target, how long it waits; NULL: nothing
+    const char *what; // after the name: its target, how long it waits; NULL: nothing
     const char *join; // "any", "majority", a number; NULL: all
     bool is_finally;
     const char *state; // of the step in a run, or "blocked"; NULL: it is no run
 };
 
-// The letter that stands for a state in graph_layers, and back; '\0' and NULL: it is none.
+// The letter that stands for a state in graph_layers, and back; '\0' and NULL: not valid.
 char graph_letter (const char *state);
 const char *graph_state_of (char letter);
 
@@ -46,7 +46,7 @@ bool graph_has_cycle (const struct graph *graph);
 
 // A line for each step, by layers: a step stands one layer below the last of its sources. Of a run
 // the letter of its state is in front of its name, and the letters are explained at the end. The
-// text has a NUL behind it; free it with free ().
+// text has a NUL after it; free it with free ().
 char *graph_layers (const struct graph *graph, size_t *ret_size);
 
 // For Graphviz, and for Mermaid.

@@ -21,7 +21,7 @@ struct callback_url {
     int port;
     size_t origin_size;           // of `text`: scheme, host, and the port if it is not the usual
     size_t path_size;             // of what follows, which begins with '/'
-    char text[CALLBACK_URL_SIZE]; // rebuilt; behind the path the query with its '?', if any
+    char text[CALLBACK_URL_SIZE]; // rebuilt; after the path the query with its '?', if any
 };
 
 // ASCII of at most 1024 bytes; scheme https or http; host a name whose last label begins with a
@@ -29,6 +29,6 @@ struct callback_url {
 // reason.
 int callback_url_read (struct span text, struct callback_url *ret, struct reason *reason);
 
-// What stands behind the '@' of a URL that only the sender knows, and the name of a secret: 1..64
+// What follows the '@' of a URL that only the sender knows, and the name of a secret: 1..64
 // of A-Z a-z 0-9 _ . -, and no dot at the start.
 bool callback_name_valid (struct span name);

@@ -1,3 +1,4 @@
+// Fields of a policy that say when: cron, gap, overlap, cycle, windows; and what misfire applies.
 #include <inttypes.h>
 
 #include "policy_private.h"

@@ -1,5 +1,5 @@
-// When a vote is over: the `vote` object of a plan for a vote station. One reader and one writer
-// for the PLAN frame and the stored message. Source: issue of the whole plan document; proto/.
+// When a vote is over: the `vote` object of a plan for a vote target. One reader and one writer
+// for the PLAN frame and the stored message. Source: proto 7.5.
 #pragma once
 
 #include <jansson.h>

@@ -1,5 +1,5 @@
 // Admin commands: requests with the command byte NONE, a COMMAND frame with the name, and arguments
-// in ARG frames. Source: contract 3.2.
+// in ARG frames. Source: proto 9.
 #pragma once
 
 #include "request.h"

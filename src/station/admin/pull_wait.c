@@ -1,4 +1,4 @@
-// Takes that found nothing wait in a line for each station, the oldest first. An offer for n
+// Takes that found nothing wait in a line for each target, the oldest first. An offer for n
 // workers has n of them asked at a time, one after the other as long as some get nothing: a line is
 // walked once an offer. A look each second finds what was offered while nobody could be asked.
 // Where a limit keeps plans from being taken, the first in the line is asked again when a run ends

@@ -12,7 +12,7 @@ struct flow_kept {
     char name[FLOW_NAME_MAX + 1];
     int version;
     struct flow *flow;
-    size_t size; // bytes, about
+    size_t size; // bytes, approximately
     size_t holders;
     bool found; // by its name; else its last holder frees it
 };

@@ -37,7 +37,7 @@ void flow_names_clear (struct flow_names *self);
 
 struct flow_entry *flow_names_find (const struct flow_names *self, struct span name);
 
-// The place of the first name behind this one.
+// The place of the first name after this one.
 size_t flow_names_after (const struct flow_names *self, struct span name);
 
 // The entry of this name, a new one if there is none; until the next one is added or removed.
@@ -49,7 +49,7 @@ void flow_entry_take (struct flow_entry *self, struct flow_facts *facts);
 
 struct flow_facts *flow_facts_of (const struct flow *flow);
 
-// From and to the JSON that is stored. Free the text. NULL: it is none that a station wrote.
+// From and to the JSON that is stored. Free the text. NULL: not written by a station.
 char *flow_facts_text (const struct flow_facts *self);
 struct flow_facts *flow_facts_read (struct span text);
 void flow_facts_release (struct flow_facts **self);

@@ -35,7 +35,7 @@ struct flow_live {
     int64_t timeout_ms;              // when it times out, 0 = never
     int64_t used_us;                 // monotonic
     int64_t batch;                   // of the store: something of it was written with it last
-    size_t bytes;                    // in memory, about
+    size_t bytes;                    // in memory, approximately
     struct flow_live *older, *newer; // by their last use
     const char *shown;               // the state that Redis has for lists; NULL = not known
     bool unwritten;                  // nothing of it is in Redis
@@ -93,7 +93,7 @@ const struct zone *flow_live_zone (const struct flow_live *live);
 // "running", "suspended", "undoing", "finished", "failed", "cancelled", "timeout".
 const char *flow_live_state (const struct flow_live *live);
 
-// Its time begins now, as its flow plan has it.
+// Start the run's timeout, as its flow plan sets it.
 void flow_live_time (struct flow_live *live, const struct plan *plan);
 
 // Look at it again then: its flow plan is claimed.

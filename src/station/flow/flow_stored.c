@@ -271,7 +271,7 @@ static void damaged (struct reading_run *self, const char *reason)
     give_up (self, false, reason);
 }
 
-// A text, kept beyond the answer; NULL: it is none.
+// A text, kept beyond the answer; NULL: not a text.
 static struct frames *keep_text (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_STRING)
@@ -280,7 +280,7 @@ static struct frames *keep_text (const redisReply *reply)
     return frames_copy (&text, 1);
 }
 
-// A list of texts, kept beyond the answer; NULL: it is none.
+// A list of texts, kept beyond the answer; NULL: not one.
 static struct frames *keep_texts (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ARRAY)

@@ -5,7 +5,7 @@
 
 #include "station_state.h"
 
-// If too many of this source are kept, some are dropped behind what is going on.
+// If too many of this source are kept, some are dropped, in the background.
 void callback_drop_full (struct station *self, struct span source);
 
 // The upkeep looks at all plans: drop what is too old.

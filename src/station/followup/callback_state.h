@@ -6,9 +6,9 @@
 
 typedef void callback_states_fn (void *owner);
 
-// Make `callback`, the number of its plan, of each of these outcomes {"id", "state"}: queued,
-// retrying, dead, given_up or delivered. `call` is called once, and at once when there are none;
-// `runs` lives until then. Without an answer of Redis a state is missing.
+// Replace `callback` (a plan id) of each of these outcomes by {"id", "state"}: queued, retrying,
+// dead, given_up or delivered. `call` is called once, and at once when there are none; `runs` lives
+// until then. Without an answer of Redis a state is missing.
 void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner);
 
 // An operator resolved this callback, which is not sent any more; in the batch of this turn.

@@ -27,6 +27,6 @@ struct plan *called_plan (struct station *self, const struct called *called);
 // RFC 3339 with milliseconds.
 void called_set_text (json_t *object, const char *name, struct span text);
 void called_set_hex (json_t *object, const char *name, uint64_t id);
-// Its name in small letters, if it has one.
+// Its name in lower case, if it has one.
 void called_set_status (json_t *object, const char *name, uint8_t status);
 void called_set_instant (json_t *object, const char *name, int64_t time_us);

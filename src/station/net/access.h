@@ -39,7 +39,7 @@ const struct access_key *access_find (const struct access *self, const char *pub
 // Whether it has one of these roles.
 bool access_has_role (const struct access_key *key, unsigned roles);
 
-// Whether it may touch plans of this station.
+// Whether it may touch plans of this target.
 bool access_has_station (const struct access_key *key, struct span station);
 
 // Whether it may connect to the socket of this ZAP domain: each key to "request"; to "publish" and

@@ -1,3 +1,5 @@
+// Reads the folder of the allow-list at the start, and when it has changed.
+//
 // A key that was removed loses access even if other files are invalid. Only when the folder cannot
 // be read at all is the old list kept.
 #include "access_folder.h"

@@ -35,7 +35,7 @@ enum { PLAN_TEXT_SIZE = sizeof "key:/" + STATION_NAME_MAX + POLICY_TEXT_MAX };
 bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE]);
 bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE]); // the same of a bare text
 
-// Read the name. False: it is none, or of a station that the peer may not touch, and the request
+// Read the name. False: invalid, or of a target that the peer may not touch, and the request
 // was refused.
 bool manage_plan_name (struct station *self, struct request *request, struct span text,
                        struct plan_name *ret);

@@ -1,5 +1,5 @@
 // Answers of runs that are over: they are counted and published as events, and change nothing.
-// Source: contract chapter 4, rule 5.
+// Source: proto 7.3.
 #pragma once
 
 #include "station_state.h"

@@ -23,7 +23,7 @@ const struct access_key *permit_key (const struct station *self, const char *use
 // The name of the peer, for people; empty: unknown without an allow-list.
 struct span permit_name (const struct station *self, const char *user);
 
-// The same, and behind it the user that the key speaks for: "KEY/USER". `out` lasts as long as it.
+// The same, and after it the user that the key speaks for: "KEY/USER". `out` lasts as long as it.
 enum { SPEAKER_SIZE = CURVE_NAME_SIZE + 65 };
 struct span permit_speaker (const struct station *self, const struct peer *peer,
                             char out[SPEAKER_SIZE]);

@@ -1,4 +1,4 @@
-// What is published: results and events. Source: plan document 3.5; contract chapter 7; for the
+// What is published: results and events. Source: plan document 3.5; proto 8; for the
 // dialect microzero the layout that its own monitor reads.
 #pragma once
 

@@ -5,7 +5,7 @@
 
 struct reply {
     uint8_t status;
-    const char *reason; // behind the status word, NULL = no STATUS frame
+    const char *reason; // after the status word, NULL = no STATUS frame
     const char *text;   // what STATUS holds instead, NULL = the word and the reason
     uint64_t plan_id;   // GLOBAL_ID frame, 0 = none
     int64_t plan_time;  // PLAN_TIME frame, 0 = none

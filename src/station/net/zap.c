@@ -1,3 +1,5 @@
+// Answers libzmq for each connection to a CURVE server: by the allow-list, or denied.
+//
 // Asked are: version, request id, domain, address, identity, mechanism and, of CURVE, the key; the
 // answer is version, request id, status, text, user id, metadata. Whatever is malformed is refused.
 #include "zap.h"

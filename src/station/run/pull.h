@@ -1,6 +1,5 @@
 // Plans that workers fetch: a claimed run is offered, workers take it by admin commands
-// (manage_pull.c), and the run ends when the last of its team has. Source: issue of workers; proto
-// 7.9.
+// (manage_pull.c), and the run ends when the last of its team has. Source: proto 7.9.
 //
 // An offered run has no state here: all of it is in Redis, with a lease that ends when something is
 // due - a worker sent no heartbeat, nobody took it, it timed out. The owner then claims and offers
@@ -27,7 +26,7 @@ enum { TAKE_MEMBERS = 4, TAKE_MEMBER_ROOM = 2 * POLICY_TEXT_MAX + 32, TAKE_BYTES
 struct take {
     struct station *station;
     struct peer *peer;
-    char name[STATION_NAME_MAX + 1]; // of the station whose plans are wanted
+    char name[STATION_NAME_MAX + 1]; // of the target whose plans are wanted
     char worker[WORKER_NAME_MAX + 1];
     int64_t limit;
     char members[TAKE_MEMBERS][TAKE_MEMBER_ROOM]; // that a plan must have, as it is stored
@@ -62,7 +61,7 @@ bool pull_misses_workers (struct station *self);
 // for plans a while ago, or waits for some, or reports that it is at work on one.
 int64_t pull_no_worker (struct station *self, struct target *target);
 
-// Up to `places` workers may get a plan of this station now.
+// Up to `places` workers may get a plan of this target now.
 void pull_wake (struct station *self, const char *name, int64_t places);
 
 // A run has ended: takes that waited for a limit are asked again.

@@ -22,9 +22,11 @@
 #include "utf8.h"
 #include "votes.h"
 
-enum { KEPT_BYTES = 65536 }; // of a plan that is kept with its run
-
-enum { LOOKUP_BYTES = 1024, LOOKUP_BYTES_MAX = 64 << 20 }; // of one beside its frames; of all
+enum {
+    KEPT_BYTES = 65536,          // of a plan that is kept with its run
+    LOOKUP_BYTES = 1024,         // of an answer whose plan is looked up, beside its frames
+    LOOKUP_BYTES_MAX = 64 << 20, // of all such answers; what is above is dropped
+};
 
 // An answer whose plan is being looked up. The target is kept by name: it may be taken away.
 struct answer_lookup {

@@ -1,5 +1,5 @@
 // RESULT: what targets say about their runs, on their connections and on the request socket.
-// Source: plan document 3.3(7) to (11) and 3.4; contract chapter 5.
+// Source: plan document 3.3(7) to (11) and 3.4; proto 7.3 and 7.4.
 #pragma once
 
 #include "runs.h"

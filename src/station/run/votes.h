@@ -9,7 +9,7 @@ struct ballot *votes_ballot (struct held_run *held);
 // The role of a vote station's answer, before it is counted. `named`: it names its voter.
 enum poll votes_event (const struct message *message, bool named);
 
-// Count the answer. False: it is none that can be counted, and nothing comes of it.
+// Count the answer. False: it cannot be counted, and nothing comes of it.
 bool votes_count (struct held_run *held, const struct message *message, struct answer *answer,
                   struct span voter);
 

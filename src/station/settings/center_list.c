@@ -1,3 +1,5 @@
+// Reads a center's list of stations, and its events.
+//
 // The numbers here are the center's own, in the three generations of MicroZero: the seed, of the
 // plan document's time; 1.0 to the master branch; 1.1 and later. They differ in the name's field,
 // in some event and state numbers, and in what stands around the list.
@@ -169,8 +171,9 @@ enum {
     EVENT_MONITOR_CLOSE = 21 // the last of those about clients and connections
 };
 
-// A center sounds off, with the counters of each station, every second or two; later versions also
-// report every connection. All of that leaves the list as it is. Unknown events matter.
+// A center broadcasts a status report, with the counters of each station, every second or two;
+// later versions also report every connection. All of that leaves the list as it is. Unknown events
+// matter.
 bool center_event_matters (const struct span *frames, size_t count)
 {
     if (count < 2 || frames[1].size < 2)

@@ -1,4 +1,4 @@
-// The station's settings: contract chapter 8, one row each.
+// The station's settings, one row each.
 #pragma once
 
 #include "address.h"

@@ -1,6 +1,5 @@
 // A target station as it is configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..]
 // [,curve=..][,kind=..], or NAME=pull[,kind=..] whose plans workers fetch.
-// Source: contract chapter 8.
 #pragma once
 
 #include "curve.h"

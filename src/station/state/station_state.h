@@ -177,7 +177,8 @@ struct station {
 struct target *station_target (struct station *self, struct span name);
 
 // A new id for a plan: the time in the high bits, so that ids grow, and a random start of the low
-// ones, so that the next owner does not make the same. The store refuses the rest of the chance.
+// ones, so that the next owner does not make the same. The store rejects the collisions that
+// remain.
 uint64_t station_new_id (struct station *self);
 
 // Whether it is the target of callbacks (callback.h).

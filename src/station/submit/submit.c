@@ -248,8 +248,8 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-// Compute its first occurrence, and store it. The submission may be over. What its flow would not
-// take runs never.
+// Compute its first occurrence, and store it. The submission may be over. A plan that
+// its flow rejects never runs.
 static void place (struct submission *submission)
 {
     struct station *self = submission->station;
@@ -341,7 +341,7 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
     plan_take_policy (plan, policy);
     int rc =
         submit_check_policy (station_target (submission->station, plan->station), policy, reason);
-    // What the plan itself names was checked; of a kind its author was.
+    // The plan's own callback was checked for its submitter, a kind's for whoever put it.
     return rc ? rc : callback_check (submission->station, NULL, policy, reason);
 }
 

@@ -1,4 +1,4 @@
-// SUBMIT: a PLAN request becomes a stored plan. Source: plan document 3.1 and 3.2; contract 3.1.
+// SUBMIT: a PLAN request becomes a stored plan. Source: plan document 3.1 and 3.2; proto 5.
 #pragma once
 
 #include "reply.h"

@@ -55,7 +55,7 @@ enum owner_refusal {
 enum owner_event_type {
     OWNER_OPENED,   // the connection is up
     OWNER_CLOSED,   // the connection was lost, or closed here
-    OWNER_FOUND,    // the HMGET behind a WATCH was answered: token and batch
+    OWNER_FOUND,    // the HMGET after a WATCH was answered: token and batch
     OWNER_UNFOUND,  // that HMGET was rejected
     OWNER_BATCH,    // there is something to write; only while owner_may_send
     OWNER_HANDOVER, // let another station take over

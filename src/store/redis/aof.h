@@ -8,7 +8,7 @@
 
 enum aof_state {
     AOF_WHOLE,
-    AOF_TORN,   // what is behind the last whole command can only be one that was being written
+    AOF_TORN,   // what follows the last whole command can only be one that was being written
     AOF_DAMAGED // the rest is something else, and may contain acknowledged commands
 };
 

@@ -19,7 +19,7 @@ enum data_state data_folder_check (const char *folder, struct reason *reason);
 void data_folder_mark (const char *folder);
 
 // Redis failed to read the folder. What cannot have been acknowledged is cut off the last
-// file; with `repair` also what is behind damage. What is cut is kept in a file beside, and logged.
+// file; with `repair` also what follows damage. What is cut is kept in a file beside, and logged.
 // DATA_WHOLE: it is not the end of that file.
 enum data_state data_folder_repair (const char *folder, bool repair, struct reason *reason);
 

@@ -32,7 +32,8 @@ enum data_state embedded_repair (struct embedded *self, bool repair, struct reas
 // It serves.
 void embedded_up (const struct embedded *self);
 
-// Ask it to end, wait at most 20 s, give the folder back. Accepts NULL and half-built.
+// Ask it to end, wait at most 20 s, give the folder back. Accepts NULL and a partly constructed
+// one.
 void embedded_destroy (struct embedded **self);
 
 // The path of its socket.

@@ -1,3 +1,4 @@
+// Bulk jobs: a command for all plans that a filter selects; previewed, started, followed, deleted.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

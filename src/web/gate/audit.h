@@ -15,7 +15,7 @@ void audit_close (struct audit **self);
 bool audit_before (struct audit *self, const struct exchange *exchange);
 void audit_after (struct audit *self, const struct exchange *exchange);
 
-// A token that is none, or of none any more.
+// A token that is invalid, or has expired.
 void audit_wrong_token (struct audit *self, const struct exchange *exchange);
 
 // What became of one plan of many: of a job, or an import.

@@ -18,7 +18,7 @@ struct station_answer {
     int error;      // enum zplan_error; if it is not ZPLAN_OK the rest is empty
     uint8_t status; // ZERO_STATUS_...
     const json_t *json;
-    char reason[REASON_MAX];  // of a rejection: what stands behind the status word
+    char reason[REASON_MAX];  // of a rejection: what follows the status word
     char id[17];              // GLOBAL_ID
     enum zplan_stored stored; // of a submission
 };

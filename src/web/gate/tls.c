@@ -1,3 +1,5 @@
+// Loads the certificate and the key of HTTPS, and reloads them when their files change.
+//
 // A handshake in progress points into the pair it began with. So a pair that was replaced is kept
 // until the next one replaces it, and no pair is replaced before every handshake that may use the
 // one before it has met the deadline of a header.

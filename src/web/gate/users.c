@@ -330,7 +330,7 @@ static struct user *user_of_token (struct users *self, const uint8_t sum[TOKEN_S
     return found;
 }
 
-// Set the user and the connection. True: answered.
+// Set the user and the connection. True: the request was rejected.
 static bool enter (struct exchange *self, struct user *user)
 {
     struct users *users = self->server->users;

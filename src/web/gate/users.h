@@ -41,7 +41,7 @@ const char *users_key_name (const struct key *key);
 struct key *users_key_hold (struct key *key);
 void users_key_release (struct key *key);
 
-// Exchange a token for a session: its text, in `out`. False: the token is none, or there are too
+// Exchange a token for a session: its text, in `out`. False: the token is invalid, or there are too
 // many sessions.
 bool users_sign_in (struct users *self, struct exchange *exchange, const char *token, char out[48]);
 void users_sign_out (struct exchange *self);

@@ -8,7 +8,7 @@ enum {
     GUARD_HEADERS_MAX = 64,
     GUARD_HEAD_MAX = 8192, // bytes of names and values
     GUARD_BODY_MAX = 1 << 20,
-    GUARD_SESSION_MAX = 4096, // a token is asked for behind it
+    GUARD_SESSION_MAX = 4096, // a token is asked for after it
     GUARD_IMPORT_MAX = 64 << 20
 };
 

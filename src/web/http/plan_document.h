@@ -10,7 +10,7 @@ enum { PLAN_ETAG_SIZE = 64 };
 // The strong ETag of a plan as `message` returns it, with its frames or without.
 const char *plan_etag (const json_t *plan, bool frames, char out[PLAN_ETAG_SIZE]);
 
-// The revision in an If-Match, which may be weak. 0, or -1: it is none of these.
+// The revision in an If-Match, which may be weak. 0, or -1: not valid.
 int plan_etag_read (const char *text, int64_t *ret_revision);
 
 // The answer of `next`: {next: [instant, ...], never}.
@@ -26,6 +26,6 @@ bool plan_submitted_same (const json_t *a, const json_t *b);
 
 // The id that a submission gets for an Idempotency-Key of a user ("" without users): the same one
 // whenever all are the same. `line` of an import, from 1 on; else 0. 0, or -1 with a reason: the
-// key is none.
+// key is not valid.
 int plan_id_of_key (const char *user, const char *key, size_t line, char out[17],
                     struct reason *reason);

@@ -5,7 +5,7 @@
 
 #include "reason.h"
 
-// `code`: the name of the error in small letters; help.html explains each. `root`: the prefix of
+// `code`: the name of the error in lower case; help.html explains each. `root`: the prefix of
 // all paths. `detail` may be empty. With the name of a field of a plan in front of it, that field
 // is pointed to.
 json_t *problem_new (const char *root, int status, const char *code, const char *detail);

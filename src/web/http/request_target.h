@@ -11,7 +11,7 @@ struct query_field {
 
 struct request_target {
     char *text;            // owned; the others point into it
-    struct span authority; // of an absolute URL, in the raw target; empty: it is none
+    struct span authority; // of an absolute URL, in the raw target; empty: not absolute
     const char *segments[TARGET_SEGMENTS_MAX];
     size_t segment_count; // "/" has none
     struct query_field fields[TARGET_FIELDS_MAX];

@@ -3,5 +3,5 @@
 
 #include "exchange.h"
 
-// Answer the route with a stream, which begins behind the event that the request names.
+// Answer the route with a stream, which begins after the event that the request names.
 void api_stream (struct exchange *exchange);

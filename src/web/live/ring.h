@@ -24,7 +24,7 @@ enum ring_kind {
 
 struct ring_event {
     enum ring_kind kind;
-    int64_t seq;   // of a run; 0: it is none
+    int64_t seq;   // of a run; 0: not of a run
     uint64_t plan; // 0: of none
     char target[RING_TARGET_SIZE];
     char *title; // "" = none
@@ -44,7 +44,7 @@ struct ring {
 // taken.
 void ring_put (struct ring *self, const struct ring_event *event);
 
-// The event at a place that is not dropped yet, or NULL behind the last one.
+// The event at a place that is not dropped yet, or NULL after the last one.
 const struct ring_event *ring_at (const struct ring *self, int64_t place);
 
 // Reset: everything up to `last` is known, and nothing is kept.

@@ -29,7 +29,7 @@ const struct ring *stream_ring (const struct stream *self);
 bool stream_is_known (const struct stream *self);
 const char *stream_state (const struct stream *self);
 
-// The filter for a page of the history behind a broadcast; `after`: the `next` of the page before,
+// The filter for a page of the history after a broadcast; `after`: the `next` of the page before,
 // "" = there was none.
 enum { STREAM_PAGE_SIZE = 128 + RING_EPOCH_SIZE + RING_ENTRY_SIZE };
 void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, const char *after,

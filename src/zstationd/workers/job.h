@@ -18,7 +18,7 @@ struct job {
     struct table *runs;     // by mailbox; borrowed, NULL = it is in none
     enum job_kind kind;
     uint64_t number;        // in the order in which they came
-    bool rerouted;          // an answer had to go to the plan proxy station's request socket
+    bool rerouted;          // an answer had to go to zpland's request socket
     bool cancelled;         // its worker was notified that it is cancelled
     int64_t deadline_s;     // Unix seconds after which a run must not start; 0 = none
     uint8_t *renewed;       // of a run that was resent: what the next two point into; owned
@@ -40,7 +40,7 @@ void job_destroy (struct job **self);
 // Enter a run in the table, to be found there until it is destroyed.
 void job_enter (struct job *self, struct table *runs);
 
-// The job in the table of which this run is a duplicate, as a plan proxy station resends a run of
+// The job in the table of which this run is a duplicate, as zpland resends a run of
 // which it does not know whether it arrived: the same mailbox, PLAN_TIME and frames, except for
 // the PLAN frame and the LOCAL_ID. A cancelled job does not match. NULL = none.
 struct job *job_find_same (const struct table *runs, struct span identity,
@@ -53,7 +53,7 @@ void job_renew (struct job *self, struct span identity, const struct message *ru
 // What the worker gets: mailbox, description and frames as they came. Returns the number of frames.
 size_t job_layout (const struct job *self, struct span out[MESSAGE_FRAMES_MAX]);
 
-// The `deadline` of a run's PLAN frame in Unix seconds, 0 where there is none (contract chapter 5).
+// The `deadline` of a run's PLAN frame in Unix seconds, 0 where there is none (proto 7.2).
 int64_t run_deadline_s (const struct message *run);
 
 // Whether that deadline is past: the run will have been sent again, so it must not start.

@@ -6,7 +6,7 @@
 
 manage_fn manage_flow;
 
-// The arguments behind the subcommand. A definition may be a JSON frame, too.
+// The arguments after the subcommand. A definition may be a JSON frame, too.
 struct flow_words {
     size_t count;
     struct span at[3];

@@ -32,7 +32,7 @@ struct run_command {
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
                                      run_command_fn *go);
 
-// Read the JSON in this word, if it is there. False: it is none, and the request was refused.
+// Read the JSON in this word, if it is there. False: invalid, and the request was rejected.
 bool run_command_json (struct run_command *self, const struct flow_words *words, size_t at);
 
 // Read the run; then `go` is called with it, or the request is refused.
