@@ -72,11 +72,6 @@ bool core_has_classes (const struct core *self)
     return self->classes;
 }
 
-int64_t core_outcomes (const struct core *self)
-{
-    return self->bounds.outcomes;
-}
-
 void core_load_run (struct core *self, struct span target, uint64_t id, struct span run)
 {
     char text[64] = "";

@@ -53,9 +53,6 @@ void core_load_class (struct core *self, struct span target, uint64_t id, struct
 // Whether some plans have a class.
 bool core_has_classes (const struct core *self);
 
-// How many outcomes the history keeps.
-int64_t core_outcomes (const struct core *self);
-
 // -- the queue, read in pages
 
 enum { CORE_PAGE = 1000 };
@@ -242,9 +239,9 @@ void core_prepared (struct core *self, const struct core_choice *choice, bool re
 
 // What was read of one: its message (data NULL = there is none), its score (-1 = it is not in the
 // queue) and, if it is wanted, its field of plan:run.
-void core_found_message (struct core *self, const struct core_choice *choice, struct span message);
-void core_found_score (struct core *self, const struct core_choice *choice, int64_t score_us);
-void core_found_run (struct core *self, const struct core_choice *choice, struct span run);
+void core_found_message (const struct core_choice *choice, struct span message);
+void core_found_score (const struct core_choice *choice, int64_t score_us);
+void core_found_run (const struct core_choice *choice, struct span run);
 
 struct core_taken {
     struct span target;

@@ -297,12 +297,6 @@ void pull_unread (struct core *self, struct open_plan *plan)
     self->unread[self->unread_count++] = (struct unread_team){plan->target, plan->id};
 }
 
-bool core_wants_team (const struct core *self, struct span target, uint64_t id)
-{
-    const struct open_plan *plan = open_find (self, target, id);
-    return !plan || (!plan->gone && !plan->team_known);
-}
-
 size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t max)
 {
     size_t count = 0;

@@ -47,10 +47,6 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
 void core_load_team (struct core *self, struct span target, uint64_t id,
                      const struct core_found *found, int64_t now_us);
 
-// Whether the next core_pull_offer of this plan would return CORE_UNREAD: so a store that reads
-// chosen plans can read the team with the message, and give it to core_load_team.
-bool core_wants_team (const struct core *self, struct span target, uint64_t id);
-
 // -- offer
 
 struct core_offer {
@@ -172,9 +168,8 @@ size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_
 
 struct core_team {
     struct span target, message;
-    uint64_t first_exec_id; // exec id of the first offer, 0 = there is no team
-    bool current;           // the run of the team is in flight
-    size_t count;           // workers in the team
+    bool current; // the run of the team is in flight
+    size_t count; // workers in the team
     const struct team *team;
     int64_t now_ms;
 };

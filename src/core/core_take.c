@@ -202,10 +202,9 @@ bool core_wants_runs (const struct core *self)
     return self->pasts;
 }
 
-void core_found_message (struct core *self, const struct core_choice *choice, struct span message)
+void core_found_message (const struct core_choice *choice, struct span message)
 {
     struct open_plan *plan = choice->plan;
-    (void)self;
     if (plan->message || !message.data || plan->gone)
         return;
     plan->message = memory_resize (NULL, message.size + 1);
@@ -213,10 +212,9 @@ void core_found_message (struct core *self, const struct core_choice *choice, st
     plan->message_size = message.size;
 }
 
-void core_found_score (struct core *self, const struct core_choice *choice, int64_t score_us)
+void core_found_score (const struct core_choice *choice, int64_t score_us)
 {
     struct open_plan *plan = choice->plan;
-    (void)self;
     if (plan->placed)
         return;
     plan->placed = true;
@@ -224,10 +222,9 @@ void core_found_score (struct core *self, const struct core_choice *choice, int6
     plan->score_us = score_us;
 }
 
-void core_found_run (struct core *self, const struct core_choice *choice, struct span run)
+void core_found_run (const struct core_choice *choice, struct span run)
 {
     struct open_plan *plan = choice->plan;
-    (void)self;
     if (plan->flight != FLIGHT_NONE || !run.size || run.data[0] != '+')
         return;
     plan->flight = FLIGHT_PAST;

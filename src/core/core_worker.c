@@ -320,7 +320,6 @@ enum core_result core_pull_team (struct core *self, const struct core_worker *of
         ret->message = found->message;
         ret->team = self->shown;
     }
-    ret->first_exec_id = ret->team ? ret->team->since : 0;
     ret->count = ret->team ? ret->team->count : 0;
     return CORE_DONE;
 }

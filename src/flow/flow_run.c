@@ -78,10 +78,8 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     struct flow_items *items = data->items;
     if (!items)
         return;
-    for (uint32_t i = 0; i < items->count; i++) {
+    for (uint32_t i = 0; i < items->count; i++)
         flow_keep (run, &items->item[i].value, NULL, 0);
-        json_decref (items->item[i].extra);
-    }
     if (data->items_gone < items->count)
         data->items_gone = items->count;
     json_decref (items->list);
@@ -148,7 +146,6 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow)
             continue;
         flow_data_forget (run, i);
         flow_items_free (run, i);
-        json_decref (run->data[i]->extra);
         free (run->data[i]);
     }
     for (size_t i = 0; i < flow->param_count; i++)

@@ -59,7 +59,7 @@ struct flow_item {
     uint8_t touched; // FLOW_TOUCHED_...
     uint16_t generation;
     uint32_t ended;
-    json_t *value, *extra;
+    json_t *value;
 };
 
 struct flow_items {
@@ -91,7 +91,6 @@ struct flow_data {
     struct flow_items *items;
     int64_t at; // when its wait or timeout is over, ms; 0: none
     json_t *signals;
-    json_t *extra;    // what the caller keeps with it: flow_extra_set
     unsigned touched; // FLOW_TOUCHED_...
     // Numbers of rows in Redis: of `signals`; and of former signals and items, which are to be
     // deleted.

@@ -18,7 +18,6 @@ enum json_kind {
     JSON_RUN,    // an outcome of the history, or a result that was published
     JSON_TARGET, // of `station list`, and of the `targets` of `stats`
     JSON_ANSWER, // anything else: `stats`, `health`, `why`, `team`, what became of a command
-    JSON_KINDS
 };
 
 // A new object; of a list, of each of its items; what is neither is itself. `wire` is borrowed and

@@ -164,9 +164,9 @@ static void take (struct sim_station *self, const struct core_choice *choice,
     if (choice->needs_read) {
         size_t size;
         char *text = plan ? plan_stored_text (plan->plan, &size) : NULL;
-        core_found_message (self->core, choice, text ? span_of (text, size) : (struct span){0});
-        core_found_score (self->core, choice, plan && plan->queued ? plan->due_us : -1);
-        core_found_run (self->core, choice, (struct span){0});
+        core_found_message (choice, text ? span_of (text, size) : (struct span){0});
+        core_found_score (choice, plan && plan->queued ? plan->due_us : -1);
+        core_found_run (choice, (struct span){0});
         free (text);
     }
     if (core_take (self->core, choice, wish, self->now * 1000, &taken) == CORE_DONE)

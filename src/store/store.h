@@ -283,9 +283,8 @@ bool store_is_placing (const struct store *self, uint64_t plan_id);
 // The number of that run, 0 = none.
 uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
 
-// The run of a flow plan is looked at then: the plan is claimed, and its run goes on. False: it has
-// no such run.
-bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);
+// The run of a flow plan is looked at then: the plan is claimed, and its run goes on.
+void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);
 
 // A command of a key that is no plan's (proto/redis.md), at most 16 words. And a question; with
 // LINK_ONCE `reply` gets NULL when the link is not up.

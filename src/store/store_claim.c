@@ -173,32 +173,30 @@ static void ask_plans (struct store *self, const struct core_choice *choices, co
     free (members);
 }
 
-static void found_messages (struct store *self, const struct core_choice *choices,
-                            const size_t *which, size_t count, const redisReply *reply)
+static void found_messages (const struct core_choice *choices, const size_t *which, size_t count,
+                            const redisReply *reply)
 {
     for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
-        core_found_message (self->core, &choices[which ? which[i] : i],
-                            reply_text (reply->element[i]));
+        core_found_message (&choices[which ? which[i] : i], reply_text (reply->element[i]));
 }
 
-static void found_scores (struct store *self, const struct core_choice *choices,
-                          const size_t *which, size_t count, const redisReply *reply)
+static void found_scores (const struct core_choice *choices, const size_t *which, size_t count,
+                          const redisReply *reply)
 {
     for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
-        core_found_score (self->core, &choices[which ? which[i] : i],
-                          reply_score_us (reply->element[i]));
+        core_found_score (&choices[which ? which[i] : i], reply_score_us (reply->element[i]));
 }
 
-static void found_runs (struct store *self, const struct core_choice *choices, const size_t *which,
-                        size_t count, const redisReply *reply)
+static void found_runs (const struct core_choice *choices, const size_t *which, size_t count,
+                        const redisReply *reply)
 {
     for (size_t i = 0; i < count && reply_is_array (reply, count); i++)
-        core_found_run (self->core, &choices[which ? which[i] : i], reply_text (reply->element[i]));
+        core_found_run (&choices[which ? which[i] : i], reply_text (reply->element[i]));
 }
 
 // The answers, in their order.
-typedef void found_fn (struct store *self, const struct core_choice *choices, const size_t *which,
-                       size_t count, const redisReply *reply);
+typedef void found_fn (const struct core_choice *choices, const size_t *which, size_t count,
+                       const redisReply *reply);
 static found_fn *const found[] = {found_messages, found_scores, found_runs};
 
 static void on_plans (void *owner, const redisReply *reply)
@@ -211,7 +209,7 @@ static void on_plans (void *owner, const redisReply *reply)
             core_unchoose (self->store->core, &self->choices[i]);
         store_claim_reset (self->store);
     } else if (self->store) {
-        found[index](self->store, self->choices, self->read, self->read_count, reply);
+        found[index](self->choices, self->read, self->read_count, reply);
     }
     if (--self->reads)
         return;
@@ -239,7 +237,7 @@ static void on_read_ahead (void *owner, const redisReply *reply)
     size_t index = self->answered++;
     self->failed = self->failed || !reply || reply->type == REDIS_REPLY_ERROR;
     if (current && !self->failed)
-        found[index](self->store, self->choices, NULL, self->count, reply);
+        found[index](self->choices, NULL, self->count, reply);
     if (--self->reads)
         return;
     for (size_t i = 0; current && i < self->count; i++)

@@ -69,11 +69,10 @@ bool store_is_placing (const struct store *self, uint64_t plan_id)
     return core_view (self->core, plan_id, &view) && !view.gone && !view.settled;
 }
 
-bool store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
+void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us)
 {
-    bool has = core_flow_due (self->core, station, plan_id, due_us);
+    core_flow_due (self->core, station, plan_id, due_us);
     store_report_due (self);
-    return has;
 }
 
 void store_put (struct store *self, const struct span *words, size_t count)

@@ -161,8 +161,6 @@ void member_make (char out[MEMBER_MAX + 2], const char *word, struct span statio
 // A caller as a field of plan:count.
 void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX]);
 
-enum { CLASS_MAX = 4 + POLICY_NAME_MAX + 1 };
-
 // An id as 16 hex digits.
 void id_digits (uint64_t id, char out[IDENT_SIZE]);
 
@@ -205,8 +203,6 @@ int64_t reply_number (const redisReply *reply);
 int64_t reply_counter (const redisReply *reply); // a number that goes up; 0: invalid
 int64_t attending_age_s (const redisReply *seen, int64_t now_s); // a value of plan:attending
 int64_t reply_score_us (const redisReply *reply);                // -1: invalid
-
-#define ODD_ANSWER "Redis answered what it should not"
 
 // "1763...+?": the exec_id of a run in flight and its marks (proto/redis.md).
 void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again);

@@ -114,10 +114,10 @@ static void take (struct world *world)
             continue;
         }
         if (choices[i].needs_read) {
-            core_found_message (world->core, &choices[i],
+            core_found_message (&choices[i],
                                 plan->message ? span_text (plan->message) : (struct span){0});
-            core_found_score (world->core, &choices[i], plan->queued ? plan->score_us : -1);
-            core_found_run (world->core, &choices[i], span_text (plan->run));
+            core_found_score (&choices[i], plan->queued ? plan->score_us : -1);
+            core_found_run (&choices[i], span_text (plan->run));
         }
         if (core_take (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
             continue;

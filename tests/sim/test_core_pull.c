@@ -100,14 +100,13 @@ static void offer (struct world *world, const struct core_taken *taken)
                                .already_offered = memmem (taken->message.data, taken->message.size,
                                                           "\"plan_state\":2", 14) != NULL,
                                .lease_us = LEASE_US};
-    if (core_wants_team (world->core, target (), taken->id)) {
-        CHECK (world->name,
-               core_pull_offer (world->core, &given, world->now_us, &offered) == CORE_UNREAD);
+    enum core_result result = core_pull_offer (world->core, &given, world->now_us, &offered);
+    if (result == CORE_UNREAD) {
         core_data_find (world->data, taken->id, &found);
         given.found = &found;
+        result = core_pull_offer (world->core, &given, world->now_us, &offered);
     }
-    CHECK (world->name,
-           core_pull_offer (world->core, &given, world->now_us, &offered) == CORE_DONE);
+    CHECK (world->name, result == CORE_DONE);
 }
 
 static void claim (struct world *world)
@@ -128,10 +127,10 @@ static void claim (struct world *world)
             continue;
         }
         if (choices[i].needs_read) {
-            core_found_message (world->core, &choices[i],
+            core_found_message (&choices[i],
                                 plan->message ? span_text (plan->message) : (struct span){0});
-            core_found_score (world->core, &choices[i], plan->queued ? plan->score_us : -1);
-            core_found_run (world->core, &choices[i], span_text (plan->run));
+            core_found_score (&choices[i], plan->queued ? plan->score_us : -1);
+            core_found_run (&choices[i], span_text (plan->run));
         }
         if (core_take (world->core, &choices[i], &wish, world->now_us, &taken) != CORE_DONE)
             continue;

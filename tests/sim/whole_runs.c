@@ -366,13 +366,13 @@ static void take_all (struct claim *claim)
     done_wait (done, WAITER_SURE);
 }
 
-static void found (struct station *station, const struct core_choice *choice,
-                   redisReply *const *replies, size_t i, bool runs)
+static void found (const struct core_choice *choice, redisReply *const *replies, size_t i,
+                   bool runs)
 {
-    core_found_message (station->core, choice, text_of (replies[0]->element[i]));
-    core_found_score (station->core, choice, score_us_of (replies[1]->element[i]));
+    core_found_message (choice, text_of (replies[0]->element[i]));
+    core_found_score (choice, score_us_of (replies[1]->element[i]));
     if (runs)
-        core_found_run (station->core, choice, text_of (replies[2]->element[i]));
+        core_found_run (choice, text_of (replies[2]->element[i]));
 }
 
 static bool is_read (redisReply *const *replies, size_t count)
@@ -399,7 +399,7 @@ static void on_plans (struct station *station, void *owner, redisReply *const *r
         return;
     }
     for (size_t i = 0; i < claim->read_count; i++)
-        found (station, &claim->choices[claim->read[i]], replies, i, claim->runs);
+        found (&claim->choices[claim->read[i]], replies, i, claim->runs);
     take_all (claim);
 }
 
@@ -443,7 +443,7 @@ static void on_read_ahead (struct station *station, void *owner, redisReply *con
     if (station->alive && core_resets (station->core) == ahead->resets)
         for (size_t i = 0; i < ahead->count; i++) {
             if (read)
-                found (station, &ahead->choices[i], replies, i, ahead->runs);
+                found (&ahead->choices[i], replies, i, ahead->runs);
             core_prepared (station->core, &ahead->choices[i], read);
         }
     free (ahead);

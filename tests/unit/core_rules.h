@@ -100,10 +100,10 @@ static inline const char *take_by (const struct core_wish *wish, struct core_tak
         struct core_taken taken;
         const struct kept_plan *plan = &data->plans[core_choice_id (&choices[i])];
         if (choices[i].needs_read) {
-            core_found_message (core, &choices[i],
+            core_found_message (&choices[i],
                                 plan->message ? text (plan->message) : (struct span){0});
-            core_found_score (core, &choices[i], plan->queued ? plan->score_us : -1);
-            core_found_run (core, &choices[i], text (plan->run));
+            core_found_score (&choices[i], plan->queued ? plan->score_us : -1);
+            core_found_run (&choices[i], text (plan->run));
         }
         if (core_take (core, &choices[i], wish, now_us, &taken) != CORE_DONE)
             continue;

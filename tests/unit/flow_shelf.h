@@ -206,7 +206,7 @@ static inline bool same_items (const struct flow_items *a, const struct flow_ite
         same = left->state == right->state && left->dispatched == right->dispatched &&
                left->stopping == right->stopping && left->named == right->named &&
                left->generation == right->generation && left->ended == right->ended &&
-               same_json (left->value, right->value) && same_json (left->extra, right->extra);
+               same_json (left->value, right->value);
     }
     return same;
 }
@@ -217,7 +217,7 @@ static inline bool same_data (const struct flow_data *a, const struct flow_data 
     a = a ? a : &none, b = b ? b : &none;
     return same_json (a->value, b->value) && a->not_kept == b->not_kept &&
            same_text (a->error, b->error) && a->at == b->at && same_json (a->signals, b->signals) &&
-           same_json (a->extra, b->extra) && same_items (a->items, b->items);
+           same_items (a->items, b->items);
 }
 
 static inline bool same_node (const struct flow_node *a, const struct flow_node *b)

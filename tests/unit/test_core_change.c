@@ -60,8 +60,8 @@ static size_t choose (struct core *core, struct core_choice *out)
 static uint64_t take (struct core *core, struct core_choice *choice)
 {
     struct core_taken taken;
-    core_found_message (core, choice, span_text ("{}"));
-    core_found_score (core, choice, choice->due_us);
+    core_found_message (choice, span_text ("{}"));
+    core_found_score (choice, choice->due_us);
     CHECK_INT ("take", core_take (core, choice, &wish, 2 * SECOND, &taken), CORE_DONE);
     return taken.exec_id;
 }

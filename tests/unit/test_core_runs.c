@@ -303,7 +303,7 @@ static void a_change_of_a_plan_that_is_run_in_the_same_batch_is_written (void **
     assert_true (core_data_apply (data, core_take_rows (core), &why));
     change_message ("{\"revision\":3}", 3);
     assert_int_equal (core_choose (core, &wish, now_us, &choice, 1), 1);
-    core_found_score (core, &choice, data->plans[1].score_us);
+    core_found_score (&choice, data->plans[1].score_us);
     assert_int_equal (core_take (core, &choice, &wish, now_us, &taken), CORE_DONE);
     core_acked (core, now_us);
     acked ();

@@ -111,13 +111,10 @@ static void test_fields (void **state)
     end_call (&self, 0, 1, FLOW_OK);
     end_call (&self, 0, 0, FLOW_NOT_OK);
     carry (&self, &(struct flow_event){.kind = FLOW_SIGNALLED, .step = 2, .item = -1, .key = "k"});
-    flow_extra_set (self.run, 0, 2, json_pack ("{s:s}", "plan", "1e"));
-    flow_extra_set (self.run, 0, 3, json_pack ("{s:s}", "plan", "there is no such item"));
     carry (&self, &(struct flow_event){.kind = FLOW_SUSPEND, .item = -1});
     CHECK ("map", span_equal (bytes_span (&self.shelf.maps[0]), span_of ("\x0c\x0b\x09", 3)));
     CHECK_TEXT ("item", field_of (&self.shelf.data, "0.1"), "{\"value\":7,\"ended\":1}");
     CHECK_TEXT ("failed", field_of (&self.shelf.data, "0.0"), "{\"ended\":2}");
-    CHECK_TEXT ("extra", field_of (&self.shelf.data, "0.2"), "{\"extra\":{\"plan\":\"1e\"}}");
     CHECK_TEXT ("error", field_of (&self.shelf.data, "0.error"), "no");
     CHECK_TEXT ("signal", field_of (&self.shelf.data, "2.signal.0"),
                 "{\"key\":\"k\",\"value\":null}");
@@ -127,15 +124,14 @@ static void test_fields (void **state)
     carry (&self, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
     end_call (&self, 0, 2, FLOW_CALL_CANCELLED);
     CHECK_TEXT ("no signal", field_of (&self.shelf.data, "2.signal.0"), "(none)");
-    CHECK_TEXT ("extra", field_of (&self.shelf.data, "0.2"),
-                "{\"ended\":5,\"extra\":{\"plan\":\"1e\"}}");
+    CHECK_TEXT ("cancelled", field_of (&self.shelf.data, "0.2"), "{\"ended\":5}");
     CHECK_TEXT ("uncaught", field_of (&self.shelf.run, "run.uncaught"), "[]");
     reread (&self, "ended");
     carry (&self,
            &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = true, .fresh = true});
     CHECK_TEXT ("no uncaught", field_of (&self.shelf.run, "run.uncaught"), "(none)");
     CHECK_TEXT ("no error", field_of (&self.shelf.data, "0.error"), "(none)");
-    CHECK_TEXT ("no extra", field_of (&self.shelf.data, "0.2"), "(none)");
+    CHECK_TEXT ("not cancelled", field_of (&self.shelf.data, "0.2"), "(none)");
     reread (&self, "again");
     close_flow (&self);
 }

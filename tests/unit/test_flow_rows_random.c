@@ -224,14 +224,6 @@ static void remember (struct world *self, const struct flow_effects *effects)
             effect->kind == FLOW_PLACE || (effect->kind == FLOW_REMOVE && chance (self, 30));
         if (ends && self->call_count < CALLS_MAX)
             self->calls[self->call_count++] = *effect;
-        // Not of all: it touches the rows of the step.
-        if (chance (self, 70))
-            continue;
-        json_t *extra = chance (self, 80)
-                            ? json_pack ("{s:I}", "plan", (json_int_t)next_random (&self->random))
-                            : NULL;
-        flow_extra_set (self->kept, effect->step, effect->item, json_incref (extra));
-        flow_extra_set (self->read, effect->step, effect->item, extra);
     }
 }
 

@@ -19,35 +19,34 @@ static const struct rule_row {
     {"{\"strategy\":\"sequence\",\"sequence\":[1,31536000],\"max\":0}", NULL},
     {FIXED ("\"jitter\":86400"), NULL},
     {FIXED ("\"need_manual\":false"), NULL},
-    {"5", "retry: want an object with strategy, max and others"},
-    {"[]", "retry: want an object with strategy, max and others"},
-    {"null", "retry: want an object with strategy, max and others"},
-    {"{}", "retry: strategy: is missing"},
-    {"{\"max\":3}", "retry: strategy: is missing"},
-    {"{\"strategy\":\"often\"}", "retry: strategy: want none, fixed, sequence or exponential"},
-    {"{\"strategy\":1}", "retry: strategy: want none, fixed, sequence or exponential"},
-    {"{\"strategy\":\"fixed\"}", "retry: interval: is missing, it is needed with strategy fixed"},
-    {"{\"strategy\":\"exponential\"}", "retry: interval: is missing"},
-    {"{\"strategy\":\"sequence\"}", "retry: sequence: is missing"},
-    {"{\"strategy\":\"none\",\"interval\":1}",
-     "retry: interval: has no meaning with strategy none"},
+    {"5", "want an object with strategy, max and others"},
+    {"[]", "want an object with strategy, max and others"},
+    {"null", "want an object with strategy, max and others"},
+    {"{}", "strategy: is missing"},
+    {"{\"max\":3}", "strategy: is missing"},
+    {"{\"strategy\":\"often\"}", "strategy: want none, fixed, sequence or exponential"},
+    {"{\"strategy\":1}", "strategy: want none, fixed, sequence or exponential"},
+    {"{\"strategy\":\"fixed\"}", "interval: is missing, it is needed with strategy fixed"},
+    {"{\"strategy\":\"exponential\"}", "interval: is missing"},
+    {"{\"strategy\":\"sequence\"}", "sequence: is missing"},
+    {"{\"strategy\":\"none\",\"interval\":1}", "interval: has no meaning with strategy none"},
     {"{\"strategy\":\"sequence\",\"sequence\":[1],\"interval\":1}",
-     "retry: interval: has no meaning with strategy sequence"},
-    {FIXED ("\"sequence\":[1]"), "retry: sequence: has no meaning with strategy fixed"},
-    {"{\"strategy\":\"none\",\"max\":1}", "retry: max: want 0 with strategy none"},
-    {"{\"strategy\":\"fixed\",\"interval\":0}", "retry: interval: want 1..31536000"},
-    {"{\"strategy\":\"fixed\",\"interval\":31536001}", "retry: interval: want 1..31536000"},
-    {"{\"strategy\":\"fixed\",\"interval\":1.0}", "retry: interval: want 1..31536000"},
-    {"{\"strategy\":\"sequence\",\"sequence\":[]}", "retry: sequence: want a list of 1..32"},
-    {"{\"strategy\":\"sequence\",\"sequence\":3}", "retry: sequence: want a list of 1..32"},
-    {"{\"strategy\":\"sequence\",\"sequence\":[-1]}", "retry: sequence: want 0..31536000"},
-    {"{\"strategy\":\"sequence\",\"sequence\":[1,\"2\"]}", "retry: sequence: want 0..31536000"},
-    {FIXED ("\"max\":-1"), "retry: max: want 0..1000000"},
-    {FIXED ("\"max\":1000001"), "retry: max: want 0..1000000"},
-    {FIXED ("\"jitter\":86401"), "retry: jitter: want 0..86400"},
-    {FIXED ("\"jitter\":-1"), "retry: jitter: want 0..86400"},
-    {FIXED ("\"need_manual\":1"), "retry: need_manual: want true or false"},
-    {FIXED ("\"times\":1"), "retry: 'times': unknown field"},
+     "interval: has no meaning with strategy sequence"},
+    {FIXED ("\"sequence\":[1]"), "sequence: has no meaning with strategy fixed"},
+    {"{\"strategy\":\"none\",\"max\":1}", "max: want 0 with strategy none"},
+    {"{\"strategy\":\"fixed\",\"interval\":0}", "interval: want 1..31536000"},
+    {"{\"strategy\":\"fixed\",\"interval\":31536001}", "interval: want 1..31536000"},
+    {"{\"strategy\":\"fixed\",\"interval\":1.0}", "interval: want 1..31536000"},
+    {"{\"strategy\":\"sequence\",\"sequence\":[]}", "sequence: want a list of 1..32"},
+    {"{\"strategy\":\"sequence\",\"sequence\":3}", "sequence: want a list of 1..32"},
+    {"{\"strategy\":\"sequence\",\"sequence\":[-1]}", "sequence: want 0..31536000"},
+    {"{\"strategy\":\"sequence\",\"sequence\":[1,\"2\"]}", "sequence: want 0..31536000"},
+    {FIXED ("\"max\":-1"), "max: want 0..1000000"},
+    {FIXED ("\"max\":1000001"), "max: want 0..1000000"},
+    {FIXED ("\"jitter\":86401"), "jitter: want 0..86400"},
+    {FIXED ("\"jitter\":-1"), "jitter: want 0..86400"},
+    {FIXED ("\"need_manual\":1"), "need_manual: want true or false"},
+    {FIXED ("\"times\":1"), "'times': unknown field"},
 };
 
 static bool read_rule (const char *text, struct retry_policy *ret, struct reason *reason)
@@ -55,7 +54,7 @@ static bool read_rule (const char *text, struct retry_policy *ret, struct reason
     json_t *rule = json_loads (text, JSON_DECODE_ANY, NULL);
     if (!rule)
         fail_msg ("no JSON: %s", text);
-    bool read = retry_rule_read (rule, ret, reason);
+    bool read = retry_rule_judge (ret, rule, reason);
     json_decref (rule);
     return read;
 }
@@ -84,7 +83,7 @@ static void a_sequence_has_32_items_at_most (void **state)
         json_t *rule = json_pack ("{s:s, s:[]}", "strategy", "sequence", "sequence");
         for (size_t i = 0; i < items; i++)
             json_array_append_new (json_object_get (rule, "sequence"), json_integer (1));
-        bool read = retry_rule_read (rule, &policy, &reason);
+        bool read = retry_rule_judge (&policy, rule, &reason);
         assert_int_equal (read, items <= RETRY_SEQUENCE_MAX);
         json_decref (rule);
     }

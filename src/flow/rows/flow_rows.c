@@ -253,8 +253,7 @@ static void put_nodes (const struct writer *self)
 
 static const struct json_name name_value = JSON_NAME ("value"), name_ended = JSON_NAME ("ended"),
                               name_generation = JSON_NAME ("generation"),
-                              name_extra = JSON_NAME ("extra"), name_at = JSON_NAME ("at"),
-                              name_not_kept = JSON_NAME ("not_kept");
+                              name_at = JSON_NAME ("at"), name_not_kept = JSON_NAME ("not_kept");
 
 static void put_item (const struct writer *self, uint32_t step, uint32_t number)
 {
@@ -267,7 +266,6 @@ static void put_item (const struct writer *self, uint32_t step, uint32_t number)
     // Those of a new list have that of their step.
     if (item->generation != self->run->nodes[step].generation)
         json_text_number (self->text, &name_generation, item->generation, 0);
-    entry_add (self, &name_extra, item->extra);
     snprintf (field, sizeof field, "%u.%u", step, number);
     entry_put (self, field);
 }
@@ -359,7 +357,6 @@ static void put_data (const struct writer *self, uint32_t step)
             entry_add (self, &name_not_kept, json_true ());
         if (data->at)
             json_text_number (self->text, &name_at, data->at, 0);
-        entry_add (self, &name_extra, data->extra);
         decimal_text (step, field);
         entry_put (self, field);
     }
@@ -390,37 +387,4 @@ void flow_rows_write (const struct flow *flow, struct flow_run *run, flow_row_fn
     run->touched_count = 0;
     run->written = true;
     free (text.bytes);
-}
-
-// -- of the caller
-
-static json_t **extra_of (const struct flow_run *run, uint32_t step, int64_t item)
-{
-    struct flow_data *data = run->data[step];
-    if (!data || item < 0)
-        return data ? &data->extra : NULL;
-    return data->items && item < data->items->count ? &data->items->item[item].extra : NULL;
-}
-
-json_t *flow_extra (const struct flow_run *run, uint32_t step, int64_t item)
-{
-    json_t **slot = extra_of (run, step, item);
-    return slot ? *slot : NULL;
-}
-
-void flow_extra_set (struct flow_run *run, uint32_t step, int64_t item, json_t *extra)
-{
-    if (item < 0)
-        flow_data_of (run, step);
-    json_t **slot = extra_of (run, step, item);
-    if (!slot) {
-        json_decref (extra);
-        return;
-    }
-    json_decref (*slot);
-    *slot = extra;
-    if (item < 0)
-        flow_touch_data (run, step, FLOW_TOUCHED_ENTRY);
-    else
-        flow_touch_item (run, step, (uint32_t)item, FLOW_TOUCHED_ENTRY);
 }

@@ -58,9 +58,3 @@ bool flow_rows_has_map (struct span field, uint32_t *ret_step);
 // answered; it does nothing otherwise.
 struct flow_run *flow_rows_read (const struct flow *flow, const char *id,
                                  const struct flow_stored *stored, struct reason *reason);
-
-// The caller's data of a step, or of an item of it: any JSON. The rows keep it until another is
-// set; that of an item goes when the list of its step is evaluated again. An item that does not
-// exist has none. `extra` is taken over; NULL: none.
-void flow_extra_set (struct flow_run *run, uint32_t step, int64_t item, json_t *extra);
-json_t *flow_extra (const struct flow_run *run, uint32_t step, int64_t item); // borrowed

@@ -353,11 +353,9 @@ static bool read_entry (struct reader *self, uint32_t step, const json_t *entry)
     if (!read_integer (entry, "at", INT64_MAX, &at))
         return false;
     json_decref (data->value);
-    json_decref (data->extra);
     data->at = at;
     data->not_kept = json_is_true (json_object_get (entry, "not_kept"));
     data->value = json_incref (json_object_get (entry, "value"));
-    data->extra = json_incref (json_object_get (entry, "extra"));
     return true;
 }
 
@@ -372,11 +370,9 @@ static bool read_item (struct reader *self, uint32_t step, uint32_t number, cons
         !read_integer (entry, "generation", UINT16_MAX, &generation))
         return false;
     json_decref (item->value);
-    json_decref (item->extra);
     item->ended = (uint32_t)ended;
     item->generation = (uint16_t)generation;
     item->value = json_incref (json_object_get (entry, "value"));
-    item->extra = json_incref (json_object_get (entry, "extra"));
     return true;
 }
 

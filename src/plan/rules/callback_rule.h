@@ -7,7 +7,7 @@
 
 #include "reason.h"
 
-enum { CALLBACK_TIMEOUT_MAX = 60, CALLBACK_TIMEOUT_DEFAULT = 15 };
+enum { CALLBACK_TIMEOUT_MAX = 60 };
 
 // Check {"success": {"url", "method"}, "error": the same, "secret", "form", "when", "timeout",
 // "retry", "headers"}. False: the reason names the field and the rule.

@@ -4,8 +4,6 @@
 #include "policy_private.h"
 #include "rfc3339.h"
 
-enum { DURATION_MAX = 32766 };
-
 bool policy_judge_cron (void *policy, const json_t *value, struct reason *reason)
 {
     struct policy *self = policy;
@@ -58,8 +56,9 @@ bool policy_judge_cycle (void *policy, const json_t *value, struct reason *reaso
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get (value, i);
         json_int_t duration = json_integer_value (item);
-        if (!json_is_integer (item) || duration < 1 || duration > DURATION_MAX) {
-            reason_set (reason, "want durations 1..%d, in the unit of plan_type", DURATION_MAX);
+        if (!json_is_integer (item) || duration < 1 || duration > CYCLE_DURATION_MAX) {
+            reason_set (reason, "want durations 1..%d, in the unit of plan_type",
+                        CYCLE_DURATION_MAX);
             return false;
         }
         self->cycle.durations[i] = (int32_t)duration;

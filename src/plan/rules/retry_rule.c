@@ -76,12 +76,3 @@ bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason)
         self->max = self->strategy == RETRY_NONE ? 0 : RETRY_FOREVER;
     return read && check_together (self, reason);
 }
-
-bool retry_rule_read (const json_t *object, struct retry_policy *ret, struct reason *reason)
-{
-    struct reason why;
-    bool read = retry_rule_judge (ret, object, &why);
-    if (!read)
-        reason_set (reason, "retry: %s", why.text);
-    return read;
-}

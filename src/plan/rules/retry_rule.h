@@ -9,9 +9,6 @@
 #include "retry.h"
 
 // {"strategy": "none" | "fixed" | "sequence" | "exponential", "interval": seconds, "sequence":
-// [seconds, ...], "max": n, "jitter": seconds, "need_manual": flag}. False: the reason names the
-// field and the rule.
-bool retry_rule_read (const json_t *object, struct retry_policy *ret, struct reason *reason);
-
-// The same as a judge of json_fields.h, whose reason does not begin with "retry".
+// [seconds, ...], "max": n, "jitter": seconds, "need_manual": flag}, a judge of json_fields.h.
+// False: the reason names the field and the rule.
 bool retry_rule_judge (void *ret, const json_t *object, struct reason *reason);

@@ -63,12 +63,6 @@ int flow_book_version (const struct station *self, struct span name)
     return entry ? entry->use : 0;
 }
 
-const struct flow_report *flow_book_report (const struct station *self, struct span name)
-{
-    const struct flow_entry *entry = find (self, name);
-    return entry && entry->facts ? &entry->facts->report : NULL;
-}
-
 static int by_name (const void *one, const void *other)
 {
     return strcmp (one, other);

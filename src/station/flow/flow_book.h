@@ -34,9 +34,6 @@ bool flow_book_claims (const struct station *self, struct span name);
 // The version in use; 0 = there is none.
 int flow_book_version (const struct station *self, struct span name);
 
-// What is known of the version in use; NULL = nothing.
-const struct flow_report *flow_book_report (const struct station *self, struct span name);
-
 // The definition; it is borrowed for the call, and stays when it is held in it. NULL: `reason` says
 // why. Redis being away is no reason: the call waits.
 typedef void flow_book_fn (void *owner, const struct flow *flow, int version, const char *reason);

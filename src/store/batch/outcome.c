@@ -165,37 +165,3 @@ char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_s
     *ret_size = buffer.size;
     return msgpack_sbuffer_release (&buffer);
 }
-
-// -- as the scripts take them
-
-char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size)
-{
-    enum { FIELDS = 3, ROOM = 2 * IDENT_SIZE };
-    char id[IDENT_SIZE];
-    msgpack_sbuffer buffer;
-    msgpack_packer out;
-    buffer_start (&buffer, ROOM + station.size);
-    msgpack_packer_init (&out, &buffer, write_bytes);
-    msgpack_pack_array (&out, FIELDS);
-    pack_text (&out, id, strlen (ident_text (plan_id, id)));
-    pack_text (&out, station.data, station.size);
-    msgpack_pack_str (&out, record.size); // its bytes follow
-    *ret_size = buffer.size;
-    return msgpack_sbuffer_release (&buffer);
-}
-
-char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size)
-{
-    msgpack_sbuffer buffer;
-    msgpack_packer out;
-    size_t room = 8;
-    for (size_t i = 0; i < 2 * count; i++)
-        room += parts[i].size;
-    buffer_start (&buffer, room);
-    msgpack_packer_init (&out, &buffer, write_bytes);
-    msgpack_pack_array (&out, count);
-    for (size_t i = 0; i < 2 * count; i++)
-        write_bytes (&buffer, (const char *)parts[i].data, parts[i].size);
-    *ret_size = buffer.size;
-    return msgpack_sbuffer_release (&buffer);
-}

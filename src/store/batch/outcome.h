@@ -34,8 +34,3 @@ char *store_record (const struct outcome_record *record, size_t *ret_size);
 
 // Several outcomes as one entry of the history: msgpack {plan, station, record} of each. Free it.
 char *outcomes_pack (const struct outcome_row *rows, size_t count, size_t *ret_size);
-
-// What the history gets of a run, and of many: {plan, station, record} of each. A pair of `parts`
-// is what store_outcome made, and the record after it. Free the bytes.
-char *store_outcome (uint64_t plan_id, struct span station, struct span record, size_t *ret_size);
-char *store_outcomes (const struct span *parts, size_t count, size_t *ret_size);
