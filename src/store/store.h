@@ -274,14 +274,11 @@ void store_place (struct store *self, const struct plan *plan, enum store_id id)
 void store_take_back (struct store *self, struct span station, uint64_t plan_id,
                       struct span caller);
 
-// Whether a plan has a run that is not over; `ret_exec_id` is that, or 0.
-bool store_has_runs (const struct store *self, uint64_t plan_id, uint64_t *ret_exec_id);
+// The exec id of a plan's run that is not over, 0 = it has none.
+uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
 
 // Whether a plan that is there is not written yet.
 bool store_is_placing (const struct store *self, uint64_t plan_id);
-
-// The number of that run, 0 = none.
-uint64_t store_exec_id (const struct store *self, uint64_t plan_id);
 
 // The run of a flow plan is looked at then: the plan is claimed, and its run goes on.
 void store_flow_due (struct store *self, struct span station, uint64_t plan_id, int64_t due_us);

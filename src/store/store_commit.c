@@ -119,17 +119,8 @@ static void place_called (struct commit_call *self, const struct plan *plan, str
     struct core_refusal refusal;
     char caller[CALLER_FIELD_MAX];
     caller_field (store, plan->caller, caller);
-    const struct core_submission submission = {
-        .target = plan->station,
-        .id = plan->id,
-        .message = store_message (store, plan),
-        .revision = plan->revision,
-        .queued = true,
-        .due_us = plan_due_time (plan) * 1000000,
-        .priority = plan->policy ? (int)plan->policy->priority : 0,
-        .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
-        .caller = span_text (caller),
-        .follows = true};
+    struct core_submission submission = store_submission (store, plan, span_text (caller));
+    submission.follows = true;
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
     if (result == CORE_FULL) {

@@ -23,13 +23,6 @@ static int version_of (const redisReply *reply)
     return plain ? (int)number : 0;
 }
 
-// Of another type after an edit by hand: as if there were nothing.
-static enum store_result read_result (const redisReply *reply, const char **ret_error)
-{
-    enum store_result result = reply_result (reply, ret_error);
-    return result == STORE_ERROR && strncmp (*ret_error, "WRONGTYPE", 9) == 0 ? STORE_DONE : result;
-}
-
 // -- all of them
 
 struct flow_listing {
@@ -103,7 +96,7 @@ static void on_head (void *owner, const redisReply *reply)
     struct flow_listing *self = listed->listing;
     struct store_flow_head *head = &self->heads[listed->at];
     const char *error;
-    enum store_result result = read_result (reply, &error);
+    enum store_result result = reply_key_result (reply, &error);
     if (result != STORE_DONE)
         listing_fail (self, result, error);
     else if (reply_is_array (reply, 4)) {
@@ -206,7 +199,7 @@ static void end_reading (struct reading_flow *self)
 // An answer that says nothing ends it.
 static bool failed (struct reading_flow *self, const redisReply *reply)
 {
-    self->answer.result = read_result (reply, &self->answer.error);
+    self->answer.result = reply_key_result (reply, &self->answer.error);
     if (self->answer.result == STORE_DONE)
         return false;
     end_reading (self);

@@ -45,13 +45,6 @@ static void read_all (struct keeping *self, enum link_repeat repeat, link_reply_
     store_ask (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply, self);
 }
 
-// A key of another type is replaced with the write; until then it has nothing.
-static enum store_result read_result (const redisReply *reply, const char **ret_error)
-{
-    enum store_result result = reply_result (reply, ret_error);
-    return result == STORE_ERROR && strncmp (*ret_error, "WRONGTYPE", 9) == 0 ? STORE_DONE : result;
-}
-
 static const redisReply *find (const redisReply *reply, const char *name)
 {
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
@@ -77,7 +70,7 @@ static void on_stations (void *owner, const redisReply *reply)
 {
     struct keeping *self = owner;
     struct store_stations answer = {.reply = reply};
-    answer.result = read_result (reply, &answer.error);
+    answer.result = reply_key_result (reply, &answer.error);
     ((store_stations_fn *)self->reply) (self->owner, &answer);
     keeping_free (self);
 }
@@ -146,7 +139,7 @@ static void on_kind (void *owner, const redisReply *reply)
 {
     struct keeping *self = owner;
     struct store_kinds answer = {.name = span_text (self->name)};
-    answer.result = read_result (reply, &answer.error);
+    answer.result = reply_key_result (reply, &answer.error);
     if (answer.result == STORE_DONE)
         answer.json = reply_text (reply);
     answer.count = answer.json.data ? 1 : 0;
@@ -157,7 +150,7 @@ static void on_kinds (void *owner, const redisReply *reply)
 {
     struct keeping *self = owner;
     struct store_kinds answer = {.reply = reply};
-    answer.result = read_result (reply, &answer.error);
+    answer.result = reply_key_result (reply, &answer.error);
     const redisReply *present = find (reply, self->name);
     size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
     if (answer.result != STORE_DONE) {
@@ -227,7 +220,7 @@ static void on_limits (void *owner, const redisReply *reply)
     struct keeping *self = owner;
     struct core *core = self->store->core;
     struct store_limits answer = {.reply = reply};
-    answer.result = read_result (reply, &answer.error);
+    answer.result = reply_key_result (reply, &answer.error);
     answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
     bool present = find (reply, self->name) != NULL, fits = present || answer.count < LIMITS_MAX;
     bool writes =
@@ -320,7 +313,7 @@ static void on_identities (void *owner, const redisReply *reply)
     struct store *store = self->store;
     char name[sizeof self->target + 1 + sizeof self->fresh], whose[sizeof self->home + 32];
     const char *error;
-    if (read_result (reply, &error) != STORE_DONE) {
+    if (reply_key_result (reply, &error) != STORE_DONE) {
         end_identity (self, &(struct store_identity){.result = STORE_ERROR, .error = error});
         return;
     }

@@ -51,9 +51,7 @@ static void ask (struct store_lookup *self, const struct span *words, size_t cou
 static bool failed (struct store_lookup *self, const redisReply *reply)
 {
     const char *error;
-    enum store_result result = reply_result (reply, &error);
-    if (result == STORE_ERROR && strncmp (error, "WRONGTYPE", 9) == 0)
-        return false; // as if nothing stood there
+    enum store_result result = reply_key_result (reply, &error);
     if (result != STORE_DONE)
         fail (self, result, error);
     return result != STORE_DONE;

@@ -12,22 +12,12 @@ void store_place (struct store *self, const struct plan *plan, enum store_id id)
 {
     char caller[CALLER_FIELD_MAX];
     caller_field (self, plan->caller, caller);
-    core_place (
-        self->core,
-        &(struct core_submission){.target = plan->station,
-                                  .id = plan->id,
-                                  .message = store_message (self, plan),
-                                  .revision = plan->revision,
-                                  .queued = plan_is_queued (plan),
-                                  .due_us = plan_due_time (plan) * 1000000,
-                                  .priority = plan->policy ? (int)plan->policy->priority : 0,
-                                  .group = is_timer (plan) ? span_text (CORE_FREE)
-                                           : plan->policy  ? span_text (plan->policy->group)
-                                                           : (struct span){0},
-                                  .caller = span_text (caller),
-                                  .made_here = id == STORE_ID_MADE,
-                                  .first = id == STORE_ID_FIRST},
-        store_now_us (self));
+    struct core_submission submission = store_submission (self, plan, span_text (caller));
+    submission.made_here = id == STORE_ID_MADE;
+    submission.first = id == STORE_ID_FIRST;
+    if (is_timer (plan))
+        submission.group = span_text (CORE_FREE);
+    core_place (self->core, &submission, store_now_us (self));
 }
 
 void store_take_back (struct store *self, struct span station, uint64_t plan_id, struct span caller)
@@ -49,12 +39,6 @@ bool store_drop_stopped (struct store *self, const struct plan *plan)
     store_take_back (self, plan->station, plan->id, plan->caller);
     store_write_stopped (self, plan->station, plan->id, STOP_NONE);
     return true;
-}
-
-bool store_has_runs (const struct store *self, uint64_t plan_id, uint64_t *ret_exec_id)
-{
-    *ret_exec_id = store_exec_id (self, plan_id);
-    return *ret_exec_id != 0;
 }
 
 uint64_t store_exec_id (const struct store *self, uint64_t plan_id)

@@ -167,6 +167,11 @@ void id_digits (uint64_t id, char out[IDENT_SIZE]);
 // The message that is written of a plan; until the next call.
 struct span store_message (struct store *self, const struct plan *plan);
 
+// A plan as the core takes it. The message lasts until the next call, `caller` is a field of
+// plan:count.
+struct core_submission store_submission (struct store *self, const struct plan *plan,
+                                         struct span caller);
+
 // Whom the plan of a stored message belongs to, as a field of plan:count; "" = not known.
 void store_caller_of (struct store *self, struct span message, char out[CALLER_FIELD_MAX]);
 
@@ -197,6 +202,8 @@ void store_history_trim (struct store *self);
 
 bool reply_is_array (const redisReply *reply, size_t elements);
 enum store_result reply_result (const redisReply *reply, const char **ret_error);
+// The same of a key that may have been edited by hand: one of another type is as if it were empty.
+enum store_result reply_key_result (const redisReply *reply, const char **ret_error);
 struct span reply_text (const redisReply *reply);
 struct span *reply_texts (const redisReply *reply, size_t *ret_count); // of an array; free it
 int64_t reply_number (const redisReply *reply);

@@ -54,6 +54,12 @@ enum store_result reply_result (const redisReply *reply, const char **ret_error)
     return STORE_ERROR;
 }
 
+enum store_result reply_key_result (const redisReply *reply, const char **ret_error)
+{
+    enum store_result result = reply_result (reply, ret_error);
+    return result == STORE_ERROR && strncmp (*ret_error, "WRONGTYPE", 9) == 0 ? STORE_DONE : result;
+}
+
 struct span reply_text (const redisReply *reply)
 {
     bool text = reply->type == REDIS_REPLY_STRING || reply->type == REDIS_REPLY_STATUS;

@@ -58,19 +58,11 @@ static void submit (struct submitting *self)
     const struct plan *plan = self->plan;
     struct core_refusal refusal;
     struct reason reason;
-    int64_t due_s = self->due_s ? self->due_s : plan_due_time (plan);
-    const struct core_submission submission = {
-        .target = plan->station,
-        .id = plan->id,
-        .message = store_message (store, plan),
-        .revision = plan->revision,
-        .queued = plan_is_queued (plan),
-        .due_us = due_s * 1000000,
-        .priority = plan->policy ? (int)plan->policy->priority : 0,
-        .group = plan->policy ? span_text (plan->policy->group) : (struct span){0},
-        .caller = span_text (self->caller),
-        .made_here = self->made_here,
-        .missed = span_of (self->missed, self->missed_size)};
+    struct core_submission submission = store_submission (store, plan, span_text (self->caller));
+    submission.made_here = self->made_here;
+    submission.missed = span_of (self->missed, self->missed_size);
+    if (self->due_s)
+        submission.due_us = self->due_s * 1000000;
     enum core_result result =
         core_submit (store->core, &submission, store_now_us (store), &refusal);
     if (result == CORE_DONE) {

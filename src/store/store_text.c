@@ -80,3 +80,18 @@ struct span store_message (struct store *self, const struct plan *plan)
     plan_write_stored (plan, &self->text);
     return span_of (self->text.bytes, self->text.size);
 }
+
+struct core_submission store_submission (struct store *self, const struct plan *plan,
+                                         struct span caller)
+{
+    return (struct core_submission){.target = plan->station,
+                                    .id = plan->id,
+                                    .message = store_message (self, plan),
+                                    .revision = plan->revision,
+                                    .queued = plan_is_queued (plan),
+                                    .due_us = plan_due_time (plan) * 1000000,
+                                    .priority = plan->policy ? (int)plan->policy->priority : 0,
+                                    .group = plan->policy ? span_text (plan->policy->group)
+                                                          : (struct span){0},
+                                    .caller = caller};
+}

@@ -327,13 +327,7 @@ static bool ask_all (struct asking *self, struct verdict *verdict)
 // A list as --json has it.
 static json_t *listed (const struct cli *cli, enum json_kind kind, json_t *list)
 {
-    size_t i;
-    const json_t *item;
-    if (strcmp (cli->json, "wire") == 0)
-        return json_incref (list);
-    json_t *names = json_array ();
-    json_array_foreach (list, i, item) json_array_append_new (names, json_names (kind, item));
-    return names;
+    return strcmp (cli->json, "wire") == 0 ? json_incref (list) : json_names (kind, list);
 }
 
 static void print_object (const struct cli *cli, const struct status *self)

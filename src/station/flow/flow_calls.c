@@ -280,9 +280,8 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 void flow_live_reopen (struct flow_live *live)
 {
     struct reason reason;
-    uint64_t exec_id;
-    if (store_has_runs (live->station->store, live->plan_id, &exec_id) &&
-        (!live->exec_id || exec_id == live->exec_id)) {
+    uint64_t exec_id = store_exec_id (live->station->store, live->plan_id);
+    if (exec_id && (!live->exec_id || exec_id == live->exec_id)) {
         flow_live_due (live, flow_live_next_us (live)); // the run has ended just now
         return;
     }
@@ -354,7 +353,8 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
     uint64_t id = *ret_id =
         id_of_call (live->id, effect->step, effect->item, effect->generation, effect->undo);
     const char *target = timer ? live->flow_name : flow_call_target (step, effect->undo);
-    if (store_has_runs (self->store, id, ret_out))
+    *ret_out = store_exec_id (self->store, id);
+    if (*ret_out)
         return false;
     store_take_back (self->store, span_text (target), id,
                      span_text (live->caller ? live->caller : ""));
@@ -422,12 +422,12 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
 {
     struct station *self = live->station;
     uint64_t id = flow_call_id (live, step, item);
-    uint64_t out;
+    uint64_t exec_id = store_exec_id (self->store, id);
     if (stopping) // until it has ended
         flow_live_due (live, store_now_us (self->store) + CANCEL_US);
-    if (store_has_runs (self->store, id, &out)) {
+    if (exec_id) {
         if (stopping)
-            flow_cancel_later (live, id, out);
+            flow_cancel_later (live, id, exec_id);
         return;
     }
     struct call_check *check = memory_new (sizeof *check);

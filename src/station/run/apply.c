@@ -220,12 +220,11 @@ static void commit (struct applying *self, struct plan *plan, int64_t nominal)
 // again.
 static struct decision decide_due (struct applying *self, struct plan *plan)
 {
-    static const struct dispatch_way plain = {.key = ""};
     const struct target *target = station_target (self->station, span_text (self->key_station));
     struct due due = self->due;
     struct reason reason = {""};
     due.key_station = span_text (self->key_station);
-    due.way = target ? target_way (target) : &plain;
+    due.way = target_way (target);
     due.zone = zones_of (self->station, plan);
     struct decision decision = engine_due (plan, &due, &reason);
     set_reason (self, reason.text);
@@ -281,7 +280,7 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
         return false;
     }
     plan->exec_id = self->run.exec_id;
-    int64_t nominal = plan_nominal (plan, self->lost ? self->lost : self->run.exec_id);
+    int64_t nominal = plan_nominal (plan, applying_run (self));
     self->decision = decide (self, plan);
     bool applies = self->decision.commit != COMMIT_NONE;
     struct held_run *held = runs_find_run (self->station, self->plan_id, self->run.exec_id);

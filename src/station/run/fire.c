@@ -117,7 +117,6 @@ struct claim {
 static void read_claim (struct station *self, const struct store_claimed *claimed,
                         struct claim *ret, struct reason *reason)
 {
-    static const struct dispatch_way plain = {.key = ""};
     struct target *target = station_target (self, claimed->station);
     struct plan *plan = plan_from_stored_json (claimed->plan_id, claimed->message, reason);
     bool resumes = fire_is_pull (self, claimed->station);
@@ -140,7 +139,7 @@ static void read_claim (struct station *self, const struct store_claimed *claime
     ret->due = (struct due){.key_station = claimed->station,
                             .exec_id = claimed->exec_id,
                             .lost = claimed->lost,
-                            .way = target ? target_way (target) : &plain,
+                            .way = target_way (target),
                             .zone = plan ? zones_of (self, plan) : self->zone,
                             .earlier_may_answer = claimed->earlier_may_answer,
                             .pull = resumes,

@@ -135,7 +135,7 @@ static uint8_t answer_status (const struct station *self, const struct target *f
 static uint64_t exec_of (const struct message *message, const struct target *target,
                          bool *ret_named)
 {
-    bool by_identity = target && target_way (target)->by_identity;
+    bool by_identity = target_way (target)->by_identity;
     uint8_t type = by_identity ? ZERO_FRAME_GLOBAL_ID : ZERO_FRAME_LOCAL_ID;
     uint64_t exec_id = 0;
     message_last_frame (message, type, ret_named);

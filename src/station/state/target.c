@@ -339,7 +339,8 @@ int64_t target_unresponsive_since (const struct target *self)
 
 const struct dispatch_way *target_way (const struct target *self)
 {
-    return &self->way;
+    static const struct dispatch_way plain = {.key = ""};
+    return self ? &self->way : &plain;
 }
 
 const char *target_name (const struct target *self)

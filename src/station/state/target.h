@@ -69,7 +69,7 @@ struct response *target_response (const struct target *self);
 // Since when it is connected and unresponsive, Unix seconds; 0 = it is not.
 int64_t target_unresponsive_since (const struct target *self);
 
-// How it is sent a run. Borrowed from the target.
+// How it is sent a run; NULL, a flow or no target: the plain way. Borrowed from the target.
 const struct dispatch_way *target_way (const struct target *self);
 
 // The number of the present connection, from 1 on; 0 while there is none.

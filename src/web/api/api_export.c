@@ -24,7 +24,7 @@ struct export
     char *asked; // the filter of the page in flight
     char ids[PAGE][IDENT_SIZE];
     size_t count, next, flying; // of the page; flying: questions
-    bool last, failed, suspended;
+    bool last, failed;
     char *pending;
     size_t size, sent;
 };
@@ -39,15 +39,6 @@ static void export_free (struct export *self)
     free (self);
 }
 
-static void wake (struct export *self)
-{
-    if (!self->suspended)
-        return;
-    self->suspended = false;
-    MHD_resume_connection (self->exchange->connection);
-    server_wake (self->exchange->server);
-}
-
 // One question has ended. False: so has all of it.
 static bool landed (struct export *self, const struct station_answer *answer)
 {
@@ -60,7 +51,7 @@ static bool landed (struct export *self, const struct station_answer *answer)
     bool gone = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_NOT_FIND_ID;
     if (!gone && (answer->error != ZPLAN_OK || answer->status >= ZERO_STATUS_ERROR_FLAG)) {
         self->failed = true; // the answer is cut, which the peer sees
-        wake (self);
+        exchange_resume (self->exchange);
         return false;
     }
     return true;
@@ -92,7 +83,7 @@ static void on_plan (void *owner, const struct station_answer *answer)
     free (line);
     json_decref (plan);
     advance (self);
-    wake (self);
+    exchange_resume (self->exchange);
 }
 
 static void on_page (void *owner, const struct station_answer *answer)
@@ -114,7 +105,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     if (next)
         json_object_set (self->filter, "after", next);
     advance (self);
-    wake (self);
+    exchange_resume (self->exchange);
 }
 
 // Ask for as much as may be asked for now.
@@ -150,8 +141,7 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (self->last && !self->flying)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    self->suspended = true;
-    MHD_suspend_connection (self->exchange->connection);
+    exchange_suspend (self->exchange);
     return 0;
 }
 

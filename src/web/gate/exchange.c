@@ -55,6 +55,21 @@ bool exchange_audit (struct exchange *self)
     return self->audited;
 }
 
+void exchange_suspend (struct exchange *self)
+{
+    self->suspended = true;
+    MHD_suspend_connection (self->connection);
+}
+
+void exchange_resume (struct exchange *self)
+{
+    if (!self->suspended)
+        return;
+    self->suspended = false;
+    MHD_resume_connection (self->connection);
+    server_wake (self->server);
+}
+
 void exchange_response (struct exchange *self, unsigned status, struct MHD_Response *response)
 {
     add_headers (self, response);
@@ -64,11 +79,7 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
     if (self->audited)
         audit_after (self->server->audit, self);
     server_count (self->server, self);
-    if (self->suspended) {
-        self->suspended = false;
-        MHD_resume_connection (self->connection);
-        server_wake (self->server);
-    }
+    exchange_resume (self);
 }
 
 void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
@@ -297,9 +308,7 @@ int exchange_handle (struct exchange *self, const char *method, const char *vers
         dispatch (self);
     if (self->state == EXCHANGE_ANSWERED)
         return queue_answer (self);
-    if (!self->suspended) {
-        self->suspended = true;
-        MHD_suspend_connection (self->connection);
-    }
+    if (!self->suspended)
+        exchange_suspend (self);
     return 0;
 }

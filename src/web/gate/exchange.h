@@ -98,6 +98,12 @@ void exchange_ask (struct exchange *self, const char *const *args, size_t count,
 // As exchange_ask, for any question.
 void exchange_question (struct exchange *self, const struct question *question, exchange_fn *fn);
 
+// ---- while there is nothing to send
+
+// The library does not ask for more of the answer until it is resumed, which may be repeated.
+void exchange_suspend (struct exchange *self);
+void exchange_resume (struct exchange *self);
+
 // ---- of the server and the API
 
 struct exchange *exchange_new (struct server *server, struct MHD_Connection *connection,

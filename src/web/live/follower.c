@@ -42,9 +42,9 @@ struct follower {
     char stations[CURVE_STATIONS_SIZE]; // that the key is bound to; "" = all
     char target[RING_TARGET_SIZE], title[65];
     uint64_t plan;
-    bool suspended, greeted, down_sent, ending, asking; // down_sent: that the station is away
-    bool left;                                          // the other end has closed
-    bool has_id;                                        // it was given where to begin
+    bool greeted, down_sent, ending, asking; // down_sent: that the station is away
+    bool left;                               // the other end has closed
+    bool has_id;                             // it was given where to begin
     char epoch[RING_EPOCH_SIZE];
     int64_t seq;                 // of the last run that it has
     int64_t place;               // in the ring
@@ -247,18 +247,13 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     }
     if (self->ending)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    self->suspended = true;
-    MHD_suspend_connection (self->exchange->connection);
+    exchange_suspend (self->exchange);
     return 0;
 }
 
 void follower_wake (struct follower *self)
 {
-    if (!self->suspended)
-        return;
-    self->suspended = false;
-    MHD_resume_connection (self->exchange->connection);
-    server_wake (self->exchange->server);
+    exchange_resume (self->exchange);
 }
 
 void follower_end (struct follower *self)

@@ -68,9 +68,8 @@ static bool may_skip (struct run_command *self, const struct flow_live *live)
 {
     uint32_t step = self->event.step;
     int64_t item = self->event.item;
-    uint64_t exec_id;
     bool runs = live->run->phase != FLOW_UNDOING && flow_call_in_flight (live, step, item) &&
-                store_has_runs (self->station->store, flow_call_id (live, step, item), &exec_id);
+                store_exec_id (self->station->store, flow_call_id (live, step, item));
     if (runs)
         reason_set (&self->reason, "flow: %s is running: cancel it first", self->step);
     return !runs;

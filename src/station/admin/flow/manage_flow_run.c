@@ -91,10 +91,10 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
     const char *state = flow_state_name (node->state);
     char why[REASON_MAX] = "", plan[IDENT_SIZE];
     json_t *object = json_object ();
-    uint64_t exec_id, id = node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0;
+    uint64_t id = node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0;
     if (node->state == FLOW_NONE && node->flags & FLOW_PLACED)
         state = "new";
-    if (id && store_has_runs (live->station->store, id, &exec_id))
+    if (id && store_exec_id (live->station->store, id))
         state = "running";
     json_object_set_new (object, "step", json_string (step->name));
     json_object_set_new (object, "state", json_string (state));
