@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
 #include "codes.h"
 #include "random.h"
 #include "socket.h"

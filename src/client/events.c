@@ -11,7 +11,6 @@
 #include "gap.h"
 #include "json.h"
 #include "listener.h"
-#include "socket.h"
 
 enum { MESSAGES_A_TURN = 64, TITLE_MAX = 128 };
 

@@ -8,7 +8,6 @@
 
 #include "clock.h"
 #include "json.h"
-#include "socket.h"
 
 enum {
     OWN_FRAMES = 2, // the plan's id and JSON stand before what the target sent

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "core_private.h"
-#include "ident.h"
 #include "memory.h"
 #include "stored_text.h"
 

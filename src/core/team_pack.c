@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ident.h"
 #include "memory.h"
 #include "rows.h"
 

@@ -3,7 +3,6 @@
 
 #include "flow_private.h"
 #include "memory.h"
-#include "retry_rule.h"
 
 static void note (json_t *list, const char *step, const char *text)
 {

@@ -13,7 +13,6 @@
 #include "front.h"
 #include "log.h"
 #include "notify.h"
-#include "pull.h"
 #include "redis_info.h"
 #include "redis_process.h"
 #include "sockets.h"

@@ -11,7 +11,6 @@
 #include "context.h"
 #include "front.h"
 #include "notify.h"
-#include "packet.h"
 #include "port.h"
 #include "process.h"
 #include "subscribers.h"

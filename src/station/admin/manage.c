@@ -20,7 +20,6 @@
 #include "publish.h"
 #include "reads.h"
 #include "runs.h"
-#include "submit_private.h"
 #include "reply.h"
 
 // -- remove

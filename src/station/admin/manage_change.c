@@ -17,7 +17,6 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
-#include "plan_message.h"
 #include "plan_update.h"
 #include "publish.h"
 #include "reads.h"

@@ -10,7 +10,6 @@
 #include "permit.h"
 #include "pull.h"
 #include "reads.h"
-#include "redis_info.h"
 #include "reply.h"
 #include "filter.h"
 

@@ -20,7 +20,6 @@
 #include "submit.h"
 #include "zones.h"
 #include "reply.h"
-#include "plan_message.h"
 
 // -- the text: the arguments behind the first, joined, as a plan may be larger than a frame
 

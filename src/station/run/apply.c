@@ -9,7 +9,6 @@
 #include "codes.h"
 #include "failpoint.h"
 #include "flow_live.h"
-#include "forward.h"
 #include "memory.h"
 #include "plan_json.h"
 #include "plan_message.h"

@@ -9,7 +9,6 @@
 #include "flow_book.h"
 #include "flow_live.h"
 #include "flow_runs_private.h"
-#include "json.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_json.h"

@@ -1,8 +1,8 @@
 #include "settings_table.h"
 
-#include "context.h"
 #include "json.h"
 #include "log.h"
+#include "socket.h"
 
 // A later target of the same name replaces the earlier one: the command line wins over the file.
 static int add_station (void *values, const char *text, struct reason *reason)

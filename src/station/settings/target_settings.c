@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "context.h"
 #include "limit_rule.h"
+#include "socket.h"
 
 // The text up to the separator, which is skipped; the whole rest when there is none.
 static struct span cut (const char **text, char separator)

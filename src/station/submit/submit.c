@@ -18,13 +18,10 @@
 #include "missed.h"
 #include "permit.h"
 #include "plan_json.h"
-#include "plan_message.h"
-#include "process.h"
 #include "publish.h"
 #include "reads.h"
 #include "zones.h"
 #include "reply.h"
-#include "target_names.h"
 
 enum { CALLER_MASKED_SIZE = 5 };
 
