@@ -138,7 +138,7 @@ struct core_submission {
     int priority;
     struct span group;  // may be empty
     struct span caller; // as a field of plan:count
-    bool made_here;     // its id was; else it was looked up, and Redis has no plan of it
+    bool made_here;     // its id was; else keys of a former plan are deleted, unless `first`
     bool first;         // no plan had its id before, but ids of these do not ascend
     struct span missed; // an outcome for the history, empty = none
     bool follows;       // from an outcome of the same batch: lack of memory does not take it back
@@ -266,7 +266,8 @@ void core_unchoose (struct core *self, const struct core_choice *choice);
 
 enum core_end {
     CORE_LEASE, // the run goes on, with a new lease
-    CORE_FLOW,  // the same of the run of a flow: it counts for no limit, and its number stays
+    CORE_FLOW,  // the same of the run of a flow: it counts for its target's limit only, and its
+                // number stays
     CORE_DOUBT, // over, but a late answer counts until the retry
     CORE_RETRY, // over, and tried again
     CORE_PAST,  // the same, and an answer may still come that counts no more
@@ -378,13 +379,14 @@ void core_each_target (const struct core *self, core_target_fn *call, void *owne
 // those that are ready were taken.
 int64_t core_unread (const struct core *self, struct span target);
 
-// How many ready plans a target has in memory, and how many go before one of this class that was
-// due then.
+// How many ready plans a target has in memory.
 int64_t core_ready (const struct core *self, struct span target);
 
 // Since when the plan waits that has waited longest of those that are ready, or offered to workers
 // and not taken; 0 = there is none.
 int64_t core_oldest_us (const struct core *self, struct span target);
+
+// How many ready plans of a target go before one of this priority and group that was due then.
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
                      int64_t due_us, uint64_t id);
 

@@ -51,7 +51,7 @@ struct decision {
 // A run in flight, as far as the rules need it.
 enum run_phase {
     RUN_SENT,   // no heartbeat yet: the target's first message is its status
-    RUN_RUNNING // it sent RUNING or WAITING: the next message is a result
+    RUN_RUNNING // it sent RUNING or WAITING: its next message is read as a result
 };
 
 struct run {

@@ -31,7 +31,7 @@ enum { FLOW_STEP_PATH_SIZE = 80 };
 // Whether every field of `defaults` may be one.
 void flow_check_defaults (struct flow_reader *self);
 
-// Whether every kind could be one of plans.
+// Read the kinds; report those that no plan could have.
 void flow_read_kinds (struct flow_reader *self, json_t *kinds);
 
 // Whether calls or undos may have this field.

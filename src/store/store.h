@@ -15,7 +15,8 @@ struct store;
 // How a call went.
 enum store_result {
     STORE_DONE,
-    STORE_HELD,    // submit: the id is in use. commit: the run is not the current one
+    STORE_HELD,    // submit: the id is in use. commit, pull: the run is not the current one.
+                   // wake: there may be more
     STORE_CHANGED, // commit, change: the message is not the one that was decided on
     STORE_NONE,    // there is no such plan
     STORE_LOST,    // Redis is away, or was lost before anything was written

@@ -1,4 +1,4 @@
-// The admin commands: the table, and those that are one call of the store.
+// The admin commands: the table, and the short ones: remove and handover.
 #include "manage.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-// pause, reset, close, skip, run, update. The path: read the plan, let the engine change it, store
-// it if it is still the one that was read - else from the start -, and answer with the plan as it
-// is.
+// pause, reset, close, skip, run, update, done, callback redeliver. The path: read the plan, let
+// the engine change it, store it if it is still the one that was read - else from the start -, and
+// answer with the plan as it is.
 #include <assert.h>
 #include <stdlib.h>
 

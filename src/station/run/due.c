@@ -1,5 +1,6 @@
-// One timer, armed for the earliest of: the next due plan, the next deadline of a run, and a second
-// from the last claim - that one only for what is edited in Redis by hand.
+// One timer, armed for the earliest of: the next due plan, the next prefetched one, the next
+// deadline of a run, the next page of the sweep, and a second from the last claim - that one only
+// for what is edited in Redis by hand.
 #include "due.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-// The wake-up at the next due time, what each target takes, the claim; and the deadlines of runs in
-// progress.
+// The wake-up at the next due time, what each target takes, the claim; the deadlines of runs in
+// progress; and the sweep, which finds plans that are missing in the queue.
 #pragma once
 
 #include "station_state.h"

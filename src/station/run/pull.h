@@ -1,9 +1,9 @@
 // Plans that workers fetch: a claimed run is offered, workers take it by admin commands
 // (manage_pull.c), and the run ends when the last of its team has. Source: proto 7.9.
 //
-// An offered run has no state here: all of it is in Redis, with a lease that ends when something is
-// due - a worker sent no heartbeat, nobody took it, it timed out. The owner then claims and offers
-// it again.
+// The station keeps nothing of an offered run: the core has it (core_pull.h), Redis its team, with
+// a lease that ends when something is due - a worker sent no heartbeat, nobody took it, it timed
+// out. The owner then claims and offers it again.
 #pragma once
 
 #include "station_state.h"

@@ -1,5 +1,5 @@
-// The path: which plan, which run (in flight, else looked up in Redis: it may be of before a
-// restart), then the engine decides and apply () writes.
+// The path of a result: which plan, which run (in flight, else looked up in Redis: it may be of
+// before a restart), then the engine decides and apply () writes.
 #include "results.h"
 
 #include <czmq.h>

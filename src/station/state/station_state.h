@@ -1,5 +1,5 @@
 // The state that the parts of the station share. Each part is a file pair named after its job; this
-// struct is what they work on, private to the folder.
+// struct is what they work on, private to the station.
 #pragma once
 
 #include "counters.h"
@@ -164,7 +164,7 @@ struct station {
     int64_t armed_us;       // when it fires, INT64_MAX = never
     bool claiming;          // a claim is in flight
     bool more_due;          // the last one left due plans in the queue
-    bool claimed_any;       // it took some, or put some where others may go before them
+    bool claimed_any;       // the last claim took some
     bool limits_full;       // some wait until a run of their target or group ends
     int64_t claim_us;       // when to claim next, monotonic
     struct heap prefetched; // plans that were claimed before they are due (prefetch.h)

@@ -1,5 +1,5 @@
-// The path, top to bottom: check the frames, read the plan frame, compute the first occurrence,
-// store, and reply when Redis has acknowledged.
+// The path of a submitted plan. submit_request, the last function, begins it: check the frames,
+// read the plan frame, compute the first occurrence, store, and reply when Redis has acknowledged.
 #include "submit.h"
 #include "submit_private.h"
 

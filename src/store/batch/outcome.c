@@ -1,4 +1,3 @@
-// What the history keeps of a run, packed. Pure.
 #include "outcome.h"
 
 #include <inttypes.h>

@@ -54,7 +54,6 @@ void link_set_state (struct link *self, enum link_state state)
         self->changed (self->owner, state);
 }
 
-// Give the connection up as soon as no callback of hiredis is on the stack.
 void link_give_up (struct link *self, const char *why)
 {
     if (self->broken)
@@ -63,7 +62,6 @@ void link_give_up (struct link *self, const char *why)
     reason_set (&self->trouble, "Redis: %s", why);
 }
 
-// Close the connection; its calls are answered or wait.
 void link_drop (struct link *self)
 {
     connection_close (self->connection);
