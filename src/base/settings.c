@@ -59,10 +59,8 @@ static int set_text (const struct setting *row, char *field, const char *text,
                      struct reason *reason)
 {
     size_t size = strlen (text);
-    if (size >= SETTING_TEXT_MAX) {
-        reason_set (reason, "%s: at most %d bytes", row->name, SETTING_TEXT_MAX - 1);
-        return -1;
-    }
+    if (size >= SETTING_TEXT_MAX)
+        return reason_set (reason, "%s: at most %d bytes", row->name, SETTING_TEXT_MAX - 1);
     memcpy (field, text, size + 1);
     return 0;
 }
@@ -77,9 +75,8 @@ static int set_number (const struct setting *row, int64_t *field, const char *te
         const char *what = !row->unit_ms       ? "a number"
                            : row->unit_ms == 1 ? "milliseconds, or a duration as 5s,"
                                                : "seconds, or a duration as 5m,";
-        reason_set (reason, "%s: want %s %" PRId64 "..%" PRId64 ", got %s", row->name, what,
-                    row->min, row->max, quoted (span_text (text)));
-        return -1;
+        return reason_set (reason, "%s: want %s %" PRId64 "..%" PRId64 ", got %s", row->name, what,
+                           row->min, row->max, quoted (span_text (text)));
     }
     *field = number;
     return 0;
@@ -88,10 +85,8 @@ static int set_number (const struct setting *row, int64_t *field, const char *te
 static int set_flag (const struct setting *row, bool *field, const char *text,
                      struct reason *reason)
 {
-    if (strcmp (text, "0") != 0 && strcmp (text, "1") != 0) {
-        reason_set (reason, "%s: want 0 or 1, got %s", row->name, quoted (span_text (text)));
-        return -1;
-    }
+    if (strcmp (text, "0") != 0 && strcmp (text, "1") != 0)
+        return reason_set (reason, "%s: want 0 or 1, got %s", row->name, quoted (span_text (text)));
     *field = *text == '1';
     return 0;
 }

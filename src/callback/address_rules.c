@@ -85,28 +85,23 @@ int network_read (const char *text, struct network *ret, struct reason *reason)
     if (is_ipv4)
         address_of_ipv4 (ipv4, network.bytes);
     if ((!is_ipv4 && inet_pton (AF_INET6, address, network.bytes) != 1) ||
-        (slash && (!number_parse (slash + 1, &bits) || bits < 0 || bits > (is_ipv4 ? 32 : 128)))) {
-        reason_set (reason, "want ADDRESS or ADDRESS/BITS, got %s", quoted (span_text (text)));
-        return -1;
-    }
+        (slash && (!number_parse (slash + 1, &bits) || bits < 0 || bits > (is_ipv4 ? 32 : 128))))
+        return reason_set (reason, "want ADDRESS or ADDRESS/BITS, got %s",
+                           quoted (span_text (text)));
     if (slash)
         network.bits = (int)bits + (is_ipv4 ? 96 : 0);
     for (int i = network.bits; i < 128; i++)
-        if (network.bytes[i / 8] & (0x80 >> i % 8)) {
-            reason_set (reason, "%s: bits beyond the first %" PRId64 " must be 0",
-                        quoted (span_text (text)), bits);
-            return -1;
-        }
+        if (network.bytes[i / 8] & (0x80 >> i % 8))
+            return reason_set (reason, "%s: bits beyond the first %" PRId64 " must be 0",
+                               quoted (span_text (text)), bits);
     *ret = network;
     return 0;
 }
 
 int networks_add (struct networks *self, const char *text, struct reason *reason)
 {
-    if (self->count == NETWORKS_MAX) {
-        reason_set (reason, "want at most %d networks", NETWORKS_MAX);
-        return -1;
-    }
+    if (self->count == NETWORKS_MAX)
+        return reason_set (reason, "want at most %d networks", NETWORKS_MAX);
     if (network_read (text, &self->at[self->count], reason))
         return -1;
     self->count++;
@@ -123,9 +118,8 @@ int networks_add_nat64 (struct networks *self, const char *text, struct reason *
     if (known && !network_has (&ipv4_any, last->bytes))
         return 0;
     self->count--;
-    reason_set (reason, "want an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, got %s",
-                quoted (span_text (text)));
-    return -1;
+    return reason_set (reason, "want an IPv6 prefix of 32, 40, 48, 56, 64 or 96 bits, got %s",
+                       quoted (span_text (text)));
 }
 
 // -- judging

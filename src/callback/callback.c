@@ -74,14 +74,10 @@ static int read_headers (struct callback *self, struct span text, struct reason 
     const char *name;
     json_t *value;
     json_t *headers = self->headers = text.size ? json_read_object (text, &why) : NULL;
-    if (text.size && !headers) {
-        reason_set (reason, "headers: %s", why.text);
-        return -1;
-    }
-    if (json_object_size (headers) > CALLBACK_HEADERS_MAX) {
-        reason_set (reason, "headers: want at most %d", CALLBACK_HEADERS_MAX);
-        return -1;
-    }
+    if (text.size && !headers)
+        return reason_set (reason, "headers: %s", why.text);
+    if (json_object_size (headers) > CALLBACK_HEADERS_MAX)
+        return reason_set (reason, "headers: want at most %d", CALLBACK_HEADERS_MAX);
     json_object_foreach (headers, name, value)
     {
         struct span bytes = span_of (json_string_value (value), json_string_length (value));
@@ -89,8 +85,7 @@ static int read_headers (struct callback *self, struct span text, struct reason 
             reason_set (&why, "%s: want a text", quoted (span_text (name)));
         else if (callback_header_check (span_text (name), bytes, &why) == 0)
             continue;
-        reason_set (reason, "headers: %s", why.text);
-        return -1;
+        return reason_set (reason, "headers: %s", why.text);
     }
     return 0;
 }
@@ -109,24 +104,16 @@ static int read_frames (struct callback *self, const struct desc *desc, const st
             body = frames[i];
     }
     self->is_put = span_is (command, "PUT");
-    if (!self->is_put && !span_is (command, "POST")) {
-        reason_set (reason, "method: want POST or PUT, got %s", quoted (command));
-        return -1;
-    }
-    if (args[0].size == 0 || !copy_span (args[0], self->where, sizeof self->where)) {
-        reason_set (reason, "url: want 1..%d bytes of text", CALLBACK_URL_MAX);
-        return -1;
-    }
+    if (!self->is_put && !span_is (command, "POST"))
+        return reason_set (reason, "method: want POST or PUT, got %s", quoted (command));
+    if (args[0].size == 0 || !copy_span (args[0], self->where, sizeof self->where))
+        return reason_set (reason, "url: want 1..%d bytes of text", CALLBACK_URL_MAX);
     self->named = self->where[0] == '@';
-    if (self->named && !callback_name_valid (span_text (self->where + 1))) {
-        reason_set (reason, "url: want @NAME with a name of 1..64 letters, digits and _.-");
-        return -1;
-    }
-    if (args[1].size && (!callback_name_valid (args[1]) ||
-                         !copy_span (args[1], self->secret, sizeof self->secret))) {
-        reason_set (reason, "secret: want a name of 1..64 letters, digits and _.-");
-        return -1;
-    }
+    if (self->named && !callback_name_valid (span_text (self->where + 1)))
+        return reason_set (reason, "url: want @NAME with a name of 1..64 letters, digits and _.-");
+    if (args[1].size &&
+        (!callback_name_valid (args[1]) || !copy_span (args[1], self->secret, sizeof self->secret)))
+        return reason_set (reason, "secret: want a name of 1..64 letters, digits and _.-");
     self->body = memory_new (body.size + 1);
     self->body_size = body.size;
     memcpy (self->body, body.size ? body.data : (const uint8_t *)"", body.size);
@@ -175,8 +162,7 @@ int callback_locate (struct callback *self, const struct receiver *receiver, str
         0)
         return 0;
     // A reason must not quote a file of the operator.
-    reason_set (reason, "url: %s", receiver ? "the receiver's is none" : why.text);
-    return -1;
+    return reason_set (reason, "url: %s", receiver ? "the receiver's is none" : why.text);
 }
 
 void callback_clear (struct callback *self)

@@ -26,21 +26,15 @@ static int take_line (const struct line_field *fields, size_t count, struct span
     for (size_t i = 0; equals && i < count; i++)
         if (span_is (name, fields[i].name) && (!field || field->to[0]))
             field = &fields[i]; // `key` stands there twice
-    if (!field) {
-        reason_set (reason, "line %d: want NAME = VALUE with a known name", number);
-        return -1;
-    }
+    if (!field)
+        return reason_set (reason, "line %d: want NAME = VALUE with a known name", number);
     value = span_trimmed (span_of (equals + 1, line.size - at - 1));
-    if (field->to[0] || value.size == 0 || value.size >= field->size) {
-        reason_set (reason, "line %d: %s: want one value of 1..%zu bytes", number, field->name,
-                    field->size - 1);
-        return -1;
-    }
+    if (field->to[0] || value.size == 0 || value.size >= field->size)
+        return reason_set (reason, "line %d: %s: want one value of 1..%zu bytes", number,
+                           field->name, field->size - 1);
     for (size_t i = 0; i < value.size; i++)
-        if (value.data[i] < 0x20 || value.data[i] > 0x7e) {
-            reason_set (reason, "line %d: %s: want printable ASCII", number, field->name);
-            return -1;
-        }
+        if (value.data[i] < 0x20 || value.data[i] > 0x7e)
+            return reason_set (reason, "line %d: %s: want printable ASCII", number, field->name);
     memcpy (field->to, value.data, value.size);
     return 0;
 }
@@ -86,11 +80,9 @@ static int judge (struct secret *self, const char *type, char keys[][SECRET_VALU
         found++;
     self->type = (enum secret_type)found;
     for (size_t i = 0; i < SECRET_KEYS_MAX && keys[i][0]; i++, self->key_count++)
-        if (!read_key (keys[i], &self->keys[i])) {
-            reason_set (reason, "key: want whsec_ and base64 of %d..%d bytes", STANDARD_KEY_MIN,
-                        STANDARD_KEY_MAX);
-            return -1;
-        }
+        if (!read_key (keys[i], &self->keys[i]))
+            return reason_set (reason, "key: want whsec_ and base64 of %d..%d bytes",
+                               STANDARD_KEY_MIN, STANDARD_KEY_MAX);
     const struct {
         const char *name;
         bool given, wanted;
@@ -103,16 +95,12 @@ static int judge (struct secret *self, const char *type, char keys[][SECRET_VALU
         {"name", self->name[0], found == SECRET_HEADER},
         {"value", self->value[0], found == SECRET_HEADER},
     };
-    if (found == type_count) {
-        reason_set (reason, "type: want aksk, standard, header or none");
-        return -1;
-    }
+    if (found == type_count)
+        return reason_set (reason, "type: want aksk, standard, header or none");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].given != rows[i].wanted) {
-            reason_set (reason, "%s: %s with type %s", rows[i].name,
-                        rows[i].wanted ? "is required" : "is not used", types[found]);
-            return -1;
-        }
+        if (rows[i].given != rows[i].wanted)
+            return reason_set (reason, "%s: %s with type %s", rows[i].name,
+                               rows[i].wanted ? "is required" : "is not used", types[found]);
     return 0;
 }
 
@@ -153,10 +141,8 @@ int receiver_read (struct span text, struct receiver *ret, struct reason *reason
                                         {"targets", receiver.targets, sizeof receiver.targets}};
     if (take_lines (fields, 2, text, reason))
         return -1;
-    if (!receiver.url[0]) {
-        reason_set (reason, "url: is required");
-        return -1;
-    }
+    if (!receiver.url[0])
+        return reason_set (reason, "url: is required");
     *ret = receiver;
     return 0;
 }

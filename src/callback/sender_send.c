@@ -187,20 +187,16 @@ static int locate (struct job *job, struct reason *reason)
     struct callback *callback = &job->callback;
     struct receiver receiver;
     struct reason why;
-    if (settings->only_named && !callback->named) {
-        reason_set (reason, "url: only receivers that are named as @NAME are allowed");
-        return -1;
-    }
+    if (settings->only_named && !callback->named)
+        return reason_set (reason, "url: only receivers that are named as @NAME are allowed");
     if (!callback->named)
         return callback_locate (callback, NULL, reason);
     int rc = folder_read_receiver (settings->receivers, callback->where + 1, &receiver, &why);
     if (rc)
         log_event (LEVEL_WARN, "receiver.unknown", "receiver=%s reason=%s",
                    quoted (span_text (callback->where + 1)), quoted (span_text (why.text)));
-    if (rc || (receiver.targets[0] && !targets_have (receiver.targets, callback->source))) {
-        reason_set (reason, "receiver not allowed");
-        return -1;
-    }
+    if (rc || (receiver.targets[0] && !targets_have (receiver.targets, callback->source)))
+        return reason_set (reason, "receiver not allowed");
     return callback_locate (callback, &receiver, reason);
 }
 
@@ -216,8 +212,7 @@ static int find_secret (struct job *job, struct reason *reason)
     log_event (LEVEL_WARN, "secret.not_allowed", "callback=%s secret=%s target=%s reason=%s",
                callback->plan, callback->secret, quoted (span_text (callback->source)),
                quoted (span_text (why.text)));
-    reason_set (reason, "secret not allowed");
-    return -1;
+    return reason_set (reason, "secret not allowed");
 }
 
 // An address in place of a name.

@@ -18,8 +18,7 @@ static const char *value_of (const char *text)
 
 static int named_reason (const char *name, const struct reason *why, struct reason *reason)
 {
-    reason_set (reason, "%s: %s", name, why->text);
-    return -1;
+    return reason_set (reason, "%s: %s", name, why->text);
 }
 
 // HOST:PORT as a URL has it; the host alone is a network if it is an address.
@@ -39,10 +38,8 @@ static int add_allow (void *values, const char *text, struct reason *reason)
     snprintf (as_url, sizeof as_url, "http://%s", value);
     if (callback_url_read (span_text (as_url), &url, &why))
         return named_reason ("allow", &why, reason);
-    if (self->port_count == PORTS_MAX) {
-        reason_set (reason, "allow: want at most %d of HOST:PORT", PORTS_MAX);
-        return -1;
-    }
+    if (self->port_count == PORTS_MAX)
+        return reason_set (reason, "allow: want at most %d of HOST:PORT", PORTS_MAX);
     snprintf (self->ports[self->port_count++], sizeof *self->ports, "%s:%d", url.host, url.port);
     return 0;
 }
@@ -153,16 +150,13 @@ int sender_url_check (const struct sender_settings *self, const struct callback_
                       struct reason *reason)
 {
     char place[sizeof *self->ports];
-    if (!url->https && !self->allow_http) {
-        reason_set (reason, "url: http is not allowed");
-        return -1;
-    }
+    if (!url->https && !self->allow_http)
+        return reason_set (reason, "url: http is not allowed");
     if (url->https ? url->port == 443 || url->port == 8443 : url->port == 80 || url->port == 8080)
         return 0;
     snprintf (place, sizeof place, "%s:%d", url->host, url->port);
     for (size_t i = 0; i < self->port_count; i++)
         if (strcmp (self->ports[i], place) == 0)
             return 0;
-    reason_set (reason, "url: port %d is not allowed", url->port);
-    return -1;
+    return reason_set (reason, "url: port %d is not allowed", url->port);
 }

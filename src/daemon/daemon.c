@@ -71,21 +71,17 @@ int daemon_check (const struct daemon_station *station, const char *setting, str
     struct endpoints endpoints;
     struct curve_cert cert;
     struct reason why = {"out of memory"};
-    if (endpoints_read (&endpoints, station->endpoints, &why)) {
-        reason_set (reason, "%s: %s", setting, why.text);
-        return -1;
-    }
+    if (endpoints_read (&endpoints, station->endpoints, &why))
+        return reason_set (reason, "%s: %s", setting, why.text);
     size_t count = endpoints.count;
     endpoints_clear (&endpoints);
     if (!station->key[0])
         return 0;
-    if (!server_keys_valid (station->server_key, count)) {
-        reason_set (reason,
-                    "server_key: want a public key of 40 characters of Z85, or one for each "
-                    "endpoint of %s",
-                    setting);
-        return -1;
-    }
+    if (!server_keys_valid (station->server_key, count))
+        return reason_set (reason,
+                           "server_key: want a public key of 40 characters of Z85, or one for each "
+                           "endpoint of %s",
+                           setting);
     int rc = curve_cert_load (station->key, CURVE_SECRET, &cert, &why);
     if (rc)
         reason_set (reason, "key: %s", why.text);

@@ -170,10 +170,8 @@ int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct re
 {
     struct flow_value value;
     struct reason why;
-    if (!flow_scope_value (self, expr, &value, &why)) {
-        reason_set (reason, "if: %s", why.text);
-        return -1;
-    }
+    if (!flow_scope_value (self, expr, &value, &why))
+        return reason_set (reason, "if: %s", why.text);
     int ret = json_is_boolean (value.json) ? json_is_true (value.json) : -1;
     if (ret < 0)
         reason_set (reason, "if must be a boolean");

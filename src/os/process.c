@@ -90,17 +90,13 @@ void process_memory_trim (void)
 int process_become (const char *user, struct reason *reason)
 {
     const struct passwd *entry = getpwnam (user);
-    if (!entry) {
-        reason_set (reason, "user: there is no user %s", quoted (span_text (user)));
-        return -1;
-    }
+    if (!entry)
+        return reason_set (reason, "user: there is no user %s", quoted (span_text (user)));
     if (entry->pw_uid == geteuid ())
         return 0;
-    if (initgroups (user, entry->pw_gid) || setgid (entry->pw_gid) || setuid (entry->pw_uid)) {
-        reason_set (reason, "user: cannot become %s: %s", quoted (span_text (user)),
-                    strerror (errno));
-        return -1;
-    }
+    if (initgroups (user, entry->pw_gid) || setgid (entry->pw_gid) || setuid (entry->pw_uid))
+        return reason_set (reason, "user: cannot become %s: %s", quoted (span_text (user)),
+                           strerror (errno));
     return 0;
 }
 
@@ -168,26 +164,18 @@ static bool folder_is_empty (const char *path)
 static int folder_check (const char *path, struct reason *reason)
 {
     struct stat entry;
-    if (stat (path, &entry) || !S_ISDIR (entry.st_mode)) {
-        reason_set (reason, "data: %s is not a folder", path);
-        return -1;
-    }
-    if (entry.st_uid != geteuid ()) {
-        reason_set (reason, "data: %s belongs to another user", path);
-        return -1;
-    }
+    if (stat (path, &entry) || !S_ISDIR (entry.st_mode))
+        return reason_set (reason, "data: %s is not a folder", path);
+    if (entry.st_uid != geteuid ())
+        return reason_set (reason, "data: %s belongs to another user", path);
     if (!(entry.st_mode & 077))
         return 0;
     // It may be shared on purpose: only an empty one is closed silently.
-    if (!folder_is_empty (path)) {
-        reason_set (reason, "data: other users may enter it (mode %04o): chmod 700 %s",
-                    entry.st_mode & 07777, path);
-        return -1;
-    }
-    if (chmod (path, 0700)) {
-        reason_set (reason, "data: %s: %s", path, strerror (errno));
-        return -1;
-    }
+    if (!folder_is_empty (path))
+        return reason_set (reason, "data: other users may enter it (mode %04o): chmod 700 %s",
+                           entry.st_mode & 07777, path);
+    if (chmod (path, 0700))
+        return reason_set (reason, "data: %s: %s", path, strerror (errno));
     return 0;
 }
 
@@ -195,19 +183,15 @@ int folder_make (const char *path, struct reason *reason)
 {
     char part[4096];
     size_t size = strlen (path);
-    if (size == 0 || size >= sizeof part) {
-        reason_set (reason, "data: the path is empty or too long");
-        return -1;
-    }
+    if (size == 0 || size >= sizeof part)
+        return reason_set (reason, "data: the path is empty or too long");
     for (size_t i = 1; i <= size; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
         memcpy (part, path, i);
         part[i] = '\0';
-        if (mkdir (part, 0700) && errno != EEXIST) {
-            reason_set (reason, "data: %s: %s", part, strerror (errno));
-            return -1;
-        }
+        if (mkdir (part, 0700) && errno != EEXIST)
+            return reason_set (reason, "data: %s: %s", part, strerror (errno));
     }
     return folder_check (path, reason);
 }
@@ -215,10 +199,8 @@ int folder_make (const char *path, struct reason *reason)
 int lock_take (const char *path, struct reason *reason)
 {
     int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        reason_set (reason, "%s: %s", path, strerror (errno));
-        return -1;
-    }
+    if (fd < 0)
+        return reason_set (reason, "%s: %s", path, strerror (errno));
     if (flock (fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
     reason_set (reason, "%s: held by another process", path);

@@ -14,16 +14,12 @@ struct cron {
 static int read_rule (struct span text, const char *name, struct cron_rule *ret,
                       struct reason *reason)
 {
-    if (text.size > CRON_TEXT_MAX) {
-        reason_set (reason, "%s: at most %d bytes, got %zu", name, CRON_TEXT_MAX, text.size);
-        return -1;
-    }
+    if (text.size > CRON_TEXT_MAX)
+        return reason_set (reason, "%s: at most %d bytes, got %zu", name, CRON_TEXT_MAX, text.size);
     if (cron_parse (text, name, ret, reason))
         return -1;
-    if (!cron_rule_can_fire (ret)) {
-        reason_set (reason, "%s: can never match", name);
-        return -1;
-    }
+    if (!cron_rule_can_fire (ret))
+        return reason_set (reason, "%s: can never match", name);
     return 0;
 }
 

@@ -57,29 +57,23 @@ static int read_fields (struct span text, int values[FIELDS], struct reason *rea
 {
     for (size_t i = 0; i < FIELDS && fields[i].at < text.size; i++) {
         values[i] = read_digits (text.data + fields[i].at, fields[i].width);
-        if (values[i] < fields[i].min || values[i] > fields[i].max) {
-            reason_set (reason, "%s: the %s is not within %d..%d", quoted (text), fields[i].name,
-                        fields[i].min, fields[i].max);
-            return -1;
-        }
+        if (values[i] < fields[i].min || values[i] > fields[i].max)
+            return reason_set (reason, "%s: the %s is not within %d..%d", quoted (text),
+                               fields[i].name, fields[i].min, fields[i].max);
     }
     int length = civil_month_length (values[YEAR], values[MONTH]);
-    if (values[DAY] > length) {
-        reason_set (reason, "%s: that month has %d days", quoted (text), length);
-        return -1;
-    }
+    if (values[DAY] > length)
+        return reason_set (reason, "%s: that month has %d days", quoted (text), length);
     return 0;
 }
 
 int rfc3339_parse (struct span text, int64_t *ret_time, struct reason *reason)
 {
     if (!fits_layout (text, "dddd-dd-ddTdd:dd:ddZ") &&
-        !fits_layout (text, "dddd-dd-ddTdd:dd:ddsdd:dd")) {
-        reason_set (reason,
-                    "want a time such as 2026-12-24T18:00:00+01:00 or 2026-12-24T17:00:00Z, got %s",
-                    quoted (text));
-        return -1;
-    }
+        !fits_layout (text, "dddd-dd-ddTdd:dd:ddsdd:dd"))
+        return reason_set (
+            reason, "want a time such as 2026-12-24T18:00:00+01:00 or 2026-12-24T17:00:00Z, got %s",
+            quoted (text));
     int values[FIELDS] = {0};
     if (read_fields (text, values, reason))
         return -1;
@@ -88,10 +82,8 @@ int rfc3339_parse (struct span text, int64_t *ret_time, struct reason *reason)
     int64_t local = days * CIVIL_DAY + values[HOUR] * 3600 + values[MINUTE] * 60 + values[SECOND];
     int64_t offset = values[OFFSET_HOUR] * 3600 + values[OFFSET_MINUTE] * 60;
     int64_t time = text.data[SIGN_AT] == '-' ? local + offset : local - offset;
-    if (time < 0 || time > SCHEDULE_TIME_MAX) {
-        reason_set (reason, "%s: not within 1970..9999", quoted (text));
-        return -1;
-    }
+    if (time < 0 || time > SCHEDULE_TIME_MAX)
+        return reason_set (reason, "%s: not within 1970..9999", quoted (text));
     *ret_time = time;
     return 0;
 }

@@ -38,8 +38,7 @@ struct block {
 
 static int refuse (struct reason *reason, const char *what)
 {
-    reason_set (reason, "not a time zone file: %s", what);
-    return -1;
+    return reason_set (reason, "not a time zone file: %s", what);
 }
 
 static uint32_t read_u32 (const uint8_t *at)
@@ -106,10 +105,8 @@ static int read_transitions (struct zone *self, const struct block *block, struc
     self->count = block->time_count;
     self->times = calloc (self->count, sizeof *self->times);
     self->types = calloc (self->count, 1);
-    if (!self->times || !self->types) {
-        reason_set (reason, "not read: out of memory");
-        return -1;
-    }
+    if (!self->times || !self->types)
+        return reason_set (reason, "not read: out of memory");
     const uint8_t *types = block->times + self->count * block->time_size;
     for (size_t i = 0; i < self->count; i++) {
         self->times[i] = read_time (block->times + i * block->time_size, block->time_size);
@@ -135,10 +132,9 @@ static int read_footer (struct zone *self, struct span bytes, struct reason *rea
     text.size = (size_t)(newline - text.data);
     if (text.size == 0)
         return 0;
-    if (!tzrule_parse (text, &self->rule)) {
-        reason_set (reason, "not a time zone file: footer %s is no TZ string", quoted (text));
-        return -1;
-    }
+    if (!tzrule_parse (text, &self->rule))
+        return reason_set (reason, "not a time zone file: footer %s is no TZ string",
+                           quoted (text));
     self->has_rule = true;
     return 0;
 }

@@ -285,10 +285,8 @@ static int start (struct station *self, const struct link_config *given, struct 
         return -1;
     FAILPOINT ("boot_redis");
     self->reactor = reactor_new ();
-    if (!self->reactor) {
-        reason_set (reason, "no descriptors left");
-        return -1;
-    }
+    if (!self->reactor)
+        return reason_set (reason, "no descriptors left");
     runs_start (self);
     flow_book_start (self);
     flow_change_start (self);

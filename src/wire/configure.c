@@ -74,19 +74,16 @@ static int apply_named (const struct filled *to, const char *name, const char *v
     if (!row && slash) {
         char list[SETTING_NAME_MAX], item[SETTING_ITEM_MAX];
         snprintf (list, sizeof list, "%.*s", (int)(slash - name), name);
-        if (snprintf (item, sizeof item, "%s=%s", slash + 1, value) >= (int)sizeof item) {
-            reason_set (reason, "%s: at most %d bytes, its name included",
-                        quoted (span_text (name)), SETTING_ITEM_MAX - 2);
-            return -1;
-        }
+        if (snprintf (item, sizeof item, "%s=%s", slash + 1, value) >= (int)sizeof item)
+            return reason_set (reason, "%s: at most %d bytes, its name included",
+                               quoted (span_text (name)), SETTING_ITEM_MAX - 2);
         row = settings_named (to->program->table, list);
         if (row && row->type == SETTING_LIST)
             return setting_set (row, to->values, item, reason);
     } else if (row && row->type != SETTING_LIST) {
         return setting_set (row, to->values, value, reason);
     }
-    reason_set (reason, "%s: no such setting", quoted (span_text (name)));
-    return -1;
+    return reason_set (reason, "%s: no such setting", quoted (span_text (name)));
 }
 
 static int apply_item (const struct filled *to, zconfig_t *item, const char *section,
@@ -97,10 +94,8 @@ static int apply_item (const struct filled *to, zconfig_t *item, const char *sec
               zconfig_name (item));
     if (!zconfig_child (item))
         return apply_named (to, name, zconfig_value (item), reason);
-    if (section) {
-        reason_set (reason, "%s: nested too deep", quoted (span_text (name)));
-        return -1;
-    }
+    if (section)
+        return reason_set (reason, "%s: nested too deep", quoted (span_text (name)));
     for (zconfig_t *child = zconfig_child (item); child; child = zconfig_next (child))
         if (apply_item (to, child, zconfig_name (item), reason))
             return -1;
@@ -128,15 +123,11 @@ static int apply_file (const struct filled *to, const char *path, struct reason 
 {
     struct reason why;
     int rc = 0;
-    if (access (path, R_OK)) {
-        reason_set (reason, "-c %s: %s", path, strerror (errno));
-        return -1;
-    }
+    if (access (path, R_OK))
+        return reason_set (reason, "-c %s: %s", path, strerror (errno));
     zconfig_t *root = is_text (path) ? zconfig_load (path) : NULL;
-    if (!root) {
-        reason_set (reason, "-c %s: cannot be read as a ZPL file", path);
-        return -1;
-    }
+    if (!root)
+        return reason_set (reason, "-c %s: cannot be read as a ZPL file", path);
     for (zconfig_t *item = zconfig_child (root); item && rc == 0; item = zconfig_next (item))
         rc = apply_item (to, item, NULL, &why);
     if (rc)

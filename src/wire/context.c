@@ -43,16 +43,14 @@ static int lock_path (const char *endpoint, struct reason *reason)
     snprintf (path, sizeof path, "%s.lock", endpoint + 6);
     if (lock_take (path, &why) >= 0)
         return 0;
-    reason_set (reason, "%s: %s", endpoint, why.text);
-    return -1;
+    return reason_set (reason, "%s: %s", endpoint, why.text);
 }
 
 int wire_bind_again (void *socket, const char *endpoint, struct reason *reason)
 {
     if (zmq_bind (socket, endpoint) == 0)
         return 0;
-    reason_set (reason, "%s: %s", endpoint, zmq_strerror (errno));
-    return -1;
+    return reason_set (reason, "%s: %s", endpoint, zmq_strerror (errno));
 }
 
 int wire_bind (void *socket, const char *endpoint, struct reason *reason)

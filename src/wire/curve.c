@@ -41,10 +41,8 @@ int curve_keys_make (struct curve_keys *ret, struct reason *reason)
 {
     struct curve_keys keys;
     do {
-        if (zmq_curve_keypair (keys.public_key, keys.secret_key)) {
-            reason_set (reason, "no keys can be made: %s", zmq_strerror (errno));
-            return -1;
-        }
+        if (zmq_curve_keypair (keys.public_key, keys.secret_key))
+            return reason_set (reason, "no keys can be made: %s", zmq_strerror (errno));
     } while (keys.public_key[0] == '-');
     *ret = keys;
     return 0;
@@ -155,10 +153,8 @@ static int read_lines (struct span text, struct curve_cert *ret, struct reason *
     struct reader reader = {.cert = ret};
     for (int number = 1; text.size; number++) {
         const char *wrong = read_line (&reader, span_take_line (&text));
-        if (wrong) {
-            reason_set (reason, "line %d %s", number, wrong);
-            return -1;
-        }
+        if (wrong)
+            return reason_set (reason, "line %d %s", number, wrong);
     }
     return 0;
 }
@@ -194,15 +190,11 @@ static int read_cert (struct span text, enum curve_part part, struct curve_cert 
     if (read_lines (text, ret, reason))
         return -1;
     const char *trouble = key_trouble (&ret->keys, part);
-    if (trouble) {
-        reason_set (reason, "%s", trouble);
-        return -1;
-    }
+    if (trouble)
+        return reason_set (reason, "%s", trouble);
     if (ret->speaks_for[0] && strcmp (ret->speaks_for, "yes") != 0 &&
-        strcmp (ret->speaks_for, "no") != 0) {
-        reason_set (reason, "speaks_for: want yes or no");
-        return -1;
-    }
+        strcmp (ret->speaks_for, "no") != 0)
+        return reason_set (reason, "speaks_for: want yes or no");
     return check_lists (ret, reason);
 }
 
@@ -280,11 +272,10 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason)
 {
     size_t size = strlen (cert->name);
-    if (size == 0 || cert->name[0] == '.' || strspn (cert->name, CURVE_NAME_CHARACTERS) != size) {
-        reason_set (reason, "name: want 1..64 of A-Z a-z 0-9 _ . - without a leading dot, got %s",
-                    quoted (span_text (cert->name)));
-        return -1;
-    }
+    if (size == 0 || cert->name[0] == '.' || strspn (cert->name, CURVE_NAME_CHARACTERS) != size)
+        return reason_set (reason,
+                           "name: want 1..64 of A-Z a-z 0-9 _ . - without a leading dot, got %s",
+                           quoted (span_text (cert->name)));
     return check_lists (cert, reason);
 }
 
@@ -338,10 +329,8 @@ int curve_cert_save (const char *folder, const struct curve_cert *cert,
     assert (curve_keys_belong (&cert->keys));
     if (curve_cert_check (cert, reason))
         return -1;
-    if (strlen (folder) + CURVE_NAME_SIZE + sizeof "/.key_secret" > CURVE_PATH_SIZE) {
-        reason_set (reason, "the folder's path is too long");
-        return -1;
-    }
+    if (strlen (folder) + CURVE_NAME_SIZE + sizeof "/.key_secret" > CURVE_PATH_SIZE)
+        return reason_set (reason, "the folder's path is too long");
     const char *slash = *folder && folder[strlen (folder) - 1] == '/' ? "" : "/";
     snprintf (ret_public, CURVE_PATH_SIZE, "%s%s%s.key", folder, slash, cert->name);
     snprintf (ret_secret, CURVE_PATH_SIZE, "%s%s%s.key_secret", folder, slash, cert->name);

@@ -39,12 +39,10 @@ int curve_roles_read (const char *text, unsigned *ret, struct reason *reason)
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             if (span_is (part, known[i].name))
                 role = known[i].role;
-        if (!role) {
-            reason_set (reason,
-                        "roles: want one or more of submit,observe,manage,result,signal, got %s",
-                        quoted (part));
-            return -1;
-        }
+        if (!role)
+            return reason_set (
+                reason, "roles: want one or more of submit,observe,manage,result,signal, got %s",
+                quoted (part));
         roles |= role;
     }
     *ret = roles;
@@ -65,11 +63,11 @@ int curve_stations_check (const char *text, struct reason *reason)
     while (next_part (&rest, &part)) {
         if (station_pattern_valid (part))
             continue;
-        reason_set (reason,
-                    "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end "
-                    "with *, got %s",
-                    quoted (part));
-        return -1;
+        return reason_set (
+            reason,
+            "stations: want names of 1..64 A-Z a-z 0-9 _ . - or prefixes of them that end "
+            "with *, got %s",
+            quoted (part));
     }
     return 0;
 }

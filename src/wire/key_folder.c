@@ -72,11 +72,9 @@ static int take_cert (struct folder_reading *self, const struct curve_cert *cert
     struct named wanted;
     memcpy (wanted.name, cert->name, sizeof wanted.name);
     struct named *const *held = cert->name[0] ? tfind (&wanted, &self->names, by_name) : NULL;
-    if (held) {
-        reason_set (reason, "name: %s is also the name in %s too", quoted (span_text (cert->name)),
-                    (*held)->file);
-        return -1;
-    }
+    if (held)
+        return reason_set (reason, "name: %s is also the name in %s too",
+                           quoted (span_text (cert->name)), (*held)->file);
     if (self->take (self->owner, cert, reason))
         return -1;
     if (cert->name[0])
@@ -97,8 +95,7 @@ static int take_file (struct folder_reading *self, const char *file, struct reas
         return -1;
     if (take_cert (self, &cert, file, &why) == 0)
         return 0;
-    reason_set (reason, "%s: %s", path, why.text);
-    return -1;
+    return reason_set (reason, "%s: %s", path, why.text);
 }
 
 int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
@@ -107,10 +104,8 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
     struct folder_reading reading = {folder, take, owner, NULL};
     struct dirent **entries;
     int count = scandir (folder, &entries, counts, by_file);
-    if (count < 0) {
-        reason_set (reason, "%s: %s", folder, strerror (errno));
-        return -1;
-    }
+    if (count < 0)
+        return reason_set (reason, "%s: %s", folder, strerror (errno));
     *ret_wrong = (struct key_folder_wrong){0};
     for (int i = 0; i < count; i++) {
         struct reason why;

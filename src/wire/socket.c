@@ -101,8 +101,7 @@ static int check_port (const char *endpoint, const char *port, struct reason *re
     int64_t number;
     if (number_parse (port, &number) && number >= 1 && number <= 65535)
         return 0;
-    reason_set (reason, "%s: want a port 1..65535", quoted (span_text (endpoint)));
-    return -1;
+    return reason_set (reason, "%s: want a port 1..65535", quoted (span_text (endpoint)));
 }
 
 int endpoint_check (const char *endpoint, struct reason *reason)
@@ -116,8 +115,8 @@ int endpoint_check (const char *endpoint, struct reason *reason)
         if (size > 0 && size < sizeof ((struct sockaddr_un *)0)->sun_path)
             return 0;
     }
-    reason_set (reason, "%s: want tcp://HOST:PORT or ipc://PATH", quoted (span_text (endpoint)));
-    return -1;
+    return reason_set (reason, "%s: want tcp://HOST:PORT or ipc://PATH",
+                       quoted (span_text (endpoint)));
 }
 
 bool endpoint_is_local (const char *endpoint)

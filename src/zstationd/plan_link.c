@@ -48,8 +48,7 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
         return -1;
     if (dealers_open (&self->dealers, wire_context (), &self->endpoints, prepare, self) == 0)
         return 0;
-    reason_set (reason, "%s: %s", endpoints, zmq_strerror (errno));
-    return -1;
+    return reason_set (reason, "%s: %s", endpoints, zmq_strerror (errno));
 }
 
 bool plan_link_is_open (const struct plan_link *self)

@@ -47,8 +47,7 @@ static int open_socket (void **ret, int type, struct reason *reason)
         wire_limit (*ret, packet_of_dispatches.bytes);
         return 0;
     }
-    reason_set (reason, "no socket: %s", zmq_strerror (errno));
-    return -1;
+    return reason_set (reason, "no socket: %s", zmq_strerror (errno));
 }
 
 int station_open_curve (struct station *self, struct reason *reason)
@@ -57,10 +56,8 @@ int station_open_curve (struct station *self, struct reason *reason)
     struct reason why;
     if (!*self->options.curve)
         return 0;
-    if (curve_cert_load (self->options.curve, CURVE_SECRET, &cert, &why)) {
-        reason_set (reason, "--curve: %s", why.text);
-        return -1;
-    }
+    if (curve_cert_load (self->options.curve, CURVE_SECRET, &cert, &why))
+        return reason_set (reason, "--curve: %s", why.text);
     self->keys = cert.keys;
     explicit_bzero (&cert, sizeof cert);
     self->allow = allow_new (self->options.allow, reason);

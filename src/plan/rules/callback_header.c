@@ -38,22 +38,16 @@ static bool is_reserved (struct span name)
 
 int callback_header_check (struct span name, struct span value, struct reason *reason)
 {
-    if (name.size > CALLBACK_HEADER_NAME_MAX || !is_token (name)) {
-        reason_set (reason, "want a name of 1..%d letters, digits and -, got %s",
-                    CALLBACK_HEADER_NAME_MAX, quoted (name));
-        return -1;
-    }
-    if (is_reserved (name)) {
-        reason_set (reason, "%s: is not allowed", quoted (name));
-        return -1;
-    }
+    if (name.size > CALLBACK_HEADER_NAME_MAX || !is_token (name))
+        return reason_set (reason, "want a name of 1..%d letters, digits and -, got %s",
+                           CALLBACK_HEADER_NAME_MAX, quoted (name));
+    if (is_reserved (name))
+        return reason_set (reason, "%s: is not allowed", quoted (name));
     bool printable = value.size <= CALLBACK_HEADER_VALUE_MAX;
     for (size_t i = 0; printable && i < value.size; i++)
         printable = value.data[i] >= 0x20 && value.data[i] <= 0x7e;
-    if (!printable) {
-        reason_set (reason, "%s: want a value of at most %d printable ASCII characters",
-                    quoted (name), CALLBACK_HEADER_VALUE_MAX);
-        return -1;
-    }
+    if (!printable)
+        return reason_set (reason, "%s: want a value of at most %d printable ASCII characters",
+                           quoted (name), CALLBACK_HEADER_VALUE_MAX);
     return 0;
 }

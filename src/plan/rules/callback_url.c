@@ -72,12 +72,10 @@ static int read_host (struct span host, bool bracketed, struct callback_url *ret
     ret->literal = false;
     if (bracketed ? read_literal (host, AF_INET6, ret) : read_literal (host, AF_INET, ret))
         return 0;
-    if (bracketed || host.size >= sizeof ret->host || !is_name (host)) {
-        reason_set (reason,
-                    "host: want a name of letters, digits and '-', or an IP address, got %s",
-                    quoted (host));
-        return -1;
-    }
+    if (bracketed || host.size >= sizeof ret->host || !is_name (host))
+        return reason_set (reason,
+                           "host: want a name of letters, digits and '-', or an IP address, got %s",
+                           quoted (host));
     for (size_t i = 0; i < host.size; i++)
         ret->host[i] = (char)(is_letter (host.data[i]) ? host.data[i] | 0x20 : host.data[i]);
     ret->host[host.size] = '\0';
@@ -92,10 +90,8 @@ static int read_port (struct span text, struct callback_url *ret, struct reason 
         valid = is_digit (text.data[i]);
         port = port * 10 + (text.data[i] - '0');
     }
-    if (!valid || port > PORT_MAX) {
-        reason_set (reason, "port: want 1..65535, got %s", quoted (text));
-        return -1;
-    }
+    if (!valid || port > PORT_MAX)
+        return reason_set (reason, "port: want 1..65535, got %s", quoted (text));
     ret->port = port;
     return 0;
 }
@@ -107,22 +103,16 @@ static int read_authority (struct span text, struct callback_url *ret, struct re
     const uint8_t *end = text.size ? memchr (text.data, bracketed ? ']' : ':', text.size) : NULL;
     size_t host = end ? (size_t)(end - text.data) : text.size;
     size_t next = bracketed && end ? host + 1 : host;
-    if (bracketed && !end) {
-        reason_set (reason, "host: ']' is missing");
-        return -1;
-    }
-    if (memchr (text.data, '@', text.size)) {
-        reason_set (reason, "host: a user or password is not allowed before it");
-        return -1;
-    }
+    if (bracketed && !end)
+        return reason_set (reason, "host: ']' is missing");
+    if (memchr (text.data, '@', text.size))
+        return reason_set (reason, "host: a user or password is not allowed before it");
     if (read_host (span_of (text.data + bracketed, host - bracketed), bracketed, ret, reason))
         return -1;
     if (next == text.size)
         return 0;
-    if (text.data[next] != ':') {
-        reason_set (reason, "host: want ':' or '/' after it, got %s", quoted (text));
-        return -1;
-    }
+    if (text.data[next] != ':')
+        return reason_set (reason, "host: want ':' or '/' after it, got %s", quoted (text));
     return read_port (span_of (text.data + next + 1, text.size - next - 1), ret, reason);
 }
 
@@ -151,25 +141,19 @@ static int check_path (struct span text, size_t *ret_path, struct reason *reason
         bool in_path = path == text.size;
         bool coded = byte == '%' && text.size - i >= 3 && is_hex (text.data[i + 1]) &&
                      is_hex (text.data[i + 2]);
-        if (byte == '#') {
-            reason_set (reason, "a fragment (#) is not allowed");
-            return -1;
-        }
-        if (!coded && !is_path (byte) && byte != '?') {
-            reason_set (reason, "path: %s is not allowed; write it as %%HH",
-                        quoted (span_of (&byte, 1)));
-            return -1;
-        }
+        if (byte == '#')
+            return reason_set (reason, "a fragment (#) is not allowed");
+        if (!coded && !is_path (byte) && byte != '?')
+            return reason_set (reason, "path: %s is not allowed; write it as %%HH",
+                               quoted (span_of (&byte, 1)));
         if (in_path && byte == '?')
             path = i;
     }
     for (size_t i = 1; i <= path; i++) {
         if (i < path && text.data[i] != '/')
             continue;
-        if (is_dots (span_of (text.data + segment, i - segment))) {
-            reason_set (reason, "path: '.' and '..' are not allowed as segments");
-            return -1;
-        }
+        if (is_dots (span_of (text.data + segment, i - segment)))
+            return reason_set (reason, "path: '.' and '..' are not allowed as segments");
         segment = i + 1;
     }
     *ret_path = path;
@@ -193,14 +177,10 @@ int callback_url_read (struct span text, struct callback_url *ret, struct reason
 {
     struct callback_url url = {.https = begins (text, "https://")};
     size_t at = url.https ? 8 : 7, end;
-    if (text.size > CALLBACK_URL_MAX) {
-        reason_set (reason, "want at most %d bytes, got %zu", CALLBACK_URL_MAX, text.size);
-        return -1;
-    }
-    if (!url.https && !begins (text, "http://")) {
-        reason_set (reason, "want https://HOST/PATH");
-        return -1;
-    }
+    if (text.size > CALLBACK_URL_MAX)
+        return reason_set (reason, "want at most %d bytes, got %zu", CALLBACK_URL_MAX, text.size);
+    if (!url.https && !begins (text, "http://"))
+        return reason_set (reason, "want https://HOST/PATH");
     for (end = at; end < text.size && !strchr ("/?#", text.data[end]); end++) {
     }
     url.port = url.https ? 443 : 80;

@@ -40,18 +40,14 @@ int access_add (struct access *self, const struct curve_cert *cert, struct reaso
     if (curve_roles_read (cert->roles, &roles, reason) ||
         curve_stations_check (cert->stations, reason))
         return -1;
-    if (!roles) {
-        reason_set (reason, "roles: want at least one of submit,observe,manage,result,signal");
-        return -1;
-    }
-    if (held) {
-        reason_set (reason, "public-key: is that of %s too", quoted (span_text (held->name)));
-        return -1;
-    }
-    if (access_size (self) == ACCESS_KEYS_MAX) {
-        reason_set (reason, "keys: at most %d", ACCESS_KEYS_MAX);
-        return -1;
-    }
+    if (!roles)
+        return reason_set (reason,
+                           "roles: want at least one of submit,observe,manage,result,signal");
+    if (held)
+        return reason_set (reason, "public-key: is that of %s too",
+                           quoted (span_text (held->name)));
+    if (access_size (self) == ACCESS_KEYS_MAX)
+        return reason_set (reason, "keys: at most %d", ACCESS_KEYS_MAX);
     struct access_key *key = memory_new (sizeof *key);
     memcpy (key->public_key, cert->keys.public_key, sizeof key->public_key);
     memcpy (key->name, cert->name, sizeof key->name);

@@ -109,9 +109,7 @@ int sockets_check (const struct station_settings *settings, struct reason *reaso
                                         {"events", settings->events}};
     struct reason why;
     for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
-        if (endpoint_check (endpoints[i][1], &why)) {
-            reason_set (reason, "%s: %s", endpoints[i][0], why.text);
-            return -1;
-        }
+        if (endpoint_check (endpoints[i][1], &why))
+            return reason_set (reason, "%s: %s", endpoints[i][0], why.text);
     return 0;
 }

@@ -91,8 +91,7 @@ int zap_start (struct station *self, struct reason *reason)
     self->zap->socket = wire_socket (ZMQ_ROUTER);
     if (self->zap->socket && zmq_bind (self->zap->socket, "inproc://zeromq.zap.01") == 0)
         return 0;
-    reason_set (reason, "curve: no ZAP handler: %s", zmq_strerror (zmq_errno ()));
-    return -1;
+    return reason_set (reason, "curve: no ZAP handler: %s", zmq_strerror (zmq_errno ()));
 }
 
 void zap_watch (struct station *self)

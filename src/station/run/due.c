@@ -411,10 +411,8 @@ static void on_timer (void *owner, uint32_t events)
 int due_start (struct station *self, struct reason *reason)
 {
     self->timer_fd = timerfd_create (CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (self->timer_fd < 0) {
-        reason_set (reason, "timer: %s", strerror (errno));
-        return -1;
-    }
+    if (self->timer_fd < 0)
+        return reason_set (reason, "timer: %s", strerror (errno));
     self->due_source = (struct source){.call = on_timer, .owner = self};
     source_set (&self->due_source, self->reactor, self->timer_fd, EPOLLIN);
     self->claim_us = clock_mono_us ();

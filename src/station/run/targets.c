@@ -161,10 +161,9 @@ int targets_check (const struct station *self, const struct target_settings *set
 {
     if (!settings->curve[0] || self->curve_keys.public_key[0])
         return 0;
-    reason_set (reason,
-                "station: %s: curve: needs the setting curve, the station's own certificate",
-                settings->name);
-    return -1;
+    return reason_set (reason,
+                       "station: %s: curve: needs the setting curve, the station's own certificate",
+                       settings->name);
 }
 
 int targets_put (struct station *self, const struct target_settings *settings,
@@ -182,21 +181,17 @@ int targets_put (struct station *self, const struct target_settings *settings,
         return -1;
     if (at < self->target_count) {
         const struct target_settings *old = target_settings (self->targets[at]);
-        if (old->origin < settings->origin) {
-            reason_set (reason, "station: %s is named by the %s", settings->name,
-                        old->origin == ORIGIN_SETTINGS ? "settings" : "station add");
-            return -1;
-        }
+        if (old->origin < settings->origin)
+            return reason_set (reason, "station: %s is named by the %s", settings->name,
+                               old->origin == ORIGIN_SETTINGS ? "settings" : "station add");
         if (target_settings_equal (old, settings) && old->origin == settings->origin)
             return 0;
         defer_destroy (self, at);
     } else if (at == TARGETS_MAX) {
-        reason_set (reason, "station: at most %d", TARGETS_MAX);
-        return -1;
+        return reason_set (reason, "station: at most %d", TARGETS_MAX);
     } else if (settings->origin == ORIGIN_CENTER &&
                flow_book_claims (self, span_text (settings->name))) {
-        reason_set (reason, "station: %s is the name of a flow", settings->name);
-        return -1;
+        return reason_set (reason, "station: %s is the name of a flow", settings->name);
     } else {
         self->target_count++;
     }
@@ -311,11 +306,9 @@ int targets_need_pull (struct station *self, const char *name, struct reason *re
     char text[TARGET_TEXT_MAX];
     if (target && target_type (target) == TARGET_PULL)
         return 0;
-    if (target) {
-        reason_set (reason, "the target %s is of type %s, want pull", name,
-                    target_type_name (target_type (target)));
-        return -1;
-    }
+    if (target)
+        return reason_set (reason, "the target %s is of type %s, want pull", name,
+                           target_type_name (target_type (target)));
     snprintf (text, sizeof text, "%s=pull", name);
     if (target_settings_parse (text, &settings, reason) || targets_put (self, &settings, reason))
         return -1;

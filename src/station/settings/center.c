@@ -67,10 +67,8 @@ static int parse_address (struct span address, struct center_settings *ret, stru
 {
     char text[CENTER_HOST_MAX + 8];
     int64_t port = DEFAULT_PORT;
-    if (address.size >= sizeof text) {
-        reason_set (reason, "center: the host is longer than %d", CENTER_HOST_MAX);
-        return -1;
-    }
+    if (address.size >= sizeof text)
+        return reason_set (reason, "center: the host is longer than %d", CENTER_HOST_MAX);
     memcpy (text, address.data, address.size);
     text[address.size] = '\0';
     char *colon = strrchr (text, ':');
@@ -79,14 +77,10 @@ static int parse_address (struct span address, struct center_settings *ret, stru
         if (!number_parse (colon + 1, &port))
             port = 0;
     }
-    if (port < 1 || port > 65534) {
-        reason_set (reason, "center: want a port 1..65534");
-        return -1;
-    }
-    if (!*text || strlen (text) > CENTER_HOST_MAX) {
-        reason_set (reason, "center: want a host of 1..%d bytes", CENTER_HOST_MAX);
-        return -1;
-    }
+    if (port < 1 || port > 65534)
+        return reason_set (reason, "center: want a port 1..65534");
+    if (!*text || strlen (text) > CENTER_HOST_MAX)
+        return reason_set (reason, "center: want a host of 1..%d bytes", CENTER_HOST_MAX);
     snprintf (ret->host, sizeof ret->host, "%s", text);
     ret->port = (int)port;
     return 0;
@@ -95,14 +89,10 @@ static int parse_address (struct span address, struct center_settings *ret, stru
 static int parse_key (const char *option, struct center_settings *ret, struct reason *reason)
 {
     const char *key = option + strlen ("key=");
-    if (strncmp (option, "key=", 4) != 0 || strchr (option, ',')) {
-        reason_set (reason, "center: want one option, key=TEXT without a comma");
-        return -1;
-    }
-    if (!*key || strlen (key) > CENTER_KEY_MAX) {
-        reason_set (reason, "center: key: want 1..%d bytes", CENTER_KEY_MAX);
-        return -1;
-    }
+    if (strncmp (option, "key=", 4) != 0 || strchr (option, ','))
+        return reason_set (reason, "center: want one option, key=TEXT without a comma");
+    if (!*key || strlen (key) > CENTER_KEY_MAX)
+        return reason_set (reason, "center: key: want 1..%d bytes", CENTER_KEY_MAX);
     snprintf (ret->key, sizeof ret->key, "%s", key);
     return 0;
 }
@@ -113,11 +103,9 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
     const char *comma = strchr (text, ',');
     size_t size = comma ? (size_t)(comma - text) : strlen (text);
     struct center_settings parsed = {.key = ""};
-    if (strncmp (text, transport, sizeof transport - 1) != 0) {
-        reason_set (reason, "center: want tcp://HOST[:PORT], got %s",
-                    quoted (span_of (text, size)));
-        return -1;
-    }
+    if (strncmp (text, transport, sizeof transport - 1) != 0)
+        return reason_set (reason, "center: want tcp://HOST[:PORT], got %s",
+                           quoted (span_of (text, size)));
     struct span address = span_of (text + sizeof transport - 1, size - (sizeof transport - 1));
     if (parse_address (address, &parsed, reason) ||
         (comma && parse_key (comma + 1, &parsed, reason)))

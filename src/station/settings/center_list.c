@@ -118,20 +118,14 @@ int center_list_read (const struct span *frames, size_t count, const char *host,
     struct message answer;
     if (message_read (frames, count, &answer, reason))
         return -1;
-    if (answer.envelope == ENVELOPE_PLAIN && answer.desc.code == STATUS_DENY) {
-        reason_set (reason, "status 0xf9 (deny): the service key is wrong or missing");
-        return -1;
-    }
-    if (answer.envelope != ENVELOPE_PLAIN || answer.desc.code != ZERO_STATUS_OK_ID) {
-        reason_set (reason, "status: want OK (0x01), got 0x%02x", answer.desc.code);
-        return -1;
-    }
+    if (answer.envelope == ENVELOPE_PLAIN && answer.desc.code == STATUS_DENY)
+        return reason_set (reason, "status 0xf9 (deny): the service key is wrong or missing");
+    if (answer.envelope != ENVELOPE_PLAIN || answer.desc.code != ZERO_STATUS_OK_ID)
+        return reason_set (reason, "status: want OK (0x01), got 0x%02x", answer.desc.code);
     bool found;
     struct span text = message_frame (&answer, ZERO_FRAME_STATUS, &found);
-    if (!found) {
-        reason_set (reason, "STATUS: the frame is missing");
-        return -1;
-    }
+    if (!found)
+        return reason_set (reason, "STATUS: the frame is missing");
     while (text.size && text.data[text.size - 1] == '\0')
         text.size--; // texts of a center may be padded
     json_t *array = json_read_array (text, reason);

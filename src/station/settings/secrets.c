@@ -22,21 +22,16 @@ static int read_file (const char *path, char *out, size_t room, struct reason *r
     }
     ssize_t size = S_ISREG (entry.st_mode) ? read (fd, out, room - 1) : -1;
     close (fd);
-    if (entry.st_mode & 077) {
-        reason_set (reason, "redis_password_file: %s can be read by others; chmod 600 it", path);
-        return -1;
-    }
-    if (size < 0) {
-        reason_set (reason, "redis_password_file: %s is not a file", path);
-        return -1;
-    }
+    if (entry.st_mode & 077)
+        return reason_set (reason, "redis_password_file: %s can be read by others; chmod 600 it",
+                           path);
+    if (size < 0)
+        return reason_set (reason, "redis_password_file: %s is not a file", path);
     out[size] = '\0';
     size_t length = strcspn (out, "\r\n");
-    if (length == 0 || length == room - 1) {
-        reason_set (reason, "redis_password_file: %s: want one line of 1..%zu bytes", path,
-                    room - 2);
-        return -1;
-    }
+    if (length == 0 || length == room - 1)
+        return reason_set (reason, "redis_password_file: %s: want one line of 1..%zu bytes", path,
+                           room - 2);
     out[length] = '\0';
     return 0;
 }
@@ -45,10 +40,8 @@ static int copy_text (const char *text, const char *name, char *out, size_t room
                       struct reason *reason)
 {
     size_t size = strlen (text);
-    if (size >= room) {
-        reason_set (reason, "%s: at most %zu bytes", name, room - 1);
-        return -1;
-    }
+    if (size >= room)
+        return reason_set (reason, "%s: at most %zu bytes", name, room - 1);
     memcpy (out, text, size + 1);
     return 0;
 }

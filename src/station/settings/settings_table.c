@@ -14,10 +14,8 @@ static int add_station (void *values, const char *text, struct reason *reason)
         return -1;
     while (at < self->target_count && strcmp (self->targets[at].name, target.name) != 0)
         at++;
-    if (at == TARGETS_MAX) {
-        reason_set (reason, "stations: at most %d", TARGETS_MAX);
-        return -1;
-    }
+    if (at == TARGETS_MAX)
+        return reason_set (reason, "stations: at most %d", TARGETS_MAX);
     self->targets[at] = target;
     self->target_count += at == self->target_count;
     return 0;
@@ -197,28 +195,23 @@ static int check_local (const struct station_settings *self, struct reason *reas
     for (size_t i = 0; i < sizeof bound / sizeof *bound; i++) {
         if (endpoint_is_local (bound[i].endpoint))
             continue;
-        reason_set (reason, "%s: %s is not loopback: set curve and allow, or --insecure",
-                    bound[i].name, quoted (span_text (bound[i].endpoint)));
-        return -1;
+        return reason_set (reason, "%s: %s is not loopback: set curve and allow, or --insecure",
+                           bound[i].name, quoted (span_text (bound[i].endpoint)));
     }
     return 0;
 }
 
 static int check_curve (const struct station_settings *self, struct reason *reason)
 {
-    if (self->curve[0] && !self->allow[0]) {
-        reason_set (reason, "allow: is needed with curve");
-        return -1;
-    }
-    if (self->allow[0] && !self->curve[0]) {
-        reason_set (reason, "curve: is needed with allow");
-        return -1;
-    }
+    if (self->curve[0] && !self->allow[0])
+        return reason_set (reason, "allow: is needed with curve");
+    if (self->allow[0] && !self->curve[0])
+        return reason_set (reason, "curve: is needed with allow");
     for (size_t i = 0; i < self->target_count; i++) {
         if (self->curve[0] || !self->targets[i].curve[0])
             continue;
-        reason_set (reason, "stations: %s: curve: needs the setting curve", self->targets[i].name);
-        return -1;
+        return reason_set (reason, "stations: %s: curve: needs the setting curve",
+                           self->targets[i].name);
     }
     return self->curve[0] || self->insecure ? 0 : check_local (self, reason);
 }
@@ -227,24 +220,17 @@ int station_settings_check (const void *values, struct reason *reason)
 {
     const struct station_settings *self = values;
     enum dialect dialect;
-    if (!dialect_parse (self->dialect, &dialect)) {
-        reason_set (reason, "dialect: want zeronet or microzero, got %s",
-                    quoted (span_text (self->dialect)));
-        return -1;
-    }
-    if (!log_level_known (self->log_level)) {
-        reason_set (reason, "log_level: want error, warn, info or debug, got %s",
-                    quoted (span_text (self->log_level)));
-        return -1;
-    }
-    if (!log_format_known (self->log_format)) {
-        reason_set (reason, "log_format: want logfmt or json, got %s",
-                    quoted (span_text (self->log_format)));
-        return -1;
-    }
-    if (!station_name_valid (span_text (self->callback_target))) {
-        reason_set (reason, "callback_target: want 1..%d of A-Z a-z 0-9 _ . -", STATION_NAME_MAX);
-        return -1;
-    }
+    if (!dialect_parse (self->dialect, &dialect))
+        return reason_set (reason, "dialect: want zeronet or microzero, got %s",
+                           quoted (span_text (self->dialect)));
+    if (!log_level_known (self->log_level))
+        return reason_set (reason, "log_level: want error, warn, info or debug, got %s",
+                           quoted (span_text (self->log_level)));
+    if (!log_format_known (self->log_format))
+        return reason_set (reason, "log_format: want logfmt or json, got %s",
+                           quoted (span_text (self->log_format)));
+    if (!station_name_valid (span_text (self->callback_target)))
+        return reason_set (reason, "callback_target: want 1..%d of A-Z a-z 0-9 _ . -",
+                           STATION_NAME_MAX);
     return check_curve (self, reason);
 }

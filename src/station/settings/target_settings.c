@@ -19,10 +19,8 @@ static struct span cut (const char **text, char separator)
 static int copy_part (struct span part, const char *what, char *out, size_t size,
                       struct reason *reason)
 {
-    if (part.size == 0 || part.size >= size) {
-        reason_set (reason, "stations: %s: want 1..%zu bytes", what, size - 1);
-        return -1;
-    }
+    if (part.size == 0 || part.size >= size)
+        return reason_set (reason, "stations: %s: want 1..%zu bytes", what, size - 1);
     memcpy (out, part.data, part.size);
     out[part.size] = '\0';
     return 0;
@@ -111,15 +109,15 @@ static int read_option (struct span text, struct target_settings *ret, struct re
         if (equals && size < sizeof value && options[i].read (value, ret))
             return 0;
         // The reason must not quote the value: it may be a key.
-        reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name, options[i].rule);
-        return -1;
+        return reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name,
+                           options[i].rule);
     }
     // Behind a key it may be the rest of one, which must not be shown.
-    reason_set (reason,
-                "stations: %s: %s: no such option; there are dialect, mailbox, key, curve, "
-                "concurrency, rate, burst and kind",
-                ret->name, ret->key[0] ? "after the key, which has no comma" : quoted (name));
-    return -1;
+    return reason_set (reason,
+                       "stations: %s: %s: no such option; there are dialect, mailbox, key, curve, "
+                       "concurrency, rate, burst and kind",
+                       ret->name,
+                       ret->key[0] ? "after the key, which has no comma" : quoted (name));
 }
 
 // -- all of it
@@ -132,11 +130,11 @@ static int read_type (const char **rest, struct target_settings *ret, struct rea
         return -1;
     int number = target_type_parse (type);
     if (number < 0 || number == TARGET_PULL) { // pull has no endpoint
-        reason_set (reason,
-                    "stations: %s: want TYPE@ENDPOINT with the type api, pub or vote, or pull "
-                    "alone, got %s",
-                    ret->name, quoted (type_text));
-        return -1;
+        return reason_set (
+            reason,
+            "stations: %s: want TYPE@ENDPOINT with the type api, pub or vote, or pull "
+            "alone, got %s",
+            ret->name, quoted (type_text));
     }
     ret->type = (enum target_type)number;
     return copy_part (cut (rest, ','), "endpoint", ret->endpoint, sizeof ret->endpoint, reason) ||
@@ -151,13 +149,12 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     *ret = (struct target_settings){.origin = ret->origin};
     struct span name = cut (&rest, '=');
     bool pull = strcmp (rest, "pull") == 0 || strncmp (rest, "pull,", 5) == 0;
-    if (!station_name_valid (name) || !*rest || (!pull && !strchr (rest, '@'))) {
-        reason_set (reason,
-                    "stations: want NAME=TYPE@ENDPOINT or NAME=pull, NAME of 1..64 A-Z a-z 0-9 _ . "
-                    "-, got %s...",
-                    quoted (name));
-        return -1;
-    }
+    if (!station_name_valid (name) || !*rest || (!pull && !strchr (rest, '@')))
+        return reason_set (
+            reason,
+            "stations: want NAME=TYPE@ENDPOINT or NAME=pull, NAME of 1..64 A-Z a-z 0-9 _ . "
+            "-, got %s...",
+            quoted (name));
     memcpy (ret->name, name.data, name.size);
     if (pull) {
         ret->type = TARGET_PULL;

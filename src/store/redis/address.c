@@ -7,19 +7,16 @@
 
 static int want (struct reason *reason)
 {
-    reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
-                        "sentinel:MASTER@HOST:PORT,...");
-    return -1;
+    return reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
+                               "sentinel:MASTER@HOST:PORT,...");
 }
 
 static int parse_unix (const char *path, struct address *ret, struct reason *reason)
 {
     size_t size = strlen (path);
-    if (size == 0 || size >= sizeof ((struct sockaddr_un *)0)->sun_path) {
-        reason_set (reason, "redis_addr: the path of a Unix socket has 1..%zu bytes",
-                    sizeof ((struct sockaddr_un *)0)->sun_path - 1);
-        return -1;
-    }
+    if (size == 0 || size >= sizeof ((struct sockaddr_un *)0)->sun_path)
+        return reason_set (reason, "redis_addr: the path of a Unix socket has 1..%zu bytes",
+                           sizeof ((struct sockaddr_un *)0)->sun_path - 1);
     ret->kind = ADDRESS_UNIX;
     memcpy (ret->host, path, size + 1);
     return 0;
@@ -38,10 +35,8 @@ static int parse_endpoint (const char *text, size_t size, char host[256], int *r
         digits >= sizeof port)
         return want (reason);
     memcpy (port, colon + 1, digits);
-    if (!number_parse (port, &number) || number < 1 || number > 65535) {
-        reason_set (reason, "redis_addr: want a port 1..65535");
-        return -1;
-    }
+    if (!number_parse (port, &number) || number < 1 || number > 65535)
+        return reason_set (reason, "redis_addr: want a port 1..65535");
     memcpy (host, text, host_size);
     host[host_size] = '\0';
     *ret_port = (int)number;
@@ -55,10 +50,8 @@ static int parse_tcp (const char *text, struct address *ret, struct reason *reas
     size_t size = password ? (size_t)(password - text) : strlen (text);
     if (parse_endpoint (text, size, ret->host, &ret->port, reason))
         return -1;
-    if (password && strlen (password + 1) >= sizeof ret->password) {
-        reason_set (reason, "redis_addr: the password is too long");
-        return -1;
-    }
+    if (password && strlen (password + 1) >= sizeof ret->password)
+        return reason_set (reason, "redis_addr: the password is too long");
     ret->kind = ADDRESS_TCP;
     if (password)
         memcpy (ret->password, password + 1, strlen (password + 1) + 1);
@@ -69,19 +62,15 @@ static int parse_sentinel (const char *text, struct address *ret, struct reason 
 {
     size_t size = strcspn (text, "@");
     if (size == 0 || size >= sizeof ret->host || text[size] != '@' ||
-        strcspn (text, " \t\r\n") <= size) {
-        reason_set (reason, "redis_addr: want sentinel:MASTER@HOST:PORT,HOST:PORT,...");
-        return -1;
-    }
+        strcspn (text, " \t\r\n") <= size)
+        return reason_set (reason, "redis_addr: want sentinel:MASTER@HOST:PORT,HOST:PORT,...");
     memcpy (ret->host, text, size);
     ret->kind = ADDRESS_SENTINEL;
     for (text += size; *text; text += size) {
         text++; // the separator
         size = strcspn (text, ",");
-        if (ret->sentinel_count == SENTINELS_MAX) {
-            reason_set (reason, "redis_addr: at most %d sentinels", SENTINELS_MAX);
-            return -1;
-        }
+        if (ret->sentinel_count == SENTINELS_MAX)
+            return reason_set (reason, "redis_addr: at most %d sentinels", SENTINELS_MAX);
         struct endpoint *endpoint = &ret->sentinels[ret->sentinel_count++];
         if (parse_endpoint (text, size, endpoint->host, &endpoint->port, reason))
             return -1;

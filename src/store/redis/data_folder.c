@@ -47,8 +47,7 @@ static int check_file (const char *folder, const char *name, char type, struct r
     bool there = stat (path_of (folder, name, path), &entry) == 0;
     if (there && (type == 'i' || entry.st_size > 0))
         return 0;
-    reason_set (reason, "%s is %s", path, there ? "empty" : "missing");
-    return -1;
+    return reason_set (reason, "%s is %s", path, there ? "empty" : "missing");
 }
 
 // -- the manifest: "file NAME seq N type b", a line a file

@@ -54,10 +54,8 @@ static int take_station_lock (struct embedded *self, struct reason *reason)
     // own.
     int64_t deadline = clock_mono_us () + CHILD_WAIT_US;
     while ((self->station_lock = lock_take (path, &why)) < 0) {
-        if (clock_mono_us () > deadline) {
-            reason_set (reason, "data: another station uses %s", self->data);
-            return -1;
-        }
+        if (clock_mono_us () > deadline)
+            return reason_set (reason, "data: another station uses %s", self->data);
         pause_us (STEP_US);
     }
     return 0;
@@ -167,10 +165,8 @@ int embedded_start (struct embedded *self, struct reason *reason)
     unlink (self->socket);
     pid_t parent = getpid ();
     pid_t pid = fork ();
-    if (pid < 0) {
-        reason_set (reason, "redis-server: %s", strerror (errno));
-        return -1;
-    }
+    if (pid < 0)
+        return reason_set (reason, "redis-server: %s", strerror (errno));
     if (pid == 0)
         run_redis (self, argv, parent);
     self->pid = pid;

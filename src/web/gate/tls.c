@@ -72,10 +72,10 @@ static int read_file (const char *setting, const char *path, mode_t open_to, gnu
     }
     explicit_bzero (bytes, FILE_MAX);
     free (bytes);
-    reason_set (reason, "%s: %s: want %s", setting, quoted (span_text (path)),
-                size < 0 || size == FILE_MAX ? "a file below 64 KiB"
-                                             : "mode 0600 or 0640: others can read or change it");
-    return -1;
+    return reason_set (reason, "%s: %s: want %s", setting, quoted (span_text (path)),
+                       size < 0 || size == FILE_MAX
+                           ? "a file below 64 KiB"
+                           : "mode 0600 or 0640: others can read or change it");
 }
 
 static void pair_destroy (struct pair **self_p)

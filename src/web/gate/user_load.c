@@ -21,9 +21,8 @@ int user_load (const char *path, struct user_file *ret, struct reason *reason)
     bool fits = S_ISREG (entry.st_mode) && entry.st_uid == geteuid () && !(entry.st_mode & 077);
     ssize_t size = fits ? read (fd, text, sizeof text) : -1;
     close (fd);
-    if (size < 0 || size == sizeof text) {
-        reason_set (reason, "want a file of this user with mode 0600, below %d bytes", FILE_MAX);
-        return -1;
-    }
+    if (size < 0 || size == sizeof text)
+        return reason_set (reason, "want a file of this user with mode 0600, below %d bytes",
+                           FILE_MAX);
     return user_file_read (span_of (text, (size_t)size), ret, reason);
 }

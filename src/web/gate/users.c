@@ -166,10 +166,8 @@ static int read_folder (struct users *self, struct reason *reason)
     const char *folder = self->settings->users;
     uint64_t mark = key_folder_mark (folder);
     DIR *entries = opendir (folder);
-    if (!entries) {
-        reason_set (reason, "users: %s: %s", quoted (span_text (folder)), strerror (errno));
-        return -1;
-    }
+    if (!entries)
+        return reason_set (reason, "users: %s: %s", quoted (span_text (folder)), strerror (errno));
     struct user *list = memory_new (USERS_MAX * sizeof *list);
     size_t count = 0;
     for (const struct dirent *entry; count < USERS_MAX && (entry = readdir (entries));) {

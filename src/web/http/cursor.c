@@ -41,25 +41,18 @@ int cursor_read (const char *text, char order, const json_t *filter,
     char copy[CURSOR_SIZE + 4], sum[17];
     uint8_t bytes[CURSOR_SIZE];
     size_t size = strlen (text), got = 0;
-    if (size >= CURSOR_SIZE || size < 24) {
-        reason_set (reason, "after: want the next of the previous page");
-        return -1;
-    }
+    if (size >= CURSOR_SIZE || size < 24)
+        return reason_set (reason, "after: want the next of the previous page");
     for (size_t i = 0; i <= size; i++)
         copy[i] = text[i] == '-' ? '+' : text[i] == '_' ? '/' : text[i];
     while (size % 4)
         copy[size++] = '=';
     sum_of (filter, sum);
     if (!base64_decode (span_of (copy, size), bytes, &got) || got < 18 ||
-        got - 17 >= CURSOR_POSITION_SIZE || bytes[0] != (uint8_t)order ||
-        memchr (bytes, '\0', got)) {
-        reason_set (reason, "after: want the next of the previous page");
-        return -1;
-    }
-    if (memcmp (bytes + 1, sum, 16) != 0) {
-        reason_set (reason, "after: is of a list with another filter");
-        return -1;
-    }
+        got - 17 >= CURSOR_POSITION_SIZE || bytes[0] != (uint8_t)order || memchr (bytes, '\0', got))
+        return reason_set (reason, "after: want the next of the previous page");
+    if (memcmp (bytes + 1, sum, 16) != 0)
+        return reason_set (reason, "after: is of a list with another filter");
     memcpy (ret_position, bytes + 17, got - 17);
     ret_position[got - 17] = '\0';
     return 0;

@@ -84,11 +84,9 @@ int forwarded_check (const char *proxies, struct reason *reason)
     int bits;
     while (rest.size) {
         struct span text = cut_last (&rest);
-        if (!range_read (text, &ignored, &bits)) {
-            reason_set (reason, "want addresses and ADDRESS/BITS with commas, got %s",
-                        quoted (text));
-            return -1;
-        }
+        if (!range_read (text, &ignored, &bits))
+            return reason_set (reason, "want addresses and ADDRESS/BITS with commas, got %s",
+                               quoted (text));
     }
     return 0;
 }

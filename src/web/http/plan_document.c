@@ -90,10 +90,8 @@ int plan_id_of_key (const char *user, const char *key, size_t line, char out[17]
     crypto_hash_sha256_state state;
     uint64_t id = 0;
     size_t size = strlen (key);
-    if (size < KEY_MIN || size > KEY_MAX) {
-        reason_set (reason, "Idempotency-Key: want 16..255 bytes");
-        return -1;
-    }
+    if (size < KEY_MIN || size > KEY_MAX)
+        return reason_set (reason, "Idempotency-Key: want 16..255 bytes");
     crypto_hash_sha256_init (&state);
     crypto_hash_sha256_update (&state, (const unsigned char *)user, strlen (user) + 1);
     crypto_hash_sha256_update (&state, (const unsigned char *)key, size);

@@ -42,8 +42,7 @@ static const struct row {
 
 static int wrong (struct reason *reason, const char *name, const char *want, const char *got)
 {
-    reason_set (reason, "%s: want %s, got %s", name, want, quoted (span_text (got)));
-    return -1;
+    return reason_set (reason, "%s: want %s, got %s", name, want, quoted (span_text (got)));
 }
 
 static int read_flag (const char *name, const char *text, bool *ret, struct reason *reason)

@@ -55,8 +55,7 @@ static struct span cut (struct span *rest, char at)
 
 static int wrong (struct reason *reason, const char *text)
 {
-    reason_set (reason, "%s", text);
-    return -1;
+    return reason_set (reason, "%s", text);
 }
 
 static int read_path (struct span path, struct request_target *ret, char **at,
@@ -96,10 +95,8 @@ static int read_query (struct span rest, struct request_target *ret, char **at,
         *at = *at ? decode (value, true, *at) : NULL;
         if (!*at)
             return wrong (reason, "query: want UTF-8 text and %HH");
-        if (request_target_field (ret, field.name)) {
-            reason_set (reason, "query: %s is given twice", quoted (span_text (field.name)));
-            return -1;
-        }
+        if (request_target_field (ret, field.name))
+            return reason_set (reason, "query: %s is given twice", quoted (span_text (field.name)));
         ret->fields[ret->field_count++] = field;
     }
     return 0;

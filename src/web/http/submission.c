@@ -17,8 +17,7 @@ static const char fields[] = "target title command args frames spec hold id";
 
 static int wrong (struct reason *reason, const char *text)
 {
-    reason_set (reason, "%s", text);
-    return -1;
+    return reason_set (reason, "%s", text);
 }
 
 static int check_names (const json_t *object, const char *known, struct reason *reason)
@@ -31,9 +30,8 @@ static int check_names (const json_t *object, const char *known, struct reason *
         if (route_has_word (known, name))
             continue;
         nearest_try_list (&nearest, known);
-        reason_set (reason, "unknown field %s%s", quoted (span_text (name)),
-                    nearest_hint (&nearest));
-        return -1;
+        return reason_set (reason, "unknown field %s%s", quoted (span_text (name)),
+                           nearest_hint (&nearest));
     }
     return 0;
 }

@@ -374,22 +374,16 @@ static int read_query (struct follower *self, const struct request_target *targe
         size_t size = strcspn (at, ","), i = 0;
         while (i < 3 && (strlen (kinds[i]) != size || memcmp (kinds[i], at, size) != 0))
             i++;
-        if (i == 3) {
-            reason_set (reason, "what: want results, events and stats, with commas between");
-            return -1;
-        }
+        if (i == 3)
+            return reason_set (reason, "what: want results, events and stats, with commas between");
         self->wants |= 1U << i;
         at += size;
     }
     if ((title && strlen (title) >= sizeof self->title) ||
-        (name && strlen (name) >= sizeof self->target)) {
-        reason_set (reason, "title, target: want at most 64 bytes");
-        return -1;
-    }
-    if (plan && !ident_parse (span_text (plan), &self->plan)) {
-        reason_set (reason, "plan: want an id");
-        return -1;
-    }
+        (name && strlen (name) >= sizeof self->target))
+        return reason_set (reason, "title, target: want at most 64 bytes");
+    if (plan && !ident_parse (span_text (plan), &self->plan))
+        return reason_set (reason, "plan: want an id");
     snprintf (self->title, sizeof self->title, "%s", title ? title : "");
     snprintf (self->target, sizeof self->target, "%s", name ? name : "");
     return 0;

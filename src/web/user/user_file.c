@@ -14,8 +14,7 @@ bool user_name_valid (const char *name)
 
 static int wrong (int line, const char *want, struct reason *reason)
 {
-    reason_set (reason, "line %d: want %s", line, want);
-    return -1;
+    return reason_set (reason, "line %d: want %s", line, want);
 }
 
 // SHA-256 in hex, and optionally until when.
@@ -85,10 +84,8 @@ int user_file_read (struct span text, struct user_file *ret, struct reason *reas
         if (line.size && line.data[0] != '#' && take_line (&self, line, number, reason))
             return -1;
     }
-    if (!self.name[0]) {
-        reason_set (reason, "want a name");
-        return -1;
-    }
+    if (!self.name[0])
+        return reason_set (reason, "want a name");
     *ret = self;
     return 0;
 }
