@@ -124,6 +124,7 @@ def in_python(function, time, number, zone):
 
 
 def test_times_equal_pythons():
+    """B016, B017, B018, B020, B021, B023, B024, B025, B026, B031: on random dates as in Python."""
     print(f"ZPLAN_ORACLE_SEED={SEED}")
     rng = random.Random(SEED)
     lines, wanted = [], []
@@ -140,6 +141,19 @@ def test_times_equal_pythons():
             wanted.append(in_python(function, time, number, zone))
     for line, want, (got, text) in zip(lines, wanted, ask(lines)):
         assert type(got) is type(want) and got == want, f"seed {SEED}: {line} became {text}, not {want}"
+
+
+def test_two_ways_to_the_last_day_of_the_previous_month():
+    """B028, B029, B030: they agree on each day of 2023 to 2026; and 20 days before is what Python says."""
+    ways = ["t.plusMonths(-1).with(@TemporalAdjusters@lastDayOfMonth()).format('yyyyMMdd')",
+            "t.withDayOfMonth(1).plusDays(-1).format('yyyyMMdd')", "t.plusDays(-20).format('yyyyMMdd')"]
+    days = [datetime(2023, 1, 1) + timedelta(days=day) for day in range(365 * 4 + 1)]
+    assert days[-1] == datetime(2026, 12, 31)
+    answers = iter(ask([("UTC", day, {}, way) for day in days for way in ways]))
+    for day in days:
+        last, before = day.replace(day=1) - timedelta(days=1), day - timedelta(days=20)
+        wanted = [at.strftime("%Y%m%d") for at in (last, last, before)]
+        assert [next(answers)[0] for _ in ways] == wanted, day
 
 
 def test_epoch_around_changes():
@@ -185,6 +199,7 @@ def same(got, want):
 
 
 def test_expressions_equal_the_model():
+    """B034: values of all types, and what becomes of them."""
     print(f"ZPLAN_ORACLE_SEED={SEED}")
     rng = random.Random(SEED)
     maker = expr_model.Maker(rng)

@@ -95,6 +95,7 @@ def test_all_errors_are_reported_at_once(tmp_path):
     ("of one that does not suffice", {"a": {}, "c": {"let": {"x": "1"}}, "b": {
         "after": [{"step": "a", "on": "failed"}, "c"], "join": 2}}, ["steps.b: never starts: "])])
 def test_one_error_hides_no_other(tmp_path, name, steps, want):
+    """B005: a name that is not known is an error of the definition."""
     told = zplan("flow", "check", of(tmp_path, {"flow": "f", "steps": steps})).failed(REFUSED).splitlines()
     assert len(told) == len(want) and all(text in line for text, line in zip(want, told)), (name, told)
 
@@ -114,6 +115,20 @@ def test_flows_that_are_given_together_know_each_other(tmp_path):
         assert list(found) == list(files)
         assert found[inner]["depth"] + 1 == found[outer]["depth"] == 2
         assert found[outer]["steps_max"] == 3
+
+
+def test_edges_are_keyed_by_source_and_target(tmp_path):
+    """B038: a to bc and ab to c are two edges; a cycle, or a second edge of a pair, is rejected by its steps."""
+    steps = {name: {} for name in ("a", "ab", "bc", "c")}
+    two = [{"source": "a", "target": "bc"}, {"source": "ab", "target": "c"}]
+    path = of(tmp_path, {"flow": "f", "steps": steps, "edges": two})
+    graph = json.loads(zplan("flow", "graph", path, "--json").done())
+    assert [{"source": edge["source"], "target": edge["target"]} for edge in graph["edges"]] == two
+    steps["c"] = {"after": ["a"]}
+    for source, target, reason in (("a", "c", "edges[0]: 'a' twice: one edge for each pair"),
+                                   ("c", "a", "steps: a cycle of 2 steps: a waits for c waits for a")):
+        path = of(tmp_path, {"flow": "f", "steps": steps, "edges": [{"source": source, "target": target}]})
+        assert zplan("flow", "check", path).failed(REFUSED) == f"zplan: {path}: {reason}\n"
 
 
 def test_a_name_means_one_file(tmp_path):

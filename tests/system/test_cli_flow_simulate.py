@@ -202,6 +202,8 @@ CALLER = {"target": "inner", "json": {}}
 
 @pytest.mark.parametrize("step, error", [
     ({**JOB, "args": ["a", "=1 / 0"]}, "args[1]: column 3: division by zero"),
+    ({**JOB, "args": ["=idc.shouldFireTime.withDayOfMonth(32)"]},
+     "args[0]: column 20: no such day: 2026-01-32"),
     ({**JOB, "command": "=1 / 0"}, "command: column 3: division by zero"),
     ({**JOB, "json": {"a": [0, {"b": "=1 / 0"}]}}, "json.a[1].b: column 3: division by zero"),
     ({**JOB, "json": {"\u00fc": "=1 / 0"}}, "'json.\\xc3\\xbc': column 3: division by zero"),
@@ -215,9 +217,18 @@ CALLER = {"target": "inner", "json": {}}
     ({**CALLER, "json": "='x'"}, "json: must be an object, the input of the flow"),
     ({**CALLER, "json": "=null"}, "json: must be an object, the input of the flow")])
 def test_a_step_that_fails_names_the_field(files, step, error):
+    """B019, B036: an expression that fails, fails the step, with the reason and the column."""
     flow, inner = files(flow={"flow": "f", "steps": {"a": step}}, inner={"flow": "inner", "steps": {"i": {}}})
     end = json.loads(simulate(flow, inner, *AT, "--json"))
     assert [row["why"] for row in end["events"] if row["what"] == "failed"] == [error]
+
+
+def test_failures_that_do_not_block_are_counted(files):
+    """B055: with `continue` the run finishes, with its failures."""
+    for on_error, end in (("continue", ("finished", 1, [])), ("block", ("failed", 1, ["a"]))):
+        flow, = files(flow={"flow": "f", "steps": {"a": {**JOB, "on_error": on_error}, "b": {**JOB, "after": ["a"]}}})
+        row = json.loads(simulate(flow, *AT, "--fail", "a", "--json"))
+        assert (row["outcome"], row["failures"], row["uncaught"]) == end
 
 
 def test_an_undo_that_fails_names_the_field(files):

@@ -57,6 +57,7 @@ class Asked:
 
 @pytest.mark.parametrize("moment, own", MOMENTS)
 def test_preview_reply_show_and_next_say_the_same(make_rig, moment, own):
+    """B056: a time of day is that of the clock in its zone, of a `plan_time` and of cron."""
     asked = Asked(make_rig, moment, own)
     for kind in KINDS:
         for zone in ZONES:

@@ -66,6 +66,34 @@ def test_B037_a_definition_is_put_read_and_removed(rig):
         assert rig.client.refused("flow", *words, status=ST.NOT_FIND) == "flow: no flow 'f' is known"
 
 
+def test_a_definition_is_kept_whole(rig):
+    """B039, B053: the fields of a step, and properties of a front end as the same value."""
+    rig.client.done("kind", "put", "slow", {"timeout": 5})
+    step = {"target": "jobs", "command": "SCALA", "kind": "slow", "title": "Load", "group": "night",
+            "remark": "ask Ann"}
+    definition = flow(steps={"step-1": step}, title="Nightly", props={"x": [1.0, None, {"y": "\u65e5"}], "a": {}})
+    rig.client.done("flow", "put", json.dumps(definition, indent=3))
+    got = rig.client.done("flow", "get", "f").json["definition"]
+    assert got == {**definition, "kinds": {"slow": {"timeout": 5}}}
+    flows = Flows(rig)
+    flows.start("f")
+    sent = flows.next("step-1")
+    plan = sent.run.plan
+    assert (sent.command, plan["station"], plan["kind"], plan["description"], plan["group"], plan["remark"]) == (
+        "SCALA", "jobs", "slow", "Load", "night", "ask Ann")
+
+
+def test_a_flow_that_is_missing_is_named(rig):
+    """B044: in the rejection of a plan, and in the failure of a run whose version is gone."""
+    assert rig.client.submit(later(), station="f", head=[]).text.startswith("-no find: STATION_ID: no target 'f'")
+    put(rig.client, flow())
+    ident = rig.client.added(later(), station="f", head=[])
+    rig.db.hdel("plan:flow:def:f", "1")
+    rig.restart()
+    rig.client.done("run", ident)
+    wait_until(lambda: rig.message(ident, "f").get("error_info") == "flow f: there is no version 1", "it has failed")
+
+
 def test_the_same_text_is_the_same_version(rig):
     put(rig.client, flow())
     again = put(rig.client, flow())
@@ -353,6 +381,7 @@ def test_kinds_that_cannot_be_used_are_rejected(rig):
 # -- references
 
 def test_cycles_between_flows(rig):
+    """B040: references between flows have no cycle."""
     put(rig.client, calls("a", "jobs"))
     put(rig.client, calls("b", "a"))
     put(rig.client, calls("c", "b"))
@@ -372,6 +401,7 @@ def test_cycles_between_flows(rig):
 
 
 def test_flows_are_16_deep_at_most_and_so_are_their_callers(rig):
+    """B040: nested at most 16 deep."""
     put(rig.client, calls("f1", "jobs"))
     for n in range(2, 17):
         assert put(rig.client, calls(f"f{n}", f"f{n - 1}"))["check"]["depth"] == n
@@ -408,6 +438,7 @@ def test_a_flow_that_is_called_is_not_removed(rig):
 # -- a flow is a target
 
 def test_a_flow_is_listed_as_a_target(rig):
+    """B047: a flow is a target of type `flow`."""
     put(rig.client, flow())
     row = {s["name"]: s for s in rig.client.done("station", "list").json["stations"]}["f"]
     assert row == {"name": "f", "type": "flow", "endpoint": "", "origin": "put", "connected": True, "unanswered": 0,
@@ -428,6 +459,7 @@ def test_a_name_is_of_a_flow_or_of_a_target(rig):
 
 
 def test_plans_of_a_flow_are_accepted_and_keep_it(rig):
+    """B044: a flow that has plans is not removed."""
     plan = {"station": "f", "head": []}
     assert rig.client.submit(later(), **plan).code == ST.NOT_FIND
     put(rig.client, flow())

@@ -42,6 +42,7 @@ POINTS = ["claim_done", "flow_begun", "flow_begun:2", "flow_placed:4", "flow_end
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_death_at_a_point_of_a_run(make_rig, point):
+    """B003: the end of a step and what follows from it are one write: none is lost, none is doubled."""
     rig = make_rig(*SHORT)
     put_all(Flows(rig))
     arm(rig, point)

@@ -1,4 +1,5 @@
 """What a flow plan gives its runs: params, a batch, defaults for steps; and plans that are stored paused."""
+import datetime
 import json
 import time
 
@@ -33,12 +34,14 @@ def show(flows, ident):
 # -- params
 
 def test_the_input_counts_before_the_plan_and_that_before_the_flow(flows):
+    """B001, B052: of the flow, of the plan, of the input: the later the stronger."""
     flows.put("etl", {"a": call(args=["=x", "=y", "=z"])}, params={"x": 1, "y": 1, "z": 1})
     flows.start("etl", {"z": 3}, params={"y": 2, "z": 2})
     assert flows.next("a").args == ["1", "2", "3"]
 
 
 def test_params_are_expressions_of_the_run(flows):
+    """B001, B052: params may be expressions."""
     flows.put("etl", ECHO, params=PARAMS)
     flows.start("etl", params={"day": "=idc.loadDate.plusDays(-1).format('yyyy-MM-dd')", "n": "=40 + 2"},
                 batch="2024-03-01")
@@ -46,12 +49,14 @@ def test_params_are_expressions_of_the_run(flows):
 
 
 def test_params_as_a_text_are_evaluated_in_its_order(flows):
+    """B007: lines of `name = expression`; later ones see earlier ones."""
     flows.put("etl", {"a": call(args=["=a", "=b"])}, params={"a": "", "b": ""})
     flows.start("etl", params="b = 'x' + 1; // the second of the flow\na = #b + 'y'")
     assert flows.next("a").args == ["x1y", "x1"]
 
 
 def test_params_of_an_object_see_those_before_them(flows):
+    """B007: an object, in its order."""
     flows.put("etl", {"a": call(args=["=a", "=b"])}, params={"a": "", "b": ""})
     flows.start("etl", params={"b": "=='q", "a": "=b + 1"})
     assert flows.next("a").args == ["='q1", "='q"]
@@ -93,6 +98,7 @@ def test_params_are_checked_by_a_definition_that_is_not_in_memory(rig, flows):
 
 
 def test_fields_of_flows_are_for_flows(rig, flows):
+    """B047: the type of a plan is that of its target."""
     for field, value in [("params", {"a": 1}), ("defaults", {"retry": 1}), ("batch", "2024-01-05")]:
         reply = rig.client.submit(at_once(**{field: value}))
         assert reply.code == ST.PLANERROR
@@ -100,6 +106,7 @@ def test_fields_of_flows_are_for_flows(rig, flows):
 
 
 def test_params_are_stored_listed_and_updated(rig, flows):
+    """B052: params of a schedule."""
     flows.put("etl", ECHO, params=PARAMS)
     fields = {"params": {"n": 7}, "defaults": {"retry": 1, "on_error": 0}}
     ident = rig.client.added(every(60, -1, **fields), station="etl", head=[])
@@ -130,6 +137,7 @@ def test_an_update_is_checked_by_a_definition_that_is_not_in_memory(rig, flows):
 # -- batch
 
 def test_a_batch_is_the_load_date(flows):
+    """B013: the nominal time is local in the plan's zone."""
     flows.put("load", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime"])})
     flows.start("load", batch="2024-01-05")
     assert flows.next("a").args == ["2024-01-05T00:00:00"] * 2
@@ -138,6 +146,7 @@ def test_a_batch_is_the_load_date(flows):
 
 
 def test_without_a_batch_it_is_the_day_of_the_nominal_time(flows):
+    """B013: a run that is late has its nominal time."""
     flows.put("load", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime"])})
     flows.client.added({"plan_type": "time", "plan_time": 1704450600, "misfire": "all"}, station="load", head=[])
     assert flows.next("a").args == ["2024-01-05T00:00:00", "2024-01-05T10:30:00"]
@@ -164,6 +173,7 @@ def test_a_batch_that_is_none_is_rejected(flows):
 # -- defaults
 
 def test_defaults_retry_steps_that_say_nothing(flows):
+    """B049: a failed step is retried, unless it says otherwise."""
     flows.put("tough", {"a": call(), "b": call(retry={"strategy": "none"})})
     flows.start("tough", defaults={"retry": 1})
     both = flows.expect("a", "b")
@@ -175,7 +185,15 @@ def test_defaults_retry_steps_that_say_nothing(flows):
     assert shown["failed"] == ["b"]
 
 
+def test_the_default_retry_is_exponential(flows):
+    """B049: `"retry": 1` is exponential, 3 times."""
+    flows.put("tough", {"a": call()})
+    flows.start("tough", defaults={"retry": 1})
+    assert flows.next("a").run.plan["retry"] == {"strategy": "exponential", "interval": 1, "max": 3}
+
+
 def test_defaults_without_a_retry(flows):
+    """B049: `"retry": 0` is none."""
     flows.put("weak", {"a": call()})
     flows.start("weak", defaults={"retry": 0})
     first = flows.call()
@@ -185,6 +203,7 @@ def test_defaults_without_a_retry(flows):
 
 @pytest.mark.parametrize("on_error", [0, "continue"])
 def test_defaults_let_a_run_go_on_over_failures(rig, flows, on_error):
+    """B055: with `continue` the steps behind a failure run."""
     flows.put("chain", {"a": call(), "b": call(["a"]), "c": call(["b"], on_error="block"), "d": call(["c"])})
     flows.start("chain", defaults={"on_error": on_error})
     first = flows.call()
@@ -200,11 +219,13 @@ def test_defaults_let_a_run_go_on_over_failures(rig, flows, on_error):
 
 
 def test_defaults_that_block(flows):
+    """B055: with `block` the steps behind a failure stay none, and the run fails."""
     flows.put("chain", {"a": call(), "b": call(["a"])})
     flows.start("chain", defaults={"on_error": 1})
     first = flows.call()
     flows.fail(first)
-    assert flows.until(first.flow["run"], "failed")["failed"] == ["a"]
+    shown = flows.until(first.flow["run"], "failed")
+    assert shown["failed"] == ["a"] and flows.states(first.flow["run"])["b"] == "none"
 
 
 @pytest.mark.parametrize("defaults, reason", [
@@ -222,6 +243,7 @@ def test_defaults_that_are_wrong(flows, defaults, reason):
 # -- paused plans and runs by hand
 
 def test_a_paused_plan_waits(rig, flows):
+    """B051: a plan that is paused does not run on its own."""
     ident = rig.client.added(every(1, -1, paused=True))
     assert rig.message(ident)["plan_state"] == 5 and "held" not in rig.message(ident)
     assert rig.score(ident) is None
@@ -236,6 +258,7 @@ def test_paused_and_hold_exclude_each_other(rig):
 
 
 def test_a_manual_plan_is_run_with_a_batch_and_params(rig, flows):
+    """B051: a paused plan runs by the command `run`."""
     flows.put("etl", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime", "=x", "=y"])}, params={"x": 1, "y": 1})
     ident = rig.client.added(at_once(paused=True, params={"x": 2, "y": 2}), station="etl", head=[])
     flows.nothing()
@@ -246,6 +269,28 @@ def test_a_manual_plan_is_run_with_a_batch_and_params(rig, flows):
         assert "run_with" not in rig.message(ident, "etl")
     rig.client.done("run", ident)
     assert flows.next("a").args[2:] == ["2", "2"]
+
+
+def test_the_three_times_of_a_run(rig, flows):
+    """B031, B032, B033: the batch, the actual run and the submission; each has its month ends."""
+    times = ("shouldFireTime", "actualFireTime", "createTime")
+    ends = ("prevMonthEnd", "monthEnd", "nextMonthEnd")
+    flows.put("ends", {"a": call(args=["=idc." + time for time in times], json=[
+        f"=idc.{time}.{end}().format('yyyyMMdd')" for time in times for end in ends])})
+    ident = rig.client.added(at_once(paused=True), station="ends", head=[])
+    time.sleep(1.1)
+    rig.client.done("run", ident, {"batch": "2024-03-31"})
+    first = flows.next("a")
+    nominal, actual, created = map(datetime.datetime.fromisoformat, first.args)
+    assert nominal == datetime.datetime(2024, 3, 31) and actual > created
+    assert created.replace(tzinfo=datetime.timezone.utc).timestamp() == rig.message(ident, "ends")["add_time"]
+    assert actual.replace(tzinfo=datetime.timezone.utc).timestamp() == int(first.flow["run"], 16) // 1_000_000
+    wanted = []
+    for at in (nominal, actual, created):
+        for months in (0, 1, 2):
+            year, month = divmod(at.year * 12 + at.month - 1 + months, 12)
+            wanted.append(datetime.datetime(year, month + 1, 1) - datetime.timedelta(days=1))
+    assert first.json == [end.strftime("%Y%m%d") for end in wanted]
 
 
 def test_what_a_run_is_given_survives_a_restart(rig, flows):
@@ -271,6 +316,7 @@ def test_what_a_run_cannot_be_given(rig, flows):
 
 
 def test_a_fresh_retry_takes_the_params_of_the_plan(flows):
+    """B035: `fresh` evaluates params again, those of the plan too."""
     flows.put("etl", {"a": call(args=["=x"])}, params={"x": 1})
     flows.start("etl", params={"x": 2})
     first = flows.call()
@@ -283,6 +329,7 @@ def test_a_fresh_retry_takes_the_params_of_the_plan(flows):
 # -- one plan of a name
 
 def test_a_second_plan_of_a_key_is_refused(rig):
+    """B043: a key has one plan, and `refuse` rejects a second one."""
     rig.client.added(every(60, -1, key="primary/nightly", if_exists="refuse"))
     for plan in [every(60, -1, key="primary/nightly", if_exists="refuse"),
                  every(30, -1, key="primary/nightly", if_exists="refuse")]:

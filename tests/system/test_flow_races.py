@@ -195,7 +195,7 @@ def test_of_two_signals_one_counts(rig):
 
 
 def test_a_hundred_joins_at_once(rig):
-    """The middle steps of a hundred diamonds end in the same moment: each join starts once."""
+    """B003: the middle steps of a hundred diamonds end in the same moment: each join starts once."""
     flows = Flows(rig)
     flows.put("diamond", {"a": call(), "b": call(["a"]), "c": call(["a"]), "d": call(["b", "c"])})
     for _ in range(100):

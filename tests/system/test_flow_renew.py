@@ -1,4 +1,6 @@
 """flow retry with a version: a run goes on by a definition in which the step that failed was mended."""
+import json
+
 import pytest
 
 from clitest import zplan
@@ -74,6 +76,21 @@ def test_new_params_are_evaluated(flows):
     flows.flow("retry", run, '{"version": 2}')
     assert flows.next("send").args == ["there"]
     assert flows.show(run)["params"] == {"where": "there"}
+
+
+@pytest.mark.parametrize("options, where", [({}, "here"), ({"fresh": True}, "there")])
+def test_params_are_kept_unless_they_are_to_be_fresh(flows, options, where):
+    """B035: a retry uses the params that were evaluated at first; with `fresh` they are evaluated again."""
+    steps = {"load": call(command="load", args=["=where"]), "send": call(["load"], command="send", args=["=where"])}
+    flows.put("etl", steps, params={"where": "='he' + 're'"})
+    flows.start("etl")
+    run = flows.next("load").flow["run"]
+    flows.fail(flows.call())
+    flows.until(run, "failed")
+    flows.put("etl", steps, params={"where": "='the' + 're'"})
+    flows.flow("retry", run, json.dumps({"version": 2, **options}))
+    assert flows.next("send").args == [where]
+    assert flows.until(run, "finished")["params"] == {"where": where}
 
 
 @pytest.mark.parametrize("version, told", [

@@ -47,6 +47,7 @@ def test_steps_of_a_plan_are_named_in_their_results(rig, flows):
 
 
 def test_a_join_starts_once(rig, flows):
+    """B003: a step waits for all that it is behind."""
     flows.put("diamond", {"a": call(), "b": call(["a"]), "c": call(["a"]), "d": call(["b", "c"])})
     flows.start("diamond")
     flows.next("a")
@@ -59,6 +60,7 @@ def test_a_join_starts_once(rig, flows):
 
 
 def test_at_most_max_parallel_are_in_flight(rig, flows):
+    """B002: at most `max_parallel` calls of a run are in flight."""
     flows.put("wide", {f"s{i}": call() for i in range(6)}, max_parallel=2)
     flows.start("wide")
     first = flows.expect("s0", "s1")
@@ -68,7 +70,35 @@ def test_at_most_max_parallel_are_in_flight(rig, flows):
     flows.next("s3")
 
 
+def test_five_calls_of_a_run_are_in_flight_by_default(flows):
+    """B002: five of one run; another run has its own."""
+    flows.put("wide", {f"s{i}": call() for i in range(8)})
+    flows.start("wide")
+    first = flows.expect(*(f"s{i}" for i in range(5)))
+    flows.nothing()
+    flows.start("wide")
+    flows.expect(*(f"s{i}" for i in range(5)))
+    flows.nothing()
+    flows.done(first["s3"])
+    sixth = flows.call()
+    assert (sixth.name, sixth.flow["run"]) == ("s5", first["s3"].flow["run"])
+    flows.nothing()
+
+
+def test_each_step_goes_to_its_target(rig, flows):
+    """B041: a step names the target that does it."""
+    flows.put("two", {"a": call(), "b": call(target="news")})
+    flows.start("two")
+    sent = rig.news.recv()
+    assert sent.plan["flow"]["step"] == "b"
+    rig.news.answer(sent, ST.OK)
+    first = flows.next("a")
+    flows.nothing()
+    flows.until(first.flow["run"], "finished")
+
+
 def test_a_failure_fails_the_run_and_its_plan(rig, flows):
+    """B055: what is behind a failure stays none, and the run fails."""
     flows.put("night", {"a": call(), "b": call(["a"]), "alarm": call([{"step": "a", "on": "failed"}])})
     news = rig.subscribe("night")
     ident = flows.start("night")
@@ -88,6 +118,7 @@ def test_a_failure_fails_the_run_and_its_plan(rig, flows):
 
 
 def test_the_retry_of_a_step_is_its_plans(rig, flows):
+    """B049: a step that failed is retried by its strategy."""
     flows.put("tough", {"a": call(retry={"strategy": "fixed", "interval": 1, "max": 1}), "b": call(["a"])})
     flows.start("tough")
     first = flows.call()
@@ -190,6 +221,7 @@ def test_a_signal_that_is_late_skips(rig, flows):
 
 
 def test_a_sub_flow_is_a_step(rig, flows):
+    """B040: a flow is a step of another one."""
     flows.put("inner", {"x": call(args=["=input.n"])}, output={"m": "=steps.x.value"})
     flows.put("outer", {"a": {"target": "inner", "json": {"n": "=input.n * 2"}}, "b": call(["a"], args=["=steps.a.value.m"])})
     ident = flows.start("outer", {"n": 21})
@@ -420,6 +452,25 @@ def test_a_schedule_runs_it_again(rig, flows):
     first, second = flows.next("a"), flows.next("a")
     assert first.flow["run"] != second.flow["run"]
     assert start
+
+
+def test_each_run_has_a_row_with_its_plan(rig, flows):
+    """B057, B058, B059: RUN is the `exec_id` of its claim; the key names its schedule; manual runs are there too."""
+    flows.put("tick", {"a": call()})
+    plan = every(1000, -1, plan_time=int(time.time()) - 1000, key="primary/tick")
+    ident = rig.client.added(plan, station="tick", head=[])
+    automatic = flows.next("a").flow["run"]
+    flows.until(automatic, "finished")
+    rig.client.done("run", ident)
+    manual = flows.next("a").flow["run"]
+    flows.until(manual, "finished")
+    assert [(row["run"], row["plan"]) for row in flows.flow("runs")["runs"]] == [(manual, ident), (automatic, ident)]
+
+    def ended():
+        rows = rig.client.done("history", {"limit": 1000}).json["runs"]
+        return [(f"{row['exec_id']:x}", row["key"]) for row in rows if row["station"] == "tick"]
+    wait_until(lambda: ended() == [(automatic, "primary/tick"), (manual, "primary/tick")], "both have ended")
+    assert rig.message(ident, "tick")["real_repet"] == 1, "the manual run is none of the schedule"
 
 
 def test_the_runs_of_unknown_numbers(rig, flows):
@@ -658,7 +709,7 @@ def test_a_limit_of_a_sub_flow_holds_its_runs_back(rig, flows):
 
 
 def test_a_limit_of_a_group_is_for_the_calls_of_a_run(rig, flows):
-    """Not for the run itself: its calls would wait for it."""
+    """B002: not for the run itself: its calls would wait for it."""
     flows.put("etl", {"a": call(), "b": call()})
     rig.client.done("limit", "set", "group:night", '{"concurrency": 1}')
     flows.start("etl", group="night")

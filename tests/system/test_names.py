@@ -68,6 +68,7 @@ KEYS = ["x", "x" * 256, 'quote " and \\', "日本", "plan:msg:jobs:1", " y"]
 
 @pytest.mark.parametrize("key", KEYS, ids=range(len(KEYS)))
 def test_E030_a_key_makes_the_id(shared, key):
+    """B058: `key` names a plan, and is a filter."""
     one = published(shared.client, keyed(key))
     assert published(shared.client, keyed(key), THERE) == one
     assert published(shared.client, keyed("2" + key[1:])) != one
@@ -118,6 +119,7 @@ def once_done(rig, plan):
 
 
 def test_E050_an_update_keeps_counters_and_place(rig):
+    """B054: the time of creation stays, the revision changes."""
     ident, before = once_done(rig, keyed(description="old", tenant=1))
     score = rig.score(ident)
     assert published(rig.client, keyed(description="new", if_exists="update", timeout=9),
@@ -295,6 +297,7 @@ NAMES = {"tenant": 7, "creator": "ops", "category": "nightly", "remark": "ask Bo
 
 
 def test_C005_C012_names_are_kept_and_in_every_JSON_of_the_plan(rig):
+    """B045, B048, B053: `ext` and `creator` of a plan are kept."""
     results, events = rig.subscribe("named"), rig.events()
     ident = rig.client.added(at_once(description="named", ext={"a": [1, {"b": None}]}, **NAMES))
     run = rig.jobs.recv()
@@ -346,6 +349,7 @@ HARD = ['say "hi"', "back\\slash", "new\nline", "日報 \u20ac", "\x01\x1f\x7f",
 
 @pytest.mark.parametrize("text", HARD, ids=range(len(HARD)))
 def test_hard_names_are_found_and_fool_no_filter(shared, text):
+    """B048: `creator` is a filter."""
     one = shared.client.added(later(creator=text))
     two = shared.client.added(later(category=text, remark=text, tenant=text))
     assert found(shared.client, creator=text) == {one}

@@ -157,6 +157,7 @@ def test_jitter_leaves_the_nominal_time(rig):
 # Windows. features: D003, D004
 
 def test_D003_D004_nothing_before_and_nothing_after(rig):
+    """B050: both seconds are included."""
     second = new_second()
     ident = rig.client.added(every(1, -1, plan_time=second, start_time=second + 3,
                                    end_time=second + 4))
@@ -170,6 +171,20 @@ def test_D003_D004_nothing_before_and_nothing_after(rig):
 
 
 # Cron, and iterations. features: D003, D005, D009 to D017
+
+def test_a_run_goes_on_behind_the_end_of_its_plan(rig):
+    """B050: the end stops no run in progress."""
+    second = new_second()
+    ident = rig.client.added(every(1, -1, plan_time=second, end_time=second + 1))
+    run = rig.jobs.recv()
+    assert run.plan_time == second + 1
+    rig.jobs.answer(run, ST.RUNING)
+    time.sleep(max(0, second + 2.5 - time.time()))
+    assert rig.message(ident)["last_state"] == ST.RUNING
+    rig.jobs.finish(run)
+    rig.gone(ident)
+    assert [one["status"] for one in outcomes(rig, ident, 1)] == [ST.OK]
+
 
 def test_cron_fires_each_second(rig):
     ident = rig.client.added({"plan_type": "cron", "cron": ["* * * * * *", "*/2 * * * * *"],
@@ -186,6 +201,7 @@ def test_cron_fires_each_second(rig):
 
 
 def test_cron_reads_the_clock_of_its_zone(shared):
+    """B056: a time of day, on the clock of a zone."""
     ident = shared.client.added({"plan_type": 8, "cron": "0 9 * * *", "timezone": "Asia/Tokyo"})
     assert shared.message(ident)["plan_time"] % 86400 == 0          # 09:00 there is 00:00 UTC
     ident = shared.client.added({"plan_type": 8, "cron": "0 9 * * *"})

@@ -87,6 +87,7 @@ FIELD_IDS = [f"{field}-{row}" for row, (field, _) in enumerate(FIELDS)]
 
 @pytest.mark.parametrize("field,changes", FIELDS, ids=FIELD_IDS)
 def test_A039_A045_A051_A054_A055_fields(shared, field, changes):
+    """B054: a field that only the station sets is rejected, as `add_time`."""
     reply = refused(shared, ST.PLANERROR, plan_frames(plan(**changes), more=ECHOES), names=field)
     assert reply.get(FT.REQUESTER) == b"boss" and reply.get(FT.REQUEST_ID) == b"r\0\xff"
 

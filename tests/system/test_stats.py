@@ -1,7 +1,9 @@
 """What `stats` counts of targets: how runs ended, how late they were, how long they and submissions took."""
+import os
+import subprocess
 import time
 
-from zplanprocs import wait_until
+from zplanprocs import BIN_DIR, wait_until
 from zplantest import ST, at_once, later
 
 
@@ -18,6 +20,13 @@ def histogram(rig, name):
     of_jobs = one if name == "submit" else one["targets"]["jobs"]
     assert len(of_jobs["counts"]) == len(one["le_us"]) + 1 and one["le_us"] == sorted(one["le_us"])
     return {**of_jobs, "le_us": one["le_us"]}
+
+
+def test_the_version_of_the_station(rig):
+    """B004: each program has a version of its own; stats has that of the station."""
+    zpland = os.path.join(BIN_DIR, "zpland")
+    version = subprocess.run([zpland, "--version"], capture_output=True, text=True, check=True).stdout
+    assert version.split() == ["zpland", stats(rig)["version"]]
 
 
 def test_ends_and_durations_of_runs(rig):

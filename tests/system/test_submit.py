@@ -89,6 +89,7 @@ def test_description_with_and_without_end(shared, tail):
 # What is stored.
 
 def test_A024_A033_a_new_plan_in_redis(shared):
+    """B046, B054: its description, and the time of its creation, which the station sets."""
     before = int(time.time())
     plan = later(description="日报", plan_repet=5, no_keep=True)
     ident = shared.client.added(plan, more=ECHOES)

@@ -164,6 +164,7 @@ def test_zplan_work_rejects_what_does_not_fit(args, why):
 
 
 def test_steps_go_to_the_workers_of_their_command(rig, station):
+    """B042: a worker takes the commands that it names."""
     station.start()
     flows = Flows(rig)
     scala = Limited(station, b"SCALA", b"scala")

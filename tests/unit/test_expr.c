@@ -51,7 +51,9 @@ static void check_rows (const struct row *rows, size_t count)
         check_row (&rows[i], rows[i].text);
 }
 
-// The examples of the design, in its order; T, A and C are variables there.
+// The examples of the design, in its order; T, A and C are variables there. Features B005, B006,
+// B008, B009, B010, B011, B012, B015, B016, B017, B018, B019, B020, B021, B022, B023, B024, B025,
+// B026, B027, B028, B029, B030, B031, B034.
 static const struct row golden_rows[] = {
     {"#strParam + 'some'", "日本語xsome"},
     {"#strParam.subString(0, 3)", "日本語"},
@@ -122,6 +124,7 @@ static void test_golden (void **state)
     check_rows (golden_rows, ROWS (golden_rows));
 }
 
+// Literals and comments. Features B009, B012, B022.
 static const struct row literal_rows[] = {
     {"0", "0"},
     {"007", "7"},
@@ -219,6 +222,7 @@ static void test_literals (void **state)
     check_rows (literal_rows, ROWS (literal_rows));
 }
 
+// Operators, and which types they take. Features B008, B022, B034.
 static const struct row operator_rows[] = {
     {"2 + 3 * 4", "14"},
     {"(2 + 3) * 4", "20"},
@@ -334,6 +338,7 @@ static void test_operators (void **state)
     check_rows (operator_rows, ROWS (operator_rows));
 }
 
+// What names refer to, with `#` and without. Features B005, B014.
 static const struct row reference_rows[] = {
     {"p1", "3"},
     {"#input.order", "5"},
@@ -414,6 +419,7 @@ static void test_references (void **state)
     check_rows (reference_rows, ROWS (reference_rows));
 }
 
+// Methods of texts and lists, and the closed table of statics. Features B006, B010, B011, B027.
 static const struct row method_rows[] = {
     {"'日本語x'.length()", "4"},
     {"''.length()", "0"},
@@ -549,6 +555,8 @@ static void test_methods (void **state)
     check_rows (method_rows, ROWS (method_rows));
 }
 
+// Methods of times. Features B016, B017, B018, B019, B020, B021, B023, B024, B025, B026,
+// B031.
 static const struct row time_method_rows[] = {
     {"f", "2024-02-10T08:30:00"},
     {"f.plusYears(1)", "2025-02-10T08:30:00"},

@@ -49,6 +49,7 @@ static char *run_program (struct span text)
     return got;
 }
 
+// Lines of `name = expression`. Feature B007.
 static const struct program_row {
     const char *text, *want;
 } program_rows[] = {
@@ -165,6 +166,7 @@ static void test_refs (void **state)
     expr_destroy (&expr);
 }
 
+// Names that a param may have, and those that are reserved. Feature B014.
 static void test_names (void **state)
 {
     (void)state;

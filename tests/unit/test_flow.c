@@ -281,7 +281,7 @@ static void test_flows (void **state)
     }
 }
 
-// Errors: all of a definition, each by its path.
+// Errors: all of a definition, each by its path. Features B014, B040.
 static const struct {
     const char *definition, *paths;
 } error_rows[] = {
