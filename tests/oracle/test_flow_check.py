@@ -200,6 +200,7 @@ VARIABLE = "the name of a variable is a letter or _, then letters, digits and _,
     ({"flow": "f", "steps": {**cycle(2), "a": {"after": ["b"]}, "b": {"after": ["a", "s0"]}, "c": {"after": ["a"]}}}, [
         "steps: a cycle of 2 steps: s0 waits for s1 waits for s0", "steps: a cycle of 2 steps: a waits for b waits for a"])])
 def test_errors_name_what_is_wrong(engine, flow, wanted):
+    """B118: A cycle is named by its steps."""
     found = errors(engine, flow)
     assert len(found) == len(wanted) and all(map(str.startswith, found, wanted)), found
 

@@ -8,7 +8,8 @@ import pytest
 
 from zplanprocs import BIN_DIR
 
-PROTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../proto")
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROTO = os.path.join(TESTS, "../proto")
 ROWS = {"B": 118, "C": 68, "D": 18, "E": 61}
 PENDING = "\n## Named above, and not described yet\n"
 COMMANDS = ("7.8", "7.9", "9.1")        # the sections whose tables hold admin commands
@@ -114,6 +115,20 @@ def test_each_row_is_served_or_later():
     for rows, cell in tables():
         later = re.match(r"later: (HTTP (callbacks|console)|flows at the station)$", cell)
         assert later or list(names_in(cell)) or sections_in(cell) or "](" in cell, rows
+
+
+def test_each_row_of_the_scheduler_is_named_by_a_test():
+    """Of B those that are there: a test that shows a row has its number."""
+    there = {row for rows, cell in tables() if not cell.startswith("later:")
+             for row in rows.split(", ") if row[0] == "B"}
+    named = set()
+    for folder, _, files in os.walk(TESTS):
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.endswith((".py", ".c", ".h")) and path != os.path.abspath(__file__):
+                with open(path, encoding="utf-8") as file:
+                    named |= set(re.findall(r"(?<![A-Za-z0-9])B\d{3}(?!\d)", file.read()))
+    assert len(there) > 100 and not there - named, sorted(there - named)
 
 
 @pytest.mark.parametrize("kind", ["field", "command"])

@@ -497,6 +497,7 @@ def executed(server, commands):
 
 @pytest.mark.parametrize("turn", ROUNDS)
 def test_a_batch_is_written_as_a_transaction_writes_it(db, server, turn):
+    """B110: All of it or nothing, as with MULTI and EXEC."""
     rng = seeded(turn)
     for number in range(10):
         db.flushall()

@@ -65,6 +65,7 @@ def never_early(rig):
 
 
 def test_never_early_and_each_once(rig):
+    """B109: What is due soon is claimed together."""
     never_early(rig)
 
 

@@ -95,7 +95,8 @@ def test_all_errors_are_reported_at_once(tmp_path):
     ("of one that does not suffice", {"a": {}, "c": {"let": {"x": "1"}}, "b": {
         "after": [{"step": "a", "on": "failed"}, "c"], "join": 2}}, ["steps.b: never starts: "])])
 def test_one_error_hides_no_other(tmp_path, name, steps, want):
-    """B005: a name that is not known is an error of the definition."""
+    """B005: a name that is not known is an error of the definition.
+    B118: all errors are printed, with the steps that they are of."""
     told = zplan("flow", "check", of(tmp_path, {"flow": "f", "steps": steps})).failed(REFUSED).splitlines()
     assert len(told) == len(want) and all(text in line for text, line in zip(want, told)), (name, told)
 

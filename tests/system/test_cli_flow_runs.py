@@ -192,6 +192,7 @@ def test_wait_outlasts_a_restart(make_rig):
 # -- runs
 
 def test_runs_are_listed(flows):
+    """B087: The newest first, by flow and by state."""
     first = ended_run(flows)
     flows.put("other", {"a": call()})
     flows.say("start", "other")
@@ -215,6 +216,7 @@ def test_runs_are_listed(flows):
 # -- show
 
 def test_a_run_is_shown(flows):
+    """B063, B075: A row for each step; of one that is not decided the state is none."""
     flows.put("etl", CHAIN, output={"last": "=steps.c.value"})
     flows.say("start", "etl")
     run = flows.next("a", {"n": 1}).flow["run"]
@@ -231,6 +233,7 @@ def test_a_run_is_shown(flows):
 
 
 def test_sub_flows_are_shown_below_their_step(flows):
+    """B075: The rows of a sub-flow are those of a run of its own."""
     flows.put("inner", {"x": call(), "y": call(["x"])})
     flows.put("outer", {"a": {"target": "inner"}, "b": call(["a"])})
     flows.say("start", "outer")
@@ -297,6 +300,7 @@ def test_a_graph_of_a_flow_of_the_station(flows, tmp_path):
 # -- log
 
 def test_the_log(flows):
+    """B076: What each step came to, in order, with its error."""
     run = ended_run(flows, fail="b")
     lines = [re.split(" +", line, maxsplit=3) for line in flows.say("log", run).splitlines()]
     assert [line[1:] for line in lines] == [
@@ -360,6 +364,7 @@ def test_a_rejection(flows):
 
 
 def test_skip(flows):
+    """B107: An operator skips a failed step, and the next one starts."""
     flows.put("night", {"a": call(), "b": call(["a"], args=["=steps.a.value"])})
     flows.say("start", "night")
     flows.fail(flows.call())

@@ -12,6 +12,7 @@ def zplan(station, *args):
 
 
 def test_the_verbs(station, work):
+    """B090: Workers are listed."""
     station.start("--worker-timeout", "1000000")     # they say nothing by themselves
     one = work("echo done", "--jobs", "2")
     station.worker(b"raw")

@@ -149,6 +149,7 @@ def test_python_client_and_worker_are_short():
 @pytest.mark.parametrize("worker", WORKER)
 @pytest.mark.parametrize("client", CLIENT)
 def test_a_plan_is_submitted_run_and_told(stations, client, worker):
+    """B089: A worker in Python, and one in JavaScript."""
     working = stations.worker(worker)
     told = stations.client(client)
     assert told.line().startswith("accepted as "), told.seen

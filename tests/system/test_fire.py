@@ -95,6 +95,7 @@ def test_A005_none_fires_once_and_is_gone(rig):
 # Statuses.
 
 def test_A024_A036_A089_runing_then_the_result_on_the_same_connection(rig):
+    """B111: RUNING says that the work has begun."""
     ident = rig.client.added(every(1, 2, no_keep=True))
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)
@@ -116,7 +117,7 @@ def test_A024_A036_A089_runing_then_the_result_on_the_same_connection(rig):
 @pytest.mark.parametrize("with_local_id", [True, False])
 @pytest.mark.parametrize("after_runing", [True, False])
 def test_A093_the_result_to_the_request_socket(rig, with_local_id, after_runing):
-    """5: on the request socket a message is always a result."""
+    """B113: On the request socket a message is always a result (contract 5)."""
     ident = rig.client.added(every(1, 2, no_keep=True))
     run = rig.jobs.recv()
     if after_runing:
@@ -327,7 +328,7 @@ def test_many_runs_at_one_target_are_told_apart(rig):
 
 @pytest.mark.parametrize("written", [False, True])
 def test_results_of_runs_that_were_claimed_at_once_are_written_at_once(rig, written):
-    """Whether of the runs nothing was written since the claim, or their RUNING was: results that come together
+    """B109: Whether of the runs nothing was written since the claim, or their RUNING was: results that come together
     are few entries of the history, as what is looked at one by one is an entry each."""
     count, due = 120, new_second() + 2
     idents = [rig.client.added(at_once(plan_time=due)) for _ in range(count)]

@@ -236,6 +236,7 @@ class Night:
 
 @pytest.mark.timeout(240 + KILLS * 6 + STEPS)
 def test_every_run_ends_as_it_was_simulated(make_rig):
+    """B110: Nothing stays stuck, whatever is killed."""
     print(f"ZPLAN_CHAOS_SEED={SEED} ZPLAN_CHAOS_FLOWS={FLOWS} ZPLAN_CHAOS_STEPS={STEPS} ZPLAN_CHAOS_KILLS={KILLS}")
     rig = make_rig("--exec-timeout", "2", redis_args=("--appendfsync", "always"))
     drawn, night, flows = random.Random(f"kills {SEED}"), Night(rig), Flows(rig)

@@ -50,6 +50,7 @@ def stored(rig, name="f"):
 # -- put, get, list, use, remove
 
 def test_B037_a_definition_is_put_read_and_removed(rig):
+    """B079: One text, written whole."""
     now = int(time.time())
     assert flows(rig.client) == []
     assert put(rig.client, flow()) == {"name": "f", "version": 1, "use": 1, "unchanged": False, "check": CHECK}
@@ -116,6 +117,7 @@ def test_the_definition_may_be_a_JSON_frame(rig):
 
 
 def test_two_puts_at_a_time(rig):
+    """B080: Of two that change one version one is rejected."""
     assert put(rig.client, flow(title="1"), "0")["version"] == 1
     assert put(rig.client, flow(title="2"), "1")["version"] == 2
     for last in (0, 1, 3):
@@ -187,6 +189,7 @@ def test_check_says_what_put_would(rig):
 # -- rejected
 
 def test_all_errors_are_reported_by_their_paths(shared):
+    """B100: An unknown target is an error of the definition."""
     steps = {"a": {"target": "nobody"}, "b": {"after": ["c", "x"], "wait": -1}, "c": {"after": ["b"], "args": []}}
     errors, text = wrong(shared.client, "put", flow("g", steps, title=1, nonsense=2))
     assert {"steps.a.target", "title", "'nonsense'"} <= set(errors) and len(errors) >= 5
@@ -309,7 +312,9 @@ def put_kind(client, name, **fields):
 
 
 def test_a_call_has_the_fields_of_its_kind(rig):
-    """As they were at the put; its own go first, then those of the kind it names, then the defaults, then those of their kind."""
+    """B117: As they were at the put.
+
+    Its own go first, then those of the kind it names, then the defaults, then those of their kind."""
     flows = Flows(rig)
     retry = {"strategy": "fixed", "interval": 30, "max": 2}
     put_kind(rig.client, "k", timeout=5, priority=7, retry=retry, category="not of a call")
@@ -428,6 +433,7 @@ def test_calls_of_callers_are_counted_again(rig):
 
 
 def test_a_flow_that_is_called_is_not_removed(rig):
+    """B081: A flow that another one calls is not deleted."""
     put(rig.client, calls("inner", "jobs"))
     put(rig.client, calls("outer", "inner"))
     assert rig.client.refused("flow", "remove", "inner", status=ST.BUSY) == "flow: inner is called by flow outer"
@@ -459,7 +465,7 @@ def test_a_name_is_of_a_flow_or_of_a_target(rig):
 
 
 def test_plans_of_a_flow_are_accepted_and_keep_it(rig):
-    """B044: a flow that has plans is not removed."""
+    """B044: a flow that has plans is not removed. B081: a flow that has plans is not deleted."""
     plan = {"station": "f", "head": []}
     assert rig.client.submit(later(), **plan).code == ST.NOT_FIND
     put(rig.client, flow())

@@ -68,6 +68,7 @@ def test_a_run_and_the_plans_of_its_steps(rig, flows):
 
 
 def test_a_step_is_blocked_or_skipped_by_rule(rig, flows):
+    """B068: Skipped by rule."""
     flows.put("night", {"a": call(), "b": call(["a"]), "c": {"if": "false", "let": {"x": "1"}},
                         "d": call([{"step": "a", "on": "skipped"}])})
     heard = Heard(rig)
@@ -82,6 +83,7 @@ def test_a_step_is_blocked_or_skipped_by_rule(rig, flows):
 
 
 def test_operators_and_signals(rig, flows):
+    """B068, B107: Skipped by a person, with the reason."""
     flows.put("human", {"a": call(), "yes": {"after": ["a"], "signal": {}}, "b": call(["yes"])})
     heard = Heard(rig)
     flows.start("human")

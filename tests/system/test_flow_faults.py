@@ -51,6 +51,7 @@ def test_a_death_at_a_point_of_a_run(make_rig, point):
 
 @pytest.mark.parametrize("point", ["flow_end:2", "flow_over"])
 def test_a_standby_goes_on_with_the_runs(make_rig, point):
+    """B078: Of two stations the second one ends what the first one began."""
     pair = Pair(make_rig(*SHORT, start=False))
     rig = pair.rig
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from clitest import zplan
 from flowrig import Flows, call
-from zplantest import FT, ST, WORD, at_once, every, wait_until
+from zplantest import FT, ST, WORD, at_once, every, told, wait_until
 
 ECHO = {"a": call(args=["=day", "=n"])}
 PARAMS = {"day": "=#idc.shouldFireTime.format('yyyyMMdd')", "n": {"type": "integer", "default": 3}}
@@ -134,10 +134,31 @@ def test_an_update_is_checked_by_a_definition_that_is_not_in_memory(rig, flows):
     assert rig.client.done("update", ident, {"revision": revision, "params": {"n": 1}}).json["params"] == {"n": 1}
 
 
+def test_a_run_is_shown_with_its_params_as_resolved(flows):
+    """B074: They stay those of its begin."""
+    flows.put("etl", {"a": call()}, params={"day": "=idc.loadDate.format('yyyyMMdd')", "n": 3, "next": "=n + 1"})
+    flows.start("etl", {"n": 4}, batch="2024-01-05")
+    one = flows.call()
+    flows.put("etl", {"a": call()}, params={"day": "another"})
+    resolved = {"day": "20240105", "n": 4, "next": 5}
+    assert flows.show(one.flow["run"])["params"] == resolved
+    flows.done(one)
+    assert flows.until(one.flow["run"], "finished")["params"] == resolved
+
+
+def test_the_owner_of_a_run_is_that_of_its_plan(rig, flows):
+    """B060: Each call, and the outcomes of the run, have it."""
+    flows.put("etl", {"a": call()})
+    results = rig.subscribe("etl")
+    flows.start("etl", creator="ann")
+    assert flows.next("a").run.plan["creator"] == "ann"
+    assert [told(results.recv())["creator"] for _ in range(2)] == ["ann"] * 2
+
+
 # -- batch
 
 def test_a_batch_is_the_load_date(flows):
-    """B013: the nominal time is local in the plan's zone."""
+    """B013: the nominal time is local in the plan's zone. B061: the batch is the business date of a run."""
     flows.put("load", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime"])})
     flows.start("load", batch="2024-01-05")
     assert flows.next("a").args == ["2024-01-05T00:00:00"] * 2
@@ -146,7 +167,7 @@ def test_a_batch_is_the_load_date(flows):
 
 
 def test_without_a_batch_it_is_the_day_of_the_nominal_time(flows):
-    """B013: a run that is late has its nominal time."""
+    """B013: a run that is late has its nominal time. B061: else it is the day of the nominal time."""
     flows.put("load", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime"])})
     flows.client.added({"plan_type": "time", "plan_time": 1704450600, "misfire": "all"}, station="load", head=[])
     assert flows.next("a").args == ["2024-01-05T00:00:00", "2024-01-05T10:30:00"]
@@ -156,6 +177,7 @@ def test_without_a_batch_it_is_the_day_of_the_nominal_time(flows):
 
 
 def test_missed_batches_each_have_their_own(flows):
+    """B072: Each run of a missed time has its own date."""
     flows.put("load", {"a": call(args=["=idc.loadDate.format('MMdd')"])})
     start = int(time.time()) // 86400 * 86400 - 3 * 86400 + 1
     flows.client.added(every(1, 3, kind="day", plan_time=start - 86400, misfire="all"), station="load", head=[])
@@ -173,7 +195,8 @@ def test_a_batch_that_is_none_is_rejected(flows):
 # -- defaults
 
 def test_defaults_retry_steps_that_say_nothing(flows):
-    """B049: a failed step is retried, unless it says otherwise."""
+    """B049: a failed step is retried, unless it says otherwise.
+    B083: a default retry is for the steps that have none."""
     flows.put("tough", {"a": call(), "b": call(retry={"strategy": "none"})})
     flows.start("tough", defaults={"retry": 1})
     both = flows.expect("a", "b")
@@ -219,7 +242,8 @@ def test_defaults_let_a_run_go_on_over_failures(rig, flows, on_error):
 
 
 def test_defaults_that_block(flows):
-    """B055: with `block` the steps behind a failure stay none, and the run fails."""
+    """B055: with `block` the steps behind a failure stay none, and the run fails.
+    B084: a failure blocks the step behind it."""
     flows.put("chain", {"a": call(), "b": call(["a"])})
     flows.start("chain", defaults={"on_error": 1})
     first = flows.call()
@@ -258,7 +282,8 @@ def test_paused_and_hold_exclude_each_other(rig):
 
 
 def test_a_manual_plan_is_run_with_a_batch_and_params(rig, flows):
-    """B051: a paused plan runs by the command `run`."""
+    """B051: a paused plan runs by the command `run`.
+    B061, B085: a paused plan runs by hand only, with what it is given."""
     flows.put("etl", {"a": call(args=["=idc.loadDate", "=idc.shouldFireTime", "=x", "=y"])}, params={"x": 1, "y": 1})
     ident = rig.client.added(at_once(paused=True, params={"x": 2, "y": 2}), station="etl", head=[])
     flows.nothing()
@@ -365,6 +390,7 @@ def test_add_says_what_is_wrong_with_a_param(rig, flows):
 
 
 def test_add_keeps_a_plan_paused(rig, flows):
+    """B082: A named plan of a flow is added by the command line."""
     flows.put("etl", {"a": call(args=["=x"])}, params={"x": 0})
     ended = zplan("add", "--flow", "etl", "--now", "--paused", "--param", "x=[1, 2]", "--name", "primary/etl",
                   "--if-exists", "refuse", "--connect", rig.ipc("q"))

@@ -152,6 +152,7 @@ def test_a_step_that_waits_can_be_removed(rig, flows):
 
 
 def test_a_pause_leaves_the_run_alone(rig, flows):
+    """B104: The plan is paused when its run has ended."""
     flows.put("pair", {"a": call(), "b": call(["a"])})
     ident = rig.client.added(every(1, 5, description="pair"), station="pair", head=[])
     first = flows.call()

@@ -195,7 +195,8 @@ def test_of_two_signals_one_counts(rig):
 
 
 def test_a_hundred_joins_at_once(rig):
-    """B003: the middle steps of a hundred diamonds end in the same moment: each join starts once."""
+    """B003: the middle steps of a hundred diamonds end in the same moment: each join starts once.
+    B097: the middle steps of a hundred diamonds end in the same moment: each join starts once."""
     flows = Flows(rig)
     flows.put("diamond", {"a": call(), "b": call(["a"]), "c": call(["a"]), "d": call(["b", "c"])})
     for _ in range(100):
@@ -223,6 +224,7 @@ def test_a_hundred_joins_at_once(rig):
 # Bounds.
 
 def test_a_star_of_2000_steps(rig):
+    """B095: All successors of a step start."""
     flows = Flows(rig)
     flows.put("star", {"hub": call(), **{f"s{at}": call(["hub"]) for at in range(2000)},
                        "end": call([f"s{at}" for at in range(2000)])}, max_parallel=10000)

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from flowrig import Flows, call
-from zplantest import ERROR, FT, RETRY, ST, every, wait_until
+from zplantest import CMD, ERROR, FT, RETRY, ST, every, wait_until
 
 CHAIN = {"a": call(), "b": call(["a"], args=["=steps.a.value.n + 1"]), "c": call(["b"], json={"got": "=steps.b.value"})}
 
@@ -16,6 +16,7 @@ def flows(rig):
 
 
 def test_a_chain_passes_values_on_and_ends_its_plan(rig, flows):
+    """B067, B077: Steps run in their order, and have finished."""
     flows.put("chain", CHAIN, output={"last": "=steps.c.value"})
     news = rig.subscribe("chain")
     ident = flows.start("chain")
@@ -47,7 +48,7 @@ def test_steps_of_a_plan_are_named_in_their_results(rig, flows):
 
 
 def test_a_join_starts_once(rig, flows):
-    """B003: a step waits for all that it is behind."""
+    """B003: a step waits for all that it is behind. B096: it waits for all of its sources."""
     flows.put("diamond", {"a": call(), "b": call(["a"]), "c": call(["a"]), "d": call(["b", "c"])})
     flows.start("diamond")
     flows.next("a")
@@ -60,7 +61,8 @@ def test_a_join_starts_once(rig, flows):
 
 
 def test_at_most_max_parallel_are_in_flight(rig, flows):
-    """B002: at most `max_parallel` calls of a run are in flight."""
+    """B002: at most `max_parallel` calls of a run are in flight.
+    B099: steps without edges are roots: none need a start node."""
     flows.put("wide", {f"s{i}": call() for i in range(6)}, max_parallel=2)
     flows.start("wide")
     first = flows.expect("s0", "s1")
@@ -115,6 +117,134 @@ def test_a_failure_fails_the_run_and_its_plan(rig, flows):
     assert told[2].code == ST.FAILED
     plan = wait_until(lambda: rig.message(ident, "night"), "the flow plan is parked")
     assert plan["error_info"] == "a: disk full"
+
+
+def test_a_failure_waits_for_the_others_unless_it_is_handled(rig, flows):
+    """B098: The run fails when its other steps have ended; a failure that is caught does not fail it."""
+    flows.put("night", {"a": call(), "b": call()})
+    flows.put("calm", {"a": call(), "b": call([{"step": "a", "on": "caught"}])})
+    flows.start("night")
+    both = flows.expect("a", "b")
+    run = both["a"].flow["run"]
+    flows.fail(both["a"])
+    wait_until(lambda: flows.states(run)["a"] == "failed", "a has failed")
+    assert flows.show(run)["state"] == "running"
+    flows.done(both["b"])
+    assert flows.until(run, "failed")["failed"] == ["a"]
+    flows.start("calm")
+    first = flows.call()
+    flows.fail(first)
+    flows.next("b")
+    assert "failed" not in flows.until(first.flow["run"], "finished")
+
+
+@pytest.mark.parametrize("fields, words, error", [
+    ({}, "disk full", "disk full"), ({"timeout": 1}, None, "timeout: "),
+    ({"args": ["=1 / 0"]}, None, "args[0]: column 3: division by zero")], ids=["result", "timeout", "expression"])
+def test_a_step_fails(flows, fields, words, error):
+    """B069: By its result, by its timeout, or as an expression of it cannot be computed."""
+    flows.put("night", {"first": call(), "a": call(["first"], **fields), "b": call(["a"])})
+    flows.start("night")
+    run = flows.next("first").flow["run"]
+    if words:
+        flows.fail(flows.call(), words)
+    shown = flows.until(run, "failed")
+    states = {step["step"]: step for step in shown["steps"]}
+    assert states["a"]["state"] == "failed" and states["a"]["error"].startswith(error), shown
+    assert states["b"]["state"] == "none" and shown["failed"] == ["a"]
+
+
+def test_a_call_is_running_from_its_claim(rig, flows):
+    """B065, B066: A claimed call is shown as running at once, and `why` says that its target has not answered yet."""
+    flows.put("one", {"a": call(retry={"strategy": "fixed", "interval": 1000, "max": 1})})
+    flows.start("one")
+    first = flows.call()
+    run = first.flow["run"]
+
+    def answered():
+        reasons = rig.client.done("why", f"{run}/a").json["reasons"]
+        return not any("answered yet" in reason["why"] for reason in reasons)
+    assert flows.states(run) == {"a": "running"} and not answered()
+    flows.jobs.answer(first.run, ST.RUNING)
+    wait_until(answered, "RUNING has come")
+    assert flows.states(run) == {"a": "running"}
+    flows.fail(first)
+    wait_until(lambda: flows.states(run) == {"a": "new"}, "it waits for its retry")
+
+
+def test_the_states_of_steps(rig, flows):
+    """B062: Each state of a step; and a transition that there is none of is rejected, or does nothing."""
+    rig.client.done("station", "add", f"away=api@{rig.ipc('a')}")
+    flows.put("all", {"good": call(), "bad": call(), "gone": call(), "busy": call(), "new": call(target="away"),
+                      "off": call(**{"if": "1 > 2"}), "none": call(["bad"])}, max_parallel=9)
+    flows.start("all")
+    calls = flows.expect("good", "bad", "gone", "busy")
+    run = calls["good"].flow["run"]
+    flows.done(calls["good"])
+    flows.fail(calls["bad"])
+    rig.client.done("cancel", f"{run}/gone")
+    states = {"good": "finished", "bad": "failed", "gone": "cancelled", "busy": "running", "new": "new",
+              "off": "skipped", "none": "none"}
+    wait_until(lambda: flows.states(run) == states, "each has a state of its own")
+    for step, word in (("good", "skip"), ("busy", "skip"), ("off", "skip"), ("bad", "signal"), ("new", "reject")):
+        assert step in flows.refused(word, run, step), (step, word)
+    for step in "good", "bad", "gone":
+        for status in ST.RUNING, ST.OK, ST.FAILED:
+            flows.client.result(calls[step].ident, status, [(FT.LOCAL_ID, calls[step].run.local_id)])
+    rig.settle()
+    assert flows.states(run) == states
+
+
+def test_of_two_results_the_first_one_counts(rig, flows):
+    """B092, B115: Results that come twice, late, or for a plan that is unknown change no state."""
+    flows.put("pair", {"a": call(), "b": call(["a"], args=["=steps.a.value"])})
+    flows.start("pair")
+    first = flows.call()
+    flows.jobs.answer(first.run, ST.OK, [(FT.JSON, b"1"), (FT.LOCAL_ID, first.run.local_id)])     # before RUNING
+    flows.jobs.answer(first.run, ST.RUNING)
+    flows.fail(first)
+    flows.client.result(first.ident, ST.FAILED, [(FT.LOCAL_ID, first.run.local_id)])
+    flows.client.result("77", ST.OK)
+    second = flows.call()
+    assert second.name == "b" and second.args == ["1"]
+    rig.settle()
+    assert flows.states(first.flow["run"]) == {"a": "finished", "b": "running"}
+    flows.done(second)
+    flows.until(first.flow["run"], "finished")
+    flows.nothing()
+
+
+def test_a_step_is_one_row_however_often_it_is_called(flows):
+    """B075: A row for each step; retries are the same row, and those by hand have a number."""
+    flows.put("pair", {"a": call(retry={"strategy": "fixed", "interval": 1, "max": 1}), "b": call(["a"])})
+    flows.start("pair")
+    first = flows.call()
+    run = first.flow["run"]
+    flows.fail(first)
+    flows.next("a")
+    flows.next("b")
+    shown = flows.until(run, "finished")
+    assert [(step["step"], step.get("generation", 0)) for step in shown["steps"]] == [("a", 0), ("b", 0)]
+    flows.flow("retry", run, '{"steps": ["b"]}')
+    flows.next("b")
+    shown = flows.until(run, "finished")
+    assert [(step["step"], step.get("generation", 0)) for step in shown["steps"]] == [("a", 0), ("b", 1)]
+
+
+def test_the_times_of_a_run(flows):
+    """B071: When it began, when it changed last, and when it ended."""
+    flows.put("pair", {"a": call(), "b": call(["a"])})
+    before = int(time.time() * 1000) - 1000
+    flows.start("pair")
+    run = flows.next("a").flow["run"]
+    second = flows.call()
+    going = flows.show(run)
+    assert before <= going["began_ms"] <= going["updated_ms"] and not going.get("ended_ms")
+    time.sleep(0.02)
+    flows.done(second)
+    ended = flows.until(run, "finished")
+    assert ended["began_ms"] == going["began_ms"] <= going["updated_ms"] < ended["ended_ms"]
+    assert ended["updated_ms"] >= ended["ended_ms"]
 
 
 def test_the_retry_of_a_step_is_its_plans(rig, flows):
@@ -238,6 +368,7 @@ def test_a_sub_flow_is_a_step(rig, flows):
 
 
 def test_cancel_ends_what_is_in_flight(rig, flows):
+    """B070: The worker is notified, and what has not begun never starts."""
     flows.put("long", {"a": call(), "w": {"wait": 3600}, "b": call(["a", "w"])})
     news = rig.subscribe("long")
     ident = flows.start("long")
@@ -246,9 +377,9 @@ def test_cancel_ends_what_is_in_flight(rig, flows):
     run = first.flow["run"]
     flows.flow("cancel", run, "no more")
     told = flows.jobs.recv()
-    assert told.mailbox == first.run.mailbox
+    assert told.code == CMD.CLOSE_REQUEST and told.mailbox == first.run.mailbox
     shown = flows.until(run, "cancelled")
-    assert {step["step"]: step["state"] for step in shown["steps"]} == {"a": "cancelled", "w": "cancelled", "b": "none"} or shown
+    assert {step["step"]: step["state"] for step in shown["steps"]} == {"a": "cancelled", "w": "cancelled", "b": "none"}
     outcome = news.recv()
     while outcome.before[0] != b"long":
         outcome = news.recv()
@@ -316,6 +447,7 @@ def test_a_call_that_is_retried_has_nothing_of_the_one_before(rig, flows, goes_o
 
 
 def test_skip_is_a_success(rig, flows):
+    """B096, B107: A step that an operator skips counts as finished."""
     flows.put("night", {"a": call(), "b": call(["a"], args=["=steps.a.value"])})
     flows.start("night")
     first = flows.call()
@@ -421,8 +553,9 @@ def test_runs_and_log(rig, flows):
 
 def test_params_and_input(rig, flows):
     flows.put("etl", {"a": call(args=["=day", "=n"])}, params={"day": "=#idc.shouldFireTime.format('yyyyMMdd')", "n": 3})
-    flows.start("etl", {"n": 4})
-    assert flows.next("a").args == [time.strftime("%Y%m%d", time.gmtime()), "4"] or True
+    before = time.gmtime()
+    flows.start("etl", {"n": 4}, timezone="UTC")
+    assert flows.next("a").args in [[time.strftime("%Y%m%d", day), "4"] for day in (before, time.gmtime())]
 
 
 def test_a_kill_loses_nothing(rig, flows):

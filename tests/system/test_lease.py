@@ -30,7 +30,7 @@ def second_run(rig, ident, first):
 # The lease.
 
 def test_A003_A077_silent_after_runing(short):
-    """The second dispatch comes a lease after the last sign of life, not before."""
+    """B092: The second dispatch comes a lease after the last sign of life, not before."""
     ident = short.client.added(at_once())
     first = short.jobs.recv()
     sign = time.time()
@@ -44,7 +44,7 @@ def test_A003_A077_silent_after_runing(short):
 
 
 def test_A076_a_running_plan_is_not_fired_again(rig):
-    """exec-timeout 300, an occurrence each second, a run of 2.5 s."""
+    """B103: exec-timeout 300, an occurrence each second, a run of 2.5 s."""
     ident = rig.client.added(every(1, -1))
     runing(rig, ident, rig.jobs.recv())
     rig.jobs.nothing(2.5)
@@ -81,7 +81,7 @@ def test_A115_A116_waiting_keeps_the_lease(make_rig, by_request_socket):
     (b"", "before"),
 ])
 def test_progress_is_shown_while_the_run_is_in_hand(rig, words, shown):
-    """A STATUS frame of WAITING: told by `message`, written nowhere, gone with the run."""
+    """B112: A STATUS frame of WAITING: told by `message`, written nowhere, gone with the run."""
     ident = rig.client.added(every(1, 2, no_keep=True))
     run = rig.jobs.recv()
     runing(rig, ident, run)

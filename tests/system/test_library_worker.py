@@ -110,6 +110,7 @@ def test_answers_that_are_none(program, station, argument, code, words):
 
 
 def test_an_answer_from_another_thread(program, station):
+    """B091: The handler has returned before there is a result."""
     station.start()
     one = program()
     client = station.peer()
@@ -202,6 +203,7 @@ def test_a_station_that_comes_back(program, station):
 
 
 def test_progress_is_told_now_and_then_and_the_last_words_count(program, station):
+    """B114: A function of the library reports the progress of a run."""
     station.start()
     one = program()
     plan = station.peer()
@@ -474,7 +476,7 @@ def shown(rig, ident):
 
 
 def test_a_handler_that_blocks_keeps_its_lease(program, served):
-    """Five seconds with a lease of two: one run, whose progress is seen meanwhile."""
+    """B094: Five seconds with a lease of two: one run, whose progress is seen meanwhile."""
     one = program()
     results = served.subscribe(b"long")
     before = served.client.done("stats").json["counters"]["runs_sent"]
@@ -495,6 +497,7 @@ def nobody_has_joined(station):
 
 
 def test_example_worker_handlers(installed, station):
+    """B089: A worker in C: the example of the header."""
     station.start()
     one = Program(installed.example("worker_handlers"), station.endpoint("workers"))
     client = station.peer()

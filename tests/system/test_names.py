@@ -297,7 +297,7 @@ NAMES = {"tenant": 7, "creator": "ops", "category": "nightly", "remark": "ask Bo
 
 
 def test_C005_C012_names_are_kept_and_in_every_JSON_of_the_plan(rig):
-    """B045, B048, B053: `ext` and `creator` of a plan are kept."""
+    """B045, B048, B053: `ext` and `creator` of a plan are kept. B060: the owner is one of them."""
     results, events = rig.subscribe("named"), rig.events()
     ident = rig.client.added(at_once(description="named", ext={"a": [1, {"b": None}]}, **NAMES))
     run = rig.jobs.recv()

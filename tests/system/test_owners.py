@@ -60,6 +60,7 @@ def program(installed, owners):     # noqa: F811
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_requests_go_to_the_owner_wherever_it_stands(program, owners, first):
+    """B116: A client has several endpoints, and finds the owner."""
     owners[first].own()
     program.ask("ping", "pause")
     assert [program.line() for _ in range(2)] == [f"done {owners[first].endpoint}"] * 2

@@ -140,6 +140,7 @@ def test_C041_a_lease_that_ends_is_a_failure_and_told_once(make_rig):
 # A person decides. features: C024, C025, C043
 
 def test_C024_C025_C043_a_person_decides_and_the_plan_goes_on(rig):
+    """B105, B106: An error stops the schedule until somebody decides."""
     policy = retry("none", need_manual=True)
     ident = rig.client.added(every(1, -1, no_keep=True, retry=policy))
     first = rig.jobs.recv()
@@ -184,6 +185,7 @@ def test_C043_reset_tries_it_again(rig):
 # Timeouts. features: C042
 
 def test_C042_a_run_has_its_time_whatever_it_says(rig):
+    """B092: A run without a result ends by its timeout; a later result does not count."""
     ident = rig.client.added(at_once(timeout=2, retry=retry("none")))
     run = rig.jobs.recv()
     rig.jobs.answer(run, ST.RUNING)

@@ -99,6 +99,7 @@ def test_D007_what_an_outage_missed(rig):
 
 @pytest.mark.parametrize("policy, queued", [("skip", False), ("queue", True)])
 def test_due_while_a_run_is_out(rig, policy, queued):
+    """B101: Never two runs of a plan at a time."""
     ident = rig.client.added(every(1, -1, overlap_policy=policy))
     first = rig.jobs.recv()
     rig.jobs.answer(first, ST.RUNING)

@@ -26,6 +26,7 @@ def web(rig):
 
 
 def test_definitions(web, flows):
+    """B079, B080, B081: The gateway creates, changes and deletes flows."""
     put = web.ask("PUT", "/v1/flows/etl", ETL)
     assert put.status == 200 and put.json["version"] == 1 and put.json["check"]["steps_max"] == 2
     assert web.ask("PUT", "/v1/flows/etl", {**ETL, "title": "nightly"}).json["version"] == 2

@@ -252,7 +252,7 @@ def spec_of(rig, ident):
 
 
 def test_every_night_at_two_and_the_same_as_a_line(console, tmp_path):
-    """The next five are shown in two zones before it is stored. One click more copies it as a line of zplan."""
+    """B082: The next five are shown in two zones before it is stored. One click more copies it as a line of zplan."""
     rig = console.rig
     in_zone(console, "Europe/Berlin")
     console.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
@@ -287,7 +287,7 @@ FORMS = ({"when": "day", "time": "03:15", "args": "a b\n'c'"}, {"when": "week", 
 
 
 def test_the_line_makes_the_plan_of_the_form(console, tmp_path):
-    """For each kind of schedule, and with policies."""
+    """B085: For each kind of schedule, and with policies."""
     console.open("new")
     shown = console.driver.execute_async_script("""
         const [forms, done] = arguments;
@@ -309,6 +309,28 @@ def test_the_line_makes_the_plan_of_the_form(console, tmp_path):
             assert one["spec"].get(name) == other["spec"].get(name), (line, name)
         if form["when"] not in ("none", "hour", "minute", "second"):
             assert one["next_at"] == other["next_at"], line
+
+
+def test_the_params_of_a_flow_are_typed_as_json(console):
+    """B086: They are among the more fields of a new plan."""
+    flows = Flows(console.rig)
+    flows.put("with-params", {"a": call(args=["=x"])}, params={"x": 1})
+    console.open("new")
+    for name, text in (("target", "with-params"), ("title", "five")):
+        console.driver.find_element(By.NAME, name).send_keys(text)
+    console.driver.find_element(By.XPATH, "//summary[text()='Policies']").click()
+    console.driver.find_element(By.CSS_SELECTOR, "details textarea").send_keys('{"params": {"x": 5}}')
+    console.click("Store the plan")
+    console.until(lambda: console.heading() == "five", "its page")
+    plan, = console.rig.client.done("list", {"title": "five"}).json["plans"]
+    assert plan["params"] == {"x": 5}
+    ident = f"{plan['plan_id']:x}"
+    console.rig.client.done("run", ident)
+    one = flows.next("a")
+    assert one.args == ["5"]
+    flows.until(one.flow["run"], "finished")
+    console.rig.client.done("remove", ident)
+    flows.client.done("flow", "remove", "with-params")
 
 
 def test_see_its_first_result(console):

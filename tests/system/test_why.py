@@ -107,6 +107,7 @@ def test_a_run_that_may_take_so_long(rig):
 
 
 def test_a_paused_plan_whose_run_is_out_has_two_reasons(rig):
+    """B102: It is paused, and its run is in progress."""
     ident = rig.client.added(every(1000, 3))
     rig.due_now(ident)
     run = rig.jobs.recv()

@@ -253,6 +253,7 @@ def test_any_identity_works_on_both_sides(station, identity):
 
 
 def test_a_run_is_answered_runing_before_its_result(station):
+    """B091: RUNING and WAITING come before the result."""
     station.start()
     worker, plan = station.worker(), station.peer()
     run = a_run(b"a1", (REQUEST_ID, b"r"), (REQUESTER, b"\0c"), (LOCAL_ID, b"theirs"))

@@ -43,6 +43,7 @@ def command(job):
 
 
 def test_a_worker_gets_only_its_commands(station):
+    """B088: Of a command that nobody has joined for the answer is NOT_WORKER."""
     station.start()
     plans = station.peer()
     scala = Limited(station, b"SCALA,DATA_SYNC", b"scala", credits=3)
@@ -59,6 +60,7 @@ def test_a_worker_gets_only_its_commands(station):
 
 
 def test_two_workers_share_a_command(station):
+    """B093: Each of them has half of the runs."""
     station.start()
     plans = station.peer()
     pair = [Limited(station, b"SCALA", name, credits=2) for name in (b"a", b"b")]
@@ -141,6 +143,7 @@ def test_a_join_that_is_rejected_leaves_the_former(station):
 
 
 def test_zplan_work_says_its_commands(station, work):
+    """B090: They are listed, and in the log of the worker."""
     station.start()
     work("cat", "--commands", "sum,mean")
     plans = station.peer()
@@ -164,7 +167,7 @@ def test_zplan_work_rejects_what_does_not_fit(args, why):
 
 
 def test_steps_go_to_the_workers_of_their_command(rig, station):
-    """B042: a worker takes the commands that it names."""
+    """B042: a worker takes the commands that it names. B064, B088: a step that nobody takes stays new."""
     station.start()
     flows = Flows(rig)
     scala = Limited(station, b"SCALA", b"scala")

@@ -257,6 +257,8 @@ static const struct row flow_rows[] = {
      "a+ w* b+", "FFF", FLOW_WELL, "a b"},
 };
 
+// B096, B098: joins of all, any, n and a majority over all that sources come to; and which failures
+// fail the run.
 static void test_steps (void **state)
 {
     (void)state;
