@@ -305,9 +305,10 @@ json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const 
     if (ret->code != EXIT_DONE)
         return NULL;
     json_t *answer = json_read_object (call_frame (&reply, ZERO_FRAME_JSON), &why);
-    reason_set (&reason, "the station's answer: %s", why.text);
-    if (!answer)
+    if (!answer) {
+        reason_set (&reason, "the station's answer: %s", why.text);
         *ret = verdict_refused (reason.text);
+    }
     return answer;
 }
 
