@@ -225,7 +225,7 @@ def test_a_run_is_shown(flows):
     assert text.startswith(f"run {run} of flow etl: running\nversion        1\nplan           ")
     table = text.split("\n\n")[1].splitlines()
     assert [line.split(None, 2) for line in table[:2]] == [["STEP", "STATE", "DETAIL"], ["a", "finished", '{"n":1}']]
-    assert table[2].split() in (["b", "new"], ["b", "running"]) and table[3].split() == ["c", "none"]
+    assert table[2].split() in (["b", "new"], ["b", "accepted"]) and table[3].split() == ["c", "none"]
     assert flows.say("show", "last").startswith(f"run {run} ")
     shown = flows.json("show", run)
     assert [step["step"] for step in shown["steps"]] == ["a", "b", "c"] and "began_at" in shown

@@ -154,20 +154,16 @@ def test_a_step_fails(flows, fields, words, error):
     assert states["b"]["state"] == "none" and shown["failed"] == ["a"]
 
 
-def test_a_call_is_running_from_its_claim(rig, flows):
-    """B065, B066: A claimed call is shown as running at once, and `why` says that its target has not answered yet."""
+def test_a_call_is_accepted_until_its_target_says_that_it_runs(rig, flows):
+    """B065, B066: A claimed call is accepted, with RUNING it runs, and behind a failure it waits again."""
     flows.put("one", {"a": call(retry={"strategy": "fixed", "interval": 1000, "max": 1})})
     flows.start("one")
     first = flows.call()
     run = first.flow["run"]
-
-    def answered():
-        reasons = rig.client.done("why", f"{run}/a").json["reasons"]
-        return not any("answered yet" in reason["why"] for reason in reasons)
-    assert flows.states(run) == {"a": "running"} and not answered()
+    assert flows.states(run) == {"a": "accepted"}
+    assert flows.show(run, {"state": "accepted"})["steps"] and not flows.show(run, {"state": "running"})["steps"]
     flows.jobs.answer(first.run, ST.RUNING)
-    wait_until(answered, "RUNING has come")
-    assert flows.states(run) == {"a": "running"}
+    wait_until(lambda: flows.states(run) == {"a": "running"}, "RUNING has come")
     flows.fail(first)
     wait_until(lambda: flows.states(run) == {"a": "new"}, "it waits for its retry")
 
@@ -175,18 +171,19 @@ def test_a_call_is_running_from_its_claim(rig, flows):
 def test_the_states_of_steps(rig, flows):
     """B062: Each state of a step; and a transition that there is none of is rejected, or does nothing."""
     rig.client.done("station", "add", f"away=api@{rig.ipc('a')}")
-    flows.put("all", {"good": call(), "bad": call(), "gone": call(), "busy": call(), "new": call(target="away"),
+    flows.put("all", {"good": call(), "bad": call(), "gone": call(), "sent": call(), "busy": call(), "new": call(target="away"),
                       "off": call(**{"if": "1 > 2"}), "none": call(["bad"])}, max_parallel=9)
     flows.start("all")
-    calls = flows.expect("good", "bad", "gone", "busy")
+    calls = flows.expect("good", "bad", "gone", "sent", "busy")
     run = calls["good"].flow["run"]
     flows.done(calls["good"])
+    flows.jobs.answer(calls["busy"].run, ST.RUNING)
     flows.fail(calls["bad"])
     rig.client.done("cancel", f"{run}/gone")
-    states = {"good": "finished", "bad": "failed", "gone": "cancelled", "busy": "running", "new": "new",
+    states = {"good": "finished", "bad": "failed", "gone": "cancelled", "sent": "accepted", "busy": "running", "new": "new",
               "off": "skipped", "none": "none"}
     wait_until(lambda: flows.states(run) == states, "each has a state of its own")
-    for step, word in (("good", "skip"), ("busy", "skip"), ("off", "skip"), ("bad", "signal"), ("new", "reject")):
+    for step, word in (("good", "skip"), ("busy", "skip"), ("sent", "skip"), ("off", "skip"), ("bad", "signal"), ("new", "reject")):
         assert step in flows.refused(word, run, step), (step, word)
     for step in "good", "bad", "gone":
         for status in ST.RUNING, ST.OK, ST.FAILED:
@@ -201,14 +198,14 @@ def test_of_two_results_the_first_one_counts(rig, flows):
     flows.start("pair")
     first = flows.call()
     flows.jobs.answer(first.run, ST.OK, [(FT.JSON, b"1"), (FT.LOCAL_ID, first.run.local_id)])     # before RUNING
+    second = flows.call()
     flows.jobs.answer(first.run, ST.RUNING)
     flows.fail(first)
     flows.client.result(first.ident, ST.FAILED, [(FT.LOCAL_ID, first.run.local_id)])
     flows.client.result("77", ST.OK)
-    second = flows.call()
     assert second.name == "b" and second.args == ["1"]
     rig.settle()
-    assert flows.states(first.flow["run"]) == {"a": "finished", "b": "running"}
+    assert flows.states(first.flow["run"]) == {"a": "finished", "b": "accepted"}
     flows.done(second)
     flows.until(first.flow["run"], "finished")
     flows.nothing()

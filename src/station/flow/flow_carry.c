@@ -82,7 +82,7 @@ static void note_end (struct flow_live *live)
     char score[24];
     if (*live->parent)
         FAILPOINT ("flow_sub_end");
-    live->ended_ms = store_now_us (self->store) / 1000;
+    live->ended_ms = live->updated_ms;
     snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
     const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
                                  span_text (score), span_text (live->name)};

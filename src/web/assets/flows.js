@@ -5,7 +5,7 @@ import {Empty, More, Rows, State, Time, Trouble, act, confirmed, html, isNone, s
 import {t} from './text.js';
 
 const BOX = {w: 150, h: 34, dx: 190, dy: 50};
-const tones = {finished: 'good', failed: 'bad', running: 'busy', new: 'busy', skipped: 'calm', cancelled: 'warn'};
+const tones = {finished: 'good', failed: 'bad', running: 'busy', accepted: 'busy', new: 'busy', skipped: 'calm', cancelled: 'warn'};
 
 const sourcesOf = (name, definition) => {
   const after = (definition.steps[name].after || []).map(one => typeof one === 'object' ? one.step : one);
@@ -94,7 +94,7 @@ export function FlowRun({words, may}) {
     found.reload();
   });
   const ended = run && ['finished', 'failed', 'cancelled', 'timeout'].includes(run.state);
-  const order = {failed: 0, running: 1, new: 2};
+  const order = {failed: 0, running: 1, accepted: 2, new: 3};
   return html`<h1 tabindex="-1">${t('Run')} ${s(id)}</h1><${Trouble} error=${found.error} />
     ${run && html`<p><${State} of=${run.state} /> ${s(run.flow)} ${s(run.version)} · <${Time} at=${run.began_at} /> ${run.ended_at && html`→ <${Time} at=${run.ended_at} />`} ${run.error && html`<span class="bad">${s(run.error)}</span>`}</p>
       ${may('manage') && html`<p class="buttons">${(run.failed || []).length || ended ? html`<button class="primary" onClick=${async () => await confirmed(t('Retry these steps, and all behind them?'), (run.failed || []).length ? run.failed : [t('what failed or was cancelled')], t('Retry')) && carry('retry', {}, t('It goes on.'))}>${t('Retry')}</button>` : ''}

@@ -276,8 +276,8 @@ export function Dialogs() {
 // -- small things
 
 const marks = {ok: '●', running: '▶', queued: '○', retrying: '↻', paused: '‖', error: '✕', failed: '✕', closed: '■', missed: '–',
-  timeout: '⌛', not_taken: '?', cancelled: '⊘', finished: '●', skipped: '↷', none: '·', new: '○', suspended: '‖', undoing: '↶'};
-const tones = {ok: 'good', finished: 'good', running: 'busy', new: 'busy', retrying: 'warn', paused: 'warn', suspended: 'warn',
+  timeout: '⌛', not_taken: '?', cancelled: '⊘', finished: '●', skipped: '↷', none: '·', new: '○', accepted: '◐', suspended: '‖', undoing: '↶'};
+const tones = {ok: 'good', finished: 'good', running: 'busy', accepted: 'busy', new: 'busy', retrying: 'warn', paused: 'warn', suspended: 'warn',
   undoing: 'warn', missed: 'warn', error: 'bad', failed: 'bad', timeout: 'bad', not_taken: 'bad'};
 
 // A state by shape and word, not by its colour alone.

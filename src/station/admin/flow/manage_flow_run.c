@@ -10,6 +10,7 @@
 #include "manage_flow_command.h"
 #include "memory.h"
 #include "permit.h"
+#include "runs.h"
 
 enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
 
@@ -94,8 +95,10 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
     uint64_t id = node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0;
     if (node->state == FLOW_NONE && node->flags & FLOW_PLACED)
         state = "new";
-    if (id && store_exec_id (live->station->store, id))
-        state = "running";
+    if (id && store_exec_id (live->station->store, id)) {
+        const struct held_run *held = runs_find (live->station, id);
+        state = held && held->unanswered ? "accepted" : "running";
+    }
     json_object_set_new (object, "step", json_string (step->name));
     json_object_set_new (object, "state", json_string (state));
     if (node->flags & FLOW_BLOCKED)
