@@ -1,4 +1,4 @@
-"""Broadcasts on the result socket (proto 8.1): layout, seq and epoch, what is told."""
+"""Broadcasts on the result socket (proto 8.1): layout, seq and epoch, their JSON."""
 import json
 import time
 

@@ -117,7 +117,7 @@ def test_A024_A036_A089_runing_then_the_result_on_the_same_connection(rig):
 @pytest.mark.parametrize("with_local_id", [True, False])
 @pytest.mark.parametrize("after_runing", [True, False])
 def test_A093_the_result_to_the_request_socket(rig, with_local_id, after_runing):
-    """B113: On the request socket a message is always a result (contract 5)."""
+    """B113: On the request socket a message is always a result (proto 7.3)."""
     ident = rig.client.added(every(1, 2, no_keep=True))
     run = rig.jobs.recv()
     if after_runing:

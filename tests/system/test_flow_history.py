@@ -17,7 +17,7 @@ def history(rig, **asked):
 
 
 def test_outcomes_name_run_and_step(rig, flows):
-    """B073: Runs of flows, of steps and of plain plans are told apart."""
+    """B073: Runs of flows, of steps and of plain plans are distinguished."""
     flows.put("chain", {"a": call(), "b": call(["a"], for_each=2)})
     ident = flows.start("chain")
     run = flows.next("a").flow["run"]

@@ -303,7 +303,7 @@ def test_the_three_times_of_a_run(rig, flows):
     flows.put("ends", {"a": call(args=["=idc." + time for time in times], json=[
         f"=idc.{time}.{end}().format('yyyyMMdd')" for time in times for end in ends])})
     ident = rig.client.added(at_once(paused=True), station="ends", head=[])
-    time.sleep(1.1)
+    wait_until(lambda: int(time.time()) > rig.message(ident, "ends")["add_time"], "a second has passed")
     rig.client.done("run", ident, {"batch": "2024-03-31"})
     first = flows.next("a")
     nominal, actual, created = map(datetime.datetime.fromisoformat, first.args)

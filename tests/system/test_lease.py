@@ -30,7 +30,7 @@ def second_run(rig, ident, first):
 # The lease.
 
 def test_A003_A077_silent_after_runing(short):
-    """B092: The second dispatch comes a lease after the last sign of life, not before."""
+    """B092: The second dispatch comes a lease after the last heartbeat, not before."""
     ident = short.client.added(at_once())
     first = short.jobs.recv()
     sign = time.time()
@@ -81,7 +81,7 @@ def test_A115_A116_waiting_keeps_the_lease(make_rig, by_request_socket):
     (b"", "before"),
 ])
 def test_progress_is_shown_while_the_run_is_in_hand(rig, words, shown):
-    """B112: A STATUS frame of WAITING: told by `message`, written nowhere, gone with the run."""
+    """B112: A STATUS frame of WAITING: `message` shows it, it is written nowhere, gone with the run."""
     ident = rig.client.added(every(1, 2, no_keep=True))
     run = rig.jobs.recv()
     runing(rig, ident, run)
@@ -235,7 +235,7 @@ def test_4_5_result_without_local_id_after_a_lease_ended(short):
 
 
 def test_4_5_result_that_comes_between_the_lease_and_the_next_run(short):
-    """The last sign of life is old, the target away: no run follows, so none is in hand twice."""
+    """The last heartbeat is old, the target away: no run follows, so none is in flight twice."""
     ident = short.client.added(at_once())
     first = short.jobs.recv()
     runing(short, ident, first)

@@ -1,4 +1,4 @@
-"""PLAN frames in msgpack (proto 5.2): told by the first byte, the rules are those of JSON."""
+"""PLAN frames in msgpack (proto 5.2): the first byte says so, the rules are those of JSON."""
 import struct
 import time
 

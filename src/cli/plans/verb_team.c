@@ -39,7 +39,7 @@ static const struct column columns[] = {
     COLUMN ("WORKER", 24, .rule = COLUMN_SHORT, .field = "worker"),
     COLUMN ("STATE", 13, .write = write_state, .colour = colour_of),
     COLUMN ("SINCE", 20, .rule = COLUMN_SPARE, .field = "started_ms", .write = column_time_ms),
-    COLUMN ("HEARD", 20, .rule = COLUMN_SPARE, .field = "heard_ms", .write = column_time_ms),
+    COLUMN ("HEARTBEAT", 20, .rule = COLUMN_SPARE, .field = "heard_ms", .write = column_time_ms),
     COLUMN ("PROGRESS", 10, .rule = COLUMN_SHORT, .field = "progress", .write = column_frame),
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .field = "reason"),
 };

@@ -42,7 +42,7 @@ static void on_looked (struct exchange *self, const struct station_answer *answe
         return;
     const json_t *plan = answer->json;
     bool paused = is (plan, "paused"),
-         open = !paused && !is (plan, "error") && !is (plan, "closed");
+         open = plan && !paused && !is (plan, "error") && !is (plan, "closed");
     if ((route == &routes[ROUTE_PAUSE] && paused) || (route == &routes[ROUTE_RESUME] && open))
         exchange_json (self, 200, json_names (JSON_PLAN, plan));
     else if (is (plan, "running") || !json_object_size (self->json))
