@@ -234,9 +234,9 @@ static void loop (struct work *self)
            (!self->give_up_us || clock_mono_us () < self->give_up_us)) {
         wait_for_events (self);
         take_signals (self);
-        report_joined (self);
-        report_drained (self);
         take_jobs (self);
+        report_joined (self); // behind what takes the news off the descriptor
+        report_drained (self);
         end_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
             if (self->tasks[i].job)
