@@ -52,7 +52,7 @@ function takeCancel(mailbox, { frames }) {
 }
 
 function takeStatus({ code, frames }) {
-    console.log(`told ${code.toString(16).padStart(2, "0")} ${frames[TYPE.STATUS] || ""}`);
+    console.log(`status ${code.toString(16).padStart(2, "0")} ${frames[TYPE.STATUS] || ""}`);
     if (code === CODE.BYE && said) leave();
     else if (code === CODE.BYE) { // drained: end what is in hand, and leave
         leaving = true;

@@ -21,7 +21,7 @@ def ask(word, **fields):
     answer = dict(zip(description[2:], frames))
     if description[1] == 0x01:
         return json.loads(answer[ord("J")])
-    print("told %02x" % description[1], answer.get(0x03), flush=True)
+    print("status %02x" % description[1], answer.get(0x03), flush=True)
 
 def bytes_of(frame):
     return base64.b64decode(frame["b64"]) if isinstance(frame, dict) else frame.encode()
