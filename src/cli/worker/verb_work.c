@@ -235,7 +235,7 @@ static void loop (struct work *self)
         wait_for_events (self);
         take_signals (self);
         take_jobs (self);
-        report_joined (self); // behind what takes the news off the descriptor
+        report_joined (self); // after what takes the news off the descriptor
         report_drained (self);
         end_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
