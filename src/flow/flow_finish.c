@@ -63,6 +63,14 @@ json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run)
     return names;
 }
 
+uint32_t flow_run_failures (const struct flow *flow, const struct flow_run *run)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < flow->step_count; i++)
+        count += run->nodes[i].state == FLOW_FAILED;
+    return count;
+}
+
 static int later_first (const void *a, const void *b)
 {
     uint32_t left = ((const struct flow_undo *)a)->ended,

@@ -217,6 +217,9 @@ bool flow_check_params (const struct flow *flow, const json_t *params, const jso
 struct flow_run *flow_run_new (const struct flow *flow, const char *id);
 void flow_run_destroy (struct flow_run **self, const struct flow *flow);
 
+// How many of its steps failed, handled failures included.
+uint32_t flow_run_failures (const struct flow *flow, const struct flow_run *run);
+
 // Carry the run over an event at `now`, in ms. What `effects` has stays until it is cleared.
 void flow_step (const struct flow *flow, struct flow_run *run, const struct flow_event *event,
                 int64_t now, struct flow_effects *effects);

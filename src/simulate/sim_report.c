@@ -151,14 +151,6 @@ static void add_waits (const struct sim_run *self, json_t *waits)
     json_array_append_new (waits, json_string (text));
 }
 
-static json_int_t count_failures (const struct sim_run *self)
-{
-    json_int_t count = 0;
-    for (uint32_t i = 0; i < self->flow->step_count; i++)
-        count += self->run->nodes[i].state == FLOW_FAILED;
-    return count;
-}
-
 json_t *sim_run_report (const struct sim_run *self)
 {
     static const char *const outcomes[] = {"waiting", "finished", "failed", "cancelled", "timeout"};
@@ -171,7 +163,7 @@ json_t *sim_run_report (const struct sim_run *self)
                              "outcome", stopped ? "stopped" : outcomes[ended ? run->outcome : 0],
                              "critical", critical_path (self));
     json_object_set_new (ret, ended ? "ended" : "until", json_integer (simulation->last_ms));
-    json_object_set_new (ret, "failures", json_integer (count_failures (self)));
+    json_object_set_new (ret, "failures", json_integer (flow_run_failures (self->flow, run)));
     if (run->output)
         json_object_set (ret, "output", run->output);
     if (run->error)

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from clitest import zplan
 from flowrig import Flows, call
 from zplantest import CMD, ERROR, FT, RETRY, ST, every, wait_until
 
@@ -130,12 +131,15 @@ def test_a_failure_waits_for_the_others_unless_it_is_handled(rig, flows):
     wait_until(lambda: flows.states(run)["a"] == "failed", "a has failed")
     assert flows.show(run)["state"] == "running"
     flows.done(both["b"])
-    assert flows.until(run, "failed")["failed"] == ["a"]
+    shown = flows.until(run, "failed")
+    assert (shown["failures"], shown["failed"]) == (1, ["a"])
     flows.start("calm")
     first = flows.call()
     flows.fail(first)
     flows.next("b")
-    assert "failed" not in flows.until(first.flow["run"], "finished")
+    shown = flows.until(first.flow["run"], "finished")
+    assert shown["failures"] == 1 and "failed" not in shown
+    assert "\nfailures       1, handled ones included\n" in zplan("--connect", rig.ipc("q"), "flow", "show", first.flow["run"]).done()
 
 
 @pytest.mark.parametrize("fields, words, error", [

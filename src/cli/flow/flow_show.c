@@ -50,6 +50,11 @@ static void print_head (const json_t *run)
     }
     if (json_array_size (failed))
         putchar ('\n');
+    if (field_number (run, "failures") > (json_int_t)json_array_size (failed)) {
+        terms_label ("failures");
+        printf ("%" JSON_INTEGER_FORMAT ", handled ones included\n",
+                field_number (run, "failures"));
+    }
     if (error) {
         terms_label ("error");
         write_error (stdout, text_of (error));

@@ -133,6 +133,7 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
 json_t *flow_run_json (const struct flow_live *live)
 {
     const struct flow_run *run = live->run;
+    uint32_t failures = flow_run_failures (live->flow, run);
     char plan[IDENT_SIZE];
     json_t *object =
         json_pack ("{s:s, s:s, s:i, s:s, s:s, s:I, s:I}", "run", live->name, "flow",
@@ -145,6 +146,8 @@ json_t *flow_run_json (const struct flow_live *live)
         json_object_set_new (object, "suspended", json_true ());
     if (run->error)
         json_object_set_new (object, "error", json_string (run->error));
+    if (failures)
+        json_object_set_new (object, "failures", json_integer (failures));
     if (json_array_size (run->uncaught))
         json_object_set (object, "failed", run->uncaught);
     if (run->in_flight)
