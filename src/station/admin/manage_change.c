@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "apply.h"
+#include "arguments.h"
 #include "codes.h"
 #include "flow_book.h"
 #include "manage_flow_plan.h"
@@ -24,7 +25,6 @@
 #include "submit.h"
 #include "zones.h"
 #include "reply.h"
-#include "filter.h"
 #include "target_names.h"
 
 struct change {

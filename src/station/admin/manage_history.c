@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "callback_state.h"
 #include "codes.h"
 #include "json.h"
@@ -11,7 +12,6 @@
 #include "pull.h"
 #include "reads.h"
 #include "reply.h"
-#include "filter.h"
 
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32, STATUSES = 256 };
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "codes.h"
 #include "dialect.h"
 #include "json.h"
@@ -14,7 +15,6 @@
 #include "reads.h"
 #include "runs.h"
 #include "reply.h"
-#include "filter.h"
 #include "plan_message.h"
 
 enum {

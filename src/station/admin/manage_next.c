@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "access.h"
+#include "arguments.h"
 #include "manage_private.h"
 #include "memory.h"
 #include "misses.h"
@@ -10,7 +11,6 @@
 #include "reads.h"
 #include "zones.h"
 #include "reply.h"
-#include "filter.h"
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
 

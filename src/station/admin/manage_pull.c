@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "clock.h"
 #include "json.h"
 #include "manage_private.h"
@@ -12,7 +13,6 @@
 #include "pull.h"
 #include "reads.h"
 #include "reply.h"
-#include "filter.h"
 #include "target_names.h"
 #include "targets.h"
 

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "arguments.h"
 #include "codes.h"
-#include "filter.h"
 #include "flow_change.h"
 #include "json_text.h"
 #include "manage_flow.h"

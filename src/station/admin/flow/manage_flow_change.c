@@ -2,7 +2,7 @@
 // when that is written. proto/flows.md 18.9.
 #include <limits.h>
 
-#include "filter.h"
+#include "arguments.h"
 #include "flow_book.h"
 #include "flow_live.h"
 #include "log.h"

@@ -1,4 +1,4 @@
-// Arguments of admin commands: numbers, texts, and JSON objects (json_fields.h). Pure.
+// Arguments of requests: numbers, texts, and JSON objects (json_fields.h). Pure.
 #pragma once
 
 #include <jansson.h>

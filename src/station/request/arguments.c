@@ -1,4 +1,4 @@
-#include "filter.h"
+#include "arguments.h"
 
 #include "settings.h"
 

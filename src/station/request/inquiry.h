@@ -1,7 +1,7 @@
 // What admin commands share: their arguments, the plan that one names, its sub-commands.
 #pragma once
 
-#include "filter.h"
+#include "arguments.h"
 #include "reply.h"
 
 enum { ARGS_MAX = 8 };
