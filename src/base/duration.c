@@ -6,7 +6,7 @@
 
 #include "settings.h"
 
-static const struct unit {
+static const struct duration_unit {
     char letter;
     int32_t seconds;
     const char *name;

@@ -174,15 +174,15 @@ void callback_clear (struct callback *self)
 
 // -- one try
 
-struct lines {
+struct header_lines {
     char (*at)[CALLBACK_LINE_SIZE];
     size_t count;
 };
 
-static void add_line (struct lines *self, const char *format, ...)
+static void add_line (struct header_lines *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 
-static void add_line (struct lines *self, const char *format, ...)
+static void add_line (struct header_lines *self, const char *format, ...)
 {
     va_list args;
     va_start (args, format);
@@ -190,7 +190,7 @@ static void add_line (struct lines *self, const char *format, ...)
     va_end (args);
 }
 
-static void sign_aksk (struct lines *lines, const struct callback *self,
+static void sign_aksk (struct header_lines *lines, const struct callback *self,
                        const struct secret *secret, int64_t now_s)
 {
     char date[32], names[128], signature[SIGNATURE_SIZE];
@@ -217,7 +217,7 @@ static void sign_aksk (struct lines *lines, const struct callback *self,
               secret->ak, signature_names (&request, names, sizeof names), signature);
 }
 
-static void sign_standard (struct lines *lines, const struct callback *self,
+static void sign_standard (struct header_lines *lines, const struct callback *self,
                            const struct secret *secret, int64_t now_s)
 {
     char signatures[SECRET_KEYS_MAX][STANDARD_SIGNATURE_SIZE] = {""};
@@ -231,7 +231,7 @@ static void sign_standard (struct lines *lines, const struct callback *self,
 size_t callback_lines (const struct callback *self, const struct secret *secret, int64_t now_s,
                        char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE])
 {
-    struct lines lines = {out, 0};
+    struct header_lines lines = {out, 0};
     const char *name;
     json_t *value;
     add_line (&lines, "Content-Type: application/json");

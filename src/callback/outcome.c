@@ -128,11 +128,11 @@ static void blot_url (char *text, const struct callback_url *url, size_t at_end)
 
 // -- the report
 
-void outcome_of_attempt (const struct attempt *attempt, struct outcome *ret)
+void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome *ret)
 {
-    *ret = (struct outcome){.success = attempt->status >= 200 && attempt->status < 300,
-                            .final = attempt->status == HTTP_GONE || attempt->denied,
-                            .retry_after_s = attempt->retry_after_s};
+    *ret = (struct delivery_outcome){.success = attempt->status >= 200 && attempt->status < 300,
+                                     .final = attempt->status == HTTP_GONE || attempt->denied,
+                                     .retry_after_s = attempt->retry_after_s};
     if (attempt->status != HTTP_TOO_MANY && attempt->status != HTTP_UNAVAILABLE)
         ret->retry_after_s = 0;
     char answer[OUTCOME_ANSWER_MAX - 16];
@@ -160,7 +160,7 @@ enum breaker_end outcome_of_host (const struct attempt *attempt)
     return failed ? BREAKER_FAILED : BREAKER_WORKS;
 }
 
-void outcome_write (const struct outcome *self, json_t *report)
+void outcome_write (const struct delivery_outcome *self, json_t *report)
 {
     const char *state = self->release_s ? "release" : self->success ? "success" : "fail";
     json_object_set_new (report, "state", json_string (state));

@@ -21,7 +21,7 @@ struct attempt {
     const struct callback_url *blotted_url; // its path and query, and parts of them; NULL: none
 };
 
-struct outcome {
+struct delivery_outcome {
     bool success, final;
     int64_t retry_after_s; // 0 = as the plan says
     int64_t release_s;     // not 0: it was not tried; due again then
@@ -30,10 +30,10 @@ struct outcome {
 
 // 2xx is success; 410 and an address that is not allowed end the callback; everything else is tried
 // again.
-void outcome_of_attempt (const struct attempt *attempt, struct outcome *ret);
+void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome *ret);
 
 // What the try says of the host.
 enum breaker_end outcome_of_host (const struct attempt *attempt);
 
 // The fields of the report besides plan, worker and exec_id.
-void outcome_write (const struct outcome *self, json_t *report);
+void outcome_write (const struct delivery_outcome *self, json_t *report);

@@ -34,7 +34,7 @@ enum {
     LEAVE_US = 1000000  // for the answer to the last take
 };
 
-static void report (struct job *job);
+static void report (struct delivery *job);
 
 static size_t count_busy (const struct sender *self)
 {
@@ -44,7 +44,7 @@ static size_t count_busy (const struct sender *self)
     return count;
 }
 
-void job_finish (struct job *job, const struct outcome *outcome)
+void job_finish (struct delivery *job, const struct delivery_outcome *outcome)
 {
     const struct callback *callback = &job->callback;
     job->outcome = *outcome;
@@ -88,14 +88,14 @@ static bool say (struct sender *self, const char *command, json_t *fields, zplan
     return error == ZPLAN_OK;
 }
 
-static json_t *job_fields (const struct job *job)
+static json_t *job_fields (const struct delivery *job)
 {
     return json_pack ("{s:s, s:s, s:s}", "plan", job->callback.plan, "worker", job->sender->name,
                       "exec_id", job->callback.exec);
 }
 
 // The end of an alive or a report. False: the job is gone.
-static bool answered (struct job *job, int64_t now_us)
+static bool answered (struct delivery *job, int64_t now_us)
 {
     job->asking = false;
     job->due_us = now_us + AGAIN_US;
@@ -106,7 +106,7 @@ static bool answered (struct job *job, int64_t now_us)
 
 static void on_alive (void *context, int error, const struct zplan_reply *reply)
 {
-    struct job *job = context;
+    struct delivery *job = context;
     int64_t now_us = clock_mono_us ();
     if (!answered (job, now_us) || error != ZPLAN_OK || is_passing (reply->status))
         return;
@@ -127,7 +127,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
 
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
-    struct job *job = context;
+    struct delivery *job = context;
     char words[REASON_MAX];
     if (!answered (job, clock_mono_us ()) || error != ZPLAN_OK || is_passing (reply->status))
         return;
@@ -137,7 +137,7 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
     job_clear (job);
 }
 
-static void report (struct job *job)
+static void report (struct delivery *job)
 {
     if (job->asking)
         return;
@@ -147,7 +147,7 @@ static void report (struct job *job)
     job->due_us = clock_mono_us () + AGAIN_US;
 }
 
-static void say_alive (struct job *job)
+static void say_alive (struct delivery *job)
 {
     job->asking = say (job->sender, "alive", job_fields (job), on_alive, job);
     job->due_us = clock_mono_us () + AGAIN_US;
@@ -161,13 +161,13 @@ static void on_nothing (void *context, int error, const struct zplan_reply *repl
 static void take_job (struct sender *self, const json_t *taken, int64_t now_us)
 {
     struct callback callback = {0};
-    struct job *job = NULL;
+    struct delivery *job = NULL;
     for (size_t i = 0; i < CALLBACKS_MAX && !job; i++)
         if (self->jobs[i].state == JOB_FREE)
             job = &self->jobs[i];
     if (!job || !callback_read_ids (taken, &callback))
         return; // more than was asked for: its lease ends
-    *job = (struct job){.sender = self, .callback = callback, .begun_us = now_us};
+    *job = (struct delivery){.sender = self, .callback = callback, .begun_us = now_us};
     job->lease_us = now_us + callback.worker_timeout_s * 1000000;
     job->due_us = now_us + AGAIN_US;
     if (self->stop_us) {
@@ -269,7 +269,7 @@ static void on_tick (void *owner)
         self->interfaces_us = now_us + INTERFACES_US;
     }
     for (size_t i = 0; i < CALLBACKS_MAX; i++) {
-        struct job *job = &self->jobs[i];
+        struct delivery *job = &self->jobs[i];
         if (job->state == JOB_FREE || job->dropped)
             continue;
         if (now_us >= job->lease_us)

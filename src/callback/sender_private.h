@@ -7,7 +7,7 @@
 #include "sender.h"
 #include "transfer.h"
 
-struct job {
+struct delivery {
     struct sender *sender;
     enum { JOB_FREE, JOB_RESOLVING, JOB_READY, JOB_SENDING, JOB_REPORTING } state;
     bool dropped; // nothing is reported any more
@@ -18,7 +18,7 @@ struct job {
     struct resolved resolved;
     struct transfer *transfer;
     int64_t begun_us, due_us, lease_us; // the last two: of the next word, and of the lease
-    struct outcome outcome;
+    struct delivery_outcome outcome;
 };
 
 struct sender {
@@ -33,26 +33,26 @@ struct sender {
     bool joined, taking, ready;
     int64_t take_us, interfaces_us;
     int64_t stop_us; // 0 = it goes on
-    struct job jobs[CALLBACKS_MAX];
+    struct delivery jobs[CALLBACKS_MAX];
 };
 
 // ---- sending, sender_send.c
 
 // Send what was taken, or finish it with the reason why not. Its ids are read already.
-void job_begin (struct job *job, const json_t *taken);
+void job_begin (struct delivery *job, const json_t *taken);
 
 // Start those that wait for a place at their host.
 void sender_start_ready (struct sender *self);
 
 // Report that it is due again in `seconds`.
-void job_hold_back (struct job *job, int64_t seconds, const char *why);
+void job_hold_back (struct delivery *job, int64_t seconds, const char *why);
 
 // It is over for this sender. What somebody still calls back about stays until then.
-void job_drop (struct job *job);
+void job_drop (struct delivery *job);
 
-void job_clear (struct job *job);
+void job_clear (struct delivery *job);
 
 // ---- the station, sender.c
 
 // It was sent, or will not be: log it, and report it.
-void job_finish (struct job *job, const struct outcome *outcome);
+void job_finish (struct delivery *job, const struct delivery_outcome *outcome);

@@ -13,12 +13,12 @@ enum {
     FULL_S = 1           // until one that found no place is due again
 };
 
-static void host_text (const struct job *job, char out[CALLBACK_HOST_SIZE + 8])
+static void host_text (const struct delivery *job, char out[CALLBACK_HOST_SIZE + 8])
 {
     snprintf (out, CALLBACK_HOST_SIZE + 8, "%s:%d", job->callback.url.host, job->callback.url.port);
 }
 
-void job_clear (struct job *job)
+void job_clear (struct delivery *job)
 {
     transfer_end (&job->transfer);
     callback_clear (&job->callback);
@@ -27,7 +27,7 @@ void job_clear (struct job *job)
 }
 
 // False: its host failed many times in a row, and it is held back.
-static bool host_allows (struct job *job)
+static bool host_allows (struct delivery *job)
 {
     char host[CALLBACK_HOST_SIZE + 8];
     host_text (job, host);
@@ -38,7 +38,7 @@ static bool host_allows (struct job *job)
     return wait_ms == 0;
 }
 
-static void end_at_host (struct job *job, enum breaker_end end)
+static void end_at_host (struct delivery *job, enum breaker_end end)
 {
     char host[CALLBACK_HOST_SIZE + 8];
     host_text (job, host);
@@ -46,7 +46,7 @@ static void end_at_host (struct job *job, enum breaker_end end)
     job->probes = false;
 }
 
-void job_drop (struct job *job)
+void job_drop (struct delivery *job)
 {
     if (job->state == JOB_SENDING || job->probes)
         end_at_host (job, BREAKER_UNKNOWN);
@@ -58,16 +58,16 @@ void job_drop (struct job *job)
         job->state = JOB_REPORTING; // it has no place any more
 }
 
-static void finish_final (struct job *job, const char *reason)
+static void finish_final (struct delivery *job, const char *reason)
 {
-    struct outcome outcome = {.final = true};
+    struct delivery_outcome outcome = {.final = true};
     snprintf (outcome.reason, sizeof outcome.reason, "%s", reason);
     job_finish (job, &outcome);
 }
 
-void job_hold_back (struct job *job, int64_t seconds, const char *why)
+void job_hold_back (struct delivery *job, int64_t seconds, const char *why)
 {
-    struct outcome outcome = {.release_s = seconds};
+    struct delivery_outcome outcome = {.release_s = seconds};
     snprintf (outcome.reason, sizeof outcome.reason,
               "held back by zplan-callback for %" PRId64 " s: %s", seconds, why);
     job_finish (job, &outcome);
@@ -85,10 +85,10 @@ static const char *behind_scheme (const char *value)
 
 static void on_sent (void *owner, const struct attempt *sent, bool listed)
 {
-    struct job *job = owner;
+    struct delivery *job = owner;
     struct sender *self = job->sender;
     struct attempt attempt = *sent;
-    struct outcome outcome;
+    struct delivery_outcome outcome;
     job->transfer = NULL;
     if (listed && !self->settings->keep_answers)
         attempt.answer = (struct span){0};
@@ -102,7 +102,7 @@ static void on_sent (void *owner, const struct attempt *sent, bool listed)
     sender_start_ready (self);
 }
 
-static void send_callback (struct job *job)
+static void send_callback (struct delivery *job)
 {
     const struct callback *callback = &job->callback;
     char lines[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE];
@@ -125,10 +125,10 @@ static void send_callback (struct job *job)
         on_sent (job, &(struct attempt){.fault = "out of memory"}, false);
 }
 
-static size_t count_of_host (const struct job *job)
+static size_t count_of_host (const struct delivery *job)
 {
     size_t count = 0;
-    const struct job *jobs = job->sender->jobs;
+    const struct delivery *jobs = job->sender->jobs;
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         count += jobs[i].state == JOB_SENDING &&
                  jobs[i].callback.url.port == job->callback.url.port &&
@@ -137,7 +137,7 @@ static size_t count_of_host (const struct job *job)
 }
 
 // Its host may have failed since it was taken.
-static void start (struct job *job)
+static void start (struct delivery *job)
 {
     if (count_of_host (job) < TRANSFERS_HOST_MAX && host_allows (job))
         send_callback (job);
@@ -154,7 +154,7 @@ void sender_start_ready (struct sender *self)
 
 static void on_resolved (void *owner, const struct resolved *resolved)
 {
-    struct job *job = owner;
+    struct delivery *job = owner;
     struct resolved *kept = &job->resolved;
     if (job->dropped) {
         job->state = JOB_REPORTING;
@@ -172,7 +172,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
     }
     if (!resolved->count && !host_allows (job))
         return; // others that asked for this name have opened the breaker
-    struct outcome outcome;
+    struct delivery_outcome outcome;
     const struct attempt attempt = {.fault = "the host's name is not known",
                                     .denied = resolved->count > 0};
     end_at_host (job, outcome_of_host (&attempt));
@@ -181,7 +181,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
 }
 
 // The URL, by its receiver if it is named. 0, or -1 with the reason.
-static int locate (struct job *job, struct reason *reason)
+static int locate (struct delivery *job, struct reason *reason)
 {
     const struct sender_settings *settings = job->sender->settings;
     struct callback *callback = &job->callback;
@@ -201,7 +201,7 @@ static int locate (struct job *job, struct reason *reason)
 }
 
 // One answer for all, so that nobody learns which secrets there are.
-static int find_secret (struct job *job, struct reason *reason)
+static int find_secret (struct delivery *job, struct reason *reason)
 {
     const struct callback *callback = &job->callback;
     struct reason why = {"not for this target or host"};
@@ -222,17 +222,17 @@ static bool callback_address (const struct callback *callback, struct resolved *
     return callback->url.literal && address_read (callback->url.host, ret->addresses[0]);
 }
 
-static size_t count_of_target (const struct job *job)
+static size_t count_of_target (const struct delivery *job)
 {
     size_t count = 0;
-    const struct job *jobs = job->sender->jobs;
+    const struct delivery *jobs = job->sender->jobs;
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         count += jobs[i].state != JOB_FREE && jobs[i].state != JOB_REPORTING &&
                  strcmp (jobs[i].callback.source, job->callback.source) == 0;
     return count;
 }
 
-void job_begin (struct job *job, const json_t *taken)
+void job_begin (struct delivery *job, const json_t *taken)
 {
     struct callback *callback = &job->callback;
     const struct sender_settings *settings = job->sender->settings;

@@ -369,7 +369,7 @@ static int print_steps (const struct cli *cli)
     return flow_print_steps (cli, cli->argv[2]);
 }
 
-static const struct kind {
+static const struct completion_kind {
     const char *name;
     int (*print) (const struct cli *cli); // NULL: it is a script
     const char *head, *script;            // around the tables
@@ -384,7 +384,7 @@ static const struct kind {
     {"runs", flow_print_runs, NULL, NULL},
     {"steps", print_steps, NULL, NULL}};
 
-static int print_script (const struct kind *kind)
+static int print_script (const struct completion_kind *kind)
 {
     puts (kind->head);
     print_tables ();

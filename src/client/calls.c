@@ -7,24 +7,25 @@
 #include "plan_builder.h"
 
 // A request in the making. Everything but the request id is borrowed from the caller.
-struct order {
+struct call_request {
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     char request_id[IDENT_REQUEST_SIZE];
 };
 
-static void put (struct order *self, uint8_t type, const char *text)
+static void put (struct call_request *self, uint8_t type, const char *text)
 {
     self->frames[self->count++] = (struct zplan_frame){type, text, strlen (text)};
 }
 
-static int call (struct zplan_client *client, const struct order *order, struct zplan_reply *ret)
+static int call (struct zplan_client *client, const struct call_request *order,
+                 struct zplan_reply *ret)
 {
     return zplan_client_call (client, order->command, order->frames, order->count, ret);
 }
 
-static int send (struct zplan_client *client, const struct order *order, zplan_reply_fn *fn,
+static int send (struct zplan_client *client, const struct call_request *order, zplan_reply_fn *fn,
                  void *context)
 {
     return zplan_client_send (client, order->command, order->frames, order->count, fn, context);
@@ -33,7 +34,7 @@ static int send (struct zplan_client *client, const struct order *order, zplan_r
 // -- submissions
 
 static int order_submission (struct zplan_client *client, const struct zplan_submission *submission,
-                             struct order *ret)
+                             struct call_request *ret)
 {
     enum { OWN_FRAMES = 4 }; // PLAN, STATION_ID, GLOBAL_ID, REQUEST_ID
     if (!client)
@@ -68,7 +69,7 @@ static int order_submission (struct zplan_client *client, const struct zplan_sub
 int zplan_client_submit (struct zplan_client *client, const struct zplan_submission *submission,
                          struct zplan_reply *ret)
 {
-    struct order order = {0};
+    struct call_request order = {0};
     int error = order_submission (client, submission, &order);
     return error ? error : call (client, &order, ret);
 }
@@ -77,12 +78,13 @@ int zplan_client_send_submission (struct zplan_client *client,
                                   const struct zplan_submission *submission, zplan_reply_fn *fn,
                                   void *context)
 {
-    struct order order = {0};
+    struct call_request order = {0};
     int error = order_submission (client, submission, &order);
     return error ? error : send (client, &order, fn, context);
 }
 
-static int order_plan (struct zplan_client *client, struct zplan_plan *plan, struct order *ret)
+static int order_plan (struct zplan_client *client, struct zplan_plan *plan,
+                       struct call_request *ret)
 {
     struct zplan_submission submission;
     if (!client)
@@ -97,7 +99,7 @@ static int order_plan (struct zplan_client *client, struct zplan_plan *plan, str
 int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *plan,
                               struct zplan_reply *ret)
 {
-    struct order order = {0};
+    struct call_request order = {0};
     int error = order_plan (client, plan, &order);
     return error ? error : call (client, &order, ret);
 }
@@ -105,7 +107,7 @@ int zplan_client_submit_plan (struct zplan_client *client, struct zplan_plan *pl
 int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan,
                             zplan_reply_fn *fn, void *context)
 {
-    struct order order = {0};
+    struct call_request order = {0};
     int error = order_plan (client, plan, &order);
     return error ? error : send (client, &order, fn, context);
 }
@@ -113,7 +115,7 @@ int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan
 // -- admin commands
 
 static int order_word (struct zplan_client *client, const char *word, const char *const *args,
-                       size_t count, struct order *ret)
+                       size_t count, struct call_request *ret)
 {
     if (!client)
         return ZPLAN_ERROR_ARGUMENT;
@@ -136,7 +138,7 @@ static int order_word (struct zplan_client *client, const char *word, const char
 int zplan_client_manage (struct zplan_client *client, const char *word, const char *const *args,
                          size_t count, struct zplan_reply *ret)
 {
-    struct order order = {0};
+    struct call_request order = {0};
     int error = order_word (client, word, args, count, &order);
     return error ? error : call (client, &order, ret);
 }
@@ -144,7 +146,7 @@ int zplan_client_manage (struct zplan_client *client, const char *word, const ch
 int zplan_client_send_word (struct zplan_client *client, const char *word, const char *const *args,
                             size_t count, zplan_reply_fn *fn, void *context)
 {
-    struct order order = {0};
+    struct call_request order = {0};
     int error = order_word (client, word, args, count, &order);
     return error ? error : send (client, &order, fn, context);
 }

@@ -272,7 +272,7 @@ int zplan_client_send (struct zplan_client *client, uint8_t command,
 
 // -- waiting for the answer
 
-struct waiting {
+struct awaited_reply {
     struct zplan_client *client;
     bool done;
     bool lost; // the connection was, to one of several addresses
@@ -304,7 +304,7 @@ static bool keep_reply (struct zplan_client *self, const struct zplan_reply *rep
 
 static void wait_is_over (void *context, int error, const struct zplan_reply *reply)
 {
-    struct waiting *waiting = context;
+    struct awaited_reply *waiting = context;
     waiting->done = true;
     waiting->error = error;
     waiting->lost = waiting->client->losing;
@@ -312,7 +312,7 @@ static void wait_is_over (void *context, int error, const struct zplan_reply *re
         waiting->error = ZPLAN_ERROR_MEMORY;
 }
 
-static void interrupt (struct zplan_client *self, struct waiting *waiting)
+static void interrupt (struct zplan_client *self, struct awaited_reply *waiting)
 {
     waiting->interrupted = true;
     struct client_request **at = &self->first;
@@ -323,7 +323,7 @@ static void interrupt (struct zplan_client *self, struct waiting *waiting)
 }
 
 // The deadline bounds it, also against a station that floods: it is looked at after each message.
-static void await (struct zplan_client *self, struct waiting *waiting)
+static void await (struct zplan_client *self, struct awaited_reply *waiting)
 {
     while (!waiting->done) {
         client_look (self);
@@ -349,7 +349,7 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
         return client_fail_as (client, ZPLAN_ERROR_ARGUMENT, "ret: is missing");
     if (client->calling)
         return client_fail_as (client, ZPLAN_ERROR_NESTED, "a callback may send, but not wait");
-    struct waiting waiting = {.client = client, .ret = ret};
+    struct awaited_reply waiting = {.client = client, .ret = ret};
     int error = zplan_client_send (client, command, frames, count, wait_is_over, &waiting);
     if (error)
         return error;

@@ -377,7 +377,7 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
     zplan_client_process (recovery->client);
     take_turn (recovery);
     while (turns > 0 && is_ready (recovery, turns)) {
-        enum phase before = recovery->phase;
+        enum subscriber_phase before = recovery->phase;
         turns--;
         if (step (self, &turns, ret))
             return true;

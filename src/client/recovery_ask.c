@@ -41,7 +41,7 @@ static void take_answer (void *context, int error, const struct zplan_reply *rep
 }
 
 // Ask the history; takes the reference of `filter`, which is NULL where there was no memory.
-static void ask (struct recovery *self, enum phase phase, json_t *filter)
+static void ask (struct recovery *self, enum subscriber_phase phase, json_t *filter)
 {
     self->phase = phase;
     self->ended = false;

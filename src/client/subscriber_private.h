@@ -10,7 +10,7 @@
 #include "listener.h"
 
 // The phase of the subscriber.
-enum phase {
+enum subscriber_phase {
     PHASE_LISTEN, // takes what comes
     PHASE_HEAD,   // has asked how far the station is
     PHASE_PAGE,   // has asked for a page of the history
@@ -43,7 +43,7 @@ struct recovery {
     struct zplan_client *client; // for the history; NULL: no recovery
     zplan_notice_fn *notice;     // may be NULL
     void *context;               // of `notice`
-    enum phase phase;
+    enum subscriber_phase phase;
     struct gap gap;
     struct filling filling;
     bool held;           // a result was received that waits for what was missed before it

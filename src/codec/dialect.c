@@ -9,7 +9,7 @@ static const char *const names[DIALECTS] = {
     [DIALECT_ZERONET] = "zeronet", [DIALECT_MICROZERO] = "microzero"};
 
 // A status in both dialects; -1: MicroZero has none.
-static const struct pair {
+static const struct status_pair {
     int zeronet, microzero;
 } pairs[] = {
 #define ZPLAN_STATUS(name, zeronet, microzero, word) {zeronet, microzero},
@@ -17,7 +17,7 @@ static const struct pair {
 };
 
 // What MicroZero's stations and workers say besides, and what it is to us.
-static const struct pair only_in[] = {
+static const struct status_pair only_in[] = {
     {ZERO_STATUS_WAITING_ID, '#'},     // a worker's heartbeat: the command's number
     {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station pauses: nobody works there now
     {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client's own

@@ -6,15 +6,15 @@
 
 #include <stdlib.h>
 
-struct reader {
+struct json_reader {
     struct json_scan scan;
     uint8_t *scratch; // as large as the text
     int depth;
 };
 
-static json_t *read_any (struct reader *self);
+static json_t *read_any (struct json_reader *self);
 
-static json_t *read_text (struct reader *self)
+static json_t *read_text (struct json_reader *self)
 {
     size_t size;
     return json_scan_string (&self->scan, self->scratch, &size)
@@ -23,7 +23,7 @@ static json_t *read_text (struct reader *self)
 }
 
 // What is no integer is read by jansson.
-static json_t *read_number (struct reader *self)
+static json_t *read_number (struct json_reader *self)
 {
     static const char more[] = "0123456789+-.eE";
     int64_t number;
@@ -37,7 +37,7 @@ static json_t *read_number (struct reader *self)
     return json_loadb ((const char *)start, (size_t)(self->scan.at - start), JSON_DECODE_ANY, NULL);
 }
 
-static json_t *read_word (struct reader *self)
+static json_t *read_word (struct json_reader *self)
 {
     bool flag;
     if (json_scan_flag (&self->scan, &flag))
@@ -48,7 +48,7 @@ static json_t *read_word (struct reader *self)
     return json_null ();
 }
 
-static bool read_items (struct reader *self, json_t *list)
+static bool read_items (struct json_reader *self, json_t *list)
 {
     if (json_scan_take (&self->scan, ']'))
         return true;
@@ -59,7 +59,7 @@ static bool read_items (struct reader *self, json_t *list)
     return json_scan_take (&self->scan, ']');
 }
 
-static bool read_members (struct reader *self, json_t *object)
+static bool read_members (struct json_reader *self, json_t *object)
 {
     size_t count = 0;
     if (json_scan_take (&self->scan, '}'))
@@ -79,8 +79,8 @@ static bool read_members (struct reader *self, json_t *object)
     return json_scan_take (&self->scan, '}') && json_object_size (object) == count;
 }
 
-static json_t *read_container (struct reader *self, json_t *made,
-                               bool read (struct reader *, json_t *))
+static json_t *read_container (struct json_reader *self, json_t *made,
+                               bool read (struct json_reader *, json_t *))
 {
     self->scan.at++;
     self->depth++;
@@ -92,7 +92,7 @@ static json_t *read_container (struct reader *self, json_t *made,
     return NULL;
 }
 
-static json_t *read_any (struct reader *self)
+static json_t *read_any (struct json_reader *self)
 {
     json_scan_space (&self->scan);
     if (self->scan.at == self->scan.end)
@@ -117,7 +117,7 @@ static json_t *read_any (struct reader *self)
 static json_t *read_plain (struct span text)
 {
     uint8_t *scratch = malloc (text.size + 1); // the library goes on without memory
-    struct reader reader = {.scan = json_scan_of (text), .scratch = scratch};
+    struct json_reader reader = {.scan = json_scan_of (text), .scratch = scratch};
     json_t *value = scratch ? read_any (&reader) : NULL;
     if (value &&
         (!json_scan_ended (&reader.scan) || !(json_is_object (value) || json_is_array (value)))) {

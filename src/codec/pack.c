@@ -72,28 +72,28 @@ static void refuse (struct reason *reason, struct span field, const char *what)
 // -- the walk
 
 // A map or array that the walk is in.
-struct level {
+struct pack_level {
     uint64_t left; // items that must still come; a name and its value are two
     bool is_map;
     struct span field; // what the next item belongs to; no data: to none
 };
 
-struct walk {
+struct pack_walk {
     struct span bytes;
     size_t at;
     size_t depth;
-    struct level levels[JSON_DEPTH_MAX];
+    struct pack_level levels[JSON_DEPTH_MAX];
     struct reason *reason;
 };
 
-static struct level *innermost (struct walk *self)
+static struct pack_level *innermost (struct pack_walk *self)
 {
     return self->depth ? &self->levels[self->depth - 1] : NULL;
 }
 
-static bool stop (struct walk *self, const char *what)
+static bool stop (struct pack_walk *self, const char *what)
 {
-    struct level *level = innermost (self);
+    struct pack_level *level = innermost (self);
     refuse (self->reason, level ? level->field : (struct span){0}, what);
     return false;
 }
@@ -106,23 +106,23 @@ static uint64_t big_endian (struct span bytes)
     return number;
 }
 
-static bool enter (struct walk *self, bool is_map, uint64_t items)
+static bool enter (struct pack_walk *self, bool is_map, uint64_t items)
 {
     if (self->depth == JSON_DEPTH_MAX) {
         reason_set (self->reason, "msgpack: nested deeper than %d", JSON_DEPTH_MAX);
         return false;
     }
-    struct level *outer = innermost (self);
-    self->levels[self->depth++] = (struct level){
+    struct pack_level *outer = innermost (self);
+    self->levels[self->depth++] = (struct pack_level){
         .left = items, .is_map = is_map, .field = outer ? outer->field : (struct span){0}};
     return true;
 }
 
 // One item: its first byte, its value or count, and of a string the text. What a map or array
 // holds are the next items.
-static bool step (struct walk *self)
+static bool step (struct pack_walk *self)
 {
-    struct level *level = innermost (self);
+    struct pack_level *level = innermost (self);
     bool is_name = level && level->is_map && level->left % 2 == 0;
     if (is_name)
         level->field = (struct span){0};
@@ -160,7 +160,7 @@ static bool step (struct walk *self)
 // Each step takes at least a byte: it ends.
 static bool is_whole (struct span bytes, struct reason *reason)
 {
-    struct walk walk = {.bytes = bytes, .reason = reason};
+    struct pack_walk walk = {.bytes = bytes, .reason = reason};
     do {
         if (!step (&walk))
             return false;

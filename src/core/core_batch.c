@@ -96,17 +96,17 @@ struct span class_group (struct span class, int *ret_priority)
 
 // -- counts
 
-struct tally *tally_find (const struct table *table, struct span name)
+struct plan_tally *tally_find (const struct table *table, struct span name)
 {
     struct table_node *node = table_find (table, table_hash (name));
-    while (node && !span_is (name, ((struct tally *)node)->name))
+    while (node && !span_is (name, ((struct plan_tally *)node)->name))
         node = table_next (node);
-    return (struct tally *)node; // it is the first member
+    return (struct plan_tally *)node; // it is the first member
 }
 
-static struct tally *tally_for (struct table *table, struct span name)
+static struct plan_tally *tally_for (struct table *table, struct span name)
 {
-    struct tally *tally = tally_find (table, name);
+    struct plan_tally *tally = tally_find (table, name);
     if (tally)
         return tally;
     tally = memory_new (sizeof *tally + name.size + 1);
@@ -141,7 +141,7 @@ void core_count (struct core *self, char kind, struct span name, int64_t change)
     if (!name.size)
         return; // of a plan whose message was lost its caller is not known
     tally_for (&self->counts, name)->plans += change;
-    struct tally *caller = kind == 'c' ? tally_find (&self->callers, name) : NULL;
+    struct plan_tally *caller = kind == 'c' ? tally_find (&self->callers, name) : NULL;
     if (caller)
         caller->plans += change;
 }
@@ -225,7 +225,7 @@ static void emit (struct core *self, struct open_plan *plan, unsigned writes)
 
 static void emit_count (struct table_node *node, void *owner)
 {
-    struct tally *tally = (struct tally *)node;
+    struct plan_tally *tally = (struct plan_tally *)node;
     struct rows *rows = owner;
     if (tally->plans)
         rows_count (rows, rows_copy (rows, span_text (tally->name)),
@@ -393,7 +393,7 @@ static void refuse_submission (struct core *self, struct open_plan *plan, struct
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = span_of (plan->target->name, plan->target->name_size);
     struct span caller = span_text (plan->caller ? plan->caller : "");
-    struct tally *tally = tally_find (&self->callers, caller);
+    struct plan_tally *tally = tally_find (&self->callers, caller);
     bool later = plan->writes & WRITE_LISTED;
     if (later) {
         tally_for (&self->counts, target_field (target, field))->plans++;

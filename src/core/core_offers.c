@@ -17,7 +17,7 @@ enum {
 // -- the offers of a target
 
 // By class and since when, then as Redis orders members: by their bytes.
-static bool goes_first (const struct pull *one, const struct pull *other)
+static bool goes_first (const struct pull_record *one, const struct pull_record *other)
 {
     char id[IDENT_SIZE], other_id[IDENT_SIZE];
     if (one->order != other->order)
@@ -25,7 +25,7 @@ static bool goes_first (const struct pull *one, const struct pull *other)
     return strcmp (ident_text (one->plan->id, id), ident_text (other->plan->id, other_id)) < 0;
 }
 
-static size_t place_of (const struct offer_list *list, const struct pull *pull)
+static size_t place_of (const struct offer_list *list, const struct pull_record *pull)
 {
     size_t first = list->first, end = list->end;
     while (first < end) {
@@ -57,7 +57,7 @@ void pull_withdraw (struct open_plan *plan)
 static void offer (struct open_plan *plan, int64_t order)
 {
     struct offer_list *list = &plan->target->offers;
-    struct pull *pull = plan->pull;
+    struct pull_record *pull = plan->pull;
     if (pull->offered && pull->order == order)
         return;
     pull_withdraw (plan);
@@ -158,7 +158,7 @@ void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
 
 // -- life
 
-struct pull *pull_for (struct open_plan *plan)
+struct pull_record *pull_for (struct open_plan *plan)
 {
     if (plan->pull)
         return plan->pull;
@@ -208,7 +208,8 @@ void pull_write (struct core *self, struct open_plan *plan)
 void pull_advance (struct core *self, int64_t now_us)
 {
     for (struct heap_node *node; (node = heap_first (&self->busy)) && node->at <= now_us;) {
-        struct pull *pull = (struct pull *)((uint8_t *)node - offsetof (struct pull, busy));
+        struct pull_record *pull =
+            (struct pull_record *)((uint8_t *)node - offsetof (struct pull_record, busy));
         heap_remove (&self->busy, node);
         open_discharge (self, pull->plan);
     }

@@ -138,7 +138,7 @@ static bool is_full (const struct core *self, const struct core_submission *subm
 {
     const struct core_bounds *bounds = &self->bounds;
     const struct core_target *target = target_find_in (self, submission->target);
-    const struct tally *caller = tally_find (&self->callers, submission->caller);
+    const struct plan_tally *caller = tally_find (&self->callers, submission->caller);
     const struct {
         const char *name;
         int64_t most, kept;

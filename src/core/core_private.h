@@ -59,7 +59,7 @@ struct core_target {
 };
 
 // The record of a plan that workers fetch.
-struct pull {
+struct pull_record {
     struct open_plan *plan;
     struct team *team;
     struct heap_node busy; // when the last of those at work is late
@@ -80,9 +80,9 @@ struct open_plan {
     char *group;  // NULL = none
     char *caller; // of a submission that is not acknowledged; NULL = none
     struct heap_node lease;
-    struct pull *pull;  // NULL = there is no team, or it is not known
-    unsigned writes;    // of the batch that gathers
-    unsigned listed_in; // batches that it is in
+    struct pull_record *pull; // NULL = there is no team, or it is not known
+    unsigned writes;          // of the batch that gathers
+    unsigned listed_in;       // batches that it is in
     uint8_t priority;
     uint8_t flight;              // enum flight
     bool earlier_may_answer : 1; // an earlier run may still answer
@@ -147,7 +147,7 @@ struct unread_team {
 };
 
 // Plans of a caller, or the change of a field of plan:count.
-struct tally {
+struct plan_tally {
     struct table_node node;
     int64_t plans;
     char name[];
@@ -256,7 +256,7 @@ void core_count (struct core *self, char kind, struct span name, int64_t change)
 struct span member_of (struct core *self, const struct open_plan *plan);
 struct span class_group (struct span class, int *ret_priority);
 
-struct tally *tally_find (const struct table *table, struct span name);
+struct plan_tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
 
 // The next number of a broadcast.
@@ -314,7 +314,7 @@ bool open_has_run (const struct open_plan *plan);
 // -- plans that workers fetch
 
 // Its team, made where there is none: without what its message says.
-struct pull *pull_for (struct open_plan *plan);
+struct pull_record *pull_for (struct open_plan *plan);
 
 // Its run has ended: no worker may take it or works on it. And all of it is dropped.
 void offers_leave (struct core *self, struct open_plan *plan);

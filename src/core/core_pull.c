@@ -118,7 +118,7 @@ static bool has_members (const struct open_plan *plan, const struct core_pull_ta
 static bool may_enter (const struct team *team, const struct core_pull_take *take, int64_t now_us)
 {
     enum { OTHERS_US = 5000000 };
-    const struct worker *worker = team_find (team, take->worker);
+    const struct team_worker *worker = team_find (team, take->worker);
     return !worker || (worker->state == WORKER_OUT && take->alone &&
                        now_us - (int64_t)team->since > OTHERS_US);
 }

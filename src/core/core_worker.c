@@ -45,7 +45,7 @@ static enum core_result find_any (struct core *self, const struct core_worker *o
 // changed.
 static enum core_result find_worker (struct core *self, const struct core_worker *of,
                                      int64_t now_us, struct open_plan **ret,
-                                     struct worker **ret_worker, const char **ret_why)
+                                     struct team_worker **ret_worker, const char **ret_why)
 {
     struct open_plan *plan;
     enum core_result result = find_any (self, of, now_us, &plan);
@@ -55,7 +55,7 @@ static enum core_result find_worker (struct core *self, const struct core_worker
     if (result == CORE_UNREAD)
         return result;
     bool current = plan && open_has_run (plan) && plan->pull && team_is_current (plan->pull->team);
-    struct worker *worker = current ? team_find (plan->pull->team, of->worker) : NULL;
+    struct team_worker *worker = current ? team_find (plan->pull->team, of->worker) : NULL;
     if (result == CORE_NONE)
         *ret_why = NO_PLAN;
     else if (!current)
@@ -91,7 +91,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
                                   struct core_alive *ret)
 {
     struct open_plan *plan;
-    struct worker *worker;
+    struct team_worker *worker;
     *ret = (struct core_alive){0};
     if (find_worker (self, of, now_us, &plan, &worker, &ret->stop) == CORE_UNREAD)
         return CORE_UNREAD;
@@ -233,7 +233,7 @@ static enum core_result report_again (const struct core *self, const struct core
 // -- report
 
 // False: it has reported something else.
-static bool accept (struct core *self, struct worker *worker, const struct core_worker *of,
+static bool accept (struct core *self, struct team_worker *worker, const struct core_worker *of,
                     const struct core_report *report, int64_t now_us)
 {
     enum worker_state state = report->success ? WORKER_SUCCESS : WORKER_FAIL;
@@ -257,7 +257,7 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
                                    struct core_reported *ret)
 {
     struct open_plan *plan;
-    struct worker *worker;
+    struct team_worker *worker;
     const char *why = NULL;
     *ret = (struct core_reported){0};
     if (report->repeat)

@@ -7,8 +7,8 @@
 
 enum { CHUNK_BYTES = 65536, LIST_FIRST = 64 };
 
-struct chunk {
-    struct chunk *next;
+struct rows_chunk {
+    struct rows_chunk *next;
     size_t used, size;
     uint8_t bytes[];
 };
@@ -38,11 +38,11 @@ bool rows_empty (const struct rows *self)
 
 struct span rows_copy (struct rows *self, struct span text)
 {
-    struct chunk *chunk = self->chunks;
+    struct rows_chunk *chunk = self->chunks;
     if (!chunk || chunk->size - chunk->used < text.size) {
         size_t size = text.size > CHUNK_BYTES ? text.size : CHUNK_BYTES;
         chunk = memory_resize (NULL, sizeof *chunk + size);
-        *chunk = (struct chunk){.next = self->chunks, .size = size};
+        *chunk = (struct rows_chunk){.next = self->chunks, .size = size};
         self->chunks = chunk;
     }
     uint8_t *at = chunk->bytes + chunk->used;
@@ -71,8 +71,8 @@ void rows_keep (struct rows *self, void *block)
 // One chunk of the usual size stays.
 void rows_clear (struct rows *self)
 {
-    struct chunk *stays = NULL;
-    for (struct chunk *chunk = self->chunks, *next; chunk; chunk = next) {
+    struct rows_chunk *stays = NULL;
+    for (struct rows_chunk *chunk = self->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
         if (!stays && chunk->size == CHUNK_BYTES)
             stays = chunk;
@@ -80,7 +80,7 @@ void rows_clear (struct rows *self)
             free (chunk);
     }
     if (stays)
-        *stays = (struct chunk){.size = stays->size};
+        *stays = (struct rows_chunk){.size = stays->size};
     self->chunks = stays;
     for (size_t i = 0; i < self->kept_count; i++)
         free (self->kept[i]);
@@ -118,7 +118,7 @@ static void list_add (struct rows *self, struct row_list *list, struct span text
     self->size += text.size;
 }
 
-void rows_add (struct rows *self, enum column column, struct span first, struct span second)
+void rows_add (struct rows *self, enum row_column column, struct span first, struct span second)
 {
     list_add (self, &self->columns[column], first);
     if (column_forms[column].width == 2)

@@ -11,7 +11,7 @@
 
 #include "span.h"
 
-enum column {
+enum row_column {
     COLUMN_SET,   // messages: key, value
     COLUMN_DEL,   // keys
     COLUMN_QUEUE, // plan:time:set: score, member
@@ -59,9 +59,9 @@ struct rows {
     size_t command_count, command_room;
     struct outcome_row *outcomes;
     size_t outcome_count, outcome_room;
-    size_t size;          // bytes of all texts, approximately
-    struct chunk *chunks; // of copied texts
-    void **kept;          // blocks that are freed with the rows
+    size_t size;               // bytes of all texts, approximately
+    struct rows_chunk *chunks; // of copied texts
+    void **kept;               // blocks that are freed with the rows
     size_t kept_count, kept_room;
 };
 
@@ -80,7 +80,7 @@ struct span rows_number (struct rows *self, int64_t number);
 void rows_keep (struct rows *self, void *block);
 
 // A row; `second` of columns of width 2. The texts live as long as the rows.
-void rows_add (struct rows *self, enum column column, struct span first, struct span second);
+void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);
 
 // Change the number of plans of a target or a caller.
 void rows_count (struct rows *self, struct span field, struct span change);

@@ -21,14 +21,14 @@ void worker_set (struct span *text, struct span value)
     *text = span_of (copy, value.size);
 }
 
-static void worker_clear (struct worker *worker)
+static void worker_clear (struct team_worker *worker)
 {
     text_free (&worker->reason);
     text_free (&worker->result);
     text_free (&worker->progress);
 }
 
-static void worker_free (struct worker *worker)
+static void worker_free (struct team_worker *worker)
 {
     worker_clear (worker);
     free (worker->name);
@@ -92,14 +92,14 @@ static size_t place_of (const struct team *self, struct span name, bool *ret_fou
     return first;
 }
 
-struct worker *team_find (const struct team *self, struct span name)
+struct team_worker *team_find (const struct team *self, struct span name)
 {
     bool found;
     size_t at = place_of (self, name, &found);
     return found ? self->workers[at] : NULL;
 }
 
-static struct worker *worker_for (struct team *self, struct span name)
+static struct team_worker *worker_for (struct team *self, struct span name)
 {
     bool found;
     size_t at = place_of (self, name, &found);
@@ -111,7 +111,7 @@ static struct worker *worker_for (struct team *self, struct span name)
     }
     memmove (&self->workers[at + 1], &self->workers[at],
              (self->count++ - at) * sizeof *self->workers);
-    struct worker *worker = memory_new (sizeof *worker);
+    struct team_worker *worker = memory_new (sizeof *worker);
     worker->name = memory_new (name.size + 1);
     if (name.size)
         memcpy (worker->name, name.data, name.size);
@@ -121,7 +121,7 @@ static struct worker *worker_for (struct team *self, struct span name)
 
 void team_load (struct team *self, struct span field, struct span value)
 {
-    struct worker loaded = {0};
+    struct team_worker loaded = {0};
     self->kept = true;
     if (span_is (field, "team")) {
         team_unpack_head (value, self);
@@ -130,24 +130,25 @@ void team_load (struct team *self, struct span field, struct span value)
     if (field.size < 3 || memcmp (field.data, "w:", 2) != 0 || memchr (field.data, 0, field.size) ||
         !team_unpack_worker (value, &loaded))
         return;
-    struct worker *worker = worker_for (self, span_of (field.data + 2, field.size - 2));
+    struct team_worker *worker = worker_for (self, span_of (field.data + 2, field.size - 2));
     worker_clear (worker);
     loaded.name = worker->name;
     *worker = loaded;
 }
 
-struct worker *team_enter (struct team *self, struct span name, uint64_t exec_id, int64_t now_ms)
+struct team_worker *team_enter (struct team *self, struct span name, uint64_t exec_id,
+                                int64_t now_ms)
 {
-    struct worker *worker = worker_for (self, name);
+    struct team_worker *worker = worker_for (self, name);
     char *own = worker->name;
     worker_clear (worker);
-    *worker = (struct worker){.name = own,
-                              .state = WORKER_RUNNING,
-                              .started_ms = now_ms,
-                              .heard_ms = now_ms,
-                              .timeout_s = self->rule.timeout_s,
-                              .exec_id = exec_id,
-                              .unwritten = true};
+    *worker = (struct team_worker){.name = own,
+                                   .state = WORKER_RUNNING,
+                                   .started_ms = now_ms,
+                                   .heard_ms = now_ms,
+                                   .timeout_s = self->rule.timeout_s,
+                                   .exec_id = exec_id,
+                                   .unwritten = true};
     return worker;
 }
 
@@ -160,7 +161,7 @@ static void add_removed (struct team *self, const char *name)
     self->removed[self->removed_count++] = memory_text (name);
 }
 
-void team_remove (struct team *self, struct worker *worker)
+void team_remove (struct team *self, struct team_worker *worker)
 {
     bool found;
     size_t at = place_of (self, span_text (worker->name), &found);
@@ -172,12 +173,12 @@ void team_remove (struct team *self, struct worker *worker)
     worker_free (worker);
 }
 
-static int64_t late_ms (const struct worker *worker)
+static int64_t late_ms (const struct team_worker *worker)
 {
     return worker->heard_ms + worker->timeout_s * 1000 + 1;
 }
 
-bool worker_is_late (const struct worker *self, int64_t now_ms)
+bool worker_is_late (const struct team_worker *self, int64_t now_ms)
 {
     return self->state == WORKER_RUNNING && now_ms >= late_ms (self);
 }
@@ -192,7 +193,7 @@ void team_remove_late (struct team *self, int64_t now_ms)
 // -- what it has come to
 
 // Whether `one` has the outcome rather than `other`: a failure first, then the later end.
-static bool has_outcome (const struct worker *one, const struct worker *other)
+static bool has_outcome (const struct team_worker *one, const struct team_worker *other)
 {
     bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
     if (one_failed != other_failed)
@@ -206,7 +207,7 @@ struct team_tally team_count (const struct team *self)
 {
     struct team_tally tally = {0};
     for (size_t i = 0; i < self->count; i++) {
-        const struct worker *worker = self->workers[i];
+        const struct team_worker *worker = self->workers[i];
         if (worker->state == WORKER_RUNNING) {
             int64_t late = late_ms (worker);
             if (!tally.running || late < tally.first_late_ms)
@@ -238,7 +239,7 @@ bool team_is_current (const struct team *self)
 static void begin_try (struct team *self)
 {
     for (size_t i = self->count; i-- > 0;) {
-        struct worker *worker = self->workers[i];
+        struct team_worker *worker = self->workers[i];
         if (worker->state == WORKER_SUCCESS)
             continue;
         worker->state = WORKER_OUT;
@@ -284,7 +285,7 @@ void team_gather (struct team *self, uint64_t exec_id, bool already_offered)
     self->unwritten = true;
 }
 
-struct team_member worker_show (const struct worker *self, int64_t now_ms)
+struct team_member worker_show (const struct team_worker *self, int64_t now_ms)
 {
     const char *state = worker_is_late (self, now_ms) ? "timeout" : worker_state_names[self->state];
     return (struct team_member){.name = span_text (self->name),

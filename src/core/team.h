@@ -24,7 +24,7 @@ enum worker_state {
     WORKER_STATES
 };
 
-struct worker {
+struct team_worker {
     char *name;
     enum worker_state state;
     int64_t started_ms, heard_ms, ended_ms; // Redis' clock; 0 = it has not ended
@@ -36,8 +36,8 @@ struct worker {
 };
 
 struct team {
-    struct team_rule rule;   // of the plan's message, as it is now
-    struct worker **workers; // by name
+    struct team_rule rule;        // of the plan's message, as it is now
+    struct team_worker **workers; // by name
     size_t count, room;
     char round[24]; // the nominal time of the occurrence, or "xEXEC_ID" of a run outside the
                     // schedule
@@ -72,7 +72,7 @@ struct team_tally {
     int64_t running, ended, failed;
     bool final;                          // one of those that failed reported so
     int64_t first_late_ms, last_late_ms; // when the first of those at work, and the last, is late
-    const struct worker *last;           // the last that failed, else the last that ended
+    const struct team_worker *last;      // the last that failed, else the last that ended
 };
 
 struct team *team_new (void);
@@ -81,13 +81,14 @@ void team_destroy (struct team **self);
 // A field of its hash. One that is broken is not known, and stays in Redis until it is overwritten.
 void team_load (struct team *self, struct span field, struct span value);
 
-struct worker *team_find (const struct team *self, struct span name);
+struct team_worker *team_find (const struct team *self, struct span name);
 
 // Add a worker that was given the plan now; a known one is reset.
-struct worker *team_enter (struct team *self, struct span name, uint64_t exec_id, int64_t now_ms);
-void team_remove (struct team *self, struct worker *worker);
+struct team_worker *team_enter (struct team *self, struct span name, uint64_t exec_id,
+                                int64_t now_ms);
+void team_remove (struct team *self, struct team_worker *worker);
 
-bool worker_is_late (const struct worker *self, int64_t now_ms);
+bool worker_is_late (const struct team_worker *self, int64_t now_ms);
 void team_remove_late (struct team *self, int64_t now_ms);
 
 struct team_tally team_count (const struct team *self);
@@ -103,7 +104,7 @@ void team_gather (struct team *self, uint64_t exec_id, bool already_offered);
 // Replace a text of a worker.
 void worker_set (struct span *text, struct span value);
 
-struct team_member worker_show (const struct worker *self, int64_t now_ms);
+struct team_member worker_show (const struct team_worker *self, int64_t now_ms);
 
 // -- in Redis (team_pack.c)
 
@@ -114,11 +115,11 @@ struct pack_text {
     uint8_t *data;
     size_t size, room;
 };
-void team_pack_worker (const struct worker *worker, struct pack_text *out);
+void team_pack_worker (const struct team_worker *worker, struct pack_text *out);
 void team_pack_head (const struct team *self, struct pack_text *out);
 
 // False: it is broken, or none of a team; nothing was changed.
-bool team_unpack_worker (struct span value, struct worker *ret);
+bool team_unpack_worker (struct span value, struct team_worker *ret);
 bool team_unpack_head (struct span value, struct team *ret);
 
 // Rows that make its hash what it is here, and nothing is unwritten any more.

@@ -76,7 +76,7 @@ static void put_exec_id (struct pack_text *out, uint64_t exec_id)
     put_text (out, span_of (digits, (size_t)size));
 }
 
-void team_pack_worker (const struct worker *worker, struct pack_text *out)
+void team_pack_worker (const struct team_worker *worker, struct pack_text *out)
 {
     bool advice = worker->advice.kind != ADVICE_NONE, progress = worker->progress.size || advice;
     put_form (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
@@ -106,7 +106,7 @@ void team_pack_head (const struct team *self, struct pack_text *out)
 
 // -- reading
 
-struct item {
+struct packed_item {
     bool is_text;
     int64_t number;
     struct span text;
@@ -130,16 +130,16 @@ static bool take_number (struct packed *self, size_t width, uint64_t *ret)
     return true;
 }
 
-static bool take_text (struct packed *self, size_t width, uint64_t size, struct item *ret)
+static bool take_text (struct packed *self, size_t width, uint64_t size, struct packed_item *ret)
 {
     if ((width && !take_number (self, width, &size)) || (uint64_t)(self->end - self->at) < size)
         return false;
-    *ret = (struct item){.is_text = true, .text = span_of (self->at, (size_t)size)};
+    *ret = (struct packed_item){.is_text = true, .text = span_of (self->at, (size_t)size)};
     self->at += size;
     return true;
 }
 
-static bool take_real (struct packed *self, size_t width, struct item *ret)
+static bool take_real (struct packed *self, size_t width, struct packed_item *ret)
 {
     uint64_t bits;
     float small;
@@ -153,11 +153,11 @@ static bool take_real (struct packed *self, size_t width, struct item *ret)
         real = (double)small;
     if (!(fabs (real) < 1e18))
         return false;
-    *ret = (struct item){.number = (int64_t)real};
+    *ret = (struct packed_item){.number = (int64_t)real};
     return true;
 }
 
-static bool take_integer (struct packed *self, uint8_t first, struct item *ret)
+static bool take_integer (struct packed *self, uint8_t first, struct packed_item *ret)
 {
     static const size_t widths[] = {1, 2, 4, 8};
     uint64_t bits;
@@ -170,17 +170,17 @@ static bool take_integer (struct packed *self, uint8_t first, struct item *ret)
         number = (int16_t)bits;
     else if (first == 0xd2)
         number = (int32_t)bits;
-    *ret = (struct item){.number = number};
+    *ret = (struct packed_item){.number = number};
     return true;
 }
 
-static bool take_item (struct packed *self, struct item *ret)
+static bool take_item (struct packed *self, struct packed_item *ret)
 {
     if (self->at == self->end)
         return false;
     uint8_t first = *self->at++;
     if (first <= 0x7f || first >= 0xe0) {
-        *ret = (struct item){.number = (int8_t)first};
+        *ret = (struct packed_item){.number = (int8_t)first};
         return true;
     }
     if (first >= 0xa0 && first <= 0xbf)
@@ -196,7 +196,7 @@ static bool take_item (struct packed *self, struct item *ret)
 
 // All of an array of at least `least` items that are texts or numbers. Returns how many, 0 = it is
 // none.
-static size_t take_items (struct span value, size_t least, struct item items[ITEMS_MAX])
+static size_t take_items (struct span value, size_t least, struct packed_item items[ITEMS_MAX])
 {
     struct packed packed = {value.data, value.data + value.size};
     if (!value.size || (value.data[0] & 0xf0) != 0x90)
@@ -210,7 +210,7 @@ static size_t take_items (struct span value, size_t least, struct item items[ITE
     return packed.at == packed.end ? count : 0;
 }
 
-static bool read_exec_id (const struct item *item, uint64_t *ret)
+static bool read_exec_id (const struct packed_item *item, uint64_t *ret)
 {
     uint64_t number = 0;
     if (!item->is_text || item->text.size > 19)
@@ -224,17 +224,17 @@ static bool read_exec_id (const struct item *item, uint64_t *ret)
     return true;
 }
 
-static bool is_number (const struct item *item, int64_t most)
+static bool is_number (const struct packed_item *item, int64_t most)
 {
     return !item->is_text && item->number >= 0 && item->number <= most;
 }
 
-bool team_unpack_worker (struct span value, struct worker *ret)
+bool team_unpack_worker (struct span value, struct team_worker *ret)
 {
     enum { STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT, PROGRESS, ADVICE, AFTER };
-    struct item items[ITEMS_MAX] = {0};
+    struct packed_item items[ITEMS_MAX] = {0};
     size_t count = take_items (value, RESULT + 1, items), state = 0;
-    struct worker worker = {0};
+    struct team_worker worker = {0};
     while (state < WORKER_STATES && !span_is (items[STATE].text, worker_state_names[state]))
         state++;
     if (!count || state == WORKER_STATES || !items[REASON].is_text || !items[RESULT].is_text ||
@@ -258,7 +258,7 @@ bool team_unpack_worker (struct span value, struct worker *ret)
 
 bool team_unpack_head (struct span value, struct team *ret)
 {
-    struct item items[ITEMS_MAX];
+    struct packed_item items[ITEMS_MAX];
     uint64_t since;
     if (take_items (value, 3, items) != 3 || !items[0].is_text ||
         items[0].text.size >= sizeof ret->round || !read_exec_id (&items[2], &since))
@@ -299,7 +299,7 @@ static void write_values (struct team *self, struct span key, struct rows *rows)
         words[count++] = rows_copy (rows, span_of (text.data, text.size));
     }
     for (size_t i = 0; i < self->count; i++) {
-        struct worker *worker = self->workers[i];
+        struct team_worker *worker = self->workers[i];
         if (!worker->unwritten)
             continue;
         text.size = 0;

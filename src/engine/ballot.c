@@ -103,12 +103,12 @@ void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
     count_bytes (self, voter, bytes);
 }
 
-struct tally ballot_tally (const struct ballot *self, enum poll event)
+struct vote_tally ballot_tally (const struct ballot *self, enum poll event)
 {
-    struct tally tally = {.event = event,
-                          .opened = self->opened,
-                          .stored = self->stored,
-                          .voters = self->count + self->others};
+    struct vote_tally tally = {.event = event,
+                               .opened = self->opened,
+                               .stored = self->stored,
+                               .voters = self->count + self->others};
     for (size_t i = 0; i < self->count; i++) {
         tally.voted += self->at[i].voted;
         tally.in_favour += self->at[i].voted && self->at[i].in_favour;

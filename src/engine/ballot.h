@@ -43,4 +43,4 @@ bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t 
 void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
                     enum dialect dialect);
 
-struct tally ballot_tally (const struct ballot *self, enum poll event);
+struct vote_tally ballot_tally (const struct ballot *self, enum poll event);

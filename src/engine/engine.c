@@ -126,7 +126,7 @@ struct decision engine_revoke (struct plan *plan)
 // -- runs whose lease ended without a result
 
 // Which of them are reported, and as what.
-enum loss {
+enum loss_report {
     LOSS_NONE,   // there is none, or the occurrence is run again
     LOSS_EXTRA,  // a run outside the schedule
     LOSS_POLL,   // the vote in flight has timed out, and no station was there to end it
@@ -146,7 +146,7 @@ static bool lost_is_failure (const struct plan *plan)
     return ending_says_retry (plan) || (plan->policy && plan->policy->timeout_s);
 }
 
-static enum loss loss_of (const struct plan *plan, const struct due *due)
+static enum loss_report loss_of (const struct plan *plan, const struct due *due)
 {
     if (!due->lost)
         return LOSS_NONE;
@@ -227,7 +227,7 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
 
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
 {
-    enum loss loss = loss_of (plan, due);
+    enum loss_report loss = loss_of (plan, due);
     if (loss == LOSS_EXTRA) {
         reason_set (reason, "the manual run gave no result within its lease");
         return extra_lost (plan, due->lost);

@@ -28,7 +28,7 @@ enum broadcast {
 };
 
 // Whether plans that failed like this become due at once when their target connects.
-enum waiting { WAITING_NOT, WAITING_FOR_TARGET };
+enum target_wait { WAITING_NOT, WAITING_FOR_TARGET };
 
 struct decision {
     enum commit commit;
@@ -41,7 +41,7 @@ struct decision {
     bool open_poll;   // the voters are the participants, none of whom has voted
     bool close_poll;  // every vote is reported
     enum broadcast broadcast;
-    enum waiting waiting;
+    enum target_wait waiting;
     bool exhausted;       // the occurrence has failed, and is not retried
     int64_t attempts;     // of such a one: runs of it that failed
     bool send;            // only from engine_due: send the run to its target
@@ -66,7 +66,7 @@ enum target_type { TARGET_API, TARGET_PUB, TARGET_VOTE, TARGET_PULL, TARGET_TYPE
 // The role of an answer in a vote.
 enum poll { POLL_NONE, POLL_OPENED, POLL_VOTE, POLL_CLOSED, POLL_TIMEOUT };
 
-struct tally {
+struct vote_tally {
     enum poll event;
     bool opened;                     // the voters are known
     bool stored;                     // the participants in the store are those of this vote
@@ -80,7 +80,7 @@ struct answer {
     bool has_exec_id;   // it carries a LOCAL_ID
     uint64_t exec_id;
     enum target_type target;
-    struct tally tally;
+    struct vote_tally tally;
     struct advice advice; // TARGET_PULL
 };
 

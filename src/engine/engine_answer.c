@@ -5,7 +5,7 @@
 
 enum { RENEW_S = 10 };
 
-struct step {
+struct answer_event {
     struct plan *plan;
     struct run *run;
     const struct answer *answer;
@@ -13,7 +13,7 @@ struct step {
     int64_t now;
 };
 
-static struct decision heartbeat (const struct step *step)
+static struct decision heartbeat (const struct answer_event *step)
 {
     // A repeated heartbeat of a run: only its lease is renewed.
     // Out of the queue the lease is kept by exec_time, which is written now and then.
@@ -28,7 +28,7 @@ static struct decision heartbeat (const struct step *step)
     return (struct decision){.commit = COMMIT_LEASE};
 }
 
-static struct decision succeed (const struct step *step)
+static struct decision succeed (const struct answer_event *step)
 {
     struct plan *plan = step->plan;
     plan->last_state = step->answer->status;
@@ -46,12 +46,12 @@ static struct decision succeed (const struct step *step)
     return decision;
 }
 
-static struct decision no_worker (const struct step *step)
+static struct decision no_worker (const struct answer_event *step)
 {
     return ending_not_taken (step->plan, step->answer->status, COMMIT_RETRY);
 }
 
-static struct decision park (const struct step *step)
+static struct decision park (const struct answer_event *step)
 {
     step->plan->last_state = step->answer->status;
     step->plan->state = PLAN_ERROR;
@@ -62,7 +62,7 @@ static struct decision park (const struct step *step)
                              .attempts = step->plan->error_count + 1};
 }
 
-static struct decision fail (const struct step *step)
+static struct decision fail (const struct answer_event *step)
 {
     // Plan document 3.3(3): this status ends the right to run, from any sender.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
@@ -81,7 +81,7 @@ static struct decision fail (const struct step *step)
 
 // An error from the target itself. Plan document 3.3(11): it takes the plan out of the queue; a
 // retry policy replaces that.
-static struct decision refuse (const struct step *step)
+static struct decision refuse (const struct answer_event *step)
 {
     return ending_retry (step->plan) ? fail (step) : park (step);
 }
@@ -108,11 +108,11 @@ int64_t engine_run_end_us (const struct plan *plan)
     return poll_end_us && (!end_us || poll_end_us <= end_us) ? poll_end_us : end_us;
 }
 
-static struct decision end_poll (const struct step *step, uint8_t status)
+static struct decision end_poll (const struct answer_event *step, uint8_t status)
 {
     struct answer answer = *step->answer;
     answer.status = status;
-    struct step ended = *step;
+    struct answer_event ended = *step;
     ended.answer = &answer;
     struct decision decision = status < ZERO_STATUS_ERROR_FLAG ? succeed (&ended) : fail (&ended);
     decision.save_work = step->answer->tally.event == POLL_VOTE;
@@ -123,9 +123,9 @@ static struct decision end_poll (const struct step *step, uint8_t status)
 
 // A vote ends as soon as its outcome is certain: enough are in favour, or enough cannot be any
 // more. Before the voters are known only a number of them can be reached.
-static struct decision poll (const struct step *step)
+static struct decision poll (const struct answer_event *step)
 {
-    const struct tally *tally = &step->answer->tally;
+    const struct vote_tally *tally = &step->answer->tally;
     const struct vote_rule *rule = &step->plan->vote;
     size_t needed = vote_rule_needed (rule, tally->voters);
     bool counts = rule->need == VOTE_ANY || rule->need == VOTE_COUNT;
@@ -180,8 +180,8 @@ static enum answer_class classify (const struct answer *answer)
 
 // Plan document 3.3(8) to (11) for the target's status, 3.4 for a result.
 static const struct answer_rule {
-    struct decision (*as_status) (const struct step *step);
-    struct decision (*as_result) (const struct step *step);
+    struct decision (*as_status) (const struct answer_event *step);
+    struct decision (*as_result) (const struct answer_event *step);
 } answer_rules[CLASSES] = {
     [CLASS_RUNING] = {heartbeat, heartbeat}, [CLASS_WAITING] = {heartbeat, heartbeat},
     [CLASS_OK] = {succeed, succeed},         [CLASS_NOT_WORKER] = {no_worker, fail},
@@ -222,7 +222,7 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
     if (answer->advice.kind == ADVICE_RELEASE)
         return ending_put_back (plan, answer->advice.after_s * 1000);
     const struct answer_rule *rule = &answer_rules[class];
-    struct step step = {plan, run, answer, zone, now};
+    struct answer_event step = {plan, run, answer, zone, now};
     enum plan_state was = plan->state;
     struct decision decision;
     if (answer->tally.event != POLL_NONE)

@@ -269,7 +269,7 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
 
 // -- the commands
 
-static const struct command {
+static const struct plan_command {
     const char *name;
     unsigned states;
     int (*run) (struct plan *plan, const struct manage_request *request, enum requeue *ret,
@@ -288,7 +288,7 @@ static const struct command {
 int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                    struct reason *reason)
 {
-    const struct command *command = &commands[request->command];
+    const struct plan_command *command = &commands[request->command];
     if (!(command->states & IN (plan->state))) {
         reason_set (reason, "%s: the plan is %s", command->name, plan_state_word (plan->state));
         return ZPLAN_EARGUMENT;

@@ -80,15 +80,15 @@ json_t *expr_read_json (struct span text, struct reason *reason)
 
 // -- writing
 
-struct writer {
+struct expr_writer {
     struct json_text text;
     size_t max;
     struct expr_error *error;
 };
 
-static int write_value (struct writer *self, const struct expr_value *value, int depth);
+static int write_value (struct expr_writer *self, const struct expr_value *value, int depth);
 
-static int write_string (struct writer *self, struct span text)
+static int write_string (struct expr_writer *self, struct span text)
 {
     if (self->text.size + text.size > self->max)
         return EXPR_LIMIT;
@@ -96,7 +96,7 @@ static int write_string (struct writer *self, struct span text)
     return 0;
 }
 
-static int write_list (struct writer *self, const struct expr_value *list, int depth)
+static int write_list (struct expr_writer *self, const struct expr_value *list, int depth)
 {
     json_text_raw (&self->text, span_text ("["));
     for (uint32_t i = 0; i < list->size; i++) {
@@ -111,7 +111,7 @@ static int write_list (struct writer *self, const struct expr_value *list, int d
     return 0;
 }
 
-static int write_object (struct writer *self, const json_t *object, int depth)
+static int write_object (struct expr_writer *self, const json_t *object, int depth)
 {
     json_text_raw (&self->text, span_text ("{"));
     const char *before = "";
@@ -134,7 +134,7 @@ static int write_object (struct writer *self, const json_t *object, int depth)
 }
 
 // EXPR_LIMIT as soon as the text is larger than its bound, or nested too deeply.
-static int write_value (struct writer *self, const struct expr_value *value, int depth)
+static int write_value (struct expr_writer *self, const struct expr_value *value, int depth)
 {
     char text[EXPR_SCALAR_SIZE];
     int rc = 0;
@@ -167,7 +167,7 @@ static int write_value (struct writer *self, const struct expr_value *value, int
 int expr_write_json (const struct expr_value *value, size_t max, char **ret, size_t *ret_size,
                      struct expr_error *error)
 {
-    struct writer writer = {.max = max, .error = error};
+    struct expr_writer writer = {.max = max, .error = error};
     *error = (struct expr_error){.code = 0};
     json_text_start (&writer.text, 256);
     int rc = write_value (&writer, value, 0);

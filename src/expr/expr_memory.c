@@ -9,15 +9,15 @@ enum {
     CHUNK_SIZE = 16384 // what is larger has a chunk of its own
 };
 
-struct chunk {
-    struct chunk *next;
+struct memory_chunk {
+    struct memory_chunk *next;
     size_t size, used; // of `bytes`
     _Alignas(ALIGNMENT) uint8_t bytes[];
 };
 
 struct expr_memory {
-    struct chunk *chunks; // the first is the one that is filled
-    size_t taken;         // the sizes of all
+    struct memory_chunk *chunks; // the first is the one that is filled
+    size_t taken;                // the sizes of all
 };
 
 struct expr_memory *expr_memory_new (void)
@@ -28,7 +28,7 @@ struct expr_memory *expr_memory_new (void)
 void expr_memory_clear (struct expr_memory *self)
 {
     while (self->chunks) {
-        struct chunk *next = self->chunks->next;
+        struct memory_chunk *next = self->chunks->next;
         free (self->chunks);
         self->chunks = next;
     }
@@ -49,7 +49,7 @@ void *expr_memory_take (struct expr_memory *self, size_t size)
     if (size > EXPR_MEMORY_MAX)
         return NULL;
     size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    struct chunk *chunk = self->chunks;
+    struct memory_chunk *chunk = self->chunks;
     if (!chunk || chunk->size - chunk->used < size) {
         size_t room = size > CHUNK_SIZE / 4 ? size : CHUNK_SIZE;
         if (self->taken + room > EXPR_MEMORY_MAX)
@@ -59,7 +59,8 @@ void *expr_memory_take (struct expr_memory *self, size_t size)
         chunk->used = 0;
         self->taken += room;
         // A chunk made for one large block goes behind the one being filled.
-        struct chunk **place = room == size && self->chunks ? &self->chunks->next : &self->chunks;
+        struct memory_chunk **place =
+            room == size && self->chunks ? &self->chunks->next : &self->chunks;
         chunk->next = *place;
         *place = chunk;
     }

@@ -49,9 +49,9 @@ void flow_decide_later (struct flow_turn *turn, uint32_t step)
 }
 
 // What the counts of a node lead to.
-enum verdict { VERDICT_OPEN, VERDICT_PASS, VERDICT_BLOCK, VERDICT_SKIP };
+enum node_verdict { VERDICT_OPEN, VERDICT_PASS, VERDICT_BLOCK, VERDICT_SKIP };
 
-static enum verdict judge (const struct flow_step *step, const struct flow_node *node)
+static enum node_verdict judge (const struct flow_step *step, const struct flow_node *node)
 {
     bool all = (uint32_t)node->live + node->dead + node->broken == step->in_count;
     if (step->join_all) {
@@ -149,7 +149,8 @@ void flow_pass_join (struct flow_turn *turn, uint32_t index)
     flow_make_ready (turn, index);
 }
 
-static enum verdict verdict_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
+static enum node_verdict verdict_of (const struct flow *flow, const struct flow_run *run,
+                                     uint32_t index)
 {
     const struct flow_node *node = &run->nodes[index];
     if (node->flags & (FLOW_JOINED | FLOW_RESETTING) || flow_decided (node) ||
@@ -158,7 +159,7 @@ static enum verdict verdict_of (const struct flow *flow, const struct flow_run *
     return judge (&flow->steps[index], node);
 }
 
-static void decide_join (struct flow_turn *turn, uint32_t index, enum verdict verdict)
+static void decide_join (struct flow_turn *turn, uint32_t index, enum node_verdict verdict)
 {
     struct flow_node *node = &turn->run->nodes[index];
     switch (verdict) {
@@ -190,7 +191,7 @@ static bool decide_next (struct flow_turn *turn)
             return true;
         }
     while (flow_heap_pop (run->todo, FLOW_LANE_JOINS, &key)) {
-        enum verdict verdict = verdict_of (turn->flow, run, (uint32_t)key);
+        enum node_verdict verdict = verdict_of (turn->flow, run, (uint32_t)key);
         if (verdict != VERDICT_OPEN) {
             decide_join (turn, (uint32_t)key, verdict);
             return true;

@@ -8,21 +8,21 @@
 #include "memory.h"
 
 // What the flow plan gives.
-struct given {
+struct plan_param {
     size_t param;
     const json_t *json;      // a member of an object; NULL:
     const struct expr *expr; // a line of a text
 };
 
-struct givens {
+struct plan_params {
     const struct flow *flow;
-    struct given *list;
+    struct plan_param *list;
     size_t count;
     struct expr_program **programs;
     size_t program_count;
 };
 
-static void givens_clear (struct givens *self)
+static void givens_clear (struct plan_params *self)
 {
     for (size_t i = 0; i < self->program_count; i++)
         expr_program_destroy (&self->programs[i]);
@@ -31,7 +31,7 @@ static void givens_clear (struct givens *self)
 }
 
 // The last one counts, in its place.
-static bool givens_add (struct givens *self, const char *name, const json_t *json,
+static bool givens_add (struct plan_params *self, const char *name, const json_t *json,
                         const struct expr *expr, struct reason *reason)
 {
     size_t param = 0, kept = 0;
@@ -44,12 +44,12 @@ static bool givens_add (struct givens *self, const char *name, const json_t *jso
     for (size_t i = 0; i < self->count; i++)
         if (self->list[i].param != param)
             self->list[kept++] = self->list[i];
-    self->list[kept++] = (struct given){param, json, expr};
+    self->list[kept++] = (struct plan_param){param, json, expr};
     self->count = kept;
     return true;
 }
 
-static bool read_lines (struct givens *self, const json_t *text, struct reason *reason)
+static bool read_lines (struct plan_params *self, const json_t *text, struct reason *reason)
 {
     struct expr_error error;
     struct expr_program *program;
@@ -68,7 +68,7 @@ static bool read_lines (struct givens *self, const json_t *text, struct reason *
 }
 
 // An object, a text, or a list of these, the later the stronger; NULL: nothing.
-static bool givens_read (struct givens *self, const json_t *params, struct reason *reason)
+static bool givens_read (struct plan_params *self, const json_t *params, struct reason *reason)
 {
     const char *name;
     json_t *value;
@@ -82,10 +82,10 @@ static bool givens_read (struct givens *self, const json_t *params, struct reaso
     return ok;
 }
 
-static bool givens_new (struct givens *self, const struct flow *flow, const json_t *params,
+static bool givens_new (struct plan_params *self, const struct flow *flow, const json_t *params,
                         struct reason *reason)
 {
-    *self = (struct givens){.flow = flow};
+    *self = (struct plan_params){.flow = flow};
     self->list = memory_new ((flow->param_count + 1) * sizeof *self->list);
     bool ok = givens_read (self, params, reason);
     if (!ok)
@@ -93,7 +93,7 @@ static bool givens_new (struct givens *self, const struct flow *flow, const json
     return ok;
 }
 
-static const struct given *given_find (const struct givens *self, size_t param)
+static const struct plan_param *given_find (const struct plan_params *self, size_t param)
 {
     for (size_t i = 0; i < self->count; i++)
         if (self->list[i].param == param)
@@ -102,14 +102,14 @@ static const struct given *given_find (const struct givens *self, size_t param)
 }
 
 // The order of evaluation: all params, each once.
-static size_t *order_new (const struct givens *self)
+static size_t *order_new (const struct plan_params *self)
 {
     size_t count = 0, params = self->flow->param_count;
     size_t *order = memory_new ((params + 1) * sizeof *order);
     bool *placed = memory_new (params + 1);
     for (size_t i = 0; i < params; i++) {
-        const struct given *given = given_find (self, i);
-        for (const struct given *at = self->list; given && at <= given; at++)
+        const struct plan_param *given = given_find (self, i);
+        for (const struct plan_param *at = self->list; given && at <= given; at++)
             if (!placed[at->param]) {
                 placed[at->param] = true;
                 order[count++] = at->param;
@@ -189,7 +189,7 @@ static bool from_template (struct flow_scope *scope, const struct flow_template 
 }
 
 // `given` NULL: the default of the flow.
-static bool set_param (struct flow_scope *scope, size_t index, const struct given *given,
+static bool set_param (struct flow_scope *scope, size_t index, const struct plan_param *given,
                        struct reason *reason)
 {
     const struct flow_param *param = &scope->flow->params[index];
@@ -216,13 +216,13 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
     const struct flow *flow = turn->flow;
     struct flow_value *values = turn->run->params;
     struct flow_scope scope = flow_scope_of (turn, UINT32_MAX, -1);
-    struct givens givens;
+    struct plan_params givens;
     bool ok = givens_new (&givens, flow, event->params, reason);
     size_t *order = ok ? order_new (&givens) : NULL;
     for (size_t i = 0; ok && i < flow->param_count; i++) {
         size_t at = order[i];
         const struct flow_param *param = &flow->params[at];
-        const struct given *given = given_find (&givens, at);
+        const struct plan_param *given = given_find (&givens, at);
         json_t *input = json_object_get (event->value, param->name);
         if (values[at].json || values[at].is_time)
             continue;
@@ -295,7 +295,7 @@ bool flow_default_fits (const struct flow_param *param, struct reason *reason)
            check_literal (param, param->value, reason);
 }
 
-static bool check_given (struct checking *self, const struct given *given)
+static bool check_given (struct checking *self, const struct plan_param *given)
 {
     const struct flow_param *param = &self->flow->params[given->param];
     struct reason why = {""}, *reason = self->reason;
@@ -328,7 +328,7 @@ static bool check_input (const struct flow_param *param, json_t *input, struct r
 bool flow_check_params (const struct flow *flow, const json_t *params, const json_t *input,
                         struct reason *reason)
 {
-    struct givens givens;
+    struct plan_params givens;
     if (!givens_new (&givens, flow, params, reason))
         return false;
     size_t *order = order_new (&givens);
@@ -336,7 +336,7 @@ bool flow_check_params (const struct flow *flow, const json_t *params, const jso
     struct checking checking = {.flow = flow, .seen = seen, .reason = reason};
     for (size_t i = 0; ok && i < flow->param_count; i++) {
         const struct flow_param *param = &flow->params[order[i]];
-        const struct given *given = given_find (&givens, order[i]);
+        const struct plan_param *given = given_find (&givens, order[i]);
         json_t *member = json_object_get (input, param->name);
         if (given)
             ok = check_given (&checking, given);

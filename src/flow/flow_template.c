@@ -33,18 +33,18 @@ void flow_template_destroy (struct flow_template **self)
 }
 
 // Where a part stands: in which other, as what. The path is written only when something is wrong.
-struct place {
-    const struct place *above; // NULL: `name` is the path of the whole
-    const char *name;          // NULL: an item
+struct template_path {
+    const struct template_path *above; // NULL: `name` is the path of the whole
+    const char *name;                  // NULL: an item
     size_t index;
 };
 
-struct reader {
+struct template_reader {
     flow_template_wrong *wrong;
     void *context;
 };
 
-static size_t write_path (const struct place *place, char *out, size_t size)
+static size_t write_path (const struct template_path *place, char *out, size_t size)
 {
     size_t used = place->above ? write_path (place->above, out, size) : 0;
     int more;
@@ -61,7 +61,7 @@ static size_t write_path (const struct place *place, char *out, size_t size)
 }
 
 // Which part failed: its reason gets the path of it in front. Names that are data are quoted.
-static void name_part (const struct place *place, struct reason *reason)
+static void name_part (const struct template_path *place, struct reason *reason)
 {
     char path[FLOW_PATH_SIZE];
     struct reason why = *reason;
@@ -88,10 +88,10 @@ static json_t *evaluate (const struct expr *expr, const struct expr_env *env, si
     return ret;
 }
 
-static json_t *build (const struct flow_template *self, const struct place *place,
+static json_t *build (const struct flow_template *self, const struct template_path *place,
                       const struct expr_env *env, size_t max, struct reason *reason)
 {
-    struct place part = {.above = place};
+    struct template_path part = {.above = place};
     if (self->literal)
         return json_incref (self->literal);
     if (self->expr) {
@@ -117,7 +117,7 @@ static json_t *build (const struct flow_template *self, const struct place *plac
 }
 
 static void make_text (struct flow_template *self, enum flow_template_mode mode,
-                       const struct reader *reader, const struct place *place)
+                       const struct template_reader *reader, const struct template_path *place)
 {
     struct expr_error error;
     const char *text = json_string_value (self->source);
@@ -142,10 +142,11 @@ static void make_text (struct flow_template *self, enum flow_template_mode mode,
 
 // The depth is bounded by the reader of JSON.
 static struct flow_template *make (const json_t *json, enum flow_template_mode mode,
-                                   const struct reader *reader, const struct place *place)
+                                   const struct template_reader *reader,
+                                   const struct template_path *place)
 {
     struct flow_template *self = memory_new (sizeof *self);
-    struct place part = {.above = place};
+    struct template_path part = {.above = place};
     json_t *value;
     self->source = json_incref ((json_t *)json);
     if (json_is_string (json)) {
@@ -179,8 +180,8 @@ struct flow_template *flow_template_new (const json_t *json, enum flow_template_
                                          const char *path, flow_template_wrong *wrong,
                                          void *context)
 {
-    const struct reader reader = {wrong, context};
-    const struct place place = {.name = path};
+    const struct template_reader reader = {wrong, context};
+    const struct template_path place = {.name = path};
     return make (json, mode, &reader, &place);
 }
 
@@ -215,7 +216,7 @@ bool flow_template_computes (const struct flow_template *self)
 json_t *flow_template_evaluate (const struct flow_template *self, const char *path,
                                 const struct expr_env *env, size_t max, struct reason *reason)
 {
-    const struct place place = {.name = path};
+    const struct template_path place = {.name = path};
     json_t *ret = build (self, &place, env, max, reason);
     bool made = ret && !self->literal && !self->expr;
     size_t bytes = made ? json_dumpb (ret, NULL, 0, JSON_COMPACT) : self->bytes;
@@ -232,7 +233,7 @@ int flow_template_time (const struct flow_template *self, const char *path,
                         const struct expr_env *env, int64_t *ret_local, json_t **ret,
                         struct reason *reason)
 {
-    const struct place place = {.name = path};
+    const struct template_path place = {.name = path};
     struct expr_error error = {.code = 0};
     struct expr_value value;
     if (!self->expr) {

@@ -11,12 +11,12 @@
 // CLOSING: of the last string and of the object; ESCAPED_MAX: \\xNN.
 enum { CLOSING = 2, ESCAPED_MAX = 5, KEY_QUOTES = 6 };
 
-struct writer {
+struct log_writer {
     char *out;
     size_t size, room;
 };
 
-static void put (struct writer *self, const char *text, size_t size)
+static void put (struct log_writer *self, const char *text, size_t size)
 {
     if (self->size + size > self->room) {
         self->room = self->size; // what follows is left out, too
@@ -26,7 +26,7 @@ static void put (struct writer *self, const char *text, size_t size)
     self->size += size;
 }
 
-static void put_text (struct writer *self, const char *text, size_t size)
+static void put_text (struct log_writer *self, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         unsigned char byte = (unsigned char)text[i];
@@ -57,7 +57,7 @@ static const char *word_end (const char *at, const char *end)
 
 size_t log_json (const char *line, size_t size, char *out, size_t room)
 {
-    struct writer self = {.out = out, .room = room - CLOSING};
+    struct log_writer self = {.out = out, .room = room - CLOSING};
     const char *at = line, *end = line + size;
     put (&self, "{", 1);
     bool open = false; // a string

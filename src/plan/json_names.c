@@ -43,7 +43,7 @@ enum {
 };
 
 // The first row of the kind and name counts. `name` has its object in front: "counts.runs".
-static const struct row {
+static const struct wire_name {
     unsigned kinds;
     const char *wire, *name;
     enum conversion conversion;
@@ -137,7 +137,7 @@ static const struct row {
     {ANY, "le_us", "le", SECONDS_US}, // upper bounds, in seconds
 };
 
-static const struct row *row_of (enum json_kind kind, const char *wire)
+static const struct wire_name *row_of (enum json_kind kind, const char *wire)
 {
     // Most rows differ in their first letter: a page of plans asks some thousand times.
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -254,7 +254,7 @@ static json_t *each (enum json_kind kind, const json_t *list)
     return names;
 }
 
-static json_t *converted (enum json_kind kind, const struct row *row, const json_t *value)
+static json_t *converted (enum json_kind kind, const struct wire_name *row, const json_t *value)
 {
     switch (row->conversion) {
     case HEX:
@@ -368,8 +368,8 @@ static void set_named (json_t *names, const char *name, json_t *value)
 
 static void set_field (json_t *names, enum json_kind kind, const char *wire, const json_t *value)
 {
-    static const struct row nested = {.conversion = NESTED};
-    const struct row *row = row_of (kind, wire);
+    static const struct wire_name nested = {.conversion = NESTED};
+    const struct wire_name *row = row_of (kind, wire);
     if (row && row->conversion == DROP)
         return;
     if (row && row->conversion == FRAMES) {

@@ -14,11 +14,11 @@
 const struct plan_limits plan_limits_default = {
     .bytes = 4096, .description = 1024, .depth = JSON_DEPTH_MAX};
 
-enum kind { INTEGER, TEXT, FLAG, OTHER };
+enum frame_field_kind { INTEGER, TEXT, FLAG, OTHER };
 
 // The value of a field.
 struct value {
-    enum kind kind;
+    enum frame_field_kind kind;
     int64_t integer;
     bool flag;
     struct span text;   // UTF-8, with a NUL behind it

@@ -6,7 +6,7 @@
 
 // -- without a tree: NULL for all that is unusual
 
-struct stored {
+struct plan_parser {
     struct json_scan scan;
     struct plan *plan;
     uint64_t seen; // bits: fields
@@ -21,7 +21,7 @@ _Static_assert(FIELDS <= 64, "there is a bit for each field");
 static const uint64_t required = BIT (FIELD_REQUEST_ID) | BIT (FIELD_STATION) | BIT (FIELD_CALLER) |
                                  BIT (FIELD_DESCRIPTION) | BIT (FIELD_MESSAGES);
 
-static bool scan_frame (struct stored *self, struct span *ret)
+static bool scan_frame (struct plan_parser *self, struct span *ret)
 {
     uint8_t *at = self->plan->store + self->plan->store_used;
     size_t size;
@@ -32,7 +32,7 @@ static bool scan_frame (struct stored *self, struct span *ret)
     return true;
 }
 
-static bool scan_messages (struct stored *self)
+static bool scan_messages (struct plan_parser *self)
 {
     struct plan *plan = self->plan;
     if (!json_scan_take (&self->scan, '['))
@@ -48,7 +48,7 @@ static bool scan_messages (struct stored *self)
     return json_scan_take (&self->scan, ']');
 }
 
-static bool scan_value (struct stored *self, const struct record_field *field)
+static bool scan_value (struct plan_parser *self, const struct record_field *field)
 {
     struct span span;
     struct plan_step step;
@@ -80,7 +80,7 @@ static bool scan_value (struct stored *self, const struct record_field *field)
 }
 
 // The next name's field, from the expected one on. False: it is not known.
-static bool scan_name (struct stored *self, enum field_name *ret)
+static bool scan_name (struct plan_parser *self, enum field_name *ret)
 {
     size_t place = self->next;
     for (size_t i = 0; i < FIELDS; i++, place++) {
@@ -96,7 +96,7 @@ static bool scan_name (struct stored *self, enum field_name *ret)
     return false;
 }
 
-static bool scan_fields (struct stored *self)
+static bool scan_fields (struct plan_parser *self)
 {
     if (!json_scan_take (&self->scan, '{'))
         return false;
@@ -113,7 +113,7 @@ static bool scan_fields (struct stored *self)
 struct plan *plan_scan_stored (uint64_t id, struct span text)
 {
     struct plan *plan = plan_new (text.size);
-    struct stored stored = {.scan = json_scan_of (text), .plan = plan};
+    struct plan_parser stored = {.scan = json_scan_of (text), .plan = plan};
     plan->id = id;
     if (!scan_fields (&stored) || (stored.seen & required) != required ||
         !record_value_fits (plan) || plan->schedule.type == SCHEDULE_CRON)

@@ -7,7 +7,7 @@
 enum width { WIDTH_8, WIDTH_32, WIDTH_64 };
 enum presence { ALWAYS, RARE }; // a rare field is not written while it is 0
 
-enum kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, STEP, POLICY, MESSAGES };
+enum record_field_kind { INTEGER, SPAN, PLAN_ID, NO_KEEP, VOTE, WORDS, STEP, POLICY, MESSAGES };
 
 // In the order of the public text.
 enum field_name {
@@ -57,7 +57,7 @@ enum field_name {
 struct record_field {
     const char *name;
     struct json_name written;
-    enum kind kind;
+    enum record_field_kind kind;
     size_t offset;    // of INTEGER and SPAN
     enum width width; // of an INTEGER's member
     int64_t min, max;

@@ -322,4 +322,4 @@ static bool calendar_after (const struct schedule *self, const struct late *late
     return true;
 }
 
-const struct kind calendar_kind = {calendar_first, calendar_skip, calendar_after};
+const struct schedule_kind calendar_kind = {calendar_first, calendar_skip, calendar_after};

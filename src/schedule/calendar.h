@@ -4,7 +4,7 @@
 
 #include "kind.h"
 
-extern const struct kind calendar_kind;
+extern const struct schedule_kind calendar_kind;
 
 // Whether each week or month has one occurrence, so that none has to be walked over. Their times
 // ascend with its number then: neighbours are at least a week apart, and clock changes move them by

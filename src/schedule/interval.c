@@ -148,4 +148,4 @@ static bool interval_after (const struct schedule *self, const struct late *late
     return occurrence_at (self, &grid, kept, ret);
 }
 
-const struct kind interval_kind = {interval_first, interval_skip, interval_after};
+const struct schedule_kind interval_kind = {interval_first, interval_skip, interval_after};

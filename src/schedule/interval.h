@@ -5,4 +5,4 @@
 
 #include "kind.h"
 
-extern const struct kind interval_kind;
+extern const struct schedule_kind interval_kind;

@@ -19,7 +19,7 @@ struct late {
     bool with_current; // `current` may be missed itself
 };
 
-struct kind {
+struct schedule_kind {
     // `ret_missed` is all zero, or NULL.
     bool (*first) (const struct schedule *self, const struct beginning *beginning,
                    struct missed *ret_missed, struct occurrence *ret);

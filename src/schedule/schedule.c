@@ -78,12 +78,12 @@ static bool time_after (const struct schedule *self, const struct late *late,
     return true;
 }
 
-static const struct kind none_kind = {none_first, once_skip, none_after};
-static const struct kind time_kind = {time_first, once_skip, time_after};
+static const struct schedule_kind none_kind = {none_first, once_skip, none_after};
+static const struct schedule_kind time_kind = {time_first, once_skip, time_after};
 
 static const struct {
     const char *name;
-    const struct kind *kind;
+    const struct schedule_kind *kind;
     struct value_range values;
     int32_t period;
 } types[SCHEDULE_TYPES] = {
@@ -135,7 +135,7 @@ int schedule_type_parse (const char *name)
     return -1;
 }
 
-static const struct kind *kind_of (const struct schedule *self)
+static const struct schedule_kind *kind_of (const struct schedule *self)
 {
     assert (is_type (self->type));
     bool steps = self->value > 0 || self->cycle;

@@ -31,7 +31,7 @@ static void reply_new_id (struct station *self, struct request *request)
                 &(struct reply){.status = ZERO_STATUS_OK_ID, .plan_id = station_new_id (self)});
 }
 
-static const struct command {
+static const struct request_kind {
     uint8_t code;
     unsigned roles; // any of these roles is sufficient
     void (*run) (struct station *self, struct request *request);

@@ -102,7 +102,7 @@ void store_failure (struct store *self, struct span station, uint64_t plan_id, s
 
 static void on_history (void *owner, const redisReply *reply)
 {
-    struct ask *ask = owner;
+    struct store_caller *ask = owner;
     struct store_history answer = {.reply = reply};
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, HISTORY_HEAD)) {
@@ -150,7 +150,7 @@ enum { FORGOT_FIELDS = 2 };
 
 static void on_forgot (void *owner, const redisReply *reply)
 {
-    struct ask *ask = owner;
+    struct store_caller *ask = owner;
     struct store_forgot answer = {0};
     answer.result = reply_result (reply, &answer.error);
     if (answer.result == STORE_DONE && reply_is_array (reply, FORGOT_FIELDS)) {

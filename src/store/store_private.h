@@ -90,13 +90,13 @@ void store_script (struct store *self, enum script script, size_t keys, const st
                    size_t count, link_reply_fn *reply, void *owner);
 
 // A caller: kept until the answer, with what the answer is read by.
-struct ask {
+struct store_caller {
     struct store *store;
     void (*reply) (void); // the caller's function, under its own type again when it is called
     void *owner;
 };
 
-struct ask *ask_new (struct store *self, void (*reply) (void), void *owner);
+struct store_caller *ask_new (struct store *self, void (*reply) (void), void *owner);
 
 // A key that Redis says is of another type is deleted, and reported; whether it is.
 bool store_cure (struct store *self, const char *key, const redisReply *reply);

@@ -12,21 +12,21 @@ enum { LOOK_US = 1000000, PAGE_AGAIN_US = 100000, FIELDS = 3 };
 // -- pages
 
 // Of a store, and of the core as it was then.
-struct asked {
+struct queue_read {
     struct store *store;
     uint64_t resets;
     int64_t expected; // plans that are due, or all of them
     uint64_t limit_writes;
 };
 
-static struct asked *asked_new (struct store *self)
+static struct queue_read *asked_new (struct store *self)
 {
-    struct asked *asked = memory_new (sizeof *asked);
-    *asked = (struct asked){self, core_resets (self->core), 0, self->limit_writes};
+    struct queue_read *asked = memory_new (sizeof *asked);
+    *asked = (struct queue_read){self, core_resets (self->core), 0, self->limit_writes};
     return asked;
 }
 
-static bool is_current (const struct asked *asked)
+static bool is_current (const struct queue_read *asked)
 {
     return core_resets (asked->store->core) == asked->resets;
 }
@@ -58,7 +58,7 @@ static size_t read_members (struct store *self, const redisReply *reply, struct 
 
 static void on_page (void *owner, const redisReply *reply)
 {
-    struct asked *asked = owner;
+    struct queue_read *asked = owner;
     struct store *self = asked->store;
     if (is_current (asked) && reply_is_array (reply, 0)) {
         struct core_member *members = memory_new (CORE_PAGE * sizeof *members);
@@ -93,7 +93,7 @@ static void read_page (struct store *self, const struct core_cursor *cursor)
 
 static void on_due_count (void *owner, const redisReply *reply)
 {
-    struct asked *asked = owner;
+    struct queue_read *asked = owner;
     struct store *self = asked->store;
     bool differs = reply && reply->type == REDIS_REPLY_INTEGER && reply->integer != asked->expected;
     if (is_current (asked) && differs)
@@ -103,7 +103,7 @@ static void on_due_count (void *owner, const redisReply *reply)
 
 static void on_limits (void *owner, const redisReply *reply)
 {
-    struct asked *asked = owner;
+    struct queue_read *asked = owner;
     // Of one that was changed meanwhile the core knows better.
     if (is_current (asked) && asked->limit_writes == asked->store->limit_writes)
         store_take_limits (asked->store, reply);
@@ -112,7 +112,7 @@ static void on_limits (void *owner, const redisReply *reply)
 
 static void on_plans (void *owner, const redisReply *reply)
 {
-    struct asked *asked = owner;
+    struct queue_read *asked = owner;
     if (is_current (asked) && reply && reply->type == REDIS_REPLY_INTEGER)
         core_plans_are (asked->store->core, asked->expected, reply->integer);
     free (asked);
@@ -126,7 +126,7 @@ static void look_for_edits (struct store *self)
     if (expected < 0)
         return;
     char until[40];
-    struct asked *asked = asked_new (self), *all = asked_new (self);
+    struct queue_read *asked = asked_new (self), *all = asked_new (self);
     asked->expected = expected;
     all->expected = core_plan_count (self->core);
     snprintf (until, sizeof until, "%" PRId64 ".%06" PRId64, until_us / 1000000,

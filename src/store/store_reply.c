@@ -31,10 +31,10 @@ void store_script (struct store *self, enum script script, size_t keys, const st
                                                .owner = owner});
 }
 
-struct ask *ask_new (struct store *self, void (*reply) (void), void *owner)
+struct store_caller *ask_new (struct store *self, void (*reply) (void), void *owner)
 {
-    struct ask *ask = memory_new (sizeof *ask);
-    *ask = (struct ask){.store = self, .reply = reply, .owner = owner};
+    struct store_caller *ask = memory_new (sizeof *ask);
+    *ask = (struct store_caller){.store = self, .reply = reply, .owner = owner};
     return ask;
 }
 

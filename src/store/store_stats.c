@@ -133,7 +133,7 @@ int64_t attending_age_s (const redisReply *seen, int64_t now_s)
 
 static void on_owner (void *owner, const redisReply *reply)
 {
-    struct ask *ask = owner;
+    struct store_caller *ask = owner;
     const char *error = "";
     struct store_owner answer = {.result = reply_result (reply, &error)};
     if (reply_is_array (reply, 4)) {
@@ -160,7 +160,7 @@ void store_owner (struct store *self, store_owner_fn *reply, void *owner)
 
 static void on_attending (void *owner, const redisReply *reply)
 {
-    struct ask *ask = owner;
+    struct store_caller *ask = owner;
     struct store *self = ask->store;
     struct store_attended answer = {.error = ""};
     answer.result = reply_result (reply, &answer.error);

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-struct submitting {
+struct plan_submit {
     struct waiter waiter;
     struct store *store;
     struct plan *plan;
@@ -19,7 +19,7 @@ struct submitting {
     void *owner;
 };
 
-static void answer (struct submitting *self, enum store_result result, const char *error)
+static void answer (struct plan_submit *self, enum store_result result, const char *error)
 {
     self->reply (self->owner, &(struct store_submitted){.result = result, .error = error});
     plan_destroy (&self->plan);
@@ -40,7 +40,7 @@ static void submit_again (void *owner, bool serves);
 // What Redis lost, or never had, is submitted to what it has now. What it refused is taken back.
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    struct submitting *self = (struct submitting *)waiter; // it is the first member
+    struct plan_submit *self = (struct plan_submit *)waiter; // it is the first member
     const struct plan *plan = self->plan;
     if (how == WRITTEN_REFUSED && plan_stop_state (plan) != STOP_NONE)
         store_write_stopped (self->store, plan->station, plan->id, STOP_NONE);
@@ -52,7 +52,7 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
         answer (self, written_result (how), error);
 }
 
-static void submit (struct submitting *self)
+static void submit (struct plan_submit *self)
 {
     struct store *store = self->store;
     const struct plan *plan = self->plan;
@@ -83,7 +83,7 @@ static void submit (struct submitting *self)
 
 static void on_existence (void *owner, const struct store_loaded *found)
 {
-    struct submitting *self = owner;
+    struct plan_submit *self = owner;
     if (found->result == STORE_NONE && store_serves (self->store))
         submit (self);
     else if (found->result == STORE_DONE)
@@ -92,7 +92,7 @@ static void on_existence (void *owner, const struct store_loaded *found)
         answer (self, found->result == STORE_NONE ? STORE_LOST : found->result, found->error);
 }
 
-static void look_up_plan (struct submitting *self)
+static void look_up_plan (struct plan_submit *self)
 {
     if (self->made_here)
         submit (self);
@@ -102,7 +102,7 @@ static void look_up_plan (struct submitting *self)
 
 static void on_caller (void *owner, const redisReply *reply)
 {
-    struct submitting *self = owner;
+    struct plan_submit *self = owner;
     if (!reply || !store_serves (self->store)) {
         answer (self, STORE_LOST, "");
         return;
@@ -116,7 +116,7 @@ static void on_refused (void *owner, enum store_result result, const char *error
     answer (owner, result, error);
 }
 
-static void begin (struct submitting *self)
+static void begin (struct plan_submit *self)
 {
     struct store *store = self->store;
     const char *refusal = writer_refusal (store->writer);
@@ -143,14 +143,14 @@ static void submit_again (void *owner, bool serves)
 void store_submit (struct store *self, const struct store_submission *submission,
                    store_submitted_fn *reply, void *owner)
 {
-    struct submitting *submitting = memory_new (sizeof *submitting);
-    *submitting = (struct submitting){.store = self,
-                                      .plan = plan_keep (submission->plan),
-                                      .made_here = submission->made_here,
-                                      .due_s = submission->due,
-                                      .missed_size = submission->missed.size,
-                                      .reply = reply,
-                                      .owner = owner};
+    struct plan_submit *submitting = memory_new (sizeof *submitting);
+    *submitting = (struct plan_submit){.store = self,
+                                       .plan = plan_keep (submission->plan),
+                                       .made_here = submission->made_here,
+                                       .due_s = submission->due,
+                                       .missed_size = submission->missed.size,
+                                       .reply = reply,
+                                       .owner = owner};
     if (submission->missed.size) {
         submitting->missed = memory_resize (NULL, submission->missed.size);
         memcpy (submitting->missed, submission->missed.data, submission->missed.size);

@@ -12,7 +12,7 @@ enum { ENTRY_STATION = IDENT_SIZE }; // where it begins in an entry of the index
 
 enum { SWEEP_MAX = 256 };
 
-struct sweeping {
+struct queue_sweep {
     struct store *store;
     uint64_t resets;
     size_t count;
@@ -28,14 +28,14 @@ struct sweeping {
     void *owner;
 };
 
-static void end_sweep (struct sweeping *self, enum store_result result)
+static void end_sweep (struct queue_sweep *self, enum store_result result)
 {
     self->answer.result = result;
     self->reply (self->owner, &self->answer);
     free (self);
 }
 
-static bool is_lost (struct sweeping *self, const redisReply *reply)
+static bool is_lost (struct queue_sweep *self, const redisReply *reply)
 {
     bool lost = !self->has_scores || !reply_is_array (reply, self->count) ||
                 core_resets (self->store->core) != self->resets;
@@ -44,7 +44,7 @@ static bool is_lost (struct sweeping *self, const redisReply *reply)
     return lost;
 }
 
-static void look_at (struct sweeping *self, size_t index, struct span message,
+static void look_at (struct queue_sweep *self, size_t index, struct span message,
                      struct store_outside *outside)
 {
     const struct swept_plan *plan = &self->plans[index];
@@ -77,7 +77,7 @@ static void look_at (struct sweeping *self, size_t index, struct span message,
 
 static void on_sweep_messages (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct queue_sweep *self = owner;
     struct store_outside outside[SWEEP_MAX];
     if (is_lost (self, reply))
         return;
@@ -90,7 +90,7 @@ static void on_sweep_messages (void *owner, const redisReply *reply)
 
 static void on_sweep_indexed (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct queue_sweep *self = owner;
     bool known = reply_is_array (reply, self->count);
     for (size_t i = 0; known && i < self->count; i++)
         self->plans[i].indexed = reply_text (reply->element[i]).size > 0;
@@ -98,7 +98,7 @@ static void on_sweep_indexed (void *owner, const redisReply *reply)
 
 static void on_sweep_scores (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct queue_sweep *self = owner;
     self->has_scores = reply_is_array (reply, self->count);
     for (size_t i = 0; self->has_scores && i < self->count; i++)
         self->plans[i].queued = reply_text (reply->element[i]).size > 0;
@@ -106,14 +106,14 @@ static void on_sweep_scores (void *owner, const redisReply *reply)
 
 static void on_sweep_stopped (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct queue_sweep *self = owner;
     bool known = reply_is_array (reply, self->count);
     for (size_t i = 0; i < self->count; i++)
         self->plans[i].stopped = !known || reply_text (reply->element[i]).size > 0;
 }
 
 // All at once: their answers are of one moment.
-static void ask_plans (struct sweeping *self)
+static void ask_plans (struct queue_sweep *self)
 {
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
     struct span words[SWEEP_MAX + 2] = {TEXT ("ZMSCORE"), TEXT (KEY_INDEX)};
@@ -139,7 +139,7 @@ static void ask_plans (struct sweeping *self)
 
 static void on_sweep_page (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct queue_sweep *self = owner;
     if (!reply_is_array (reply, 0)) {
         end_sweep (self, reply ? STORE_ERROR : STORE_LOST);
         return;
@@ -171,7 +171,7 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
                   void *owner)
 {
     char id[IDENT_SIZE] = "", from[IDENT_SIZE + 2] = "-", count[24];
-    struct sweeping *sweeping = memory_new (sizeof *sweeping);
+    struct queue_sweep *sweeping = memory_new (sizeof *sweeping);
     sweeping->store = self;
     sweeping->resets = core_resets (self->core);
     sweeping->limit = limit < SWEEP_MAX ? limit : SWEEP_MAX;
@@ -193,7 +193,7 @@ void store_sweep (struct store *self, uint64_t after, int64_t limit, store_swept
 
 // -- plans that wait for a target
 
-struct waking {
+struct wake_batch {
     struct store *store;
     char target[STATION_NAME_MAX + 1], key[STATION_NAME_MAX + 16];
     uint64_t number; // of the waits that were known
@@ -205,7 +205,7 @@ struct waking {
     void *owner;
 };
 
-static void end_wake (struct waking *self, enum store_result result)
+static void end_wake (struct wake_batch *self, enum store_result result)
 {
     self->reply (self->owner, result, "");
     free (self);
@@ -226,7 +226,7 @@ static void on_woken_some (void *owner, enum store_result result, const char *er
 
 static void on_wake_scores (void *owner, const redisReply *reply)
 {
-    struct waking *self = owner;
+    struct wake_batch *self = owner;
     self->has_scores = reply_is_array (reply, self->count);
     for (size_t i = 0; self->has_scores && i < self->count; i++)
         self->scores_us[i] = reply_score_us (reply->element[i]);
@@ -235,7 +235,7 @@ static void on_wake_scores (void *owner, const redisReply *reply)
 // Of another type: nothing has a class.
 static void on_wake_classes (void *owner, const redisReply *reply)
 {
-    struct waking *self = owner;
+    struct wake_batch *self = owner;
     struct store *store = self->store;
     bool has_classes = reply_is_array (reply, self->count);
     if (!reply || !self->has_scores || !store_serves (store)) {
@@ -255,7 +255,7 @@ static void on_wake_classes (void *owner, const redisReply *reply)
 
 static void on_waiting (void *owner, const redisReply *reply)
 {
-    struct waking *self = owner;
+    struct wake_batch *self = owner;
     if (!reply_is_array (reply, 0)) {
         store_cure (self->store, self->key, reply);
         end_wake (self, reply ? STORE_ERROR : STORE_LOST);
@@ -294,12 +294,12 @@ void store_wake (struct store *self, const char *station, int64_t limit, store_d
         store_answer (self, store_serves (self) ? STORE_DONE : STORE_LOST, "", reply, owner);
         return;
     }
-    struct waking *waking = memory_new (sizeof *waking);
-    *waking = (struct waking){.store = self,
-                              .number = number,
-                              .limit = limit < SWEEP_MAX ? (size_t)limit : SWEEP_MAX,
-                              .reply = reply,
-                              .owner = owner};
+    struct wake_batch *waking = memory_new (sizeof *waking);
+    *waking = (struct wake_batch){.store = self,
+                                  .number = number,
+                                  .limit = limit < SWEEP_MAX ? (size_t)limit : SWEEP_MAX,
+                                  .reply = reply,
+                                  .owner = owner};
     snprintf (waking->target, sizeof waking->target, "%s", station);
     snprintf (waking->key, sizeof waking->key, "plan:wait:%s", station);
     snprintf (most, sizeof most, "%zu", waking->limit - 1);

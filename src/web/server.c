@@ -37,17 +37,17 @@ enum {
 
 static void on_deadline (void *owner)
 {
-    struct peer *peer = owner;
+    struct http_connection *peer = owner;
     log_event (LEVEL_DEBUG, "connection.cut", "peer=%s", peer->address);
     shutdown (peer->fd, SHUT_RDWR); // the library sees its end
 }
 
-void peer_deadline (struct peer *self, int64_t ms)
+void peer_deadline (struct http_connection *self, int64_t ms)
 {
     timer_set (&self->deadline, self->server->reactor, ms);
 }
 
-bool peer_has_left (const struct peer *self)
+bool peer_has_left (const struct http_connection *self)
 {
     struct pollfd ends = {.fd = self->fd, .events = POLLRDHUP};
     return poll (&ends, 1, 0) == 1;
@@ -68,7 +68,7 @@ static void name_of (const struct sockaddr *address, char out[48])
         snprintf (out, 48, "-");
 }
 
-static struct peer **bucket_of (struct server *self, const char *address)
+static struct http_connection **bucket_of (struct server *self, const char *address)
 {
     uint32_t hash = 5381;
     for (const char *at = address; *at; at++)
@@ -80,7 +80,7 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
                            enum MHD_ConnectionNotificationCode code)
 {
     struct server *self = cls;
-    struct peer *peer = *context;
+    struct http_connection *peer = *context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
         self->peers--;
         *peer->place = peer->next;
@@ -113,7 +113,7 @@ static void on_connection (void *cls, struct MHD_Connection *connection, void **
 static void *on_target (void *cls, const char *target, struct MHD_Connection *connection)
 {
     struct exchange *exchange = exchange_new (cls, connection, target);
-    struct peer *peer = exchange->peer;
+    struct http_connection *peer = exchange->peer;
     if (peer->exchange)
         exchange_destroy (&peer->exchange);
     peer->exchange = exchange;
@@ -202,7 +202,7 @@ static bool is_crowded (struct server *self, const char *address)
     size_t count = 0;
     if (self->listener.path[0] || forwarded_is_proxy (self->settings->behind_proxy, address))
         return false;
-    for (const struct peer *peer = *bucket_of (self, address); peer; peer = peer->next)
+    for (const struct http_connection *peer = *bucket_of (self, address); peer; peer = peer->next)
         count += strcmp (peer->address, address) == 0;
     return count >= CONNECTIONS_OF_ONE;
 }

@@ -138,7 +138,7 @@ static int apply_file (const struct filled *to, const char *path, struct reason 
 
 // -- the command line
 
-struct arguments {
+struct argv_reader {
     int count;
     char **at;
     int next;
@@ -146,7 +146,7 @@ struct arguments {
     struct reason *reason;
 };
 
-static const char *take_value (struct arguments *arguments, const char *option)
+static const char *take_value (struct argv_reader *arguments, const char *option)
 {
     if (arguments->next < arguments->count)
         return arguments->at[arguments->next++];
@@ -154,7 +154,7 @@ static const char *take_value (struct arguments *arguments, const char *option)
     return NULL;
 }
 
-static enum configured apply_set (struct arguments *arguments)
+static enum configured apply_set (struct argv_reader *arguments)
 {
     const char *text = take_value (arguments, "--set");
     const char *equals = text ? strchr (text, '=') : NULL;
@@ -170,7 +170,7 @@ static enum configured apply_set (struct arguments *arguments)
                                                                             : CONFIGURED;
 }
 
-static enum configured apply_option (struct arguments *arguments)
+static enum configured apply_option (struct argv_reader *arguments)
 {
     const char *option = arguments->at[arguments->next++];
     if (strcmp (option, "--set") == 0)
@@ -190,7 +190,7 @@ static enum configured apply_option (struct arguments *arguments)
 }
 
 // --help, --version, --settings, -c: what comes before every other option.
-static enum configured apply_first (struct arguments *arguments)
+static enum configured apply_first (struct argv_reader *arguments)
 {
     for (int i = 1; i < arguments->count; i++) {
         const char *option = arguments->at[i];
@@ -217,7 +217,7 @@ enum configured configure (const struct configured_program *program, int argc, c
                            void *values, struct reason *reason)
 {
     const struct filled to = {program, values};
-    struct arguments arguments = {argc, argv, 1, &to, reason};
+    struct argv_reader arguments = {argc, argv, 1, &to, reason};
     settings_reset (program->table, values);
     enum configured configured = apply_first (&arguments);
     while (configured == CONFIGURED && arguments.next < argc)

@@ -66,7 +66,7 @@ static const struct curve_field {
     {SECTION_CURVE, "secret-key", offsetof (struct curve_cert, keys.secret_key), CURVE_KEY_SIZE},
 };
 
-struct reader {
+struct cert_reader {
     enum section section;
     unsigned seen; // a bit for each row of `fields`
     struct curve_cert *cert;
@@ -92,7 +92,7 @@ static bool read_value (struct span text, struct span *ret)
     return rest.size == 0 || rest.data[0] == '#';
 }
 
-static const char *set_field (struct reader *self, struct span name, struct span value)
+static const char *set_field (struct cert_reader *self, struct span name, struct span value)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (fields[i].section != self->section || !span_is (name, fields[i].name))
@@ -112,7 +112,7 @@ static const char *set_field (struct reader *self, struct span name, struct span
            "public-key, secret-key";
 }
 
-static const char *read_section (struct reader *self, struct span text)
+static const char *read_section (struct cert_reader *self, struct span text)
 {
     const uint8_t *comment = memchr (text.data, '#', text.size);
     if (comment)
@@ -128,7 +128,7 @@ static const char *read_section (struct reader *self, struct span text)
 }
 
 // What is wrong with the line, or NULL. It must not quote the line, which may be a key.
-static const char *read_line (struct reader *self, struct span line)
+static const char *read_line (struct cert_reader *self, struct span line)
 {
     for (size_t i = 0; i < line.size; i++)
         if (line.data[i] < ' ' || line.data[i] == 0x7F)
@@ -150,7 +150,7 @@ static const char *read_line (struct reader *self, struct span line)
 
 static int read_lines (struct span text, struct curve_cert *ret, struct reason *reason)
 {
-    struct reader reader = {.cert = ret};
+    struct cert_reader reader = {.cert = ret};
     for (int number = 1; text.size; number++) {
         const char *wrong = read_line (&reader, span_take_line (&text));
         if (wrong)

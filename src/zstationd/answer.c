@@ -34,7 +34,7 @@ static void address (struct message *answer, const struct message *request)
 }
 
 // `rerouted`: whether an earlier answer to the same request had to go the other way.
-static bool send_answer (struct station *station, struct span identity,
+static bool send_answer (struct target_server *station, struct span identity,
                          const struct message *answer, bool *rerouted)
 {
     station_notice (station->request);
@@ -62,7 +62,7 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
     message_add (answer, ZERO_FRAME_STATUS, span_text (text));
 }
 
-void answer_reply (struct station *station, const struct target_request *request,
+void answer_reply (struct target_server *station, const struct target_request *request,
                    struct message *answer)
 {
     echo (answer, &request->message, DESC_FRAMES_MAX);
@@ -70,8 +70,8 @@ void answer_reply (struct station *station, const struct target_request *request
     send_answer (station, request->identity, answer, &(bool){false});
 }
 
-void answer_request (struct station *station, const struct target_request *request, uint8_t status,
-                     const char *reason)
+void answer_request (struct target_server *station, const struct target_request *request,
+                     uint8_t status, const char *reason)
 {
     char text[STATUS_TEXT_MAX];
     struct message answer;
@@ -95,7 +95,7 @@ static void name_run (struct message *answer, const struct job *job)
         message_add (answer, ZERO_FRAME_LOCAL_ID, job->local_id);
 }
 
-bool answer_pass (struct station *station, struct job *job, struct message *answer)
+bool answer_pass (struct target_server *station, struct job *job, struct message *answer)
 {
     name_run (answer, job);
     echo (answer, &job->message, DESC_FRAMES_MAX);
@@ -103,7 +103,7 @@ bool answer_pass (struct station *station, struct job *job, struct message *answ
     return send_answer (station, job->identity, answer, &job->rerouted);
 }
 
-bool answer_pass_from (struct station *station, struct job *job, struct message *answer,
+bool answer_pass_from (struct target_server *station, struct job *job, struct message *answer,
                        const char *name)
 {
     uint8_t desc[DESC_SIZE_MAX];
@@ -114,7 +114,7 @@ bool answer_pass_from (struct station *station, struct job *job, struct message 
     return send_answer (station, job->identity, answer, &job->rerouted);
 }
 
-bool answer_job (struct station *station, struct job *job, uint8_t status, const char *reason)
+bool answer_job (struct target_server *station, struct job *job, uint8_t status, const char *reason)
 {
     char text[STATUS_TEXT_MAX];
     struct message answer;
@@ -122,7 +122,8 @@ bool answer_job (struct station *station, struct job *job, uint8_t status, const
     return answer_pass (station, job, &answer);
 }
 
-void answer_failed (struct station *station, struct job **job, uint8_t status, const char *reason)
+void answer_failed (struct target_server *station, struct job **job, uint8_t status,
+                    const char *reason)
 {
     log_event (LEVEL_INFO, "job.failed", "mailbox=%s reason=%s", quoted ((*job)->mailbox),
                quoted (span_text (reason)));

@@ -13,26 +13,28 @@ void answer_start (struct message *answer, uint8_t status, const char *reason,
 // Answer a request with a status, its reason or NULL, and what identifies the request - LOCAL_ID,
 // GLOBAL_ID, REQUEST_ID, REQUESTER, where it has them - in the envelope that the request's envelope
 // asks for.
-void answer_request (struct station *station, const struct target_request *request, uint8_t status,
-                     const char *reason);
+void answer_request (struct target_server *station, const struct target_request *request,
+                     uint8_t status, const char *reason);
 
 // The same with an answer that was begun, which is completed in place.
-void answer_reply (struct station *station, const struct target_request *request,
+void answer_reply (struct target_server *station, const struct target_request *request,
                    struct message *answer);
 
 // Send an answer to a job back: on the connection the job came by; if that is gone and the job is a
 // plan's, to zpland's request socket, and so all later ones: the answers of one job
 // keep their order. The answer is completed in place with the echoes that it does not have yet.
 // False: it was lost.
-bool answer_pass (struct station *station, struct job *job, struct message *answer);
+bool answer_pass (struct target_server *station, struct job *job, struct message *answer);
 
 // The same for one of several who answer the job: RESPONSER, the only one, is this name and stands
 // last. The answer has at most 31 frames of other types.
-bool answer_pass_from (struct station *station, struct job *job, struct message *answer,
+bool answer_pass_from (struct target_server *station, struct job *job, struct message *answer,
                        const char *name);
 
 // Answer a job with a status and its reason or NULL; the job keeps its owner. False: lost.
-bool answer_job (struct station *station, struct job *job, uint8_t status, const char *reason);
+bool answer_job (struct target_server *station, struct job *job, uint8_t status,
+                 const char *reason);
 
 // The job's last answer, and the job's end: it cannot be done.
-void answer_failed (struct station *station, struct job **job, uint8_t status, const char *reason);
+void answer_failed (struct target_server *station, struct job **job, uint8_t status,
+                    const char *reason);

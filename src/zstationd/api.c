@@ -16,7 +16,7 @@ static struct span command_of (const struct job *job)
 
 // No worker would take these, and nothing would ever end the wait. While the queue is served it is
 // done at the end of that.
-static void fail_stranded (struct station *station, const char *reason)
+static void fail_stranded (struct target_server *station, const char *reason)
 {
     station->has_stranded = station->serving;
     if (station->serving)
@@ -30,14 +30,14 @@ static void fail_stranded (struct station *station, const char *reason)
     }
 }
 
-static void fail_queue (struct station *station, const char *reason)
+static void fail_queue (struct target_server *station, const char *reason)
 {
     for (struct job *job; (job = job_queue_pop (&station->queue));)
         answer_failed (station, &job, ZERO_STATUS_NOT_WORKER_ID, reason);
 }
 
 // A worker takes no more jobs: those that only it took have no worker now.
-static void worker_gone (struct station *station, const char *reason)
+static void worker_gone (struct target_server *station, const char *reason)
 {
     if (workers_serving (station->workers) == 0 || workers_are_limited (station->workers))
         fail_stranded (station, reason);
@@ -45,7 +45,7 @@ static void worker_gone (struct station *station, const char *reason)
 
 // Hand the job to the worker whose turn it is; one that cannot be reached is gone, and the next is
 // tried. False: no worker that takes it is ready, the job is still the caller's.
-static bool hand_out (struct station *station, struct job *job)
+static bool hand_out (struct target_server *station, struct job *job)
 {
     for (struct worker *worker; (worker = workers_next_for (station->workers, command_of (job)));)
         if (port_give (station, worker, job))
@@ -54,7 +54,7 @@ static bool hand_out (struct station *station, struct job *job)
 }
 
 // Give what waits to who is ready. A job stays in the queue until a worker has it.
-static void serve_queue (struct station *station)
+static void serve_queue (struct target_server *station)
 {
     station->serving = true;
     for (struct job *job = station->queue.head, *next; job && workers_next (station->workers);
@@ -73,7 +73,7 @@ static void serve_queue (struct station *station)
 }
 
 // Why the job cannot even wait, or NULL.
-static const char *cannot_wait (const struct station *station, const struct job *job)
+static const char *cannot_wait (const struct target_server *station, const struct job *job)
 {
     if (workers_count (station->workers) == 0)
         return "no worker has joined";
@@ -89,7 +89,7 @@ static const char *cannot_wait (const struct station *station, const struct job 
 
 // A duplicate run, as after a takeover or a lease expiry: its job is not started twice. Not one
 // whose deadline is past.
-static bool renew (struct station *station, const struct target_request *request)
+static bool renew (struct target_server *station, const struct target_request *request)
 {
     struct job *job = job_find_same (&station->runs, request->identity, &request->message);
     if (!job || deadline_past (run_deadline_s (&request->message)))
@@ -101,7 +101,8 @@ static bool renew (struct station *station, const struct target_request *request
     return true;
 }
 
-static void take (struct station *station, const struct target_request *request, enum job_kind kind)
+static void take (struct target_server *station, const struct target_request *request,
+                  enum job_kind kind)
 {
     if (kind == JOB_RUN && renew (station, request))
         return;
@@ -123,20 +124,20 @@ static void take (struct station *station, const struct target_request *request,
         answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
 }
 
-static void call (struct station *station, const struct target_request *request)
+static void call (struct target_server *station, const struct target_request *request)
 {
     if (!words_take (station, request))
         take (station, request, JOB_CALL);
 }
 
-static void run (struct station *station, const struct target_request *request)
+static void run (struct target_server *station, const struct target_request *request)
 {
     take (station, request, JOB_RUN);
 }
 
 // -- cancelling
 
-static struct job *find_waiting (const struct station *station,
+static struct job *find_waiting (const struct target_server *station,
                                  const struct target_request *request)
 {
     struct job *job = station->queue.head;
@@ -146,7 +147,7 @@ static struct job *find_waiting (const struct station *station,
 }
 
 // It was not begun. zpland wants no answer to a run; who made a call waits for one.
-static void take_back (struct station *station, const struct target_request *request,
+static void take_back (struct target_server *station, const struct target_request *request,
                        struct job *job)
 {
     struct reason reason;
@@ -161,7 +162,7 @@ static void take_back (struct station *station, const struct target_request *req
 }
 
 // Jobs in progress are older than those that wait.
-static void cancel (struct station *station, const struct target_request *request)
+static void cancel (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker;
     struct job *job = cancel_find_in_hand (station, request, &worker);
@@ -177,7 +178,7 @@ static void cancel (struct station *station, const struct target_request *reques
         cancel_stray (station, request);
 }
 
-static const struct command rows[] = {
+static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, call},
     {ZERO_BYTE_COMMAND_PROXY, run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
@@ -186,13 +187,13 @@ static const struct command rows[] = {
 
 // -- workers
 
-static void worker_ready (struct station *station, struct worker *worker)
+static void worker_ready (struct target_server *station, struct worker *worker)
 {
     (void)worker;
     serve_queue (station);
 }
 
-static void worker_answer (struct station *station, struct worker *worker, struct job *job,
+static void worker_answer (struct target_server *station, struct worker *worker, struct job *job,
                            struct message *answer)
 {
     // A caller waits for one answer; only a plan's run has a lease to prolong.
@@ -211,21 +212,22 @@ static void worker_answer (struct station *station, struct worker *worker, struc
 }
 
 // Report to the requester what became of the worker that had its job.
-static void fail (struct station *station, struct worker *worker, struct job *job, const char *what)
+static void fail (struct target_server *station, struct worker *worker, struct job *job,
+                  const char *what)
 {
     struct reason reason;
     reason_set (&reason, "worker %s %s", worker->name, what);
     answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
 }
 
-static void worker_broken (struct station *station, struct worker *worker, struct job *job)
+static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
     workers_take (station->workers, worker, job);
     fail (station, worker, job, "sent a malformed answer");
     serve_queue (station);
 }
 
-static void worker_lost (struct station *station, struct worker *worker, struct job **jobs,
+static void worker_lost (struct target_server *station, struct worker *worker, struct job **jobs,
                          size_t count, const char *what)
 {
     for (size_t i = 0; i < count; i++)
@@ -233,7 +235,7 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
     worker_gone (station, "the last worker is gone");
 }
 
-static void worker_drained (struct station *station, struct worker *worker)
+static void worker_drained (struct target_server *station, struct worker *worker)
 {
     (void)worker;
     worker_gone (station, "the last worker is drained");
@@ -242,12 +244,12 @@ static void worker_drained (struct station *station, struct worker *worker)
 static const struct worker_rules workers = {
     worker_ready, worker_answer, worker_broken, worker_lost, worker_drained, WORKER_JOBS_MAX, true};
 
-static void drain (struct station *station)
+static void drain (struct target_server *station)
 {
     fail_queue (station, "the station is stopped");
 }
 
-static bool busy (const struct station *station)
+static bool busy (const struct target_server *station)
 {
     return workers_jobs (station->workers) > 0;
 }

@@ -38,7 +38,7 @@ bool cancel_is_of (const struct target_request *request, const struct job *job)
            agrees (request, job, ZERO_FRAME_REQUESTER);
 }
 
-struct job *cancel_find_in_hand (const struct station *station,
+struct job *cancel_find_in_hand (const struct target_server *station,
                                  const struct target_request *request, struct worker **ret_worker)
 {
     struct job *oldest = NULL;
@@ -65,7 +65,8 @@ void cancel_words (const struct target_request *request, struct reason *ret)
                 words.size ? (const char *)words.data : "");
 }
 
-bool cancel_begin (struct station *station, const struct target_request *request, struct job *job)
+bool cancel_begin (struct target_server *station, const struct target_request *request,
+                   struct job *job)
 {
     if (job->cancelled) {
         cancel_stray (station, request);
@@ -79,7 +80,7 @@ bool cancel_begin (struct station *station, const struct target_request *request
 }
 
 // The worker gets the job's frames that it knows it by, and none of the request's others.
-void cancel_notify_worker (struct station *station, const struct target_request *request,
+void cancel_notify_worker (struct target_server *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job)
 {
     static const uint8_t of_job[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID};
@@ -103,7 +104,7 @@ void cancel_notify_worker (struct station *station, const struct target_request 
                          &message);
 }
 
-void cancel_stray (struct station *station, const struct target_request *request)
+void cancel_stray (struct target_server *station, const struct target_request *request)
 {
     station->counts[COUNT_STRAY_CANCELS]++;
     log_event (LEVEL_DEBUG, "cancel.stray", "peer=%s mailbox=%s", quoted (request->identity),

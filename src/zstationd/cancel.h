@@ -12,15 +12,16 @@
 bool cancel_is_of (const struct target_request *request, const struct job *job);
 
 // The oldest of the jobs in workers' hands that it is about, and the worker; NULL = none.
-struct job *cancel_find_in_hand (const struct station *station,
+struct job *cancel_find_in_hand (const struct target_server *station,
                                  const struct target_request *request, struct worker **ret_worker);
 
 // Count and log that the job is cancelled. False: it was already, and that is counted.
-bool cancel_begin (struct station *station, const struct target_request *request, struct job *job);
+bool cancel_begin (struct target_server *station, const struct target_request *request,
+                   struct job *job);
 
 // Notify the worker that has the job, if it takes cancellations. Once for each job: the worker's
 // queue is bounded, and a worker whose queue is full is lost.
-void cancel_notify_worker (struct station *station, const struct target_request *request,
+void cancel_notify_worker (struct target_server *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job);
 
 // "cancelled: " and the request's words.
@@ -28,4 +29,4 @@ void cancel_words (const struct target_request *request, struct reason *ret);
 
 // The command where there is nothing to cancel: dropped and counted. It is never answered, which
 // would be a result to zpland.
-void cancel_stray (struct station *station, const struct target_request *request);
+void cancel_stray (struct target_server *station, const struct target_request *request);

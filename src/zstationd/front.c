@@ -4,8 +4,8 @@
 #include "codes.h"
 #include "packet.h"
 
-static void refuse (struct station *station, const struct target_request *request, uint8_t status,
-                    const struct reason *reason)
+static void refuse (struct target_server *station, const struct target_request *request,
+                    uint8_t status, const struct reason *reason)
 {
     if (status == ZERO_STATUS_FRAME_INVALID_ID)
         station->counts[COUNT_INVALID]++;
@@ -14,7 +14,7 @@ static void refuse (struct station *station, const struct target_request *reques
     answer_request (station, request, status, reason->text);
 }
 
-static void carry_out (struct station *station, const struct target_request *request)
+static void carry_out (struct target_server *station, const struct target_request *request)
 {
     struct reason reason;
     uint8_t code = request->message.desc.code;
@@ -25,7 +25,7 @@ static void carry_out (struct station *station, const struct target_request *req
                    code);
         return;
     }
-    const struct command *command = command_find (&station->kind->commands, code);
+    const struct target_command *command = command_find (&station->kind->commands, code);
     if (command) {
         command->handle (station, request);
     } else if (code == 0) {
@@ -37,7 +37,7 @@ static void carry_out (struct station *station, const struct target_request *req
     }
 }
 
-bool front_recv (struct station *station)
+bool front_recv (struct target_server *station)
 {
     struct packet packet;
     if (!packet_recv (&packet, station->request, &packet_of_dispatches))
@@ -63,14 +63,14 @@ bool front_recv (struct station *station)
     return true;
 }
 
-void front_drop_late (struct station *station, struct job *job)
+void front_drop_late (struct target_server *station, struct job *job)
 {
     station->counts[COUNT_LATE_RUNS]++;
     log_event (LEVEL_WARN, "run.late", "mailbox=%s", quoted (job->mailbox));
     job_destroy (&job);
 }
 
-struct job *front_job (struct station *station, const struct target_request *request,
+struct job *front_job (struct target_server *station, const struct target_request *request,
                        enum job_kind kind)
 {
     bool found;
@@ -90,7 +90,7 @@ struct job *front_job (struct station *station, const struct target_request *req
     return job;
 }
 
-void front_ping (struct station *station, const struct target_request *request)
+void front_ping (struct target_server *station, const struct target_request *request)
 {
     answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
 }

@@ -36,9 +36,9 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 }
 
 // After whatever may have been the last answer. What the loop wants of a handler: 0, or -1 to end.
-static int goes_on (const struct station *station)
+static int goes_on (const struct target_server *station)
 {
-    bool (*busy) (const struct station *) = station->kind->busy;
+    bool (*busy) (const struct target_server *) = station->kind->busy;
     return station->stopping && !(busy && busy (station)) ? -1 : 0;
 }
 
@@ -53,7 +53,7 @@ static int on_port (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 
 static int on_subscription (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
-    struct station *station = arg;
+    struct target_server *station = arg;
     (void)loop;
     subscribers_read (station->subscribers, item->socket);
     return 0;
@@ -63,7 +63,7 @@ static int on_plan (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
-    struct station *station = arg;
+    struct target_server *station = arg;
     station->counts[COUNT_STATUS_DROPPED] += plan_link_read (&station->plan);
     return 0;
 }
@@ -72,7 +72,7 @@ static int on_stranger (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     (void)item;
-    struct station *station = arg;
+    struct target_server *station = arg;
     enum allow_answer answer = ALLOW_LET_IN;
     for (int i = 0; i < MESSAGES_A_WAKE && answer != ALLOW_NOT_ASKED; i++) {
         answer = allow_answer (station->allow);
@@ -86,7 +86,7 @@ static int on_tick (zloop_t *loop, int timer_id, void *arg)
 {
     (void)loop;
     (void)timer_id;
-    struct station *station = arg;
+    struct target_server *station = arg;
     station->kind->tick (station);
     return goes_on (station);
 }
@@ -99,7 +99,7 @@ static int on_grace_over (zloop_t *loop, int timer_id, void *arg)
     return -1;
 }
 
-static void begin_stop (zloop_t *loop, struct station *station)
+static void begin_stop (zloop_t *loop, struct target_server *station)
 {
     int64_t grace_ms = station->options.grace * 1000;
     notify_stopping ();
@@ -113,7 +113,7 @@ static void begin_stop (zloop_t *loop, struct station *station)
 // A second signal does not wait for what the first one does.
 static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
-    struct station *station = arg;
+    struct target_server *station = arg;
     for (int number; (number = process_next_signal (item->fd));) {
         if (number == SIGCHLD)
             continue;
@@ -124,7 +124,8 @@ static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return goes_on (station);
 }
 
-static void watch_socket (zloop_t *loop, struct station *station, void *socket, zloop_fn handler)
+static void watch_socket (zloop_t *loop, struct target_server *station, void *socket,
+                          zloop_fn handler)
 {
     zmq_pollitem_t item = {socket, 0, ZMQ_POLLIN, 0};
     if (socket)
@@ -142,7 +143,7 @@ static size_t tick_ms (const struct options *options)
     return (size_t)(ms > TICK_MAX_MS ? TICK_MAX_MS : ms);
 }
 
-static void serve (struct station *station, int signal_fd)
+static void serve (struct target_server *station, int signal_fd)
 {
     zloop_t *loop = zloop_new ();
     zloop_set_nonstop (loop, true); // signals come by their descriptor
@@ -168,7 +169,7 @@ static void serve (struct station *station, int signal_fd)
     zloop_destroy (&loop);
 }
 
-static int run (struct station *station)
+static int run (struct target_server *station)
 {
     struct reason reason;
     int signal_fd = process_prepare ();
@@ -194,7 +195,7 @@ static int run (struct station *station)
 
 int main (int argc, char **argv)
 {
-    struct station station = {0};
+    struct target_server station = {0};
     struct reason reason;
     process_begin (HANGUP_KEPT);
     switch (options_read (argc, argv, &station.options, &reason)) {

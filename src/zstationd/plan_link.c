@@ -16,8 +16,8 @@ enum {
 };
 
 // An answer that waits.
-struct late_answer {
-    struct late_answer *next;
+struct unsent_answer {
+    struct unsent_answer *next;
     size_t size;
     struct frames *frames; // owned
 };
@@ -58,7 +58,7 @@ bool plan_link_is_open (const struct plan_link *self)
 
 static void drop_first (struct plan_link *self)
 {
-    struct late_answer *answer = self->first;
+    struct unsent_answer *answer = self->first;
     self->first = answer->next;
     if (!self->first)
         self->end = &self->first;
@@ -94,13 +94,13 @@ void plan_link_close (struct plan_link *self, int linger_ms)
 
 static bool keep (struct plan_link *self, const struct span *frames, size_t count)
 {
-    size_t size = sizeof (struct late_answer);
+    size_t size = sizeof (struct unsent_answer);
     for (size_t i = 0; i < count; i++)
         size += sizeof *frames + frames[i].size;
     if (self->count == WAITING_MAX || size > WAITING_BYTES_MAX - self->bytes)
         return false;
-    struct late_answer *answer = memory_new (sizeof *answer);
-    *answer = (struct late_answer){.size = size, .frames = frames_copy (frames, count)};
+    struct unsent_answer *answer = memory_new (sizeof *answer);
+    *answer = (struct unsent_answer){.size = size, .frames = frames_copy (frames, count)};
     *self->end = answer;
     self->end = &answer->next;
     self->count++;

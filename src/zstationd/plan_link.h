@@ -11,8 +11,8 @@ struct plan_link {
     const char *server_keys;      // borrowed; "" = without CURVE
     struct endpoints endpoints;
     struct dealers dealers;
-    struct late_answer *first; // those that wait, oldest first
-    struct late_answer **end;
+    struct unsent_answer *first; // those that wait, oldest first
+    struct unsent_answer **end;
     size_t count; // of waiting answers
     size_t bytes;
 };

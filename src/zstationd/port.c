@@ -11,7 +11,7 @@
 #include "station_name.h"
 
 // Answer a worker: never behind a mailbox, which would look like a job.
-static void answer_worker (struct station *station, const struct target_request *request,
+static void answer_worker (struct target_server *station, const struct target_request *request,
                            uint8_t status, const char *reason)
 {
     char text[STATUS_TEXT_MAX];
@@ -24,7 +24,7 @@ static void answer_worker (struct station *station, const struct target_request 
 
 // -- giving and losing
 
-void port_lose (struct station *station, struct worker *worker, const char *what)
+void port_lose (struct target_server *station, struct worker *worker, const char *what)
 {
     struct job *jobs[WORKER_JOBS_MAX];
     size_t count = worker->job_count;
@@ -36,13 +36,13 @@ void port_lose (struct station *station, struct worker *worker, const char *what
     worker_destroy (&worker);
 }
 
-static void lose_gone (struct station *station, struct worker *worker)
+static void lose_gone (struct target_server *station, struct worker *worker)
 {
     station->counts[COUNT_WORKERS_GONE]++;
     port_lose (station, worker, "is gone");
 }
 
-bool port_give (struct station *station, struct worker *worker, struct job *job)
+bool port_give (struct target_server *station, struct worker *worker, struct job *job)
 {
     struct span frames[PACKET_FRAMES_MAX];
     frames[0] = span_of (worker->identity, worker->identity_size);
@@ -58,19 +58,19 @@ bool port_give (struct station *station, struct worker *worker, struct job *job)
     return true;
 }
 
-void port_tick (struct station *station)
+void port_tick (struct target_server *station)
 {
     for (struct worker *worker; (worker = workers_unresponsive (station->workers));)
         lose_gone (station, worker);
 }
 
-void port_stop (struct station *station)
+void port_stop (struct target_server *station)
 {
     for (struct worker *worker; (worker = workers_any (station->workers));)
         port_lose (station, worker, "is gone: the station is stopped");
 }
 
-void port_drain (struct station *station, struct worker *worker)
+void port_drain (struct target_server *station, struct worker *worker)
 {
     char text[STATUS_TEXT_MAX];
     struct message message;
@@ -119,7 +119,7 @@ static bool read_number (const struct message *message, int64_t min, int64_t max
 // What stands behind the name and the number: whether it takes CLOSE_REQUEST - who does not may
 // take one for a job -, and which commands it takes. Other words are those of later versions. NULL,
 // or why that is rejected.
-static const char *read_words (struct station *station, struct worker *worker,
+static const char *read_words (struct target_server *station, struct worker *worker,
                                const struct message *message)
 {
     static const char start[] = "commands=";
@@ -139,7 +139,7 @@ static const char *read_words (struct station *station, struct worker *worker,
     return NULL;
 }
 
-static void join (struct station *station, const struct target_request *request)
+static void join (struct target_server *station, const struct target_request *request)
 {
     int64_t jobs_max = 1;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
@@ -182,7 +182,7 @@ static void join (struct station *station, const struct target_request *request)
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static void ready (struct station *station, const struct target_request *request)
+static void ready (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (!worker) {
@@ -201,7 +201,7 @@ static void ready (struct station *station, const struct target_request *request
     }
 }
 
-static void pitpat (struct station *station, const struct target_request *request)
+static void pitpat (struct target_server *station, const struct target_request *request)
 {
     if (workers_find (station->workers, request->identity))
         answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
@@ -209,7 +209,7 @@ static void pitpat (struct station *station, const struct target_request *reques
         answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
 }
 
-static void left (struct station *station, const struct target_request *request)
+static void left (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (worker)
@@ -217,12 +217,12 @@ static void left (struct station *station, const struct target_request *request)
     answer_worker (station, request, ZERO_STATUS_BYE_ID, NULL);
 }
 
-static void ping (struct station *station, const struct target_request *request)
+static void ping (struct target_server *station, const struct target_request *request)
 {
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static const struct command rows[] = {
+static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_HEART_JOIN, join},     {ZERO_BYTE_COMMAND_HEART_READY, ready},
     {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, left},
     {ZERO_BYTE_COMMAND_PING, ping},
@@ -238,7 +238,8 @@ bool is_heartbeat (uint8_t status)
            status == ZERO_STATUS_RUNING_ID;
 }
 
-static void take_answer (struct station *station, struct worker *worker, struct message *answer)
+static void take_answer (struct target_server *station, struct worker *worker,
+                         struct message *answer)
 {
     struct job *job = worker ? worker_job_of (worker, answer) : NULL;
     if (job) {
@@ -251,7 +252,7 @@ static void take_answer (struct station *station, struct worker *worker, struct 
 }
 
 // A broken message. If it was to be the answer to a job in progress, no other will come.
-static void take_broken (struct station *station, struct worker *worker,
+static void take_broken (struct target_server *station, struct worker *worker,
                          const struct target_request *request, const struct reason *reason)
 {
     station->counts[COUNT_INVALID]++;
@@ -263,7 +264,7 @@ static void take_broken (struct station *station, struct worker *worker,
     answer_worker (station, request, ZERO_STATUS_FRAME_INVALID_ID, reason->text);
 }
 
-static void take_message (struct station *station, struct target_request *request,
+static void take_message (struct target_server *station, struct target_request *request,
                           const struct packet *packet)
 {
     struct reason reason;
@@ -277,7 +278,7 @@ static void take_message (struct station *station, struct target_request *reques
                                            : "description: has no code");
         broken = true;
     }
-    const struct command *command = command_find (&commands, message->desc.code);
+    const struct target_command *command = command_find (&commands, message->desc.code);
     if (broken)
         take_broken (station, worker, request, &reason);
     else if (message->envelope == ENVELOPE_MAILBOX || message->envelope == ENVELOPE_CALLER)
@@ -291,7 +292,7 @@ static void take_message (struct station *station, struct target_request *reques
                        "want JOIN, READY, PITPAT or LEFT");
 }
 
-bool port_recv (struct station *station)
+bool port_recv (struct target_server *station)
 {
     struct packet packet;
     if (!packet_recv (&packet, station->port, &packet_of_peers))

@@ -7,7 +7,7 @@
 
 // [title][description][frames], the last two exactly as received. The socket never waits: a
 // subscriber that is too slow misses it.
-static void send_publication (struct station *station, const struct message *message,
+static void send_publication (struct target_server *station, const struct message *message,
                               struct span title)
 {
     struct span frames[MESSAGE_FRAMES_MAX];
@@ -20,7 +20,7 @@ static void send_publication (struct station *station, const struct message *mes
     station->counts[COUNT_PUBLISHED]++;
 }
 
-static void publish (struct station *station, const struct target_request *request)
+static void publish (struct target_server *station, const struct target_request *request)
 {
     const struct message *message = &request->message;
     bool found;
@@ -39,7 +39,7 @@ static void publish (struct station *station, const struct target_request *reque
     answer_request (station, request, ZERO_STATUS_OK_ID, NULL);
 }
 
-static const struct command rows[] = {
+static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, publish},
     {ZERO_BYTE_COMMAND_PROXY, publish},
     {ZERO_BYTE_COMMAND_PING, front_ping},

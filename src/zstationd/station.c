@@ -32,7 +32,7 @@ static const char *const count_names[COUNT_END] = {
     [COUNT_STRAY_CANCELS] = "stray_cancels",
 };
 
-const struct command *command_find (const struct command_table *table, uint8_t code)
+const struct target_command *command_find (const struct command_table *table, uint8_t code)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->rows[i].code == code)
@@ -50,7 +50,7 @@ static int open_socket (void **ret, int type, struct reason *reason)
     return reason_set (reason, "no socket: %s", zmq_strerror (errno));
 }
 
-int station_open_curve (struct station *self, struct reason *reason)
+int station_open_curve (struct target_server *self, struct reason *reason)
 {
     struct curve_cert cert;
     struct reason why;
@@ -70,7 +70,7 @@ struct port {
     const char *endpoint;
 };
 
-static int bind_port (const struct station *self, void *socket, const struct port *port,
+static int bind_port (const struct target_server *self, void *socket, const struct port *port,
                       struct reason *reason)
 {
     if (self->allow)
@@ -79,7 +79,7 @@ static int bind_port (const struct station *self, void *socket, const struct por
 }
 
 // A ROUTER that says when a peer is gone, instead of dropping in silence.
-static int open_router (struct station *self, void **ret, const struct port *port, int queue,
+static int open_router (struct target_server *self, void **ret, const struct port *port, int queue,
                         struct reason *reason)
 {
     if (open_socket (ret, ZMQ_ROUTER, reason))
@@ -89,7 +89,7 @@ static int open_router (struct station *self, void **ret, const struct port *por
     return bind_port (self, *ret, port, reason);
 }
 
-static int open_plan (struct station *self, struct reason *reason)
+static int open_plan (struct target_server *self, struct reason *reason)
 {
     if (!*self->options.plan)
         return 0;
@@ -97,7 +97,7 @@ static int open_plan (struct station *self, struct reason *reason)
                            reason);
 }
 
-int station_open (struct station *self, struct reason *reason)
+int station_open (struct target_server *self, struct reason *reason)
 {
     const struct port request = {"request", self->options.request};
     const struct port workers = {"workers", self->options.workers};
@@ -133,7 +133,7 @@ static void close_socket (void **socket)
     *socket = NULL;
 }
 
-void station_close (struct station *self)
+void station_close (struct target_server *self)
 {
     for (struct job *job; (job = job_queue_pop (&self->queue));)
         job_destroy (&job);
@@ -149,7 +149,7 @@ void station_close (struct station *self)
     explicit_bzero (&self->keys, sizeof self->keys);
 }
 
-void station_log_counts (const struct station *self)
+void station_log_counts (const struct target_server *self)
 {
     char line[COUNT_END * 48];
     size_t size = 0;

@@ -30,7 +30,7 @@ enum count {
 // Bytes of requests that may be kept: those that wait (api), those that are voted on (vote).
 enum { STATION_BYTES_MAX = 256 << 20 };
 
-struct station;
+struct target_server;
 
 // A request as it was read; all of it is borrowed from the packet.
 struct target_request {
@@ -39,13 +39,13 @@ struct target_request {
 };
 
 // The handler of a request in a type of station.
-struct command {
+struct target_command {
     uint8_t code;
-    void (*handle) (struct station *station, const struct target_request *request);
+    void (*handle) (struct target_server *station, const struct target_request *request);
 };
 
 struct command_table {
-    const struct command *rows;
+    const struct target_command *rows;
     size_t count;
 };
 
@@ -54,20 +54,20 @@ struct station_kind {
     struct command_table commands;      // of the request socket
     int answers_max;                    // answers that may wait for one slow requester
     const struct worker_rules *workers; // NULL: it has none, nor the functions below
-    void (*tick) (struct station *station);
+    void (*tick) (struct target_server *station);
     // It is to stop, and front_job takes nothing more: answer what no worker has got yet. May be
     // NULL where there is no such thing.
-    void (*drain) (struct station *station);
+    void (*drain) (struct target_server *station);
     // Whether answers are still to come that the stop should wait for.
-    bool (*busy) (const struct station *station);
-    void (*stop) (struct station *station); // answer everything that is still here
+    bool (*busy) (const struct target_server *station);
+    void (*stop) (struct target_server *station); // answer everything that is still here
 };
 
 // api: every request becomes a job for one worker; pub: it is published to the subscribers of its
 // title; vote: it goes to all workers, and all their answers go to the requester.
 extern const struct station_kind api_station, pub_station, vote_station;
 
-struct station {
+struct target_server {
     const struct station_kind *kind; // of options.type
     struct options options;
     struct curve_keys keys;          // our own, with options.curve
@@ -88,21 +88,21 @@ struct station {
 };
 
 // The row with this code, or NULL.
-const struct command *command_find (const struct command_table *table, uint8_t code);
+const struct target_command *command_find (const struct command_table *table, uint8_t code);
 
 // Who may connect, and our own keys; before anything is bound. 0, or -1 with a reason: a file that
 // an option names cannot be used.
-int station_open_curve (struct station *self, struct reason *reason);
+int station_open_curve (struct target_server *self, struct reason *reason);
 
 // Open and bind the sockets of the station's type. 0, or -1 with a reason.
-int station_open (struct station *self, struct reason *reason);
+int station_open (struct target_server *self, struct reason *reason);
 
 // Let a ROUTER notice which peers are gone, as far as is known by now: it does so only when it is
 // read. Called before a send whose failure matters.
 void station_notice (void *router);
 
 // Close what is open; the last answers get a moment to leave.
-void station_close (struct station *self);
+void station_close (struct target_server *self);
 
 // Log the counts.
-void station_log_counts (const struct station *self);
+void station_log_counts (const struct target_server *self);

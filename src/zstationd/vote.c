@@ -13,16 +13,17 @@
 // -- messages to the requester
 
 // Forward a voter's message, or a status of the voter.
-static void forward_answer (struct station *station, struct voter *voter, struct message *answer)
+static void forward_answer (struct target_server *station, struct ballot_worker *voter,
+                            struct message *answer)
 {
     char name[VOTER_NAME_SIZE];
-    struct ballot *ballot = voter->ballot;
+    struct worker_ballot *ballot = voter->ballot;
     if (!ballot->cut)
         ballot->cut = !answer_pass_from (station, ballot->job, answer, voter_name (voter, name));
 }
 
-static void forward_status (struct station *station, struct voter *voter, uint8_t status,
-                            const char *what)
+static void forward_status (struct target_server *station, struct ballot_worker *voter,
+                            uint8_t status, const char *what)
 {
     char text[STATUS_TEXT_MAX];
     struct message answer;
@@ -33,7 +34,7 @@ static void forward_status (struct station *station, struct voter *voter, uint8_
 }
 
 // VOTE_START, with the names of all voters.
-static void send_start (struct station *station, struct ballot *ballot)
+static void send_start (struct target_server *station, struct worker_ballot *ballot)
 {
     char name[VOTER_NAME_SIZE];
     struct message answer;
@@ -49,7 +50,7 @@ static void send_start (struct station *station, struct ballot *ballot)
 }
 
 // VOTE_END, and the end of the ballot, from which no vote is expected.
-static void end (struct station *station, struct ballot *ballot, const char *reason)
+static void end (struct target_server *station, struct worker_ballot *ballot, const char *reason)
 {
     station->counts[COUNT_ANSWERS]++;
     if (!ballot->cut)
@@ -59,20 +60,20 @@ static void end (struct station *station, struct ballot *ballot, const char *rea
     ballots_close (station->ballots, &ballot);
 }
 
-static void end_if_over (struct station *station, struct ballot *ballot)
+static void end_if_over (struct target_server *station, struct worker_ballot *ballot)
 {
     if (ballot->expected == 0)
         end (station, ballot, NULL);
 }
 
-static void settle (struct station *station, struct voter *voter)
+static void settle (struct target_server *station, struct ballot_worker *voter)
 {
-    struct ballot *ballot = voter->ballot;
+    struct worker_ballot *ballot = voter->ballot;
     voter_settle (station->ballots, voter);
     end_if_over (station, ballot);
 }
 
-static void give_up (struct station *station, struct voter *voter, const char *what)
+static void give_up (struct target_server *station, struct ballot_worker *voter, const char *what)
 {
     forward_status (station, voter, ZERO_STATUS_VOTE_BYE_ID, what);
     settle (station, voter);
@@ -83,19 +84,19 @@ static void give_up (struct station *station, struct voter *voter, const char *w
 // Give the worker, if it is free, the ballot that waits for it. One whose requester has lost an
 // answer is not worth a vote. The deadline of a run is not looked at again: votes and heartbeats
 // have extended its lease since.
-static void serve (struct station *station, struct worker *worker)
+static void serve (struct target_server *station, struct worker *worker)
 {
     if (!worker_is_free (worker))
         return;
     while (worker->voters.head && worker->voters.head->ballot->cut)
         settle (station, worker->voters.head);
-    struct voter *voter = worker->voters.head;
+    struct ballot_worker *voter = worker->voters.head;
     if (voter && port_give (station, worker, voter->ballot->job))
         voter_alive (station->ballots, voter);
 }
 
 // Without its requester those who have not got it yet need not vote. It may be over then.
-static void withdraw (struct station *station, struct ballot *ballot)
+static void withdraw (struct target_server *station, struct worker_ballot *ballot)
 {
     ballot->expected++; // keeps it open while the voters are gone through
     for (size_t i = 0; i < ballot->count; i++)
@@ -106,9 +107,10 @@ static void withdraw (struct station *station, struct ballot *ballot)
 }
 
 // A run that comes again on the same connection.
-static void withdraw_earlier (struct station *station, const struct job *job)
+static void withdraw_earlier (struct target_server *station, const struct job *job)
 {
-    for (struct ballot *ballot = ballots_first (station->ballots), *next; ballot; ballot = next) {
+    for (struct worker_ballot *ballot = ballots_first (station->ballots), *next; ballot;
+         ballot = next) {
         next = ballot->next;
         if (ballot->job->kind == JOB_RUN && span_equal (ballot->job->mailbox, job->mailbox) &&
             span_equal (ballot->job->identity, job->identity))
@@ -117,7 +119,7 @@ static void withdraw_earlier (struct station *station, const struct job *job)
 }
 
 // Why no ballot can be opened on the job, or NULL.
-static const char *cannot_open (const struct station *station, const struct job *job)
+static const char *cannot_open (const struct target_server *station, const struct job *job)
 {
     size_t voters = workers_serving (station->workers);
     if (workers_count (station->workers) == 0)
@@ -130,9 +132,9 @@ static const char *cannot_open (const struct station *station, const struct job 
     return NULL;
 }
 
-static void open_ballot (struct station *station, struct job *job)
+static void open_ballot (struct target_server *station, struct job *job)
 {
-    struct ballot *ballot = ballots_open (station->ballots, station->workers, job);
+    struct worker_ballot *ballot = ballots_open (station->ballots, station->workers, job);
     station->counts[COUNT_BALLOTS]++;
     log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
                ballot->count);
@@ -145,7 +147,8 @@ static void open_ballot (struct station *station, struct job *job)
     end_if_over (station, ballot);
 }
 
-static void take (struct station *station, const struct target_request *request, enum job_kind kind)
+static void take (struct target_server *station, const struct target_request *request,
+                  enum job_kind kind)
 {
     struct job *job = front_job (station, request, kind);
     if (!job)
@@ -160,7 +163,7 @@ static void take (struct station *station, const struct target_request *request,
 }
 
 // A REQ client would take what is left of one vote for the answer to its next request.
-static void call (struct station *station, const struct target_request *request)
+static void call (struct target_server *station, const struct target_request *request)
 {
     if (words_take (station, request))
         return;
@@ -171,16 +174,17 @@ static void call (struct station *station, const struct target_request *request)
         take (station, request, JOB_CALL);
 }
 
-static void run (struct station *station, const struct target_request *request)
+static void run (struct target_server *station, const struct target_request *request)
 {
     take (station, request, JOB_RUN);
 }
 
 // The votes of those who have it come all the same, and then its end.
-static void cancel (struct station *station, const struct target_request *request)
+static void cancel (struct target_server *station, const struct target_request *request)
 {
-    struct ballot *oldest = NULL;
-    for (struct ballot *ballot = ballots_first (station->ballots); ballot; ballot = ballot->next)
+    struct worker_ballot *oldest = NULL;
+    for (struct worker_ballot *ballot = ballots_first (station->ballots); ballot;
+         ballot = ballot->next)
         if (cancel_is_of (request, ballot->job))
             oldest = ballot;
     if (!oldest) {
@@ -190,14 +194,14 @@ static void cancel (struct station *station, const struct target_request *reques
     if (!cancel_begin (station, request, oldest->job))
         return;
     for (size_t i = 0; i < oldest->count; i++) {
-        struct voter *voter = &oldest->voters[i];
+        struct ballot_worker *voter = &oldest->voters[i];
         if (voter->worker && voter_has_ballot (voter))
             cancel_notify_worker (station, request, voter->worker, oldest->job);
     }
     withdraw (station, oldest);
 }
 
-static const struct command rows[] = {
+static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, call},
     {ZERO_BYTE_COMMAND_PROXY, run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
@@ -207,7 +211,7 @@ static const struct command rows[] = {
 // -- votes
 
 // The worker is done with the ballot that it has.
-static void lay_down (struct station *station, struct worker *worker)
+static void lay_down (struct target_server *station, struct worker *worker)
 {
     workers_take (station->workers, worker, worker->jobs[0]);
     settle (station, worker->voters.head);
@@ -215,13 +219,13 @@ static void lay_down (struct station *station, struct worker *worker)
 }
 
 // Its vote must have the reason, or the requester would wait forever.
-static void spoil (struct station *station, struct worker *worker, const char *what)
+static void spoil (struct target_server *station, struct worker *worker, const char *what)
 {
     forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
     lay_down (station, worker);
 }
 
-static void worker_broken (struct station *station, struct worker *worker, struct job *job)
+static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
     (void)job; // that of the first voter in the worker's queue
     spoil (station, worker, "sent a malformed answer");
@@ -240,7 +244,8 @@ static bool has_room_for_name (const struct message *answer)
     return named || answer->desc.count < DESC_FRAMES_MAX;
 }
 
-static void worker_at_it (struct station *station, struct voter *voter, struct message *answer)
+static void worker_at_it (struct target_server *station, struct ballot_worker *voter,
+                          struct message *answer)
 {
     voter_alive (station->ballots, voter);
     if (answer->desc.code == ZERO_STATUS_VOTE_START_ID)
@@ -248,11 +253,11 @@ static void worker_at_it (struct station *station, struct voter *voter, struct m
     forward_answer (station, voter, answer);
 }
 
-static void worker_answer (struct station *station, struct worker *worker, struct job *job,
+static void worker_answer (struct target_server *station, struct worker *worker, struct job *job,
                            struct message *answer)
 {
     (void)job;
-    struct voter *voter = worker->voters.head;
+    struct ballot_worker *voter = worker->voters.head;
     uint8_t status = answer->desc.code;
     if (!has_room_for_name (answer)) {
         spoil (station, worker, "sent too many frames: want at most 31");
@@ -271,7 +276,7 @@ static void worker_answer (struct station *station, struct worker *worker, struc
 
 // -- workers
 
-static void worker_lost (struct station *station, struct worker *worker, struct job **jobs,
+static void worker_lost (struct target_server *station, struct worker *worker, struct job **jobs,
                          size_t count, const char *what)
 {
     (void)jobs; // the ballots'
@@ -281,9 +286,9 @@ static void worker_lost (struct station *station, struct worker *worker, struct 
 }
 
 // It may still vote in the ballot that it has, the first one.
-static void worker_drained (struct station *station, struct worker *worker)
+static void worker_drained (struct target_server *station, struct worker *worker)
 {
-    for (struct voter *voter = worker->voters.head, *next; voter; voter = next) {
+    for (struct ballot_worker *voter = worker->voters.head, *next; voter; voter = next) {
         next = voter->next;
         if (!voter_has_ballot (voter))
             give_up (station, voter, "is drained");
@@ -294,10 +299,10 @@ static void worker_drained (struct station *station, struct worker *worker)
 static const struct worker_rules workers = {serve,       worker_answer,  worker_broken,
                                             worker_lost, worker_drained, 1};
 
-static void tick (struct station *station)
+static void tick (struct target_server *station)
 {
     port_tick (station);
-    for (struct voter *voter; (voter = voter_overdue (station->ballots));) {
+    for (struct ballot_worker *voter; (voter = voter_overdue (station->ballots));) {
         if (!voter_has_ballot (voter)) {
             give_up (station, voter, "is busy for too long");
             continue;
@@ -310,17 +315,17 @@ static void tick (struct station *station)
 }
 
 // A vote that has begun is ended by all its voters, those among them that have not been asked yet.
-static bool busy (const struct station *station)
+static bool busy (const struct target_server *station)
 {
     return ballots_count (station->ballots) > 0;
 }
 
 // One answer a ballot: a VOTE_BYE for each voter in each would be too many at once.
-static void stop (struct station *station)
+static void stop (struct target_server *station)
 {
-    for (struct ballot *ballot; (ballot = ballots_first (station->ballots));) {
+    for (struct worker_ballot *ballot; (ballot = ballots_first (station->ballots));) {
         for (size_t i = 0; i < ballot->count; i++) {
-            struct voter *voter = &ballot->voters[i];
+            struct ballot_worker *voter = &ballot->voters[i];
             if (voter->worker && voter_has_ballot (voter))
                 workers_take (station->workers, voter->worker, ballot->job);
             if (voter->worker)

@@ -11,7 +11,8 @@
 #include "port.h"
 #include "station_name.h"
 
-static void reply (struct station *station, const struct target_request *request, json_t *value)
+static void reply (struct target_server *station, const struct target_request *request,
+                   json_t *value)
 {
     char *text = json_write (value);
     struct message answer;
@@ -23,7 +24,8 @@ static void reply (struct station *station, const struct target_request *request
 }
 
 // All workers, or those of one name if that is not empty, in order; to be freed.
-static struct worker **collect (const struct station *station, struct span name, size_t *ret_count)
+static struct worker **collect (const struct target_server *station, struct span name,
+                                size_t *ret_count)
 {
     size_t all = workers_count (station->workers), count = 0;
     struct worker **found = memory_new ((all + 1) * sizeof (struct worker *));
@@ -53,7 +55,7 @@ static json_t *worker_json (const struct worker *worker)
     return row;
 }
 
-static void list (struct station *station, const struct target_request *request)
+static void list (struct target_server *station, const struct target_request *request)
 {
     size_t count;
     struct worker **found = collect (station, (struct span){0}, &count);
@@ -65,7 +67,7 @@ static void list (struct station *station, const struct target_request *request)
 }
 
 // All workers of that name.
-static void drain (struct station *station, const struct target_request *request)
+static void drain (struct target_server *station, const struct target_request *request)
 {
     size_t count;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
@@ -87,10 +89,10 @@ static void drain (struct station *station, const struct target_request *request
 
 static const struct {
     const char *name;
-    void (*handle) (struct station *station, const struct target_request *request);
+    void (*handle) (struct target_server *station, const struct target_request *request);
 } words[] = {{"workers", list}, {"drain", drain}};
 
-bool words_take (struct station *station, const struct target_request *request)
+bool words_take (struct target_server *station, const struct target_request *request)
 {
     enum envelope envelope = request->message.envelope;
     if (envelope != ENVELOPE_PLAIN && envelope != ENVELOPE_REQ)

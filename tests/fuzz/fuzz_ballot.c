@@ -8,7 +8,7 @@ enum { FRAMES = 64 };
 
 static void check_tally (const struct ballot *ballot)
 {
-    struct tally tally = ballot_tally (ballot, POLL_VOTE);
+    struct vote_tally tally = ballot_tally (ballot, POLL_VOTE);
     HOLDS (tally.in_favour <= tally.voted && tally.voted <= ballot->count);
     HOLDS (ballot->count <= VOTERS_MAX && tally.voters == ballot->count + ballot->others);
     for (size_t i = 0; i < ballot->count; i++)

@@ -168,7 +168,7 @@ static void check_team (const struct span *frames, size_t count)
     HOLDS (strcmp (team->round, again->round) == 0 && team->try == again->try);
     HOLDS (team->since == again->since);
     for (size_t i = 0; i < team->count; i++) {
-        struct worker worker = {0};
+        struct team_worker worker = {0};
         HOLDS (i == 0 || strcmp (team->workers[i - 1]->name, team->workers[i]->name) < 0);
         packed.size = 0;
         team_pack_worker (team->workers[i], &packed);

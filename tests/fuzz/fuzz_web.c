@@ -71,7 +71,7 @@ static void read_head (struct span *rest)
 static void read_body (struct span body)
 {
     struct reason reason;
-    struct submission read = {0};
+    struct submission_body read = {0};
     json_t *object = json_read_object (body, &reason);
     if (object && submission_read (object, &read, &reason) == 0) {
         HOLDS (read.count <= ZPLAN_FRAMES_MAX && read.plan && read.target);

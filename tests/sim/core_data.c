@@ -135,7 +135,7 @@ static int64_t score_of (struct span text)
     return (int64_t)(strtod (copied, NULL) * 1e6 + 0.5);
 }
 
-static bool apply_row (struct core_data *self, enum column column, const struct span *row,
+static bool apply_row (struct core_data *self, enum row_column column, const struct span *row,
                        const char **ret_why)
 {
     bool entry = column == COLUMN_LIST || column == COLUMN_UNLIST;
@@ -235,7 +235,7 @@ bool core_data_apply (struct core_data *self, const struct rows *rows, const cha
         const struct row_list *list = &rows->columns[column];
         size_t width = column_forms[column].width;
         for (size_t i = 0; i < list->count; i += width)
-            if (!apply_row (self, (enum column)column, &list->at[i], ret_why))
+            if (!apply_row (self, (enum row_column)column, &list->at[i], ret_why))
                 return false;
     }
     *ret_why = "more names are counted than there are";

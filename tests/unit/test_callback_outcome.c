@@ -3,7 +3,7 @@
 
 #include "outcome.h"
 
-static void reason_of (const char *url, const char *answer, struct outcome *ret)
+static void reason_of (const char *url, const char *answer, struct delivery_outcome *ret)
 {
     struct callback_url read;
     struct reason reason;
@@ -59,7 +59,7 @@ static void a_url_is_blotted (void **state)
         }
         want[from + size] = answer[size] = '\0';
         snprintf (url, sizeof url, "https://a.example%s", rows[i].url);
-        struct outcome outcome;
+        struct delivery_outcome outcome;
         reason_of (url, answer, &outcome);
         CHECK_TEXT (rows[i].name, outcome.reason, want);
     }
@@ -75,7 +75,7 @@ static void a_cut_url_is_blotted (void **state)
     for (size_t i = 0; i < ROWS (urls); i++)
         for (size_t lead = OUTCOME_ANSWER_MAX - 64; lead < OUTCOME_ANSWER_MAX; lead++) {
             char answer[2 * OUTCOME_ANSWER_MAX];
-            struct outcome outcome;
+            struct delivery_outcome outcome;
             memset (answer, '.', lead);
             snprintf (answer + lead, sizeof answer - lead, "%s%64s", echoes[i], "");
             reason_of (urls[i], answer, &outcome);

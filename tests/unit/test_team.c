@@ -17,7 +17,7 @@
 // The bytes are those of Redis 7.0: cmsgpack.pack ({...}).
 static const struct worker_row {
     const char *name;
-    struct worker worker;
+    struct team_worker worker;
     struct span bytes;
 } workers[] = {
     {"at work",
@@ -71,7 +71,7 @@ static void workers_are_packed_as_lua_packs_them (void **state)
     for (size_t i = 0; i < ROWS (workers); i++) {
         const struct worker_row *row = &workers[i];
         struct pack_text text = {0};
-        struct worker read;
+        struct team_worker read;
         uint8_t *bytes = exact_bytes (row->bytes);
         team_pack_worker (&row->worker, &text);
         CHECK (row->name, span_equal (span_of (text.data, text.size), row->bytes));

@@ -497,7 +497,7 @@ static void dispatches_are_those_of_the_vectors (void **state)
 
 // Count a message in its vote, by the rules of README 7.5 beside those that the engine has. False:
 // nothing comes of it.
-static bool count (struct ballot *ballot, const struct message *message, struct tally *ret)
+static bool count (struct ballot *ballot, const struct message *message, struct vote_tally *ret)
 {
     bool named, counted = true;
     uint8_t code = message->desc.code;
@@ -514,7 +514,7 @@ static bool count (struct ballot *ballot, const struct message *message, struct 
         ballot_open (ballot, message_frame (message, ZERO_FRAME_JSON, NULL));
     else if (event == POLL_VOTE)
         counted = ballot_cast (ballot, voter, ballot_in_favour (code), 0);
-    *ret = event == POLL_NONE ? (struct tally){.event = event} : ballot_tally (ballot, event);
+    *ret = event == POLL_NONE ? (struct vote_tally){.event = event} : ballot_tally (ballot, event);
     return counted;
 }
 

@@ -143,7 +143,7 @@ enum outcome { GOES_ON, WELL, FAILED, TIMEOUT };
 static const struct poll_row {
     const char *name;
     struct vote_rule rule;
-    struct tally tally; // event, opened, stored (both are tried), voters, voted, in favour
+    struct vote_tally tally; // event, opened, stored (both are tried), voters, voted, in favour
     enum outcome outcome;
 } poll_rows[] = {
     {"all: opened", {VOTE_ALL, 0, 0}, {POLL_OPENED, true, true, 3, 0, 0}, GOES_ON},
@@ -208,7 +208,7 @@ static const uint8_t poll_status[] = {
     [POLL_TIMEOUT] = ZERO_STATUS_TIMEOUT_ID,
 };
 
-static struct answer vote_answer (const struct tally *tally)
+static struct answer vote_answer (const struct vote_tally *tally)
 {
     struct answer answer = {.status = poll_status[tally->event],
                             .on_connection = true,
@@ -293,7 +293,7 @@ static void a_vote_is_no_result (void **state)
         snprintf (name, sizeof name, "a vote with %02x", (unsigned)status);
         struct plan *plan = plan_in_hand ();
         struct run run = {EXEC_ID, RUN_RUNNING, false};
-        struct answer answer = vote_answer (&(struct tally){POLL_VOTE, true, true, 9, 1, 1});
+        struct answer answer = vote_answer (&(struct vote_tally){POLL_VOTE, true, true, 9, 1, 1});
         answer.status = (uint8_t)status;
         struct decision decision = engine_answer (plan, &run, &answer, utc, NOW);
         check_goes_on (name, plan, &decision, RUN_RUNNING);
@@ -343,7 +343,7 @@ static void late_votes_change_nothing (void **state)
         bool opened = row->event == POLL_OPENED || row->phase == RUN_RUNNING;
         size_t votes = row->event == POLL_VOTE;
         struct answer answer =
-            vote_answer (&(struct tally){row->event, opened, true, 3, votes, votes});
+            vote_answer (&(struct vote_tally){row->event, opened, true, 3, votes, votes});
         answer.on_connection = row->on_connection;
         answer.has_exec_id = row->local_id != 0;
         answer.exec_id = row->local_id;
@@ -370,7 +370,7 @@ static void a_vote_on_a_held_plan_goes_on_and_counts (void **state)
         for (size_t votes = 0; votes <= 2; votes++) {
             enum poll event = votes ? POLL_VOTE : POLL_OPENED;
             struct answer answer =
-                vote_answer (&(struct tally){event, true, true, 2, votes, votes});
+                vote_answer (&(struct vote_tally){event, true, true, 2, votes, votes});
             struct decision decision = engine_answer (plan, &run, &answer, utc, NOW);
             CHECK_INT (name, decision.commit, votes < 2 ? COMMIT_LEASE : COMMIT_PARK);
             CHECK_INT (name, decision.unqueued, votes < 2);
@@ -388,7 +388,7 @@ static void a_vote_besides_the_schedule_is_held_once (void **state)
     (void)state;
     struct plan *plan = plan_in_hand ();
     struct run run = {EXEC_ID, RUN_RUNNING, false};
-    struct answer answer = vote_answer (&(struct tally){POLL_TIMEOUT, true, true, 2, 1, 1});
+    struct answer answer = vote_answer (&(struct vote_tally){POLL_TIMEOUT, true, true, 2, 1, 1});
     plan->extra = PLAN_PAUSE;
     struct decision decision = engine_answer (plan, &run, &answer, utc, NOW);
     assert_int_equal (decision.commit, COMMIT_PARK);

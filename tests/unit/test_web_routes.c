@@ -283,7 +283,7 @@ static void submissions (void **state)
     for (size_t i = 0; i < ROWS (rows); i++) {
         char text[256];
         struct reason reason = {""};
-        struct submission read = {0};
+        struct submission_body read = {0};
         snprintf (text, sizeof text, "%s", rows[i].text);
         for (char *at = text; *at; at++)
             *at = *at == '\'' ? '"' : *at;

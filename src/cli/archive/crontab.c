@@ -14,14 +14,14 @@
 
 enum { TIME_FIELDS = 5 };
 
-struct variable {
+struct crontab_variable {
     char *name, *value;
 };
 
-struct reader {
+struct crontab_reader {
     struct crontab *crontab;
     enum crontab_format format;
-    struct variable *variables;
+    struct crontab_variable *variables;
     size_t variable_count;
     size_t variable_bytes;
     int line;
@@ -53,7 +53,7 @@ void crontab_remark (struct crontab *self, int line, int type, const char *text)
     self->error_count += type == CRONTAB_ERROR;
 }
 
-static void reject (struct reader *self, const char *at, const char *text)
+static void reject (struct crontab_reader *self, const char *at, const char *text)
 {
     struct reason reason;
     reason_set (&reason, "column %d: %s", (int)(at - self->start) + 1, text);
@@ -67,14 +67,14 @@ static bool is_blank (char byte)
     return byte == ' ' || byte == '\t';
 }
 
-static void skip_blanks (struct reader *self)
+static void skip_blanks (struct crontab_reader *self)
 {
     while (self->at < self->end && is_blank (*self->at))
         self->at++;
 }
 
 // The word that begins here, without what is behind it.
-static struct span take_word (struct reader *self)
+static struct span take_word (struct crontab_reader *self)
 {
     const char *from = self->at;
     while (self->at < self->end && !is_blank (*self->at))
@@ -95,7 +95,7 @@ static char *copy (const char *from, const char *end)
 
 // A text in quotes of either kind, the cursor behind it; NULL: it does not begin with one, or does
 // not end.
-static char *take_quoted (struct reader *self)
+static char *take_quoted (struct crontab_reader *self)
 {
     char quote = self->at < self->end ? *self->at : '\0';
     const char *close = quote == '"' || quote == '\''
@@ -108,7 +108,7 @@ static char *take_quoted (struct reader *self)
     return text;
 }
 
-static const char *variable_value (const struct reader *self, const char *name)
+static const char *variable_value (const struct crontab_reader *self, const char *name)
 {
     for (size_t i = 0; i < self->variable_count; i++)
         if (strcmp (self->variables[i].name, name) == 0)
@@ -123,7 +123,7 @@ static bool is_shell_name (const char *name)
 }
 
 // Both texts are taken.
-static void set_variable (struct reader *self, const char *at, char *name, char *value)
+static void set_variable (struct crontab_reader *self, const char *at, char *name, char *value)
 {
     for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++) {
         if (strcmp (not_kept[i].name, name) != 0)
@@ -147,7 +147,7 @@ static void set_variable (struct reader *self, const char *at, char *name, char 
     }
     self->variable_bytes += size;
     for (size_t i = 0; i < self->variable_count; i++) {
-        struct variable *variable = &self->variables[i];
+        struct crontab_variable *variable = &self->variables[i];
         if (strcmp (variable->name, name) != 0)
             continue;
         self->variable_bytes -= strlen (variable->name) + strlen (variable->value);
@@ -158,11 +158,11 @@ static void set_variable (struct reader *self, const char *at, char *name, char 
     }
     self->variables =
         memory_resize (self->variables, (self->variable_count + 1) * sizeof *self->variables);
-    self->variables[self->variable_count++] = (struct variable){name, value};
+    self->variables[self->variable_count++] = (struct crontab_variable){name, value};
 }
 
 // "NAME = value", either in quotes or not. False: not such a line, and the cursor is where it was.
-static bool take_variable (struct reader *self)
+static bool take_variable (struct crontab_reader *self)
 {
     const char *from = self->at;
     char *name = take_quoted (self);
@@ -210,7 +210,7 @@ static void write_quoted (FILE *out, const char *text)
 }
 
 // What /bin/sh runs as cron's own shell would run the command.
-static char *script_of (const struct reader *self, const char *command)
+static char *script_of (const struct crontab_reader *self, const char *command)
 {
     char *text = NULL;
     size_t size;
@@ -218,7 +218,7 @@ static char *script_of (const struct reader *self, const char *command)
     if (!out)
         abort ();
     for (size_t i = 0; i < self->variable_count; i++) {
-        const struct variable *variable = &self->variables[i];
+        const struct crontab_variable *variable = &self->variables[i];
         if (strcmp (variable->name, "CRON_TZ") == 0)
             continue;
         fprintf (out, "export %s=", variable->name);
@@ -289,7 +289,7 @@ static void digest (struct crontab_job *job)
 }
 
 // The five fields or the @word at the cursor, which goes behind it. NULL: rejected.
-static char *take_times (struct reader *self)
+static char *take_times (struct crontab_reader *self)
 {
     struct cron_rule rule;
     struct reason reason;
@@ -318,7 +318,7 @@ static char *take_times (struct reader *self)
     return NULL;
 }
 
-static void take_job (struct reader *self)
+static void take_job (struct crontab_reader *self)
 {
     struct crontab *crontab = self->crontab;
     char *times = take_times (self);
@@ -355,7 +355,7 @@ static void take_job (struct reader *self)
 
 // -- all of it
 
-static void take_line (struct reader *self)
+static void take_line (struct crontab_reader *self)
 {
     if (self->end > self->start && self->end[-1] == '\r')
         self->end--;
@@ -374,7 +374,7 @@ struct crontab *crontab_read (struct span text, enum crontab_format format)
 {
     struct crontab *crontab = memory_new (sizeof *crontab);
     *crontab = (struct crontab){0};
-    struct reader reader = {.crontab = crontab, .format = format};
+    struct crontab_reader reader = {.crontab = crontab, .format = format};
     const char *at = text.size ? (const char *)text.data : "", *end = at + text.size;
     while (at < end) {
         const char *newline = memchr (at, '\n', (size_t)(end - at));

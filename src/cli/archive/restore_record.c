@@ -35,7 +35,7 @@ static void refuse_text (struct restoring *self, const char *text)
 }
 
 // A request in flight.
-struct sent {
+struct restore_call {
     int64_t line;
     enum { SAY, ASK_WHETHER, RESTORE_PLAN } question;
     json_t **answer; // of SAY: NULL unless it is done
@@ -45,8 +45,8 @@ json_t *restore_say (struct restoring *self, const char *const *words)
 {
     size_t count = 0;
     json_t *answer = NULL;
-    struct sent *sent = memory_new (sizeof *sent);
-    *sent = (struct sent){self->line, SAY, &answer};
+    struct restore_call *sent = memory_new (sizeof *sent);
+    *sent = (struct restore_call){self->line, SAY, &answer};
     while (words[count + 1])
         count++;
     if (!pipeline_manage (self->pipeline, words[0], words + 1, count, sent))
@@ -245,8 +245,8 @@ static void take_outcome (struct restoring *self, const json_t *record)
 
 // -- plans
 
-static void on_plan (struct restoring *self, const struct sent *sent, const struct verdict *verdict,
-                     const struct zplan_reply *reply)
+static void on_plan (struct restoring *self, const struct restore_call *sent,
+                     const struct verdict *verdict, const struct zplan_reply *reply)
 {
     struct reason ignored;
     bool asked = sent->question == ASK_WHETHER;
@@ -264,7 +264,7 @@ static void on_plan (struct restoring *self, const struct sent *sent, const stru
 void restore_on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
 {
     struct restoring *self = owner;
-    struct sent *sent = item;
+    struct restore_call *sent = item;
     struct reason ignored;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
     if (verdict.code == EXIT_NO_ANSWER) {
@@ -312,8 +312,8 @@ static void send_plan (struct restoring *self, const char *text)
         at += part;
         count++;
     }
-    struct sent *sent = memory_new (sizeof *sent);
-    *sent = (struct sent){self->line, RESTORE_PLAN, NULL};
+    struct restore_call *sent = memory_new (sizeof *sent);
+    *sent = (struct restore_call){self->line, RESTORE_PLAN, NULL};
     if (at < size) {
         refuse_text (self, "plan: is too large to be restored; submit it again");
         free (sent);
@@ -328,8 +328,8 @@ static void ask_whether (struct restoring *self, json_int_t id)
 {
     char text[24];
     const char *args[] = {text};
-    struct sent *sent = memory_new (sizeof *sent);
-    *sent = (struct sent){self->line, ASK_WHETHER, NULL};
+    struct restore_call *sent = memory_new (sizeof *sent);
+    *sent = (struct restore_call){self->line, ASK_WHETHER, NULL};
     snprintf (text, sizeof text, "%" PRIx64, (uint64_t)id);
     if (!pipeline_manage (self->pipeline, "message", args, 1, sent))
         free (sent);

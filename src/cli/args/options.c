@@ -385,7 +385,7 @@ int usage_error (const char *verb, const struct reason *reason)
 
 // -- the second word
 
-static int refuse_word (const struct subword *words, size_t count, const char *given,
+static int refuse_word (const struct subcommand *words, size_t count, const char *given,
                         struct reason *reason)
 {
     char names[REASON_MAX / 2], listed[REASON_MAX];
@@ -404,8 +404,8 @@ static int refuse_word (const struct subword *words, size_t count, const char *g
                        quoted (span_text (given)));
 }
 
-int subword_read (const struct subword *words, size_t count, const struct cli *cli, int arguments,
-                  struct reason *reason)
+int subcommand_read (const struct subcommand *words, size_t count, const struct cli *cli,
+                     int arguments, struct reason *reason)
 {
     const char *given = arguments ? cli->argv[1] : words[0].name;
     int rest = arguments ? arguments - 1 : 0;

@@ -134,7 +134,7 @@ void options_help (const struct option_group *group);
 int usage_error (const char *verb, const struct reason *reason);
 
 // The second word of a verb that has several, as `zplan limit set`.
-struct subword {
+struct subcommand {
     const char *name;
     int min, max;     // arguments after it
     const char *rule; // the error when their number is another one
@@ -142,5 +142,5 @@ struct subword {
 
 // Which of them the first argument of the verb is, and whether those after it may be; without any
 // argument the first. -1: not one of them, with the reason.
-int subword_read (const struct subword *words, size_t count, const struct cli *cli, int arguments,
-                  struct reason *reason);
+int subcommand_read (const struct subcommand *words, size_t count, const struct cli *cli,
+                     int arguments, struct reason *reason);

@@ -13,48 +13,51 @@ enum { FIRST_CHANGE = 1, CHANGES = 8 };
 
 // What can be changed later stands together: rows FIRST_CHANGE and after.
 static const struct option rows[] = {
-    TARGET_OPTION (struct order, station, "the target; default: the only one that there is"),
-    TEXT_OPTION (struct order, command, "--command", "WORD",
+    TARGET_OPTION (struct action_options, station,
+                   "the target; default: the only one that there is"),
+    TEXT_OPTION (struct action_options, command, "--command", "WORD",
                  "what the target is to do (api and vote targets)"),
-    TEXT_OPTION (struct order, publish_title, "--publish-title", "TITLE",
+    TEXT_OPTION (struct action_options, publish_title, "--publish-title", "TITLE",
                  "what the target is to publish under (pub targets)"),
-    TEXTS_OPTION (struct order, arguments, "--arg", "TEXT", "an argument; may be repeated"),
-    TEXT_OPTION (struct order, context, "--context", "TEXT", "the context of the call"),
-    TEXT_OPTION (struct order, content, "--content", "TEXT", "the text to publish"),
-    TEXT_OPTION (struct order, title, "--title", "TEXT",
+    TEXTS_OPTION (struct action_options, arguments, "--arg", "TEXT",
+                  "an argument; may be repeated"),
+    TEXT_OPTION (struct action_options, context, "--context", "TEXT", "the context of the call"),
+    TEXT_OPTION (struct action_options, content, "--content", "TEXT", "the text to publish"),
+    TEXT_OPTION (struct action_options, title, "--title", "TEXT",
                  "the plan's description; its results are published under it", .utf8 = true),
-    TEXT_OPTION (struct order, vote, "--vote", "RULE",
+    TEXT_OPTION (struct action_options, vote, "--vote", "RULE",
                  "how many voters must be for it (vote targets): all any majority N",
                  .values = "all any majority", .offered = VALUES_SOME),
-    NUMBER_OPTION (struct order, vote_deadline_s, "--vote-deadline", "DURATION", 1,
+    NUMBER_OPTION (struct action_options, vote_deadline_s, "--vote-deadline", "DURATION", 1,
                    VOTE_DEADLINE_MAX_S,
                    "what is not decided by then has failed: 60s, 5m, or seconds", .unit_ms = 1000),
-    TEXT_OPTION (struct order, id, "--id", "HEX",
+    TEXT_OPTION (struct action_options, id, "--id", "HEX",
                  "the plan's id; the same plan sent again is then one plan"),
-    FLAG_OPTION (struct order, hold, "--hold", "keep it paused until `zplan reset`"),
-    FLAG_OPTION (struct order, paused, "--paused",
+    FLAG_OPTION (struct action_options, hold, "--hold", "keep it paused until `zplan reset`"),
+    FLAG_OPTION (struct action_options, paused, "--paused",
                  "keep it paused: it runs by `zplan run`, as often as that is called"),
-    TEXT_OPTION (struct order, flow, "--flow", "NAME",
+    TEXT_OPTION (struct action_options, flow, "--flow", "NAME",
                  "the target is this flow; it needs no --command", .utf8 = true),
     TEXTS_OPTION (
-        struct order, params, "--param", "NAME=VALUE",
+        struct action_options, params, "--param", "NAME=VALUE",
         "a param of the flow: JSON, else a text; an expression: NAME='=idc.loadDate'; may be "
         "repeated",
         .utf8 = true),
-    FLAG_OPTION (struct order, words.now, "--now", "run once, at once; also without any time"),
+    FLAG_OPTION (struct action_options, words.now, "--now",
+                 "run once, at once; also without any time"),
 };
 
-struct option_group order_options (struct order *order)
+struct option_group order_options (struct action_options *order)
 {
     return (struct option_group)OPTION_GROUP ("Plan", rows, order);
 }
 
-struct option_group order_change_options (struct order *order)
+struct option_group order_change_options (struct action_options *order)
 {
     return (struct option_group){"Plan", rows + FIRST_CHANGE, CHANGES, order};
 }
 
-size_t order_frames (const struct order *order, struct zplan_frame ret[ORDER_FRAMES_MAX])
+size_t order_frames (const struct action_options *order, struct zplan_frame ret[ORDER_FRAMES_MAX])
 {
     const struct {
         uint8_t type;
@@ -75,7 +78,7 @@ size_t order_frames (const struct order *order, struct zplan_frame ret[ORDER_FRA
 
 // -- the vote
 
-int order_vote (const struct order *order, const json_t *stored, json_t **ret,
+int order_vote (const struct action_options *order, const json_t *stored, json_t **ret,
                 struct reason *reason)
 {
     int64_t number;
@@ -104,7 +107,7 @@ int order_vote (const struct order *order, const json_t *stored, json_t **ret,
 
 // -- flows
 
-int order_target (struct order *order, struct reason *reason)
+int order_target (struct action_options *order, struct reason *reason)
 {
     if (order->flow && order->station)
         return reason_set (reason, "--flow and --target: want one or the other");
@@ -135,7 +138,7 @@ int order_param (json_t *params, const json_t *declared, const char *text, struc
     return 0;
 }
 
-int order_params (const struct order *order, json_t *plan, struct reason *reason)
+int order_params (const struct action_options *order, json_t *plan, struct reason *reason)
 {
     json_t *params = json_object ();
     int rc = 0;
@@ -147,7 +150,7 @@ int order_params (const struct order *order, json_t *plan, struct reason *reason
     return rc;
 }
 
-void order_put (const struct order *order, json_t *vote, json_t *plan)
+void order_put (const struct action_options *order, json_t *vote, json_t *plan)
 {
     if (order->title)
         json_object_set_new (plan, "description", json_string (order->title));
@@ -159,7 +162,7 @@ void order_put (const struct order *order, json_t *vote, json_t *plan)
         json_object_set (plan, "vote", vote);
 }
 
-json_t *order_plan (const struct order *order, const struct when *when, json_t *vote)
+json_t *order_plan (const struct action_options *order, const struct when *when, json_t *vote)
 {
     json_t *plan = json_object (), *frame = when_frame (when);
     order_put (order, NULL, plan);

@@ -20,8 +20,8 @@
 #define WIRE_POLICIES "start_time end_time timeout"
 
 // A line in the words of `zplan add`, as it is read.
-struct line {
-    struct order order;
+struct entry_line {
+    struct action_options order;
     struct option_group groups[4];
     json_t *plan; // the PLAN frame's fields that the line has
     bool has_rule;
@@ -140,7 +140,7 @@ static int read_id (json_t *object, struct entry *ret, struct reason *reason)
 
 // -- in the words of add
 
-static const struct option *row_named (const struct line *self, const char *field,
+static const struct option *row_named (const struct entry_line *self, const char *field,
                                        void **ret_values)
 {
     char option[64]; // longer than any
@@ -159,7 +159,7 @@ static const struct option *row_named (const struct line *self, const char *fiel
     return NULL;
 }
 
-static int refuse_field (const struct line *self, const char *field)
+static int refuse_field (const struct entry_line *self, const char *field)
 {
     struct nearest nearest = nearest_to (field);
     for (size_t i = 0; i < sizeof self->groups / sizeof *self->groups; i++) {
@@ -173,7 +173,7 @@ static int refuse_field (const struct line *self, const char *field)
 }
 
 // One value of an option: a text, or a number that is made one and then is the object's.
-static int set_option (const struct line *self, const struct option *row, const char *field,
+static int set_option (const struct entry_line *self, const struct option *row, const char *field,
                        void *values, const json_t *value)
 {
     if (row->type == OPTION_FLAG ? json_is_true (value) : json_is_string (value))
@@ -184,7 +184,7 @@ static int set_option (const struct line *self, const struct option *row, const 
                        row->type == OPTION_FLAG ? "true or false" : "a text");
 }
 
-static int read_option (const struct line *self, const char *field, const json_t *value)
+static int read_option (const struct entry_line *self, const char *field, const json_t *value)
 {
     void *values;
     size_t i;
@@ -203,7 +203,7 @@ static int read_option (const struct line *self, const char *field, const json_t
 }
 
 // Whether it is a policy as the wire has it, and not in the words of an option.
-static bool is_policy (const struct line *self, const char *field, const json_t *value)
+static bool is_policy (const struct entry_line *self, const char *field, const json_t *value)
 {
     struct span name = span_text (field);
     return words_include (WIRE_POLICIES " callback params defaults workers", name) ||
@@ -212,7 +212,7 @@ static bool is_policy (const struct line *self, const char *field, const json_t 
            (json_is_array (value) && strcmp (field, "cycle") == 0);
 }
 
-static int read_field (struct line *self, const char *field, json_t *value)
+static int read_field (struct entry_line *self, const char *field, json_t *value)
 {
     bool vote = strcmp (field, "vote") == 0 && json_is_object (value);
     if (words_include ("id plan_id", span_text (field)))
@@ -267,7 +267,7 @@ static void soften (json_t *object)
     }
 }
 
-static int make_plan (struct line *self, const struct zone *zone, int64_t now_us)
+static int make_plan (struct entry_line *self, const struct zone *zone, int64_t now_us)
 {
     json_t *vote;
     struct when when;
@@ -304,7 +304,7 @@ static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, s
 {
     const char *field;
     json_t *value;
-    struct line line = {.plan = json_object (), .reason = reason};
+    struct entry_line line = {.plan = json_object (), .reason = reason};
     line.groups[0] = order_options (&line.order);
     line.groups[1] = when_options (&line.order.words);
     line.groups[2] = terms_options (&line.order.words.terms);

@@ -6,7 +6,7 @@
 #include "flow_help.h"
 
 // Each subcommand has options and a help of its own, so it is looked for before they are read.
-static const struct flow_row *find_word (const struct cli *cli)
+static const struct flow_verb *find_word (const struct cli *cli)
 {
     for (int i = 1; !cli->describe && i < cli->argc; i++)
         for (int word = 0; word < FLOW_WORDS; word++)
@@ -27,7 +27,7 @@ int verb_flow (const struct cli *typed)
     struct flow_wish wish = {.runs = 1};
     struct flow_help help = {0};
     struct usage usage;
-    struct subword words[FLOW_WORDS];
+    struct subcommand words[FLOW_WORDS];
     int count, code;
     struct reason reason;
     flow_help_start (&help, find_word (cli), &wish, &usage);
@@ -37,7 +37,7 @@ int verb_flow (const struct cli *typed)
         return code;
     for (size_t i = 0; i < FLOW_WORDS; i++)
         words[i] = flow_rows[i].word;
-    int word = subword_read (words, FLOW_WORDS, cli, count, &reason);
+    int word = subcommand_read (words, FLOW_WORDS, cli, count, &reason);
     if (word >= 0 && wish.ascii + wish.dot + wish.mermaid + wish.svg > 1) {
         reason_set (&reason, "want one of --ascii, --dot, --mermaid and --svg");
         word = -1;

@@ -21,7 +21,7 @@ static const char *const sections[FLOW_SECTIONS] = {
     {                                                                                              \
         {name, min, max, rule}, run, __VA_ARGS__                                                   \
     }
-const struct flow_row flow_rows[FLOW_WORDS] = {
+const struct flow_verb flow_rows[FLOW_WORDS] = {
     ROW ("check", flow_check, 1, INT_MAX, "want a file", "FILE...", LOCAL, 0,
          "say what is wrong with it, everything at once; else how many calls a run "
          "makes at most, whether its time is bounded, and what looks like a mistake. A "
@@ -173,7 +173,7 @@ static int cut_line (const char **text)
 }
 
 // "  put FILE [LAST]  make it the next version, ..."
-static void write_entry (FILE *out, const struct flow_row *entry)
+static void write_entry (FILE *out, const struct flow_verb *entry)
 {
     int width =
         fprintf (out, "  %s%s%s", entry->word.name, *entry->arguments ? " " : "", entry->arguments);
@@ -188,7 +188,7 @@ static void write_entry (FILE *out, const struct flow_row *entry)
     }
 }
 
-static char *write_about (const struct flow_row *row)
+static char *write_about (const struct flow_verb *row)
 {
     char *text = NULL;
     size_t size;
@@ -214,7 +214,7 @@ static char *write_about (const struct flow_row *row)
     return text;
 }
 
-static char *write_synopsis (const struct flow_row *row)
+static char *write_synopsis (const struct flow_verb *row)
 {
     char *text = NULL;
     size_t size;
@@ -237,7 +237,7 @@ static char *write_synopsis (const struct flow_row *row)
     return text;
 }
 
-void flow_help_start (struct flow_help *self, const struct flow_row *row, struct flow_wish *wish,
+void flow_help_start (struct flow_help *self, const struct flow_verb *row, struct flow_wish *wish,
                       struct usage *ret)
 {
     const unsigned wanted = row ? row->groups : ALL;

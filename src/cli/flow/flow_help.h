@@ -6,8 +6,8 @@
 
 enum flow_section { LOCAL, STORED, RUNS, PEOPLE, FLOW_SECTIONS };
 
-struct flow_row {
-    struct subword word;
+struct flow_verb {
+    struct subcommand word;
     flow_fn *run;
     const char *arguments;
     enum flow_section section;
@@ -17,7 +17,7 @@ struct flow_row {
 };
 
 enum { FLOW_WORDS = 25 };
-extern const struct flow_row flow_rows[FLOW_WORDS];
+extern const struct flow_verb flow_rows[FLOW_WORDS];
 
 // Of one subcommand, or of all: NULL. The usage borrows from both, and its texts from
 // `texts`, which is to be given back.
@@ -25,6 +25,6 @@ struct flow_help {
     char *about, *synopsis;
     struct option terms[FLOW_TERMS_MAX]; // those of `zplan add` that a simulated flow plan may have
 };
-void flow_help_start (struct flow_help *self, const struct flow_row *row, struct flow_wish *wish,
+void flow_help_start (struct flow_help *self, const struct flow_verb *row, struct flow_wish *wish,
                       struct usage *ret);
 void flow_help_clear (struct flow_help *self);

@@ -156,7 +156,7 @@ static const struct column columns[] = {
 
 struct flow_list {
     const struct cli *cli;
-    struct table *table; // NULL: JSON
+    struct text_table *table; // NULL: JSON
 };
 
 static void list_flow (void *owner, const json_t *flow)

@@ -72,7 +72,7 @@ static void print_page (const struct cli *cli, const json_t *before, const json_
 
 enum { PAUSE_US = 200000, PATIENCE_US = 60000000 };
 
-struct follower {
+struct log_follower {
     const struct cli *cli;
     struct zplan_client *client;
     const char *run;
@@ -94,7 +94,7 @@ bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us)
 }
 
 // The run is read first: what is in its log by then is all of it. NULL: it is not known now.
-static json_t *look (struct follower *self)
+static json_t *look (struct log_follower *self)
 {
     struct verdict verdict;
     const char *const show[] = {"show", self->run, "{\"limit\":1}", NULL};
@@ -127,7 +127,7 @@ static json_t *look (struct follower *self)
 json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
                      int *ret_code)
 {
-    struct follower self = {.cli = cli, .client = client, .run = run, .code = EXIT_DONE};
+    struct log_follower self = {.cli = cli, .client = client, .run = run, .code = EXIT_DONE};
     json_t *seen = NULL;
     while (!self.ended && self.code == EXIT_DONE) {
         json_decref (seen);

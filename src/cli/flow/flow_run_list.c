@@ -231,7 +231,7 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    struct table *table =
+    struct text_table *table =
         cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_t *filter =
         json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX, "flow",

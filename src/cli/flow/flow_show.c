@@ -139,7 +139,7 @@ struct tree {
     const struct cli *cli;
     struct zplan_client *client;
     const char *state; // of the steps that are shown; NULL: all
-    struct table *table;
+    struct text_table *table;
 };
 
 static void add_steps (struct tree *self, const json_t *run, int depth)

@@ -6,28 +6,28 @@
 #include <yaml.h>
 
 // A mapping or sequence that is not complete yet, and the key whose value comes next.
-struct level {
+struct yaml_level {
     json_t *value; // borrowed: it is in the level above, or is the root
     char *key;     // owned; NULL: a key comes next, or it is a sequence
     size_t key_size;
 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     yaml_event_t event; // the present one
     json_t *root;
-    struct level levels[FLOW_YAML_DEPTH_MAX];
+    struct yaml_level levels[FLOW_YAML_DEPTH_MAX];
     size_t depth;
     struct reason *reason;
 };
 
-static bool refuse_at (struct reader *self, size_t line, const char *rule)
+static bool refuse_at (struct yaml_reader *self, size_t line, const char *rule)
 {
     reason_set (self->reason, "line %zu: %s", line + 1, rule);
     return false;
 }
 
-static bool refuse (struct reader *self, const char *rule)
+static bool refuse (struct yaml_reader *self, const char *rule)
 {
     return refuse_at (self, self->event.start_mark.line, rule);
 }
@@ -65,7 +65,7 @@ static bool is_number (const char *text)
 }
 
 // The value of a scalar, NULL with a reason. An integer that 64 bits do not hold is a decimal.
-static json_t *scalar_value (struct reader *self)
+static json_t *scalar_value (struct yaml_reader *self)
 {
     const char *text = (const char *)self->event.data.scalar.value;
     size_t size = self->event.data.scalar.length;
@@ -94,16 +94,16 @@ static json_t *scalar_value (struct reader *self)
 
 // -- where values go
 
-static void forget_key (struct level *level)
+static void forget_key (struct yaml_level *level)
 {
     free (level->key);
     level->key = NULL;
 }
 
 // Put a value where the document has come to; it is owned by what it was put into.
-static bool value_add (struct reader *self, json_t *value)
+static bool value_add (struct yaml_reader *self, json_t *value)
 {
-    struct level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
+    struct yaml_level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
     if (!level)
         self->root = value;
     else if (json_is_array (level->value))
@@ -118,7 +118,7 @@ static bool value_add (struct reader *self, json_t *value)
     return true;
 }
 
-static bool key_read (struct reader *self, struct level *level)
+static bool key_read (struct yaml_reader *self, struct yaml_level *level)
 {
     const char *text = (const char *)self->event.data.scalar.value;
     size_t size = self->event.data.scalar.length;
@@ -137,9 +137,9 @@ static bool key_read (struct reader *self, struct level *level)
     return true;
 }
 
-static bool scalar_read (struct reader *self)
+static bool scalar_read (struct yaml_reader *self)
 {
-    struct level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
+    struct yaml_level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
     if (self->event.data.scalar.anchor)
         return refuse (self, "anchors are not allowed");
     if (self->event.data.scalar.tag)
@@ -150,7 +150,7 @@ static bool scalar_read (struct reader *self)
     return value && value_add (self, value);
 }
 
-static bool level_open (struct reader *self, const yaml_char_t *anchor, const yaml_char_t *tag,
+static bool level_open (struct yaml_reader *self, const yaml_char_t *anchor, const yaml_char_t *tag,
                         json_t *value)
 {
     const char *rule = anchor                               ? "anchors are not allowed"
@@ -163,11 +163,11 @@ static bool level_open (struct reader *self, const yaml_char_t *anchor, const ya
     }
     if (!value_add (self, value))
         return false;
-    self->levels[self->depth++] = (struct level){.value = value};
+    self->levels[self->depth++] = (struct yaml_level){.value = value};
     return true;
 }
 
-static bool event_read (struct reader *self)
+static bool event_read (struct yaml_reader *self)
 {
     const yaml_event_t *event = &self->event;
     switch (event->type) {
@@ -192,7 +192,7 @@ static bool event_read (struct reader *self)
     }
 }
 
-static bool stream_read (struct reader *self)
+static bool stream_read (struct yaml_reader *self)
 {
     for (bool more = true; more;) {
         if (!yaml_parser_parse (&self->parser, &self->event))
@@ -209,7 +209,7 @@ static bool stream_read (struct reader *self)
 
 json_t *flow_yaml_read (struct span text, struct reason *reason)
 {
-    struct reader self = {.reason = reason};
+    struct yaml_reader self = {.reason = reason};
     reason_set (reason, "out of memory");
     if (!yaml_parser_initialize (&self.parser))
         return NULL;

@@ -62,7 +62,8 @@ static const char about[] =
     "  {\"station\": \"news\", \"publish_title\": \"tick\", \"plan_type\": \"time\",\n"
     "   \"plan_time\": \"2027-01-01T00:00:00Z\"}\n";
 
-static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct reason *reason)
+static int check_order (const struct action_options *order, char id[PLAN_ID_SIZE],
+                        struct reason *reason)
 {
     struct reason why;
     if (!order->command && !order->publish_title && !order->flow)
@@ -76,8 +77,8 @@ static int check_order (const struct order *order, char id[PLAN_ID_SIZE], struct
 
 // -- the request
 
-static int submit (struct zplan_client *client, const struct order *order, const char *plan,
-                   const char *id, struct zplan_reply *ret)
+static int submit (struct zplan_client *client, const struct action_options *order,
+                   const char *plan, const char *id, struct zplan_reply *ret)
 {
     struct zplan_frame frames[ORDER_FRAMES_MAX];
     struct zplan_submission submission = {.station = order->station,
@@ -91,14 +92,15 @@ static int submit (struct zplan_client *client, const struct order *order, const
 // -- the answer
 
 // The request, for the report of its answer.
-struct sent {
+struct add_report {
     const struct when *when;
     const struct zone *zone;
     const json_t *plan; // the PLAN frame
     bool held, flow;
 };
 
-static int report (const struct cli *cli, const struct zplan_reply *reply, const struct sent *sent)
+static int report (const struct cli *cli, const struct zplan_reply *reply,
+                   const struct add_report *sent)
 {
     const struct when *when = sent->when;
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
@@ -171,7 +173,7 @@ static void warn_of_pace (const struct when *when, const struct zone *zone)
         complain (NULL, span_text ("warning: the plan runs every second, 86400 times a day"));
 }
 
-static int send_order (const struct cli *cli, const struct order *order, const char *id,
+static int send_order (const struct cli *cli, const struct action_options *order, const char *id,
                        const struct zone *zone)
 {
     struct reason reason;
@@ -198,7 +200,7 @@ static int send_order (const struct cli *cli, const struct order *order, const c
     warn_of_pace (&when, zone);
     struct zplan_client *client = call_open (cli, &code);
     char only[TARGET_NAME_SIZE];
-    struct order named = *order;
+    struct action_options named = *order;
     if (client && !order->station) {
         code = only_target (cli, client, NULL, "--target", only);
         named.station = only;
@@ -207,11 +209,11 @@ static int send_order (const struct cli *cli, const struct order *order, const c
         code = call_judge (cli, submit (client, &named, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
         code = report (cli, &reply,
-                       &(struct sent){.when = &when,
-                                      .zone = zone,
-                                      .plan = plan,
-                                      .flow = order->flow,
-                                      .held = order->hold});
+                       &(struct add_report){.when = &when,
+                                            .zone = zone,
+                                            .plan = plan,
+                                            .flow = order->flow,
+                                            .held = order->hold});
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);
@@ -230,7 +232,7 @@ static const struct option from_rows[] = {
                  "with --from: stop at the first line that is rejected"),
 };
 
-static int add_from (const struct cli *cli, struct order *order, struct load *load)
+static int add_from (const struct cli *cli, struct action_options *order, struct load *load)
 {
     struct reason reason;
     load->timezone = order->words.timezone;
@@ -249,7 +251,7 @@ static int add_from (const struct cli *cli, struct order *order, struct load *lo
 
 int verb_add (const struct cli *cli)
 {
-    struct order order = {0};
+    struct action_options order = {0};
     struct load load = {0};
     const struct usage usage = {
         .synopsis = "zplan add [--target NAME] --command WORD [--arg TEXT]... [TIME]  |  "

@@ -18,7 +18,7 @@
 #include "settings.h"
 #include "text_table.h"
 
-struct asked {
+struct history_options {
     const char *since_text;
     int64_t since; // a number of an outcome; -1 = not given
     const char *until_text;
@@ -31,27 +31,28 @@ struct asked {
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct asked, since_text, "--since", "WHEN",
+    TEXT_OPTION (struct history_options, since_text, "--since", "WHEN",
                  "runs that ended in the last 12h, since today, yesterday or an\n"
                  "instant as 2026-12-24T18:00 (in UTC); or the number SEQ of an\n"
                  "outcome: those after it; reports if some are gone"),
-    TEXT_OPTION (struct asked, until_text, "--until", "WHEN",
+    TEXT_OPTION (struct history_options, until_text, "--until", "WHEN",
                  "runs that ended before this, a duration or an instant as for\n"
                  "--since"),
-    FLAG_OPTION (struct asked, failed, "--failed", "the same as --state failed --state lost"),
-    TEXT_OPTION (struct asked, epoch, "--epoch", "TEXT",
+    FLAG_OPTION (struct history_options, failed, "--failed",
+                 "the same as --state failed --state lost"),
+    TEXT_OPTION (struct history_options, epoch, "--epoch", "TEXT",
                  "epoch of SEQ; if the station's differs, print the whole history", .utf8 = true),
-    TARGET_OPTION (struct asked, station, "runs at this target"),
-    TEXT_OPTION (struct asked, flow_run, "--flow-run", "RUN",
+    TARGET_OPTION (struct history_options, station, "runs at this target"),
+    TEXT_OPTION (struct history_options, flow_run, "--flow-run", "RUN",
                  "runs of the steps of this run of a flow, and of its flow plan", .utf8 = true),
-    TEXTS_OPTION (struct asked, states, "--state", "STATE", OUTCOME_HELP, .values = OUTCOME_WORDS,
-                  .offered = VALUES_SOME),
-    FLAG_OPTION (struct asked, newest, "--newest", "the newest first"),
-    FLAG_OPTION (struct asked, output, "--output",
+    TEXTS_OPTION (struct history_options, states, "--state", "STATE", OUTCOME_HELP,
+                  .values = OUTCOME_WORDS, .offered = VALUES_SOME),
+    FLAG_OPTION (struct history_options, newest, "--newest", "the newest first"),
+    FLAG_OPTION (struct history_options, output, "--output",
                  "instead of a table, or with --json: what each run wrote"),
-    NUMBER_OPTION (struct asked, count, "-n", "COUNT", 1, INT64_MAX,
+    NUMBER_OPTION (struct history_options, count, "-n", "COUNT", 1, INT64_MAX,
                    "print at most this many; of each plan, where ids are given"),
-    TEXT_OPTION (struct asked, archive, "--archive", "PATH",
+    TEXT_OPTION (struct history_options, archive, "--archive", "PATH",
                  "of this folder or file that `zplan archive` wrote; needs no\n"
                  "station. With --epoch, --since counts in that epoch only",
                  .offered = VALUES_FILES),
@@ -129,7 +130,7 @@ static const struct column columns[] = {
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_why),
 };
 
-static struct table *history_table (bool of_one_plan)
+static struct text_table *history_table (bool of_one_plan)
 {
     size_t left_out = of_one_plan;
     return table_new (columns + left_out, sizeof columns / sizeof *columns - left_out, stdout);
@@ -137,13 +138,13 @@ static struct table *history_table (bool of_one_plan)
 
 struct printing {
     const struct cli *cli;
-    const struct asked *asked;
+    const struct history_options *asked;
     const struct outcome_states *states;
-    struct table *table;  // NULL with --json and --output
-    bool missed_reported; // outcomes are missed, which was printed
-    const char *plan;     // of an archive: as plan_ref.h has it, NULL = any
-    int64_t room;         // of an archive: outcomes still wanted
-    bool found;           // an outcome of the plan, printed or not
+    struct text_table *table; // NULL with --json and --output
+    bool missed_reported;     // outcomes are missed, which was printed
+    const char *plan;         // of an archive: as plan_ref.h has it, NULL = any
+    int64_t room;             // of an archive: outcomes still wanted
+    bool found;               // an outcome of the plan, printed or not
 };
 
 // What some runs wrote is large.
@@ -258,7 +259,7 @@ static struct verdict check_plan (struct printing *printing, struct zplan_client
 // `plan` is one as plan_ref.h has it, or NULL: of all. What is not an id is tried as a name, once.
 static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
-    const struct asked *asked = printing->asked;
+    const struct history_options *asked = printing->asked;
     bool output = !printing->cli->json || asked->output;
     struct pages pages = {
         .word = "history",
@@ -289,14 +290,15 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
 
 // -- the archive
 
-static bool is_in_time (const struct asked *asked, const json_t *run)
+static bool is_in_time (const struct history_options *asked, const json_t *run)
 {
     double ended = json_number_value (json_object_get (run, "ended"));
     return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
 }
 
 // Whether it stands behind the one that was asked for; of a given epoch only those are known to.
-static bool is_since (const struct asked *asked, const json_t *run, const struct outcome_key *key)
+static bool is_since (const struct history_options *asked, const json_t *run,
+                      const struct outcome_key *key)
 {
     const char *epoch = json_string_value (json_object_get (run, "epoch"));
     const struct outcome_key since = {.seq = (uint64_t)asked->since};
@@ -307,7 +309,7 @@ static bool is_since (const struct asked *asked, const json_t *run, const struct
 static bool wants_archived (void *owner, const json_t *run)
 {
     struct printing *self = owner;
-    const struct asked *asked = self->asked;
+    const struct history_options *asked = self->asked;
     struct outcome_key key;
     const char *plan = self->plan, *field = plan && plan_ref_is_name (plan) ? "key" : "plan";
     if (plan && !span_is (field_text (run, field), plan_ref_shown (plan)))
@@ -367,7 +369,7 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
     return code;
 }
 
-static int print_all (const struct cli *cli, const struct asked *asked,
+static int print_all (const struct cli *cli, const struct history_options *asked,
                       const struct outcome_states *states, int plans)
 {
     int code;
@@ -387,7 +389,7 @@ static int print_all (const struct cli *cli, const struct asked *asked,
 }
 
 // A number of an outcome, or a time; and the time of the end.
-static int read_times (struct asked *asked, struct reason *reason)
+static int read_times (struct history_options *asked, struct reason *reason)
 {
     int64_t now = look_now ()->now;
     const char *text = asked->since_text;
@@ -406,7 +408,7 @@ static int read_times (struct asked *asked, struct reason *reason)
     return 0;
 }
 
-static int check_asked (const struct cli *cli, const struct asked *asked, int plans,
+static int check_asked (const struct cli *cli, const struct history_options *asked, int plans,
                         struct reason *reason)
 {
     char id[PLAN_REF_SIZE];
@@ -422,7 +424,7 @@ static int check_asked (const struct cli *cli, const struct asked *asked, int pl
 
 int verb_history (const struct cli *cli)
 {
-    struct asked asked = {.since = -1, .count = INT64_MAX};
+    struct history_options asked = {.since = -1, .count = INT64_MAX};
     const struct usage usage = {
         .synopsis =
             "zplan history [ID...] [--since WHEN] [--until WHEN] [--failed] "

@@ -11,7 +11,7 @@ struct list_wanted {
     const struct cli *cli;
     const char *order;
     int64_t limit;
-    struct table *table; // NULL with --json
+    struct text_table *table; // NULL with --json
 };
 
 static const struct option rows[] = {

@@ -14,15 +14,15 @@
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 100000, STORED_MAX = 1000 };
 
-struct preview {
+struct next_options {
     const char *now;
     int64_t count;
 };
 
 static const struct option rows[] = {
-    TEXT_OPTION (struct preview, now, "--now", "INSTANT",
+    TEXT_OPTION (struct next_options, now, "--now", "INSTANT",
                  "when the plan is submitted; default now"),
-    NUMBER_OPTION (struct preview, count, "-n", "N", 1, COUNT_MAX,
+    NUMBER_OPTION (struct next_options, count, "-n", "N", 1, COUNT_MAX,
                    "print at most this many; default 10"),
 };
 
@@ -74,7 +74,7 @@ static void print_list (const struct cli *cli, const json_t *times)
     json_decref (texts);
 }
 
-static int read_rule (const struct when_words *words, const struct preview *preview,
+static int read_rule (const struct when_words *words, const struct next_options *preview,
                       const struct zone *zone, struct when *ret, struct reason *reason)
 {
     if (!when_is_given (words))
@@ -90,7 +90,7 @@ static int read_rule (const struct when_words *words, const struct preview *prev
 }
 
 static int compute (const struct cli *cli, const struct when_words *words,
-                    const struct preview *preview)
+                    const struct next_options *preview)
 {
     struct reason reason;
     struct when when;
@@ -123,8 +123,9 @@ static int ask (const struct cli *cli, struct zplan_client *client, const char *
 }
 
 // `given`: an option that is only valid for a plan computed locally, or NULL.
-static int check_stored (const struct cli *cli, const char *given, const struct preview *preview,
-                         char id[PLAN_REF_SIZE], struct reason *reason)
+static int check_stored (const struct cli *cli, const char *given,
+                         const struct next_options *preview, char id[PLAN_REF_SIZE],
+                         struct reason *reason)
 {
     if (given)
         reason_set (reason, "a plan id and %s: want one or the other", given);
@@ -135,7 +136,8 @@ static int check_stored (const struct cli *cli, const char *given, const struct 
     return -1;
 }
 
-static int ask_station (const struct cli *cli, const char *given, const struct preview *preview)
+static int ask_station (const struct cli *cli, const char *given,
+                        const struct next_options *preview)
 {
     int code;
     char id[PLAN_REF_SIZE];
@@ -152,12 +154,12 @@ static int ask_station (const struct cli *cli, const char *given, const struct p
 int verb_next (const struct cli *cli)
 {
     struct when_words words = {0};
-    struct order ignored = {0};
+    struct action_options ignored = {0};
     struct option_group plan = order_options (&ignored), time = when_options (&words);
     struct option_group policy = terms_options (&words.terms);
     plan.heading = "Plan, as add takes it; it changes nothing here";
     plan.count--; // --now
-    struct preview preview = {.count = COUNT_DEFAULT};
+    struct next_options preview = {.count = COUNT_DEFAULT};
     const struct usage usage = {
         .synopsis = "zplan next TIME [--now INSTANT] [-n N]  |  zplan next ID [-n N]",
         .about = about,

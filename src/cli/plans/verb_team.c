@@ -51,7 +51,7 @@ static void print_team (const char *id, const json_t *answer)
     print_between ("plan ", span_text (plan_ref_shown (id)), ": ");
     print_bytes (field_text (answer, "state"));
     puts (field_is_true (answer, "current") ? ", a run is in progress" : "");
-    struct table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
+    struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_array_foreach (workers, i, worker) table_row (table, worker);
     table_break (&table); // without a worker nothing
 }

@@ -14,34 +14,34 @@
 #include "print.h"
 #include "zonefile.h"
 
-struct change {
+struct update_options {
     struct bulk bulk;
-    struct order order;
+    struct action_options order;
     bool no_keep, no_wall_clock;
     struct zone *zone; // of the words
 };
 
 static const struct option rows[] = {
-    FLAG_OPTION (struct change, no_keep, "--no-keep",
+    FLAG_OPTION (struct update_options, no_keep, "--no-keep",
                  "skip what was missed, instead of running it late"),
-    FLAG_OPTION (struct change, no_wall_clock, "--no-wall-clock",
+    FLAG_OPTION (struct update_options, no_wall_clock, "--no-wall-clock",
                  "the plan keeps no time zone of its own: the station's counts"),
 };
 
 // As the other verbs select, but --title and --type are what a plan is changed to.
 static const struct option which_rows[] = {
-    TEXT_OPTION (struct change, bulk.selection.station, "--of-target", "NAME",
+    TEXT_OPTION (struct update_options, bulk.selection.station, "--of-target", "NAME",
                  "plans for this target", .aliases = "--of-station", .offered = VALUES_STATIONS,
                  .utf8 = true, .once = true),
-    TEXT_OPTION (struct change, bulk.selection.state, "--of-state", "STATE",
+    TEXT_OPTION (struct update_options, bulk.selection.state, "--of-state", "STATE",
                  "queued retrying paused failed", .values = STATE_WORDS,
                  .old_values = WIRE_STATE_WORDS, .once = true),
-    TEXT_OPTION (struct change, bulk.selection.type, "--of-type", "TYPE", TYPE_WORDS,
+    TEXT_OPTION (struct update_options, bulk.selection.type, "--of-type", "TYPE", TYPE_WORDS,
                  .values = TYPE_WORDS, .once = true),
-    TEXT_OPTION (struct change, bulk.selection.title, "--of-title", "PATTERN",
+    TEXT_OPTION (struct update_options, bulk.selection.title, "--of-title", "PATTERN",
                  "plans whose title matches; * matches anything", .utf8 = true, .once = true),
-    TEXT_OPTION (struct change, bulk.selection.verdict, "--of-verdict", "VERDICT", VERDICT_WORDS,
-                 .values = VERDICT_WORDS, .once = true),
+    TEXT_OPTION (struct update_options, bulk.selection.verdict, "--of-verdict", "VERDICT",
+                 VERDICT_WORDS, .values = VERDICT_WORDS, .once = true),
 };
 
 static const char about[] =
@@ -144,7 +144,7 @@ static void set_kind (const struct when *when, const struct when_words *words, c
         take_away (fields, plan, "iteration");
 }
 
-static void set_keep (const struct change *self, const struct when *when, bool new_kind,
+static void set_keep (const struct update_options *self, const struct when *when, bool new_kind,
                       const json_t *plan, json_t *fields)
 {
     const struct when_words *words = &self->order.words;
@@ -160,7 +160,7 @@ static void set_keep (const struct change *self, const struct when *when, bool n
 }
 
 // What windows, policies and the zone are changed to; - takes away.
-static int set_terms (const struct change *self, const struct when_words *words,
+static int set_terms (const struct update_options *self, const struct when_words *words,
                       const struct zone *zone, int64_t step, json_t *fields, struct reason *reason)
 {
     const struct terms_reading reading = {.zone = zone, .step = step, .use = TERMS_CHANGED};
@@ -181,8 +181,8 @@ static int set_terms (const struct change *self, const struct when_words *words,
 
 // The members that the words mean, local times in this zone. `plan` may be an empty object: then
 // it is only tried whether they mean something.
-static int set_times_in (const struct change *self, const struct zone *zone, const json_t *plan,
-                         json_t *fields, struct reason *reason)
+static int set_times_in (const struct update_options *self, const struct zone *zone,
+                         const json_t *plan, json_t *fields, struct reason *reason)
 {
     struct when when;
     struct stored_words stored;
@@ -213,7 +213,7 @@ static int set_times_in (const struct change *self, const struct zone *zone, con
     return rc;
 }
 
-static int set_times (const struct change *self, const json_t *plan, json_t *fields,
+static int set_times (const struct update_options *self, const json_t *plan, json_t *fields,
                       struct reason *reason)
 {
     const char *name = json_string_value (json_object_get (plan, "timezone"));
@@ -250,12 +250,12 @@ static int read_description (const json_t *messages, struct desc *ret, struct re
 }
 
 // Frames to be written, and their types.
-struct frames {
+struct frame_list {
     struct desc desc;
     json_t *list;
 };
 
-static int add_frame (struct frames *self, uint8_t type, json_t *frame, struct reason *reason)
+static int add_frame (struct frame_list *self, uint8_t type, json_t *frame, struct reason *reason)
 {
     if (self->desc.count == DESC_FRAMES_MAX) {
         json_decref (frame);
@@ -267,13 +267,13 @@ static int add_frame (struct frames *self, uint8_t type, json_t *frame, struct r
 }
 
 // What was given on the command line, and its types that are added.
-struct given {
+struct frame_options {
     struct zplan_frame frames[ORDER_FRAMES_MAX];
     size_t count;
     bool added[UINT8_MAX + 1];
 };
 
-static bool has_type (const struct given *given, uint8_t type)
+static bool has_type (const struct frame_options *given, uint8_t type)
 {
     for (size_t i = 0; i < given->count; i++)
         if (given->frames[i].type == type)
@@ -281,7 +281,8 @@ static bool has_type (const struct given *given, uint8_t type)
     return false;
 }
 
-static int add_given (struct frames *self, struct given *given, uint8_t type, struct reason *reason)
+static int add_given (struct frame_list *self, struct frame_options *given, uint8_t type,
+                      struct reason *reason)
 {
     for (size_t i = 0; !given->added[type] && i < given->count; i++) {
         const struct zplan_frame *frame = &given->frames[i];
@@ -295,8 +296,8 @@ static int add_given (struct frames *self, struct given *given, uint8_t type, st
 
 // The stored frames with what was given in their place: where the first of the type stood, or at
 // the end.
-static int merge (const json_t *messages, const struct desc *desc, struct given *given,
-                  struct frames *ret, struct reason *reason)
+static int merge (const json_t *messages, const struct desc *desc, struct frame_options *given,
+                  struct frame_list *ret, struct reason *reason)
 {
     for (size_t i = 0; i < desc->count; i++) {
         uint8_t type = desc->types[i];
@@ -312,10 +313,10 @@ static int merge (const json_t *messages, const struct desc *desc, struct given 
 }
 
 // Set `messages` of the fields that change, if frames are given. 0, or -1 with a reason.
-static int update_messages (const struct order *order, const json_t *plan, json_t *fields,
+static int update_messages (const struct action_options *order, const json_t *plan, json_t *fields,
                             struct reason *reason)
 {
-    struct given given = {.count = 0};
+    struct frame_options given = {.count = 0};
     const json_t *messages = json_object_get (plan, "messages");
     given.count = order_frames (order, given.frames);
     if (given.count == 0)
@@ -325,7 +326,7 @@ static int update_messages (const struct order *order, const json_t *plan, json_
         return -1;
 
     uint8_t bytes[DESC_SIZE_MAX];
-    struct frames frames = {.desc = {.code = desc.code}, .list = json_array ()};
+    struct frame_list frames = {.desc = {.code = desc.code}, .list = json_array ()};
     int rc = merge (messages, &desc, &given, &frames, reason);
     if (rc == 0) {
         size_t size = desc_write (&frames.desc, bytes);
@@ -342,7 +343,8 @@ static int update_messages (const struct order *order, const json_t *plan, json_
 // -- one plan
 
 // The argument of `update`. NULL with a reason.
-static json_t *fields_of (const struct change *self, const json_t *plan, struct reason *reason)
+static json_t *fields_of (const struct update_options *self, const json_t *plan,
+                          struct reason *reason)
 {
     json_t *revision = json_object_get (plan, "revision");
     json_t *fields = json_object ();
@@ -385,7 +387,7 @@ static int update_one (struct acting *acting, const char *id)
     return code;
 }
 
-static int update_each (const struct cli *cli, struct change *self, struct plan_ids *ids)
+static int update_each (const struct cli *cli, struct update_options *self, struct plan_ids *ids)
 {
     int code;
     struct acting acting = {.cli = cli,
@@ -417,9 +419,9 @@ static int check_counts (const struct when_words *given, const struct zone *zone
 }
 
 // Check what needs no plan before one is read.
-static int check_change (struct change *self, struct reason *reason)
+static int check_change (struct update_options *self, struct reason *reason)
 {
-    struct change trial = *self;
+    struct update_options trial = *self;
     struct when_words *words = &trial.order.words;
     const char *zone = words->timezone;
     json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
@@ -454,7 +456,7 @@ static int check_change (struct change *self, struct reason *reason)
 
 int verb_update (const struct cli *cli)
 {
-    struct change self = {0};
+    struct update_options self = {0};
     const struct option_group which = OPTION_GROUP ("Which plans", which_rows, &self);
     const struct usage usage = {
         .synopsis = "zplan update ID... | --of-target NAME ... | --all  [--title TEXT] [TIME] ...",

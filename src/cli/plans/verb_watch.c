@@ -23,7 +23,7 @@
 enum { RESULTS_AT_ONCE = 64 }; // then signals are looked for
 enum { EPOCH_SIZE = 64 };
 
-struct watch {
+struct event_watch {
     const struct cli *cli;
     struct zplan_subscriber *subscriber;
     int signal_fd;
@@ -90,7 +90,7 @@ static const char about[] =
 // -- printing
 
 // After each line: whether to go on.
-static void printed (struct watch *self)
+static void printed (struct event_watch *self)
 {
     self->left--;
     // main reports failed writes at its end.
@@ -99,7 +99,7 @@ static void printed (struct watch *self)
 }
 
 // Whether a signal came that ends the watch.
-static bool is_ended (struct watch *self)
+static bool is_ended (struct event_watch *self)
 {
     int number = process_next_signal (self->signal_fd);
     if (number != 0 && number != SIGCHLD)
@@ -130,7 +130,7 @@ static int place_read (struct watch_wanted *wanted, struct reason *reason)
 }
 
 // Another file, that then takes its place: it is whole at any time.
-static void place_write (struct watch *self, const char *epoch, int64_t seq)
+static void place_write (struct event_watch *self, const char *epoch, int64_t seq)
 {
     char other[PATH_MAX];
     int size = snprintf (other, sizeof other, "%s.new", self->place);
@@ -144,7 +144,7 @@ static void place_write (struct watch *self, const char *epoch, int64_t seq)
     self->ended = true;
 }
 
-static void print (struct watch *self, const struct zplan_result *result)
+static void print (struct event_watch *self, const struct zplan_result *result)
 {
     struct reason reason;
     struct span text = result->from_history ? span_of (result->run, result->run_size)
@@ -169,7 +169,7 @@ static void print (struct watch *self, const struct zplan_result *result)
 
 // -- what the subscriber has to say besides
 
-static void report_no_answer (struct watch *self, const struct zplan_notice *notice)
+static void report_no_answer (struct event_watch *self, const struct zplan_notice *notice)
 {
     struct verdict verdict = notice->error ? call_verdict (self->cli, notice->error, NULL)
                                            : verdict_refused (notice->words);
@@ -184,7 +184,7 @@ static void report_no_answer (struct watch *self, const struct zplan_notice *not
 
 static void take_notice (void *context, const struct zplan_notice *notice)
 {
-    struct watch *self = context;
+    struct event_watch *self = context;
     if (is_ended (self))
         return;
     switch (notice->kind) {
@@ -220,7 +220,7 @@ static void take_notice (void *context, const struct zplan_notice *notice)
 // -- results
 
 // Take what has come, but look for signals now and then.
-static void receive (struct watch *self)
+static void receive (struct event_watch *self)
 {
     struct zplan_result result;
     for (int i = 0; i < RESULTS_AT_ONCE && !self->ended; i++) {
@@ -231,7 +231,7 @@ static void receive (struct watch *self)
     }
 }
 
-static int wait_and_print (struct watch *self)
+static int wait_and_print (struct event_watch *self)
 {
     while (!self->ended) {
         struct pollfd items[] = {{.fd = zplan_subscriber_fd (self->subscriber), .events = POLLIN},
@@ -292,7 +292,7 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
 
 // Without --since the watch begins with results from now on. Without an answer of the history it
 // begins anyway, unless --since was given.
-static int begin (struct watch *self, const char *title, const struct watch_wanted *wanted)
+static int begin (struct event_watch *self, const char *title, const struct watch_wanted *wanted)
 {
     const struct cli *cli = self->cli;
     struct zplan_recovery recovery = {.endpoint = cli->connect,
@@ -314,7 +314,7 @@ static int begin (struct watch *self, const char *title, const struct watch_want
 
 // The first time there is no place: keep the one of now, so that nothing is lost that comes before
 // a result was seen. Returns an exit code.
-static int place_make (struct watch *self, struct watch_wanted *wanted)
+static int place_make (struct event_watch *self, struct watch_wanted *wanted)
 {
     int code;
     const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
@@ -334,7 +334,7 @@ static int place_make (struct watch *self, struct watch_wanted *wanted)
     return code;
 }
 
-static int watch (struct watch *self, const char *title, struct watch_wanted *wanted)
+static int watch (struct event_watch *self, const char *title, struct watch_wanted *wanted)
 {
     int code;
     self->subscriber = subscribe (self->cli, &code);
@@ -387,13 +387,13 @@ int verb_watch (const struct cli *cli)
         return watch_events (cli, wanted.events, count ? cli->argv[1] : "", wanted.count);
 
     mode_t before = umask (077);
-    struct watch self = {.cli = cli,
-                         .signal_fd = process_prepare (),
-                         .left = wanted.count,
-                         .code = EXIT_DONE,
-                         .failed = wanted.failed,
-                         .place = wanted.place,
-                         .hook = {.program = wanted.program, .umask = before}};
+    struct event_watch self = {.cli = cli,
+                               .signal_fd = process_prepare (),
+                               .left = wanted.count,
+                               .code = EXIT_DONE,
+                               .failed = wanted.failed,
+                               .place = wanted.place,
+                               .hook = {.program = wanted.program, .umask = before}};
     self.hook.signal_fd = self.signal_fd;
     code = watch (&self, count ? cli->argv[1] : "", &wanted);
     zplan_subscriber_destroy (&self.subscriber);

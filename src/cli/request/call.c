@@ -394,12 +394,12 @@ int worded_run (const struct cli *cli, const struct usage *usage, const struct w
 {
     int arguments, code;
     struct reason reason;
-    struct subword words[WORDED_ROWS_MAX];
+    struct subcommand words[WORDED_ROWS_MAX];
     for (size_t i = 0; i < count; i++)
         words[i] = rows[i].word;
     if (!options_read (usage, cli, &arguments, &code))
         return code;
-    int word = subword_read (words, count, cli, arguments, &reason);
+    int word = subcommand_read (words, count, cli, arguments, &reason);
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
     struct worded self = {cli, call_open (cli, &code), wish, cli->argv + 2, arguments - 1};

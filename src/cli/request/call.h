@@ -138,7 +138,7 @@ struct worded {
 };
 
 struct worded_row {
-    struct subword word;
+    struct subcommand word;
     int (*run) (const struct worded *self); // returns an exit code
 };
 

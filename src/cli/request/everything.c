@@ -13,7 +13,7 @@
 #include "pages.h"
 #include "print.h"
 
-struct exporting {
+struct everything_export {
     const struct cli *cli;
     struct zplan_client *client;
     struct plan_export plans;
@@ -44,7 +44,7 @@ static bool is_masked (const json_t *fields)
 
 // -- what a station has few of
 
-static int write_targets (struct exporting *self)
+static int write_targets (struct everything_export *self)
 {
     int code;
     size_t i;
@@ -67,7 +67,7 @@ static int write_targets (struct exporting *self)
     return code;
 }
 
-static int write_kinds (struct exporting *self)
+static int write_kinds (struct everything_export *self)
 {
     int code;
     const char *name;
@@ -85,7 +85,7 @@ static int write_kinds (struct exporting *self)
 }
 
 // Those of the settings move with the settings.
-static int write_limits (struct exporting *self)
+static int write_limits (struct everything_export *self)
 {
     int code;
     const char *name;
@@ -105,7 +105,7 @@ static int write_limits (struct exporting *self)
     return code;
 }
 
-static int write_flows (struct exporting *self)
+static int write_flows (struct everything_export *self)
 {
     return everything_flows (self->cli, self->client, &self->flows, &self->unreadable);
 }
@@ -114,7 +114,7 @@ static int write_flows (struct exporting *self)
 
 static bool take_runs (struct pages *pages, const json_t *page)
 {
-    struct exporting *self = pages->owner;
+    struct everything_export *self = pages->owner;
     size_t i;
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
@@ -132,7 +132,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
 }
 
 // The outcomes behind those that were written already.
-static int write_history (struct exporting *self)
+static int write_history (struct everything_export *self)
 {
     struct pages pages = {
         .word = "history",
@@ -236,7 +236,7 @@ static void write_plan (json_t *plan)
 
 static bool take_plans (struct pages *pages, const json_t *page)
 {
-    struct exporting *self = pages->owner;
+    struct everything_export *self = pages->owner;
     size_t i;
     const json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
@@ -247,7 +247,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
     return true;
 }
 
-static int write_plans (struct exporting *self)
+static int write_plans (struct everything_export *self)
 {
     struct pages pages = {.word = "list",
                           .filter = json_object (),
@@ -263,7 +263,7 @@ static int write_plans (struct exporting *self)
 
 // -- all of it
 
-static int write_head (struct exporting *self)
+static int write_head (struct everything_export *self)
 {
     int code;
     char now[WORD_SIZE];
@@ -283,7 +283,7 @@ static int write_head (struct exporting *self)
 }
 
 // Returns an exit code: without all flows there is no such line.
-static int write_end (const struct exporting *self)
+static int write_end (const struct everything_export *self)
 {
     if (self->unreadable)
         return complain (NULL,
@@ -302,11 +302,11 @@ int everything_export (const struct cli *cli)
 {
     // A definition brings its kinds: of a kind that is known already it would get the fields that
     // this has now.
-    static int (*const parts[]) (struct exporting *
+    static int (*const parts[]) (struct everything_export *
                                  self) = {write_head,   write_targets, write_flows, write_kinds,
                                           write_limits, write_history, write_plans, write_history};
     int code;
-    struct exporting self = {.cli = cli};
+    struct everything_export self = {.cli = cli};
     self.client = call_open (cli, &code);
     if (self.client && plan_export_begin (&self.plans, cli, write_plan, &code)) {
         code = EXIT_DONE;

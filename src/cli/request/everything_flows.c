@@ -10,7 +10,7 @@
 #include "memory.h"
 #include "print.h"
 
-struct exporting {
+struct flow_export {
     const struct cli *cli;
     struct zplan_client *client;
     json_t *names; // of all flows; true: it was written
@@ -19,13 +19,13 @@ struct exporting {
 };
 
 // A version of a flow as the station sent it.
-struct stored {
+struct flow_version {
     size_t size;
     char json[];
 };
 
 // Each page of `flow` with this subcommand, whose filter it is.
-static int each_page (const struct exporting *self, const char *word, json_t *filter,
+static int each_page (const struct flow_export *self, const char *word, json_t *filter,
                       void (*take) (void *owner, const json_t *page), void *owner)
 {
     int code;
@@ -61,17 +61,17 @@ static void take_names (void *names, const json_t *page)
 
 // -- a flow
 
-static void write_flow (struct exporting *self, const char *name);
+static void write_flow (struct flow_export *self, const char *name);
 
 static void take_target (void *owner, const char *target)
 {
-    struct exporting *self = owner;
+    struct flow_export *self = owner;
     if (self->code == EXIT_DONE && json_is_false (json_object_get (self->names, target)))
         write_flow (self, target);
 }
 
 // NULL: it was removed meanwhile, or an error was printed.
-static struct stored *get (struct exporting *self, const char *name, const json_t *version)
+static struct flow_version *get (struct flow_export *self, const char *name, const json_t *version)
 {
     char number[WORD_SIZE];
     struct zplan_reply reply;
@@ -88,20 +88,20 @@ static struct stored *get (struct exporting *self, const char *name, const json_
         return NULL;
     }
     struct span json = call_frame (&reply, ZERO_FRAME_JSON);
-    struct stored *stored = memory_new (sizeof *stored + json.size);
+    struct flow_version *stored = memory_new (sizeof *stored + json.size);
     stored->size = json.size;
     memcpy (stored->json, json.data, json.size);
     return stored;
 }
 
-static json_t *parsed (const struct stored *stored)
+static json_t *parsed (const struct flow_version *stored)
 {
     struct reason ignored;
     return stored ? json_read_object (span_of (stored->json, stored->size), &ignored) : NULL;
 }
 
-static void write_version (struct exporting *self, const char *name, const struct stored *stored,
-                           const json_t *use)
+static void write_version (struct flow_export *self, const char *name,
+                           const struct flow_version *stored, const json_t *use)
 {
     if (!flow_stored_text (span_of (stored->json, stored->size)).size) {
         complain (name, span_text ("the station sent no definition"));
@@ -122,13 +122,13 @@ static void write_version (struct exporting *self, const char *name, const struc
 
 // All its versions, behind the flows that they call. A cycle, of versions that are not in use, is
 // cut: the station rejects the one that comes first.
-static void write_flow (struct exporting *self, const char *name)
+static void write_flow (struct flow_export *self, const char *name)
 {
     json_object_set_new (self->names, name, json_true ());
-    struct stored *last = get (self, name, NULL);
+    struct flow_version *last = get (self, name, NULL);
     json_t *flow = parsed (last), *versions = json_object_get (flow, "versions");
     size_t count = json_array_size (versions);
-    struct stored **stored = memory_new ((count + 1) * sizeof *stored);
+    struct flow_version **stored = memory_new ((count + 1) * sizeof *stored);
     for (size_t i = 0; i < count && self->code == EXIT_DONE; i++) {
         stored[i] = get (self, name, json_array_get (versions, i));
         json_t *whole = parsed (stored[i]);
@@ -157,7 +157,7 @@ static void count_runs (void *count, const json_t *page)
     }
 }
 
-static int report_runs (struct exporting *self)
+static int report_runs (struct flow_export *self)
 {
     static const char *const states[] = {"running", "suspended", "undoing"};
     int code = EXIT_DONE;
@@ -178,7 +178,7 @@ int everything_flows (const struct cli *cli, struct zplan_client *client, int64_
 {
     const char *name;
     json_t *written;
-    struct exporting self = {.cli = cli, .client = client, .names = json_object ()};
+    struct flow_export self = {.cli = cli, .client = client, .names = json_object ()};
     self.code = each_page (&self, "list", json_object (), take_names, self.names);
     json_object_foreach (self.names, name, written)
     {

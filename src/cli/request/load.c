@@ -21,7 +21,7 @@
 enum stage { STAGE_LOOK, STAGE_SUBMIT, STAGE_COMPARE };
 
 // A line in flight.
-struct item {
+struct load_line {
     int64_t line;
     enum stage stage;
     struct entry entry;
@@ -50,7 +50,7 @@ struct load_test {
 
 // -- what became of a line
 
-static void end_item (struct item **item)
+static void end_item (struct load_line **item)
 {
     entry_clear (&(*item)->entry);
     free (*item);
@@ -90,7 +90,7 @@ static void refuse (struct load_test *self, int64_t line, struct span words)
 }
 
 // The line may be taken another time.
-static void leave_item (struct load_test *self, const struct item *item,
+static void leave_item (struct load_test *self, const struct load_line *item,
                         const struct verdict *verdict)
 {
     if (self->untaken++ == 0 || item->line < self->untaken_line) {
@@ -99,7 +99,8 @@ static void leave_item (struct load_test *self, const struct item *item,
     }
 }
 
-static void refuse_item (struct load_test *self, struct item **item, const struct verdict *verdict)
+static void refuse_item (struct load_test *self, struct load_line **item,
+                         const struct verdict *verdict)
 {
     if (verdict_is_common (verdict))
         leave_item (self, *item, verdict);
@@ -108,7 +109,7 @@ static void refuse_item (struct load_test *self, struct item **item, const struc
     end_item (item);
 }
 
-static void count_item (struct load_test *self, struct item **item, int64_t *count,
+static void count_item (struct load_test *self, struct load_line **item, int64_t *count,
                         const char *word)
 {
     ++*count;
@@ -124,7 +125,7 @@ static void count_item (struct load_test *self, struct item **item, int64_t *cou
 
 // -- the stages
 
-static bool submit (struct load_test *self, struct item *item)
+static bool submit (struct load_test *self, struct load_line *item)
 {
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     const struct entry *entry = &item->entry;
@@ -155,14 +156,15 @@ static bool submit (struct load_test *self, struct item *item)
     return pipeline_send (self->pipeline, ZERO_BYTE_COMMAND_PLAN, frames, count, item);
 }
 
-static bool manage (struct load_test *self, struct item *item, enum stage stage, const char *word)
+static bool manage (struct load_test *self, struct load_line *item, enum stage stage,
+                    const char *word)
 {
     item->stage = stage;
     return pipeline_manage (self->pipeline, word, (const char *[]){item->entry.id}, 1, item);
 }
 
 // Whether the plan that is there with this id is the one of the line.
-static bool is_there (const struct load_test *self, const struct item *item,
+static bool is_there (const struct load_test *self, const struct load_line *item,
                       const struct zplan_reply *reply)
 {
     struct reason reason;
@@ -178,8 +180,8 @@ static bool is_there (const struct load_test *self, const struct item *item,
     return same;
 }
 
-static void on_looked (struct load_test *self, struct item *item, const struct verdict *verdict,
-                       const struct zplan_reply *reply)
+static void on_looked (struct load_test *self, struct load_line *item,
+                       const struct verdict *verdict, const struct zplan_reply *reply)
 {
     if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
         submit (self, item);
@@ -193,7 +195,8 @@ static void on_looked (struct load_test *self, struct item *item, const struct v
     }
 }
 
-static void count_kept (struct load_test *self, struct item *item, const struct zplan_reply *reply)
+static void count_kept (struct load_test *self, struct load_line *item,
+                        const struct zplan_reply *reply)
 {
     enum zplan_stored stored = zplan_reply_stored (reply);
     if (stored == ZPLAN_STORED_BEFORE)
@@ -205,8 +208,8 @@ static void count_kept (struct load_test *self, struct item *item, const struct 
         count_item (self, &item, &self->added, "add");
 }
 
-static void on_submitted (struct load_test *self, struct item *item, const struct verdict *verdict,
-                          const struct zplan_reply *reply)
+static void on_submitted (struct load_test *self, struct load_line *item,
+                          const struct verdict *verdict, const struct zplan_reply *reply)
 {
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
     if (reply->status == ZERO_STATUS_FRAME_PLANERROR_ID && *item->entry.id) {
@@ -228,7 +231,7 @@ static void on_submitted (struct load_test *self, struct item *item, const struc
 static void on_answer (void *owner, void *given, int outcome, const struct zplan_reply *reply)
 {
     struct load_test *self = owner;
-    struct item *item = given;
+    struct load_line *item = given;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
     if (verdict.code == EXIT_NO_ANSWER) {
         self->silence = verdict;
@@ -269,7 +272,7 @@ static void hold (struct entry *entry)
 }
 
 // False: the station does not answer.
-static bool start_item (struct load_test *self, struct item *item)
+static bool start_item (struct load_test *self, struct load_line *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
@@ -314,7 +317,7 @@ static bool add_target (struct load_test *self, json_t *object, struct reason *r
 static bool take_line (struct load_test *self, struct span text)
 {
     struct reason reason;
-    struct item *item = memory_new (sizeof *item);
+    struct load_line *item = memory_new (sizeof *item);
     item->line = self->line;
     json_t *object = json_read_object (text, &reason);
     bool good = object && add_target (self, object, &reason) &&

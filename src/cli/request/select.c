@@ -109,7 +109,7 @@ static bool looks_here (const struct selection *selection)
 }
 
 // A walk at work.
-struct walk {
+struct selection_walk {
     const struct selection *selection;
     struct selected selected; // its room is what is left
 };
@@ -126,7 +126,7 @@ static bool fits (const struct selection *selection, const json_t *plan)
 
 static bool take_page (struct pages *pages, const json_t *page)
 {
-    struct walk *walk = pages->owner;
+    struct selection_walk *walk = pages->owner;
     struct selected *selected = &walk->selected;
     size_t i;
     json_t *plan;
@@ -145,7 +145,7 @@ static bool take_page (struct pages *pages, const json_t *page)
 struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
                             const struct selection *selection, const struct selected *selected)
 {
-    struct walk walk = {selection, *selected};
+    struct selection_walk walk = {selection, *selected};
     struct pages pages = {.word = "list",
                           .filter = filter_of (selection),
                           .room = looks_here (selection) ? INT64_MAX : selected->room,

@@ -25,14 +25,14 @@ enum {
 
 // -- plans that wait
 
-struct waiting {
+struct waiting_plans {
     int64_t plans;
     bool more; // or there were too many to count all
 };
 
 // The plans of a target in this state whose time has come.
 static void count_waiting (const struct cli *cli, struct zplan_client *client, const json_t *target,
-                           const char *state, int64_t now_s, struct waiting *ret)
+                           const char *state, int64_t now_s, struct waiting_plans *ret)
 {
     size_t i;
     const json_t *plan;
@@ -89,7 +89,7 @@ static bool find_idle (const struct cli *cli, struct zplan_client *client, json_
                        const json_t *target, int64_t now_s)
 {
     char text[TEXT_MAX], since[WORD_SIZE];
-    struct waiting waiting = {0};
+    struct waiting_plans waiting = {0};
     struct fault fault = {0};
     const char *name = json_string_value (json_object_get (target, "name"));
     if (!name || !has_fault (target, &fault))
@@ -112,14 +112,14 @@ static bool find_idle (const struct cli *cli, struct zplan_client *client, json_
 
 // -- runs that failed
 
-struct outcomes {
+struct outcome_counts {
     int64_t ended_well, failed;
     int64_t of_status[256];
     const json_t *last; // the last run that failed
 };
 
 // Of runs that the target took. What it did not take is reported as plans that wait.
-static void count_outcome (struct outcomes *self, const json_t *run)
+static void count_outcome (struct outcome_counts *self, const json_t *run)
 {
     int64_t status = field_number (run, "status");
     switch (status) {
@@ -141,7 +141,7 @@ static void count_outcome (struct outcomes *self, const json_t *run)
 }
 
 // "3 failed, 1 timed out"
-static void put_statuses (const struct outcomes *self, char *out, size_t size)
+static void put_statuses (const struct outcome_counts *self, char *out, size_t size)
 {
     size_t used = 0;
     int shown = 0;
@@ -164,7 +164,7 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
 {
     size_t i;
     const json_t *run;
-    struct outcomes outcomes = {0};
+    struct outcome_counts outcomes = {0};
     char text[TEXT_MAX], statuses[128];
     json_array_foreach (runs, i, run)
     {

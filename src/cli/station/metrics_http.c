@@ -23,7 +23,7 @@
 
 enum { CONNECTIONS_MAX = 32, HEAD_MAX = 8192, DEADLINE_US = 10000000, FRESH_US = 1000000 };
 
-struct connection {
+struct metrics_connection {
     int fd;
     int64_t end_us; // monotonic
     size_t size;    // of the head
@@ -32,14 +32,14 @@ struct connection {
     size_t answer_size, sent;
 };
 
-struct server {
+struct metrics_server {
     int listener;
     metrics_make_fn *make;
     void *owner;
     char *text; // of made_us; NULL: none yet
     size_t text_size;
     int64_t made_us;
-    struct connection connections[CONNECTIONS_MAX];
+    struct metrics_connection connections[CONNECTIONS_MAX];
     size_t count;
 };
 
@@ -94,8 +94,8 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
 
 // -- a request
 
-static void answer (struct connection *self, const char *status, const char *header, bool body,
-                    const char *text, size_t size)
+static void answer (struct metrics_connection *self, const char *status, const char *header,
+                    bool body, const char *text, size_t size)
 {
     char head[256];
     int head_size = snprintf (head, sizeof head,
@@ -109,7 +109,7 @@ static void answer (struct connection *self, const char *status, const char *hea
         memcpy (self->answer + head_size, text, size);
 }
 
-static void refuse (struct connection *self, const char *status, const char *header)
+static void refuse (struct metrics_connection *self, const char *status, const char *header)
 {
     char text[64];
     int size = snprintf (text, sizeof text, "%s\n", status);
@@ -122,7 +122,7 @@ static bool begins (const char *text, const char *with)
 }
 
 // The whole head is there.
-static void respond (struct server *server, struct connection *self)
+static void respond (struct metrics_server *server, struct metrics_connection *self)
 {
     char method[8] = "", path[64] = "", version[16] = "", end = '\0';
     int parts =
@@ -145,7 +145,7 @@ static void respond (struct server *server, struct connection *self)
 }
 
 // False: the connection is over.
-static bool read_head (struct server *server, struct connection *self)
+static bool read_head (struct metrics_server *server, struct metrics_connection *self)
 {
     ssize_t size = recv (self->fd, self->head + self->size, HEAD_MAX - 1 - self->size, 0);
     if (size <= 0)
@@ -162,7 +162,7 @@ static bool read_head (struct server *server, struct connection *self)
 }
 
 // The same. When all is sent, what the peer still sends is read, so that nothing cuts the answer.
-static bool write_answer (struct connection *self)
+static bool write_answer (struct metrics_connection *self)
 {
     if (self->sent == self->answer_size) {
         char rest[HEAD_MAX];
@@ -181,19 +181,19 @@ static bool write_answer (struct connection *self)
 
 // -- the loop
 
-static void end (struct server *self, size_t at)
+static void end (struct metrics_server *self, size_t at)
 {
     close (self->connections[at].fd);
     free (self->connections[at].answer);
     self->connections[at] = self->connections[--self->count];
 }
 
-static void greet (struct server *self)
+static void greet (struct metrics_server *self)
 {
     int fd = accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
-    struct connection *fresh = &self->connections[self->count++];
+    struct metrics_connection *fresh = &self->connections[self->count++];
     fresh->fd = fd;
     fresh->end_us = clock_mono_us () + DEADLINE_US;
     fresh->size = fresh->sent = fresh->answer_size = 0;
@@ -201,7 +201,7 @@ static void greet (struct server *self)
 }
 
 // Until when nothing is to be done, in milliseconds; -1 = for ever.
-static int wait_ms (const struct server *self)
+static int wait_ms (const struct metrics_server *self)
 {
     int64_t first_us = INT64_MAX, now_us = clock_mono_us ();
     for (size_t i = 0; i < self->count; i++)
@@ -214,7 +214,7 @@ static int wait_ms (const struct server *self)
 
 void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owner)
 {
-    struct server *self = memory_new (sizeof *self);
+    struct metrics_server *self = memory_new (sizeof *self);
     self->listener = listener;
     self->make = make;
     self->owner = owner;
@@ -224,7 +224,7 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
         items[1].fd = self->count < CONNECTIONS_MAX ? listener : -1;
         items[1].events = POLLIN;
         for (size_t i = 0; i < self->count; i++) {
-            const struct connection *one = &self->connections[i];
+            const struct metrics_connection *one = &self->connections[i];
             items[2 + i].fd = one->fd;
             items[2 + i].events = one->answer && one->sent < one->answer_size ? POLLOUT : POLLIN;
         }
@@ -234,7 +234,7 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
             break;
         // From the end: what ends is replaced by the last one.
         for (size_t i = self->count; i-- > 0;) {
-            struct connection *one = &self->connections[i];
+            struct metrics_connection *one = &self->connections[i];
             bool goes_on = clock_mono_us () < one->end_us;
             if (goes_on && items[2 + i].revents)
                 goes_on = one->answer ? write_answer (one) : read_head (self, one);

@@ -124,7 +124,7 @@ static void print_table (const struct column *columns, size_t count, const json_
     if (json_array_size (rows) == 0)
         return;
     putchar ('\n');
-    struct table *table = table_new (columns, count, stdout);
+    struct text_table *table = table_new (columns, count, stdout);
     json_array_foreach (rows, i, row) table_row (table, row);
     table_end (&table);
 }

@@ -92,7 +92,7 @@ static const struct column columns[] = {
 
 struct callback_listing {
     const struct cli *cli;
-    struct table *table;
+    struct text_table *table;
 };
 
 static bool take_page (struct pages *pages, const json_t *page)

@@ -28,7 +28,7 @@ enum {
     LAG_S = 60       // plans that are overdue for longer are
 };
 
-void doctor_find (json_t *health, enum finding level, const char *advice, const char *text)
+void doctor_find (json_t *health, enum severity level, const char *advice, const char *text)
 {
     bool bad = level == FOUND_PROBLEM;
     json_array_append_new (json_object_get (health, bad ? "problems" : "warnings"),

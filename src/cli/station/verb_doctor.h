@@ -5,10 +5,10 @@
 
 #include "call.h"
 
-enum finding { FOUND_PROBLEM, FOUND_WARNING };
+enum severity { FOUND_PROBLEM, FOUND_WARNING };
 
 // Add what was found here to what the station found (`health`), and what to do about it.
-void doctor_find (json_t *health, enum finding level, const char *advice, const char *text);
+void doctor_find (json_t *health, enum severity level, const char *advice, const char *text);
 
 // The targets that do not work while plans wait for them, and those whose last runs all failed.
 // True: there are none, and each target is connected.

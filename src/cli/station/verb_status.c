@@ -28,7 +28,7 @@ static const char about[] =
     "  zplan status --json | jq .failed\n";
 
 // A part that is being asked for.
-struct asking {
+struct status_query {
     struct status status;
     const struct cli *cli;
     struct zplan_client *client;
@@ -40,7 +40,7 @@ struct asking {
 // -- the parts
 
 // Note that a part is not known. False: the station does not answer at all.
-static bool note (struct asking *self, const char *part, const struct verdict *verdict)
+static bool note (struct status_query *self, const char *part, const struct verdict *verdict)
 {
     if (verdict->code == EXIT_NO_ANSWER)
         return false;
@@ -70,7 +70,7 @@ static void take_running (struct status *status, json_t *plan)
 
 static bool take_plans (struct pages *pages, const json_t *page)
 {
-    struct asking *self = pages->owner;
+    struct status_query *self = pages->owner;
     struct status *status = &self->status;
     size_t i;
     json_t *plan;
@@ -92,7 +92,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
 // Also those behind the plans that were looked at.
 static bool take_all_running (struct pages *pages, const json_t *page)
 {
-    struct asking *self = pages->owner;
+    struct status_query *self = pages->owner;
     size_t i;
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
@@ -103,7 +103,7 @@ static bool take_all_running (struct pages *pages, const json_t *page)
 // The plans come in the order of their next times. Those that are retried are not what comes next.
 static bool take_next (struct pages *pages, const json_t *page)
 {
-    struct asking *self = pages->owner;
+    struct status_query *self = pages->owner;
     size_t i;
     json_t *plan, *next = self->status.next;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
@@ -118,7 +118,7 @@ static bool take_next (struct pages *pages, const json_t *page)
 // All that are out of the queue, also behind the plans that were looked at.
 static bool take_all_stopped (struct pages *pages, const json_t *page)
 {
-    struct asking *self = pages->owner;
+    struct status_query *self = pages->owner;
     size_t i;
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
@@ -130,7 +130,7 @@ static bool take_all_stopped (struct pages *pages, const json_t *page)
 }
 
 // Each worker that fetched it has its own; the first that says something is shown.
-static void find_progress (struct asking *self, json_t *plan)
+static void find_progress (struct status_query *self, json_t *plan)
 {
     size_t i;
     char id[WORD_SIZE];
@@ -150,8 +150,8 @@ static void find_progress (struct asking *self, json_t *plan)
     json_decref (team);
 }
 
-static struct verdict turn (struct asking *self, const char *field, const char *value, int64_t room,
-                            bool (*take) (struct pages *, const json_t *))
+static struct verdict turn (struct status_query *self, const char *field, const char *value,
+                            int64_t room, bool (*take) (struct pages *, const json_t *))
 {
     struct pages pages = {.word = "list",
                           .filter = field ? json_pack ("{s:s}", field, value) : json_object (),
@@ -163,7 +163,7 @@ static struct verdict turn (struct asking *self, const char *field, const char *
     return verdict;
 }
 
-static struct verdict ask_plans (struct asking *self)
+static struct verdict ask_plans (struct status_query *self)
 {
     size_t i;
     json_t *plan;
@@ -195,7 +195,7 @@ static bool has_failed (const json_t *run)
 }
 
 // The newest come first.
-static void take_run (struct asking *self, json_t *run)
+static void take_run (struct status_query *self, json_t *run)
 {
     struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
@@ -219,7 +219,7 @@ static void take_run (struct asking *self, json_t *run)
 
 static bool take_runs (struct pages *pages, const json_t *page)
 {
-    struct asking *self = pages->owner;
+    struct status_query *self = pages->owner;
     size_t i;
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
@@ -236,7 +236,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
 }
 
 // What the run wrote: the first outcome of its plan behind the entry before its own.
-static void find_output (struct asking *self, json_t *run)
+static void find_output (struct status_query *self, json_t *run)
 {
     struct outcome_key key;
     struct verdict ignored;
@@ -261,7 +261,7 @@ static void find_output (struct asking *self, json_t *run)
 
 // A plan that has neither name nor title is known by its command, as long as it is stored: the
 // first one behind the id before its own.
-static void find_command (struct asking *self, json_t *run)
+static void find_command (struct status_query *self, json_t *run)
 {
     uint64_t id;
     char before[IDENT_SIZE];
@@ -280,7 +280,7 @@ static void find_command (struct asking *self, json_t *run)
     json_decref (answer);
 }
 
-static struct verdict ask_runs (struct asking *self)
+static struct verdict ask_runs (struct status_query *self)
 {
     size_t i;
     json_t *run;
@@ -305,7 +305,7 @@ static struct verdict ask_runs (struct asking *self)
 // -- all of it
 
 // False: the station does not answer; `verdict` has the reason.
-static bool ask_all (struct asking *self, struct verdict *verdict)
+static bool ask_all (struct status_query *self, struct verdict *verdict)
 {
     self->status.health = call_filtered (self->cli, self->client, "health", NULL, verdict);
     if (!note (self, "health", verdict))
@@ -353,7 +353,7 @@ int verb_status (const struct cli *cli)
     struct zplan_client *client = call_begin (cli, "zplan status", about, &code);
     if (!client)
         return code;
-    struct asking self = {
+    struct status_query self = {
         .cli = cli, .client = client, .seen = json_object (), .failing = json_object ()};
     self.status = (struct status){.running = json_array (),
                                   .failed = json_array (),

@@ -239,7 +239,7 @@ static void draw (const struct top *self)
     FILE *out = text_open (&text, &size);
     look_again ();
     write_heading (self, out);
-    struct table *table = table_new (columns, sizeof columns / sizeof *columns, out);
+    struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, out);
     json_array_foreach (json_object_get (self->view, "targets"), i, target)
         table_row (table, target);
     table_end (&table);

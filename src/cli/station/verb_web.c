@@ -92,7 +92,7 @@ static int make_user (const struct cli *cli, const struct web_wish *wish)
 
 int verb_web (const struct cli *cli)
 {
-    static const struct subword words[] = {{"user", 1, 1, "want the name of a user"}};
+    static const struct subcommand words[] = {{"user", 1, 1, "want the name of a user"}};
     struct web_wish wish = {.folder = "."};
     const struct usage usage = {
         .synopsis = "zplan web user NAME [--key FILE] [--out DIR] [--rate N]",
@@ -106,7 +106,7 @@ int verb_web (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (subword_read (words, 1, cli, count, &reason) < 0)
+    if (subcommand_read (words, 1, cli, count, &reason) < 0)
         return usage_error (cli->argv[0], &reason);
     return make_user (cli, &wish);
 }

@@ -13,10 +13,10 @@
 // A line with both forms of a time and a title worth reading is so wide.
 enum { BOTH_COLUMNS = 120, COLUMNS_DEFAULT = 80, COLUMNS_MAX = 10000 };
 
-static struct look decided;
+static struct display decided;
 static const char *times; // what the user wants
 
-const struct look *look_now (void)
+const struct display *look_now (void)
 {
     return &decided;
 }

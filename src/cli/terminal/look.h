@@ -7,7 +7,7 @@
 #include "moment.h"
 #include "verbs.h"
 
-struct look {
+struct display {
     bool terminal;                 // stdout is one
     int columns;                   // of it; 0 = nothing is cut
     bool obeys;                    // a terminal takes commands; false of a dumb one
@@ -24,7 +24,7 @@ struct look {
 // Decide, by the words of the options, which were checked against their tables.
 void look_decide (const struct cli *cli);
 
-const struct look *look_now (void);
+const struct display *look_now (void);
 
 // For a view that lives on: the time, and the width of a terminal that was resized.
 void look_again (void);

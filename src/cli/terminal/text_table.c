@@ -10,24 +10,24 @@ enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 
 
 static const char ellipsis[] = "\xe2\x80\xa6"; // one column wide
 
-struct line {
+struct table_line {
     char *text;               // of all cells
     size_t ends[COLUMNS_MAX]; // of each cell; it starts where the one before ends
     enum colour colours[COLUMNS_MAX];
 };
 
-struct table {
+struct text_table {
     const struct column *columns;
     size_t count;
     FILE *out;
     int widths[COLUMNS_MAX];
     bool left_out[COLUMNS_MAX];
-    bool settled;             // the widths, and the heading is printed
-    struct line held[SAMPLE]; // rows before that
+    bool settled;                   // the widths, and the heading is printed
+    struct table_line held[SAMPLE]; // rows before that
     size_t held_count;
 };
 
-static struct span cell_text (const struct line *line, size_t i)
+static struct span cell_text (const struct table_line *line, size_t i)
 {
     size_t start = i ? line->ends[i - 1] : 0;
     return span_of (line->text + start, line->ends[i] - start);
@@ -36,7 +36,7 @@ static struct span cell_text (const struct line *line, size_t i)
 // -- the widths
 
 // What the heading and the rows so far need.
-static int natural_width (const struct table *self, size_t i)
+static int natural_width (const struct text_table *self, size_t i)
 {
     int width = text_width (span_text (self->columns[i].heading));
     for (size_t row = 0; row < self->held_count; row++) {
@@ -55,7 +55,7 @@ static int least_width (const struct column *column)
 
 // How many columns of the terminal lack for a line of these widths, with some room for the last
 // one.
-static int lacking (const struct table *self, const int *widths)
+static int lacking (const struct text_table *self, const int *widths)
 {
     int used = -1;
     for (size_t i = 0; i < self->count; i++)
@@ -67,7 +67,7 @@ static int lacking (const struct table *self, const int *widths)
 
 // Take what lacks from the columns of a rule, down to their least width; MAY_GO: from those that
 // may go, down to one.
-static void take_from (const struct table *self, int rule, int *widths)
+static void take_from (const struct text_table *self, int rule, int *widths)
 {
     int lacks = lacking (self, widths);
     for (size_t i = 0; i < self->count && lacks > 0; i++) {
@@ -82,14 +82,14 @@ static void take_from (const struct table *self, int rule, int *widths)
 }
 
 // Take from the columns that may be short until there is room for the last one.
-static void fit (const struct table *self, int *widths)
+static void fit (const struct text_table *self, int *widths)
 {
     take_from (self, COLUMN_SPARE, widths);
     take_from (self, COLUMN_SHORT, widths);
 }
 
 // On a narrow terminal leave columns out, rather than cut the last ones off.
-static void fit_all (struct table *self, const int *natural)
+static void fit_all (struct text_table *self, const int *natural)
 {
     fit (self, self->widths);
     for (size_t i = 0; i < self->count && lacking (self, self->widths) > 0; i++) {
@@ -102,7 +102,7 @@ static void fit_all (struct table *self, const int *natural)
 }
 
 // Those of a line some of whose cells, which are not cut, are wider than their columns.
-static void line_widths (const struct table *self, const struct span *cells, int *ret)
+static void line_widths (const struct text_table *self, const struct span *cells, int *ret)
 {
     memcpy (ret, self->widths, sizeof self->widths);
     for (size_t i = 0; i < self->count; i++) {
@@ -130,7 +130,7 @@ static int write_cell (FILE *out, struct span text, int room, enum colour colour
 }
 
 // A cell that is wider than its column moves the next ones, until there is a gap to make up for it.
-static void write_line (const struct table *self, const struct span *cells,
+static void write_line (const struct text_table *self, const struct span *cells,
                         const enum colour *colours)
 {
     int at = 0, start = 0, columns = look_now ()->columns;
@@ -159,7 +159,7 @@ static void write_line (const struct table *self, const struct span *cells,
     fputc ('\n', self->out);
 }
 
-static void write_row (const struct table *self, const struct line *line)
+static void write_row (const struct text_table *self, const struct table_line *line)
 {
     struct span cells[COLUMNS_MAX];
     for (size_t i = 0; i < self->count; i++)
@@ -167,7 +167,7 @@ static void write_row (const struct table *self, const struct line *line)
     write_line (self, cells, line->colours);
 }
 
-static void write_heading (const struct table *self)
+static void write_heading (const struct text_table *self)
 {
     struct span cells[COLUMNS_MAX];
     enum colour colours[COLUMNS_MAX];
@@ -178,7 +178,7 @@ static void write_heading (const struct table *self)
     write_line (self, cells, colours);
 }
 
-static void settle (struct table *self)
+static void settle (struct text_table *self)
 {
     int natural[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < self->count; i++) {
@@ -235,7 +235,7 @@ enum colour connected_colour (const json_t *value)
     return json_is_true (value) ? GREEN : RED;
 }
 
-static void lay_out (const struct table *self, const json_t *row, struct line *ret)
+static void lay_out (const struct text_table *self, const json_t *row, struct table_line *ret)
 {
     size_t size;
     ret->text = NULL;
@@ -254,16 +254,16 @@ static void lay_out (const struct table *self, const json_t *row, struct line *r
     fclose (out);
 }
 
-struct table *table_new (const struct column *columns, size_t count, FILE *out)
+struct text_table *table_new (const struct column *columns, size_t count, FILE *out)
 {
-    struct table *self = memory_new (sizeof *self);
+    struct text_table *self = memory_new (sizeof *self);
     self->columns = columns;
     self->out = out;
     self->count = count < COLUMNS_MAX ? count : COLUMNS_MAX;
     return self;
 }
 
-void table_row (struct table *self, const json_t *row)
+void table_row (struct text_table *self, const json_t *row)
 {
     if (!self->settled && self->held_count == SAMPLE)
         settle (self);
@@ -271,13 +271,13 @@ void table_row (struct table *self, const json_t *row)
         lay_out (self, row, &self->held[self->held_count++]);
         return;
     }
-    struct line line;
+    struct table_line line;
     lay_out (self, row, &line);
     write_row (self, &line);
     free (line.text);
 }
 
-void table_break (struct table **table)
+void table_break (struct text_table **table)
 {
     if (*table && !(*table)->settled && (*table)->held_count == 0) {
         free (*table);
@@ -286,9 +286,9 @@ void table_break (struct table **table)
     table_end (table);
 }
 
-void table_end (struct table **table)
+void table_end (struct text_table **table)
 {
-    struct table *self = *table;
+    struct text_table *self = *table;
     if (!self)
         return;
     if (!self->settled)
@@ -302,7 +302,7 @@ void table_print (const struct cli *cli, enum json_kind kind, const struct colum
 {
     size_t i;
     const json_t *row;
-    struct table *table = cli->json ? NULL : table_new (columns, count, stdout);
+    struct text_table *table = cli->json ? NULL : table_new (columns, count, stdout);
     json_array_foreach (list, i, row)
     {
         if (table)

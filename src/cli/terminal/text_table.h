@@ -39,20 +39,20 @@ void column_frame (FILE *out, const json_t *value);
 void column_connected (FILE *out, const json_t *value);
 enum colour connected_colour (const json_t *value);
 
-struct table;
+struct text_table;
 
 // The columns and the file, stdout or one that is shown on it, are borrowed.
-struct table *table_new (const struct column *columns, size_t count, FILE *out);
+struct text_table *table_new (const struct column *columns, size_t count, FILE *out);
 
 // Add a row; it may be printed later.
-void table_row (struct table *self, const json_t *row);
+void table_row (struct text_table *self, const json_t *row);
 
 // Print the rest, or a heading alone where there was no row.
-void table_end (struct table **self);
+void table_end (struct text_table **self);
 
 // All of it, of a list of rows; with --json an object of this kind for each.
 void table_print (const struct cli *cli, enum json_kind kind, const struct column *columns,
                   size_t count, const json_t *list);
 
 // The same of rows that ended in trouble: where there was none nothing is printed.
-void table_break (struct table **self);
+void table_break (struct text_table **self);

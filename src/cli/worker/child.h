@@ -31,7 +31,7 @@ struct child {
     struct span left; // of the input
     struct child_output out;
     struct child_output err;
-    struct lines progress;
+    struct line_reader progress;
     bool exited;
     int wait_status;   // as waitpid returns it, once exited
     int64_t exited_us; // monotonic

@@ -20,7 +20,7 @@ void environment_free (char **environment, size_t own)
     free (environment);
 }
 
-static bool is_own (const char *entry, const struct variable *variables, size_t count)
+static bool is_own (const char *entry, const struct environment_variable *variables, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t size = strlen (variables[i].name);
@@ -30,7 +30,7 @@ static bool is_own (const char *entry, const struct variable *variables, size_t 
     return false;
 }
 
-char **environment_new (const struct variable *variables, size_t count, size_t *ret_own,
+char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
                         struct reason *reason)
 {
     size_t inherited = 0;

@@ -103,11 +103,11 @@ static char **variables_of (const json_t *outcome, size_t *ret_own, struct reaso
                          {"ZPLAN_TITLE", "title"},   {"ZPLAN_TARGET", "target"},
                          {"ZPLAN_STATUS", "status"}, {"ZPLAN_REASON", "reason"}};
     struct zplan_frame values[VARIABLES];
-    struct variable variables[VARIABLES];
+    struct environment_variable variables[VARIABLES];
     for (size_t i = 0; i < VARIABLES; i++) {
         const char *value = json_string_value (json_object_get (outcome, rows[i].field));
         values[i] = frame_of_text (value ? value : "");
-        variables[i] = (struct variable){rows[i].name, &values[i]};
+        variables[i] = (struct environment_variable){rows[i].name, &values[i]};
     }
     return environment_new (variables, VARIABLES, ret_own, reason);
 }

@@ -6,7 +6,7 @@
 
 enum { READS_A_TURN = 16 };
 
-static void take (struct lines *self, char byte)
+static void take (struct line_reader *self, char byte)
 {
     if (byte != '\n') {
         if (self->size < sizeof self->part - 1)
@@ -19,7 +19,7 @@ static void take (struct lines *self, char byte)
     self->fresh = true;
 }
 
-void lines_read (struct lines *self)
+void lines_read (struct line_reader *self)
 {
     char block[4096];
     for (int i = 0; i < READS_A_TURN && self->fd >= 0; i++) {
@@ -35,7 +35,7 @@ void lines_read (struct lines *self)
     }
 }
 
-const char *lines_last (struct lines *self)
+const char *lines_last (struct line_reader *self)
 {
     if (!self->fresh)
         return NULL;

@@ -7,7 +7,7 @@
 
 enum { LINE_MAX_SIZE = 512 };
 
-struct lines {
+struct line_reader {
     int fd; // non-blocking; -1 when it is closed
     size_t size;
     char part[LINE_MAX_SIZE]; // of the line that is coming
@@ -16,7 +16,7 @@ struct lines {
 };
 
 // Read what is there, up to a bound, and close the pipe at its end.
-void lines_read (struct lines *self);
+void lines_read (struct line_reader *self);
 
 // The last line since the call before, or NULL.
-const char *lines_last (struct lines *self);
+const char *lines_last (struct line_reader *self);

@@ -47,7 +47,7 @@ static char **job_environment (const struct zplan_job *job, size_t *ret_own, str
                        time = frame_of_text (plan_time), title = frame_of_text (job->title),
                        progress = frame_of_text (progress_fd), context = frame_of_text (context_fd),
                        trace = frame_of_text (job->traceparent);
-    const struct variable variables[] = {
+    const struct environment_variable variables[] = {
         {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
         {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
         {"ZPLAN_PLAN_TIME", job->plan_time_s >= 0 ? &time : NULL},
@@ -135,7 +135,7 @@ static size_t json_size (struct span content)
 
 // What of the output goes into the answer, in whole characters, and at how many bytes it was cut; 0
 // = it is all there.
-static struct span content_of (const struct task *self, const struct child_output *output,
+static struct span content_of (const struct worker_task *self, const struct child_output *output,
                                size_t *ret_cut)
 {
     struct child_output part = *output;
@@ -180,7 +180,7 @@ static void log_text (const char *text)
 // Log a run that ended: when, of which plan, how, how long it took, why it was asked to end, and
 // the last line of standard error. `cut_at`: bytes of the output that go into the answer, 0 = all;
 // `reason`: why there is no command that ended.
-static void log_end (const struct task *self, size_t cut_at, const char *reason)
+static void log_end (const struct worker_task *self, size_t cut_at, const char *reason)
 {
     if (self->rules->quiet)
         return;
@@ -207,7 +207,7 @@ static void log_end (const struct task *self, size_t cut_at, const char *reason)
     fputc ('\n', stderr);
 }
 
-static enum task_end answer (struct task *self, const struct zplan_answer *answer)
+static enum task_end answer (struct worker_task *self, const struct zplan_answer *answer)
 {
     bool failed = answer->status >= ZERO_STATUS_ERROR_FLAG;
     int rc = zplan_job_answer (self->job, answer);
@@ -220,13 +220,13 @@ static enum task_end answer (struct task *self, const struct zplan_answer *answe
     return failed || rc ? TASK_FAILED : TASK_DONE;
 }
 
-static enum task_end answer_failed (struct task *self, const char *reason)
+static enum task_end answer_failed (struct worker_task *self, const char *reason)
 {
     log_end (self, 0, reason);
     return answer (self, &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
 }
 
-static enum task_end end (struct task *self)
+static enum task_end end (struct worker_task *self)
 {
     const struct child *child = &self->child;
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
@@ -283,7 +283,7 @@ static bool is_script (const struct task_rules *rules, const struct zplan_job *j
 }
 
 // Start the job's script, or the worker's command. -1 with a reason.
-static int start_child (struct task *self, char *const *environment, struct reason *reason)
+static int start_child (struct worker_task *self, char *const *environment, struct reason *reason)
 {
     const struct zplan_job *job = self->job;
     bool is_shell = is_script (self->rules, job);
@@ -310,7 +310,8 @@ static int start_child (struct task *self, char *const *environment, struct reas
 
 // -- its life
 
-enum task_end task_start (struct task *self, const struct task_rules *rules, struct zplan_job *job)
+enum task_end task_start (struct worker_task *self, const struct task_rules *rules,
+                          struct zplan_job *job)
 {
     struct reason reason;
     size_t own;
@@ -330,7 +331,7 @@ enum task_end task_start (struct task *self, const struct task_rules *rules, str
 }
 
 // "40 copying", "40 % copying", "40" or "copying".
-static void report_progress (const struct task *self, const char *line)
+static void report_progress (const struct worker_task *self, const char *line)
 {
     char digits[4] = "";
     int64_t percent;
@@ -348,7 +349,7 @@ static void report_progress (const struct task *self, const char *line)
     zplan_job_progress (self->job, (int)percent, words);
 }
 
-void task_stop (struct task *self, int number, const char *why)
+void task_stop (struct worker_task *self, int number, const char *why)
 {
     if (!*self->why.text)
         reason_set (&self->why, "%s", why);
@@ -358,7 +359,7 @@ void task_stop (struct task *self, int number, const char *why)
 }
 
 // SIGTERM now, and SIGKILL when the grace is over.
-static void cancel (struct task *self, const char *words)
+static void cancel (struct worker_task *self, const char *words)
 {
     struct reason why;
     reason_set (&why, "cancelled%s%s", *words ? ": " : "", words);
@@ -367,14 +368,14 @@ static void cancel (struct task *self, const char *words)
 }
 
 // One that has ended is only waited for by us.
-static bool limited (const struct task *self)
+static bool limited (const struct worker_task *self)
 {
     return self->limit_us && !self->child.exited;
 }
 
 // End the command if the job is cancelled or took too long, once; a worker that stops has asked it
 // to end already.
-static void look_for_end (struct task *self)
+static void look_for_end (struct worker_task *self)
 {
     char words[REASON_MAX];
     int64_t now_us = clock_mono_us ();
@@ -392,12 +393,12 @@ static void look_for_end (struct task *self)
 }
 
 // Whether its command, asked to end, has: its process group is gone, or was killed.
-static bool is_over (const struct task *self)
+static bool is_over (const struct worker_task *self)
 {
     return self->child.exited && (self->killed || child_group_gone (&self->child));
 }
 
-enum task_end task_serve (struct task *self)
+enum task_end task_serve (struct worker_task *self)
 {
     child_serve (&self->child);
     const char *line = lines_last (&self->child.progress);
@@ -409,7 +410,7 @@ enum task_end task_serve (struct task *self)
     return is_over (self) && *self->why.text ? answer_failed (self, self->why.text) : TASK_GOES_ON;
 }
 
-int64_t task_due_us (const struct task *self)
+int64_t task_due_us (const struct worker_task *self)
 {
     int64_t due_us = self->kill_us;
     if (!*self->why.text && limited (self))

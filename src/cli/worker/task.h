@@ -15,7 +15,7 @@ struct task_rules {
     bool quiet;           // do not log how runs ended
 };
 
-struct task {
+struct worker_task {
     const struct task_rules *rules;
     struct zplan_job *job; // NULL = there is none, and the rest means nothing
     struct child child;
@@ -30,14 +30,15 @@ struct task {
 enum task_end { TASK_GOES_ON, TASK_DONE, TASK_FAILED };
 
 // Run the command for the job. `rules` are borrowed.
-enum task_end task_start (struct task *self, const struct task_rules *rules, struct zplan_job *job);
+enum task_end task_start (struct worker_task *self, const struct task_rules *rules,
+                          struct zplan_job *job);
 
 // Do what can be done without waiting.
-enum task_end task_serve (struct task *self);
+enum task_end task_serve (struct worker_task *self);
 
 // Send its command a signal to end it; the job is then answered as failed, for the first reason
 // given, when its group is gone or was killed.
-void task_stop (struct task *self, int number, const char *why);
+void task_stop (struct worker_task *self, int number, const char *why);
 
 // When task_serve has something to do though nothing happens, monotonic microseconds; 0 = never.
-int64_t task_due_us (const struct task *self);
+int64_t task_due_us (const struct worker_task *self);

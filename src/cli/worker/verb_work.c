@@ -46,11 +46,11 @@ struct work {
     // state
     int signal_fd;
     struct zplan_worker *worker;
-    struct task *tasks; // `jobs` of them
-    bool stopping;      // no more jobs
-    int64_t end_us;     // monotonic; when commands are asked to end, 0 = never or done
-    int64_t kill_us;    // when those that do not are killed, 0 = never or done
-    int64_t give_up_us; // when nothing is waited for any more, 0 = never
+    struct worker_task *tasks; // `jobs` of them
+    bool stopping;             // no more jobs
+    int64_t end_us;            // monotonic; when commands are asked to end, 0 = never or done
+    int64_t kill_us;           // when those that do not are killed, 0 = never or done
+    int64_t give_up_us;        // when nothing is waited for any more, 0 = never
     unsigned reported_joined;
     bool reported_no_answer;
     bool reported_drained;
@@ -213,7 +213,7 @@ static void wait_for_events (const struct work *self)
 static void take_jobs (struct work *self)
 {
     for (int64_t i = 0; i < self->jobs; i++) {
-        struct task *task = &self->tasks[i];
+        struct worker_task *task = &self->tasks[i];
         struct zplan_job *job = task->job ? NULL : zplan_worker_take (self->worker, 0);
         if (!job)
             continue;

@@ -223,7 +223,7 @@ struct zplan_job *zplan_worker_take (struct zplan_worker *self, int64_t timeout_
         return NULL;
     bool for_ever = timeout_ms < 0 || timeout_ms > INT64_MAX / 2000;
     int64_t until_us = for_ever ? -1 : clock_mono_us () + timeout_ms * 1000;
-    struct job *job;
+    struct client_job *job;
     pthread_mutex_lock (&self->lock);
     while (!(job = worker_first (self, JOB_WAITING)) && !worker_has_left (self) &&
            wait_change (self, until_us)) {

@@ -75,7 +75,7 @@ static bool say (struct zplan_worker *self, const char *word, json_t *fields, zp
 // -- jobs as they come
 
 // Lay the frames out in the job's own bytes: mailbox, description, frames. False: invalid.
-static bool read_frames (struct job *self, const json_t *frames, uint64_t plan_id)
+static bool read_frames (struct client_job *self, const json_t *frames, uint64_t plan_id)
 {
     char mailbox[MAILBOX_SIZE];
     size_t i, size, used = 0, room = MAILBOX_SIZE;
@@ -123,7 +123,7 @@ static int64_t alive_due (int64_t now_us, int64_t ping_us)
 static bool is_in_hand (const struct zplan_worker *self, const char *plan, const char *exec)
 {
     for (size_t i = 0; i < self->job_count; i++) {
-        const struct job *job = &self->jobs[i];
+        const struct client_job *job = &self->jobs[i];
         if (job->place != JOB_FREE && strcmp (job->fetched.plan, plan) == 0 &&
             strcmp (job->fetched.exec, exec) == 0)
             return true;
@@ -131,7 +131,8 @@ static bool is_in_hand (const struct zplan_worker *self, const char *plan, const
     return false;
 }
 
-static void read_job (struct job *job, const json_t *taken, uint64_t plan_id, uint64_t exec_id)
+static void read_job (struct client_job *job, const json_t *taken, uint64_t plan_id,
+                      uint64_t exec_id)
 {
     json_t *plan = json_object_get (taken, "plan");
     if (!read_frames (job, json_object_get (taken, "frames"), plan_id)) {
@@ -155,7 +156,7 @@ static void take_job (struct zplan_worker *self, const json_t *taken)
     const char *exec = json_string_value (json_object_get (taken, "exec_id"));
     bool named = plan && exec && ident_parse (span_text (plan), &plan_id) &&
                  ident_parse (span_text (exec), &exec_id);
-    struct job *job = worker_first (self, JOB_FREE);
+    struct client_job *job = worker_first (self, JOB_FREE);
     // A station that gives more than was requested is not followed; jobs in progress go on.
     if (!named || worker_in_hand (self) >= self->credit || is_in_hand (self, plan, exec))
         return;
@@ -251,7 +252,7 @@ static void take_leave (struct zplan_worker *self, int64_t now_us)
 
 // -- what is said of the jobs
 
-static json_t *job_fields (const struct zplan_worker *self, const struct job *job)
+static json_t *job_fields (const struct zplan_worker *self, const struct client_job *job)
 {
     return json_pack ("{s:s, s:s, s:s}", "plan", job->fetched.plan, "worker", self->name, "exec_id",
                       job->fetched.exec);
@@ -259,7 +260,7 @@ static json_t *job_fields (const struct zplan_worker *self, const struct job *jo
 
 static void on_alive (void *context, int error, const struct zplan_reply *reply)
 {
-    struct job *job = context;
+    struct client_job *job = context;
     struct fetched *fetched = &job->fetched;
     int64_t now_us = clock_mono_us ();
     char words[REASON_MAX];
@@ -284,7 +285,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
     json_decref (answer);
 }
 
-static void say_alive (struct zplan_worker *self, struct job *job, int64_t now_us)
+static void say_alive (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
     json_t *fields = job_fields (self, job);
     if (job->progress_new) {
@@ -298,7 +299,7 @@ static void say_alive (struct zplan_worker *self, struct job *job, int64_t now_u
 
 // What a report says in the place of one that the station rejects: if the run is over it rejects
 // this one as well, and else the answer is not what it takes.
-static void replace_report (struct job *job, const struct zplan_reply *reply)
+static void replace_report (struct client_job *job, const struct zplan_reply *reply)
 {
     char words[REASON_MAX];
     struct reason reason; // cuts at a character boundary
@@ -315,7 +316,7 @@ static void replace_report (struct job *job, const struct zplan_reply *reply)
 // Accepted, or refused for good: either way it is over. A key that is not allowed may be again.
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
-    struct job *job = context;
+    struct client_job *job = context;
     struct fetched *fetched = &job->fetched;
     int64_t now_us = clock_mono_us ();
     bool answered = error == ZPLAN_OK;
@@ -350,7 +351,7 @@ bool fetch_takes_result (uint8_t type, struct span content)
     return taken;
 }
 
-static char *report_of (const struct zplan_worker *self, const struct job *job)
+static char *report_of (const struct zplan_worker *self, const struct client_job *job)
 {
     bool success = job->status < ZERO_STATUS_ERROR_FLAG;
     const char *reason = job->reason;
@@ -371,7 +372,7 @@ static char *report_of (const struct zplan_worker *self, const struct job *job)
     return text;
 }
 
-static void report (struct zplan_worker *self, struct job *job, int64_t now_us)
+static void report (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
     struct fetched *fetched = &job->fetched;
     bool release = job->status == ZERO_STATUS_NOT_WORKER_ID;
@@ -389,7 +390,7 @@ static void report (struct zplan_worker *self, struct job *job, int64_t now_us)
 }
 
 // A job that is answered waits for nothing but the retry of its report.
-static int64_t word_due_us (const struct job *job)
+static int64_t word_due_us (const struct client_job *job)
 {
     const struct fetched *fetched = &job->fetched;
     int64_t progress_us = job->reported_us + PROGRESS_US;
@@ -401,7 +402,8 @@ static int64_t word_due_us (const struct job *job)
 }
 
 // A worker that leaves does not wait for a station that has given the job to another one by now.
-static bool is_given_up (const struct zplan_worker *self, const struct job *job, int64_t now_us)
+static bool is_given_up (const struct zplan_worker *self, const struct client_job *job,
+                         int64_t now_us)
 {
     const struct fetched *fetched = &job->fetched;
     return self->leaving && fetched->report && now_us - fetched->accepted_us > fetched->timeout_us;
@@ -410,7 +412,7 @@ static bool is_given_up (const struct zplan_worker *self, const struct job *job,
 static void say_words (struct zplan_worker *self, int64_t now_us)
 {
     for (size_t i = 0; i < self->job_count; i++) {
-        struct job *job = &self->jobs[i];
+        struct client_job *job = &self->jobs[i];
         if (job->place == JOB_FREE || job->fetched.asking || now_us < word_due_us (job))
             continue;
         if (job->place != JOB_ANSWERED)
@@ -448,7 +450,7 @@ static int64_t fetch_due_us (const struct zplan_worker *self)
     if (self->taking && self->leave_us && self->leave_us < due_us)
         due_us = self->leave_us;
     for (size_t i = 0; i < self->job_count; i++) {
-        const struct job *job = &self->jobs[i];
+        const struct client_job *job = &self->jobs[i];
         if (job->place != JOB_FREE && !job->fetched.asking && word_due_us (job) < due_us)
             due_us = word_due_us (job);
     }
@@ -467,7 +469,7 @@ static void fetch_end (struct zplan_worker *self)
 {
     int64_t end_us = clock_mono_us () + LAST_ANSWER_US, now_us;
     for (size_t i = 0; i < self->job_count; i++) {
-        struct job *job = &self->jobs[i];
+        struct client_job *job = &self->jobs[i];
         if (job->place == JOB_WAITING)
             job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
         else if (job->place == JOB_TAKEN)

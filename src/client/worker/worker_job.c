@@ -35,7 +35,7 @@ static int64_t read_seconds (struct span text)
     return strlen (digits) == text.size && number_parse (digits, &seconds) ? seconds : -1;
 }
 
-void job_read_texts (struct job *self)
+void job_read_texts (struct client_job *self)
 {
     const char *title = json_string_value (json_object_get (self->plan, "description"));
     const char *trace = json_string_value (json_object_get (self->plan, "traceparent"));
@@ -43,7 +43,7 @@ void job_read_texts (struct job *self)
     self->shown.traceparent = trace ? trace : "";
 }
 
-static void read_plan (struct job *self)
+static void read_plan (struct client_job *self)
 {
     struct reason reason;
     struct span plan = message_frame (&self->message, ZERO_FRAME_PLAN, NULL);
@@ -53,7 +53,7 @@ static void read_plan (struct job *self)
     json_get_integer (self->plan, "deadline", 1, INT64_MAX, &self->shown.deadline_s);
 }
 
-void job_read (struct job *self)
+void job_read (struct client_job *self)
 {
     const struct message *message = &self->message;
     struct zplan_job *job = &self->shown;
@@ -76,7 +76,7 @@ void job_read (struct job *self)
 // -- what is sent for it
 
 // From the job's mailbox, with the run's id.
-static void address (const struct job *self, struct message *message)
+static void address (const struct client_job *self, struct message *message)
 {
     bool given;
     struct span exec_id = message_last_frame (&self->message, ZERO_FRAME_LOCAL_ID, &given);
@@ -86,7 +86,7 @@ static void address (const struct job *self, struct message *message)
     message->sender = self->message.sender;
 }
 
-void job_answer (const struct job *self, struct message *ret)
+void job_answer (const struct client_job *self, struct message *ret)
 {
     message_start (ret, self->status);
     if (*self->reason)
@@ -96,7 +96,7 @@ void job_answer (const struct job *self, struct message *ret)
     address (self, ret);
 }
 
-void job_sign (const struct job *self, struct message *ret)
+void job_sign (const struct client_job *self, struct message *ret)
 {
     message_start (ret, ZERO_STATUS_WAITING_ID);
     if (*self->progress)
@@ -104,7 +104,7 @@ void job_sign (const struct job *self, struct message *ret)
     address (self, ret);
 }
 
-void job_close (struct job *self, uint8_t status, const char *words)
+void job_close (struct client_job *self, uint8_t status, const char *words)
 {
     struct reason reason;
     self->place = JOB_ANSWERED;
@@ -115,7 +115,7 @@ void job_close (struct job *self, uint8_t status, const char *words)
     snprintf (self->reason, sizeof self->reason, "%s: %s", status_word (status), reason.text);
 }
 
-void job_clear (struct job *self)
+void job_clear (struct client_job *self)
 {
     json_decref (self->plan);
     packet_clear (&self->packet);
@@ -123,19 +123,19 @@ void job_clear (struct job *self)
     free (self->fetched.bytes);
     free (self->fetched.report);
     self->shown = (struct zplan_job){0};
-    memset ((char *)self + offsetof (struct job, place), 0,
-            sizeof *self - offsetof (struct job, place));
+    memset ((char *)self + offsetof (struct client_job, place), 0,
+            sizeof *self - offsetof (struct client_job, place));
 }
 
 // -- the user's calls
 
-static struct job *of_user (struct zplan_job *job)
+static struct client_job *of_user (struct zplan_job *job)
 {
-    return (struct job *)job;
+    return (struct client_job *)job;
 }
 
 // Lock a job that the user has. False: it is not in progress.
-static bool hold (struct job *job)
+static bool hold (struct client_job *job)
 {
     if (!job)
         return false;
@@ -146,7 +146,7 @@ static bool hold (struct job *job)
     return false;
 }
 
-static void let_go (struct job *job)
+static void let_go (struct client_job *job)
 {
     pthread_mutex_unlock (&job->worker->lock);
 }
@@ -165,7 +165,7 @@ static bool is_valid (const struct zplan_answer *answer)
 
 int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer)
 {
-    struct job *job = of_user (shown);
+    struct client_job *job = of_user (shown);
     if (!job || !is_valid (answer) ||
         (job->worker->pull &&
          !fetch_takes_result (answer->content_type,
@@ -195,7 +195,7 @@ int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer
 
 int zplan_job_fail (struct zplan_job *shown, const char *words)
 {
-    struct job *job = of_user (shown);
+    struct client_job *job = of_user (shown);
     if (!hold (job))
         return ZPLAN_ERROR_ARGUMENT;
     job_close (job, ZERO_STATUS_FAILED_ID, words);
@@ -219,7 +219,7 @@ static bool put_words (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char
 
 int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
 {
-    struct job *job = of_user (shown);
+    struct client_job *job = of_user (shown);
     char text[ZPLAN_PROGRESS_MAX + 1];
     bool silent = percent < 0 && (!words || !*words);
     if (!job || percent < -1 || percent > 100 || silent ||
@@ -236,7 +236,7 @@ int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
 
 bool zplan_job_cancelled (struct zplan_job *shown)
 {
-    struct job *job = of_user (shown);
+    struct client_job *job = of_user (shown);
     if (!hold (job))
         return false;
     bool cancelled = job->cancelled;
@@ -246,7 +246,7 @@ bool zplan_job_cancelled (struct zplan_job *shown)
 
 int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
 {
-    struct job *job = of_user (shown);
+    struct client_job *job = of_user (shown);
     if (!out || size == 0 || !hold (job))
         return ZPLAN_ERROR_ARGUMENT;
     snprintf (out, size, "%s", job->cancel_words);
@@ -256,7 +256,7 @@ int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
 
 bool zplan_job_lost (struct zplan_job *shown)
 {
-    struct job *job = of_user (shown);
+    struct client_job *job = of_user (shown);
     if (!hold (job))
         return false;
     bool lost = job->lost;

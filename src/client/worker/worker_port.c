@@ -35,7 +35,7 @@ static void lose_jobs (struct zplan_worker *self)
     self->joined = self->taking = false;
     self->asked = self->beats = self->last_beats = 0;
     for (size_t i = 0; i < self->job_count; i++) {
-        struct job *job = &self->jobs[i];
+        struct client_job *job = &self->jobs[i];
         if (job->place == JOB_TAKEN)
             job->lost = true;
         else if (job->place != JOB_FREE)
@@ -170,7 +170,7 @@ static void take_status (struct zplan_worker *self, const struct message *messag
     }
 }
 
-static void take_job (struct zplan_worker *self, struct job *job, bool readable)
+static void take_job (struct zplan_worker *self, struct client_job *job, bool readable)
 {
     self->asked--;
     job->turn = ++self->turn;
@@ -188,13 +188,13 @@ static void take_job (struct zplan_worker *self, struct job *job, bool readable)
 
 // The job in progress that is meant: of several with one mailbox the one of that number, without a
 // number the oldest.
-static struct job *find_meant (struct zplan_worker *self, const struct message *message)
+static struct client_job *find_meant (struct zplan_worker *self, const struct message *message)
 {
     bool given;
-    struct job *oldest = NULL;
+    struct client_job *oldest = NULL;
     struct span number = message_last_frame (message, ZERO_FRAME_LOCAL_ID, &given);
     for (size_t i = 0; i < self->job_count; i++) {
-        struct job *job = &self->jobs[i];
+        struct client_job *job = &self->jobs[i];
         bool in_hand = job->place == JOB_WAITING || job->place == JOB_TAKEN;
         if (!in_hand || job->lost || !span_equal (job->message.sender, message->sender))
             continue;
@@ -209,7 +209,7 @@ static struct job *find_meant (struct zplan_worker *self, const struct message *
 static void take_cancel (struct zplan_worker *self, const struct message *message)
 {
     struct reason words;
-    struct job *job = find_meant (self, message);
+    struct client_job *job = find_meant (self, message);
     if (!job || job->cancelled)
         return;
     bool taken = job->place == JOB_TAKEN;
@@ -220,7 +220,7 @@ static void take_cancel (struct zplan_worker *self, const struct message *messag
     job_close (job, ZERO_STATUS_FAILED_ID, words.text);
 }
 
-static void take_message (struct zplan_worker *self, struct job *job)
+static void take_message (struct zplan_worker *self, struct client_job *job)
 {
     struct reason reason;
     struct packet *packet = &job->packet;
@@ -244,7 +244,7 @@ static void take_message (struct zplan_worker *self, struct job *job)
 static void take_messages (struct zplan_worker *self)
 {
     for (int i = 0; i < MESSAGES_A_TURN && self->socket; i++) {
-        struct job *job = worker_first (self, JOB_FREE);
+        struct client_job *job = worker_first (self, JOB_FREE);
         if (!packet_recv (&job->packet, self->socket, &packet_of_dispatches))
             return;
         take_message (self, job);
@@ -255,7 +255,7 @@ static void take_messages (struct zplan_worker *self)
 
 static void send_answers (struct zplan_worker *self)
 {
-    for (struct job *job; (job = worker_first (self, JOB_ANSWERED));) {
+    for (struct client_job *job; (job = worker_first (self, JOB_ANSWERED));) {
         struct message message;
         job_answer (job, &message);
         if (!job->lost && !send_message (self, &message))
@@ -264,13 +264,13 @@ static void send_answers (struct zplan_worker *self)
     }
 }
 
-static int64_t sign_due_us (const struct job *job)
+static int64_t sign_due_us (const struct client_job *job)
 {
     int64_t due_us = job->sign_us + SIGN_US, progress_us = job->reported_us + PROGRESS_US;
     return job->progress_new && progress_us < due_us ? progress_us : due_us;
 }
 
-static bool needs_signs (const struct job *job)
+static bool needs_signs (const struct client_job *job)
 {
     return !job->lost && (job->place == JOB_WAITING || job->place == JOB_TAKEN);
 }
@@ -278,7 +278,7 @@ static bool needs_signs (const struct job *job)
 static void send_signs (struct zplan_worker *self, int64_t now_us)
 {
     for (size_t i = 0; i < self->job_count; i++) {
-        struct job *job = &self->jobs[i];
+        struct client_job *job = &self->jobs[i];
         struct message message;
         if (!needs_signs (job) || now_us < sign_due_us (job))
             continue;
@@ -309,7 +309,7 @@ static int64_t port_due_us (const struct zplan_worker *self)
     if (self->taking && self->leave_us < due_us)
         due_us = self->leave_us;
     for (size_t i = 0; i < self->job_count; i++) {
-        const struct job *job = &self->jobs[i];
+        const struct client_job *job = &self->jobs[i];
         if (needs_signs (job) && sign_due_us (job) < due_us)
             due_us = sign_due_us (job);
     }
@@ -326,7 +326,7 @@ static bool port_poll_item (const struct zplan_worker *self, zmq_pollitem_t *ite
 static void port_end (struct zplan_worker *self)
 {
     take_messages (self);
-    for (struct job *job; (job = worker_first (self, JOB_WAITING));)
+    for (struct client_job *job; (job = worker_first (self, JOB_WAITING));)
         job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker has left");
     send_answers (self);
     if (!self->socket)

@@ -42,7 +42,7 @@ struct fetched {
 
 // A job and the room for its answer. A worker makes as many as it may need when it is made itself:
 // so taking a job and answering it cannot fail for want of memory, the content of the answer apart.
-struct job {
+struct client_job {
     struct zplan_job shown; // what the user has; the first member
     // Set once and never cleared: it is read without the lock, also by way of a job that is over.
     struct zplan_worker *worker;
@@ -136,7 +136,7 @@ struct zplan_worker {
     zplan_cancel_fn *on_cancel; // NULL = none
     void *cancel_context;
     size_t job_count; // one more than the credit
-    struct job jobs[];
+    struct client_job jobs[];
 };
 
 // ---- the thread's half
@@ -151,7 +151,7 @@ bool worker_take_leave (struct zplan_worker *self);
 void worker_refused (struct zplan_worker *self, struct span words);
 
 // A job in progress was cancelled: notify its user, without the lock meanwhile.
-void worker_cancel (struct zplan_worker *self, struct job *job, struct span words);
+void worker_cancel (struct zplan_worker *self, struct client_job *job, struct span words);
 
 // Let the thread look what there is to do. For any thread, and a signal handler.
 void worker_wake (struct zplan_worker *self);
@@ -159,7 +159,7 @@ void worker_wake (struct zplan_worker *self);
 // ---- jobs, under the lock
 
 // The first job of this place, or NULL.
-struct job *worker_first (struct zplan_worker *self, enum job_place place);
+struct client_job *worker_first (struct zplan_worker *self, enum job_place place);
 
 // How many jobs are in progress: neither free nor over.
 size_t worker_in_hand (const struct zplan_worker *self);
@@ -174,19 +174,19 @@ void worker_show_news (struct zplan_worker *self);
 bool fetch_takes_result (uint8_t type, struct span content);
 
 // Fill what the user sees from the message, which was read from the packet.
-void job_read (struct job *self);
+void job_read (struct client_job *self);
 
 // The same of its `plan`, which may be NULL.
-void job_read_texts (struct job *self);
+void job_read_texts (struct client_job *self);
 
 // Give the job its last answer, `words` with the status's word before them, or NULL.
-void job_close (struct job *self, uint8_t status, const char *words);
+void job_close (struct client_job *self, uint8_t status, const char *words);
 
 // The message that answers it, to be sent with what the job holds.
-void job_answer (const struct job *self, struct message *ret);
+void job_answer (const struct client_job *self, struct message *ret);
 
 // The sign that it is worked on, with the words of its progress.
-void job_sign (const struct job *self, struct message *ret);
+void job_sign (const struct client_job *self, struct message *ret);
 
 // It is over: free again.
-void job_clear (struct job *self);
+void job_clear (struct client_job *self);

@@ -17,11 +17,11 @@ void worker_wake (struct zplan_worker *self)
     errno = error;
 }
 
-struct job *worker_first (struct zplan_worker *self, enum job_place place)
+struct client_job *worker_first (struct zplan_worker *self, enum job_place place)
 {
-    struct job *first = NULL;
+    struct client_job *first = NULL;
     for (size_t i = 0; i < self->job_count; i++) {
-        struct job *job = &self->jobs[i];
+        struct client_job *job = &self->jobs[i];
         if (job->place == place && (!first || job->turn < first->turn))
             first = job;
     }
@@ -69,7 +69,7 @@ void worker_refused (struct zplan_worker *self, struct span words)
     self->news = true;
 }
 
-void worker_cancel (struct zplan_worker *self, struct job *job, struct span words)
+void worker_cancel (struct zplan_worker *self, struct client_job *job, struct span words)
 {
     struct reason reason; // cuts at a character boundary
     reason_set (&reason, "%.*s", (int)words.size, words.size ? (const char *)words.data : "");

@@ -22,7 +22,7 @@ const struct flow_word flow_words[] = {
     {"goes_on", offsetof (struct flow_run, goes_on)},
 };
 
-struct writer {
+struct rows_writer {
     const struct flow *flow;
     struct flow_run *run;
     flow_row_fn *put;
@@ -30,7 +30,7 @@ struct writer {
     struct json_text *text; // of the value that is being written
 };
 
-static void put_field (const struct writer *self, enum flow_key key, const char *field,
+static void put_field (const struct rows_writer *self, enum flow_key key, const char *field,
                        struct span value)
 {
     self->put (self->owner,
@@ -38,14 +38,14 @@ static void put_field (const struct writer *self, enum flow_key key, const char 
                    .key = key, .kind = FLOW_ROW_SET, .field = span_text (field), .value = value});
 }
 
-static void put_del (const struct writer *self, enum flow_key key, const char *field)
+static void put_del (const struct rows_writer *self, enum flow_key key, const char *field)
 {
     self->put (self->owner,
                &(struct flow_row){.key = key, .kind = FLOW_ROW_DEL, .field = span_text (field)});
 }
 
-static void put_range (const struct writer *self, enum flow_key key, uint32_t step, uint32_t offset,
-                       struct span value)
+static void put_range (const struct rows_writer *self, enum flow_key key, uint32_t step,
+                       uint32_t offset, struct span value)
 {
     self->put (
         self->owner,
@@ -54,7 +54,7 @@ static void put_range (const struct writer *self, enum flow_key key, uint32_t st
 }
 
 // NULL: there is no such field any more.
-static void put_text (const struct writer *self, enum flow_key key, const char *field,
+static void put_text (const struct rows_writer *self, enum flow_key key, const char *field,
                       const char *text)
 {
     if (text)
@@ -63,7 +63,7 @@ static void put_text (const struct writer *self, enum flow_key key, const char *
         put_del (self, key, field);
 }
 
-static void put_json (const struct writer *self, enum flow_key key, const char *field,
+static void put_json (const struct rows_writer *self, enum flow_key key, const char *field,
                       const json_t *json)
 {
     if (!json) {
@@ -76,13 +76,14 @@ static void put_json (const struct writer *self, enum flow_key key, const char *
 }
 
 // An entry: an object of the members that are there; without any there is no field.
-static void entry_begin (const struct writer *self)
+static void entry_begin (const struct rows_writer *self)
 {
     json_text_clear (self->text);
     json_text_raw (self->text, span_text ("{"));
 }
 
-static void entry_add (const struct writer *self, const struct json_name *name, const json_t *value)
+static void entry_add (const struct rows_writer *self, const struct json_name *name,
+                       const json_t *value)
 {
     if (!value)
         return;
@@ -90,7 +91,7 @@ static void entry_add (const struct writer *self, const struct json_name *name, 
     json_text_value (self->text, value);
 }
 
-static void entry_put (const struct writer *self, const char *field)
+static void entry_put (const struct rows_writer *self, const char *field)
 {
     bool empty = self->text->size == 1;
     json_text_raw (self->text, span_text ("}"));
@@ -136,7 +137,7 @@ void flow_rows_state (struct flow_run *run, char text[sizeof run->state])
     text[size] = '\0';
 }
 
-static void put_params (const struct writer *self)
+static void put_params (const struct rows_writer *self)
 {
     json_t *params = json_object ();
     for (size_t i = 0; i < self->flow->param_count; i++) {
@@ -154,7 +155,7 @@ static void put_params (const struct writer *self)
 }
 
 // In a key of its own: a long value in a hash doubles what Redis needs for all of its fields.
-static void put_input (const struct writer *self)
+static void put_input (const struct rows_writer *self)
 {
     const json_t *input = self->run->input;
     char *text = input ? json_dumps (input, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
@@ -163,7 +164,7 @@ static void put_input (const struct writer *self)
     free (text);
 }
 
-static void put_run (const struct writer *self)
+static void put_run (const struct rows_writer *self)
 {
     struct flow_run *run = self->run;
     char head[sizeof run->head], state[sizeof run->state];
@@ -223,7 +224,7 @@ static void node_bytes (const struct flow_run *run, uint32_t step, uint8_t out[F
 }
 
 // The bytes of things that were touched, neighbours in one range.
-static void put_ranges (const struct writer *self, enum flow_key key, uint32_t step,
+static void put_ranges (const struct rows_writer *self, enum flow_key key, uint32_t step,
                         const uint32_t *list, uint32_t count, const uint8_t *bytes, uint32_t size)
 {
     uint32_t from = 0;
@@ -235,7 +236,7 @@ static void put_ranges (const struct writer *self, enum flow_key key, uint32_t s
         }
 }
 
-static void put_nodes (const struct writer *self)
+static void put_nodes (const struct rows_writer *self)
 {
     struct flow_run *run = self->run;
     uint8_t *bytes = memory_new ((size_t)run->touched_count * FLOW_NODE_SIZE + 1);
@@ -255,7 +256,7 @@ static const struct json_name name_value = JSON_NAME ("value"), name_ended = JSO
                               name_generation = JSON_NAME ("generation"),
                               name_at = JSON_NAME ("at"), name_not_kept = JSON_NAME ("not_kept");
 
-static void put_item (const struct writer *self, uint32_t step, uint32_t number)
+static void put_item (const struct rows_writer *self, uint32_t step, uint32_t number)
 {
     const struct flow_item *item = &self->run->data[step]->items->item[number];
     char field[32];
@@ -270,7 +271,7 @@ static void put_item (const struct writer *self, uint32_t step, uint32_t number)
     entry_put (self, field);
 }
 
-static void put_items (const struct writer *self, uint32_t step)
+static void put_items (const struct rows_writer *self, uint32_t step)
 {
     struct flow_items *items = self->run->data[step]->items;
     uint32_t count = items->touched_count;
@@ -298,7 +299,7 @@ static void put_items (const struct writer *self, uint32_t step)
 }
 
 // What is left of a list that is gone, and the new one.
-static void put_list (const struct writer *self, uint32_t step)
+static void put_list (const struct rows_writer *self, uint32_t step)
 {
     struct flow_data *data = self->run->data[step];
     const struct flow_items *items = data->items;
@@ -321,7 +322,7 @@ static void put_list (const struct writer *self, uint32_t step)
         put_range (self, FLOW_KEY_MAP, step, items->count - 1, span_of ("", 1));
 }
 
-static void put_signals (const struct writer *self, uint32_t step)
+static void put_signals (const struct rows_writer *self, uint32_t step)
 {
     struct flow_data *data = self->run->data[step];
     uint32_t count = (uint32_t)json_array_size (data->signals);
@@ -338,7 +339,7 @@ static void put_signals (const struct writer *self, uint32_t step)
     data->signals_written = count;
 }
 
-static void put_data (const struct writer *self, uint32_t step)
+static void put_data (const struct rows_writer *self, uint32_t step)
 {
     struct flow_data *data = self->run->data[step];
     char field[32];
@@ -370,7 +371,7 @@ void flow_rows_write (const struct flow *flow, struct flow_run *run, flow_row_fn
 {
     struct json_text text;
     json_text_start (&text, 64);
-    const struct writer self = {
+    const struct rows_writer self = {
         .flow = flow, .run = run, .put = put, .owner = owner, .text = &text};
     put_run (&self);
     if (run->touched_count)

@@ -6,7 +6,7 @@
 #include "flow_turn.h"
 #include "memory.h"
 
-struct reader {
+struct rows_reader {
     const struct flow *flow;
     const struct flow_stored *stored;
     struct flow_run *run;
@@ -67,7 +67,7 @@ static bool read_name (struct span word, const char *const *names, int count, in
     return false;
 }
 
-static json_t *read_json (struct reader *self, struct span field, struct span text)
+static json_t *read_json (struct rows_reader *self, struct span field, struct span text)
 {
     json_error_t error;
     json_t *json = json_loadb ((const char *)text.data, text.size,
@@ -79,7 +79,7 @@ static json_t *read_json (struct reader *self, struct span field, struct span te
 
 // -- the run
 
-static bool read_head (struct reader *self, struct span text)
+static bool read_head (struct rows_reader *self, struct span text)
 {
     struct flow_run *run = self->run;
     uint64_t version = 0;
@@ -96,7 +96,7 @@ static bool read_head (struct reader *self, struct span text)
     return ok;
 }
 
-static bool read_words (struct reader *self, struct span text)
+static bool read_words (struct rows_reader *self, struct span text)
 {
     while (text.size) {
         struct span word = next_word (&text);
@@ -113,7 +113,7 @@ static bool read_words (struct reader *self, struct span text)
     return true;
 }
 
-static bool read_state (struct reader *self, struct span text)
+static bool read_state (struct rows_reader *self, struct span text)
 {
     static const char *const outcomes[] = {"running", "finished", "failed", "cancelled", "timeout"};
     struct flow_run *run = self->run;
@@ -131,7 +131,7 @@ static bool read_state (struct reader *self, struct span text)
     return read_words (self, text);
 }
 
-static bool read_param (struct reader *self, const char *name, const json_t *entry)
+static bool read_param (struct rows_reader *self, const char *name, const json_t *entry)
 {
     const json_t *time = json_object_get (entry, "time");
     json_t *value = json_object_get (entry, "value");
@@ -150,7 +150,7 @@ static bool read_param (struct reader *self, const char *name, const json_t *ent
     return false;
 }
 
-static bool read_params (struct reader *self, struct span field, struct span text)
+static bool read_params (struct rows_reader *self, struct span field, struct span text)
 {
     const char *name;
     json_t *value, *params = read_json (self, field, text);
@@ -173,13 +173,13 @@ static char *copy_text (struct span text)
 }
 
 // A field that came twice was in no hash.
-static bool read_once (struct reader *self, struct span field, struct span text, json_t **slot)
+static bool read_once (struct rows_reader *self, struct span field, struct span text, json_t **slot)
 {
     json_decref (*slot);
     return (*slot = read_json (self, field, text));
 }
 
-static bool read_run (struct reader *self)
+static bool read_run (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;
     struct flow_run *run = self->run;
@@ -224,7 +224,7 @@ static uint32_t get_u32 (const uint8_t *bytes)
     return get_u16 (bytes) | (uint32_t)get_u16 (bytes + 2) << 16;
 }
 
-static bool read_nodes (struct reader *self)
+static bool read_nodes (struct rows_reader *self)
 {
     struct span bytes = self->stored->nodes;
     uint32_t count = self->flow->step_count;
@@ -245,10 +245,10 @@ static bool read_nodes (struct reader *self)
 
 // -- data
 
-enum kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
+enum field_kind { KIND_ENTRY, KIND_ITEM, KIND_LIST, KIND_ERROR, KIND_SIGNAL, KIND_UNKNOWN };
 
 // INDEX, INDEX.ITEM, INDEX.list, INDEX.error, INDEX.signal.NUMBER
-static enum kind parse_field (struct span field, uint32_t *step, uint32_t *number)
+static enum field_kind parse_field (struct span field, uint32_t *step, uint32_t *number)
 {
     const uint8_t *dot = field.size ? memchr (field.data, '.', field.size) : NULL;
     size_t size = dot ? (size_t)(dot - field.data) : field.size;
@@ -286,7 +286,7 @@ static struct span map_of (const struct flow_stored *stored, uint32_t step)
     return span_of (NULL, 0);
 }
 
-static bool read_map (struct reader *self, uint32_t step, struct span map)
+static bool read_map (struct rows_reader *self, uint32_t step, struct span map)
 {
     struct flow_items *items = self->run->data[step]->items;
     for (uint32_t i = 0; map.data && i < items->count; i++) { // as long as it has items
@@ -310,7 +310,7 @@ static bool read_map (struct reader *self, uint32_t step, struct span map)
     return true;
 }
 
-static bool read_list (struct reader *self, uint32_t step, struct span field, struct span text)
+static bool read_list (struct rows_reader *self, uint32_t step, struct span field, struct span text)
 {
     const uint8_t *node = self->stored->nodes.data + (size_t)step * FLOW_NODE_SIZE;
     struct span map = map_of (self->stored, step);
@@ -346,7 +346,7 @@ static bool read_integer (const json_t *entry, const char *name, json_int_t max,
     return !value || (json_is_integer (value) && *ret >= 0 && *ret <= max);
 }
 
-static bool read_entry (struct reader *self, uint32_t step, const json_t *entry)
+static bool read_entry (struct rows_reader *self, uint32_t step, const json_t *entry)
 {
     struct flow_data *data = flow_data_of (self->run, step);
     json_int_t at = 0;
@@ -359,7 +359,8 @@ static bool read_entry (struct reader *self, uint32_t step, const json_t *entry)
     return true;
 }
 
-static bool read_item (struct reader *self, uint32_t step, uint32_t number, const json_t *entry)
+static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
+                       const json_t *entry)
 {
     const struct flow_data *data = self->run->data[step];
     if (!data || !data->items || number >= data->items->count)
@@ -377,7 +378,7 @@ static bool read_item (struct reader *self, uint32_t step, uint32_t number, cons
 }
 
 // They come in any order, and stand behind the others until all have been read.
-static bool read_signal (struct reader *self, uint32_t step, uint32_t number, json_t *signal)
+static bool read_signal (struct rows_reader *self, uint32_t step, uint32_t number, json_t *signal)
 {
     struct flow_data *data = flow_data_of (self->run, step);
     if (number >= FLOW_SIGNALS_MAX || self->flow->steps[step].kind != FLOW_SIGNAL)
@@ -390,8 +391,8 @@ static bool read_signal (struct reader *self, uint32_t step, uint32_t number, js
     return true;
 }
 
-static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint32_t number,
-                        struct span field, struct span text)
+static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t step,
+                        uint32_t number, struct span field, struct span text)
 {
     if (kind == KIND_ERROR) {
         struct flow_data *data = flow_data_of (self->run, step);
@@ -417,14 +418,14 @@ static bool read_field (struct reader *self, enum kind kind, uint32_t step, uint
 }
 
 // Lists come first, as they contain the items.
-static bool read_data (struct reader *self)
+static bool read_data (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;
     uint32_t step, number;
     for (int lists = 1; lists >= 0; lists--)
         for (size_t i = 0; i + 1 < stored->data_count; i += 2) {
             struct span field = stored->data[i], text = stored->data[i + 1];
-            enum kind kind = parse_field (field, &step, &number);
+            enum field_kind kind = parse_field (field, &step, &number);
             if (kind == KIND_UNKNOWN || step >= self->flow->step_count) {
                 reason_set (self->reason, "%s: no such step", quoted (field));
                 return false;
@@ -441,7 +442,7 @@ static bool read_data (struct reader *self)
 struct flow_run *flow_rows_read (const struct flow *flow, const char *id,
                                  const struct flow_stored *stored, struct reason *reason)
 {
-    struct reader self = {
+    struct rows_reader self = {
         .flow = flow, .stored = stored, .run = flow_run_new (flow, id), .reason = reason};
     struct flow_run *run = self.run;
     reason->text[0] = '\0';

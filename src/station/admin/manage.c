@@ -142,7 +142,7 @@ static void manage_remove (struct station *self, struct request *request,
 
 // -- the commands
 
-static const struct command {
+static const struct admin_command {
     const char *name;
     size_t args_min, args_max;
     unsigned roles; // any of these roles is sufficient
@@ -202,7 +202,7 @@ static const struct command {
 };
 
 static void command_run (struct station *self, struct request *request,
-                         const struct command *command)
+                         const struct admin_command *command)
 {
     struct arguments arguments = {0};
     const struct message *message = &request->message;

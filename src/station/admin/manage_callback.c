@@ -79,7 +79,7 @@ static int check (struct station *self, const struct request *request, struct sp
 
 // For callbacks only.
 static void redeliver (struct station *self, struct request *request,
-                       const struct arguments *arguments, const struct subword *word)
+                       const struct arguments *arguments, const struct admin_subcommand *word)
 {
     uint64_t id;
     struct reason reason;
@@ -93,7 +93,7 @@ static void redeliver (struct station *self, struct request *request,
 }
 
 static void try_out (struct station *self, struct request *request,
-                     const struct arguments *arguments, const struct subword *word)
+                     const struct arguments *arguments, const struct admin_subcommand *word)
 {
     struct reason reason;
     (void)word;
@@ -121,8 +121,8 @@ static void try_out (struct station *self, struct request *request,
 void manage_callback (struct station *self, struct request *request,
                       const struct arguments *arguments)
 {
-    static const struct subword words[] = {{"test", 3, CURVE_ROLE_MANAGE, try_out},
-                                           {"redeliver", 2, CURVE_ROLE_MANAGE, redeliver}};
-    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
-                    "callback: want test TARGET CALLBACK as JSON, or redeliver ID");
+    static const struct admin_subcommand words[] = {{"test", 3, CURVE_ROLE_MANAGE, try_out},
+                                                    {"redeliver", 2, CURVE_ROLE_MANAGE, redeliver}};
+    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+                       "callback: want test TARGET CALLBACK as JSON, or redeliver ID");
 }

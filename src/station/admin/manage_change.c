@@ -27,7 +27,7 @@
 #include "reply.h"
 #include "target_names.h"
 
-struct change {
+struct plan_change {
     struct inquiry inquiry;
     enum manage_command command;
     int64_t count;       // skip
@@ -48,7 +48,7 @@ static const enum zplan_event_code events[MANAGE_COMMANDS] = {
     [MANAGE_UPDATE] = ZPLAN_EVENT_UPDATE, [MANAGE_DONE] = ZPLAN_EVENT_UPDATE,
 };
 
-static void change_end (struct change *self)
+static void change_end (struct plan_change *self)
 {
     struct station *station = self->inquiry.station;
     plan_destroy (&self->plan);
@@ -57,7 +57,7 @@ static void change_end (struct change *self)
     station_resume (station);
 }
 
-static void refuse (struct change *self, enum wire_error error, const char *reason)
+static void refuse (struct plan_change *self, enum wire_error error, const char *reason)
 {
     reply_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
     change_end (self);
@@ -140,7 +140,7 @@ static int check_policy (struct station *self, const struct plan *plan, const st
                   : submit_check_flow (VOTE_NONE, policy, reason);
 }
 
-static int read_update (struct change *self, struct plan **plan, struct plan_update *ret,
+static int read_update (struct plan_change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
     assert (self->text); // of an update it is never missing
@@ -171,7 +171,7 @@ static int read_update (struct change *self, struct plan **plan, struct plan_upd
 
 // -- of flow plans
 
-static int read_run_with (struct change *self, const struct plan *plan, json_t **ret,
+static int read_run_with (struct plan_change *self, const struct plan *plan, json_t **ret,
                           struct reason *reason)
 {
     bool target = station_target (self->inquiry.station, plan->station);
@@ -183,7 +183,7 @@ static int read_run_with (struct change *self, const struct plan *plan, json_t *
 }
 
 // Whether the definition has to be read first.
-static bool needs_flow (const struct change *self, const struct plan *plan)
+static bool needs_flow (const struct plan_change *self, const struct plan *plan)
 {
     struct station *station = self->inquiry.station;
     bool checked = self->command == MANAGE_UPDATE || (self->command == MANAGE_RUN && self->text);
@@ -192,8 +192,8 @@ static bool needs_flow (const struct change *self, const struct plan *plan)
            !self->flow_asked;
 }
 
-static int check_params (const struct change *self, const struct plan *plan, const json_t *with,
-                         struct reason *reason)
+static int check_params (const struct plan_change *self, const struct plan *plan,
+                         const json_t *with, struct reason *reason)
 {
     struct station *station = self->inquiry.station;
     const struct flow *flow =
@@ -204,8 +204,8 @@ static int check_params (const struct change *self, const struct plan *plan, con
 
 // -- the change
 
-static int apply_change (struct change *self, struct plan **plan, const struct store_loaded *answer,
-                         struct reason *reason)
+static int apply_change (struct plan_change *self, struct plan **plan,
+                         const struct store_loaded *answer, struct reason *reason)
 {
     struct station *station = self->inquiry.station;
     struct plan_update update = {0};
@@ -256,18 +256,19 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
 
 static bool give_up (void *owner)
 {
-    const struct change *self = owner;
+    const struct plan_change *self = owner;
     callback_give_up (self->inquiry.station, self->plan->id);
     return true;
 }
 
-static bool resets (const struct change *self)
+static bool resets (const struct plan_change *self)
 {
     return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
 }
 
 // Store the plan as it is changed, if it is still that of `revision`.
-static void store_changed (struct change *self, const struct store_loaded *answer, int64_t revision)
+static void store_changed (struct plan_change *self, const struct store_loaded *answer,
+                           int64_t revision)
 {
     struct station *station = self->inquiry.station;
     memcpy (self->key_station, answer->station.data, answer->station.size);
@@ -295,7 +296,7 @@ static void store_changed (struct change *self, const struct store_loaded *answe
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct change *self = owner;
+    struct plan_change *self = owner;
     struct station *station = self->inquiry.station;
     struct reason reason;
     enum store_result result = inquiry_check (&self->inquiry, answer);
@@ -348,7 +349,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     store_changed (self, answer, revision);
 }
 
-static void load (struct change *self)
+static void load (struct plan_change *self)
 {
     plan_destroy (&self->plan);
     reads_load (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, on_loaded, self);
@@ -356,7 +357,7 @@ static void load (struct change *self)
 
 static void on_flow (void *owner, const struct flow *flow, int version, const char *reason)
 {
-    struct change *self = owner;
+    struct plan_change *self = owner;
     struct station *station = self->inquiry.station;
     (void)version;
     self->flow_asked = true;
@@ -368,7 +369,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     }
 }
 
-static void report_change (struct change *self)
+static void report_change (struct plan_change *self)
 {
     struct station *station = self->inquiry.station;
     char *json = plan_public_text (self->plan);
@@ -383,7 +384,7 @@ static void report_change (struct change *self)
 
 static void on_stored (void *owner, enum store_result result, const char *error)
 {
-    struct change *self = owner;
+    struct plan_change *self = owner;
     // An update names the revision it was made for: it is not tried on another one.
     struct station *station = self->inquiry.station;
     if (result == STORE_CHANGED && ++self->tries < CHANGE_TRIES_MAX &&
@@ -404,16 +405,16 @@ static void on_stored (void *owner, enum store_result result, const char *error)
 }
 
 static void begin (struct station *self, struct request *request, const struct plan_name *plan,
-                   const struct change *what)
+                   const struct plan_change *what)
 {
-    struct change *change = memory_new (sizeof *change);
+    struct plan_change *change = memory_new (sizeof *change);
     *change = *what;
     change->inquiry = (struct inquiry){self, peer_keep (self, request), *plan};
     load (change);
 }
 
 static void start (struct station *self, struct request *request, struct span id,
-                   const struct change *what)
+                   const struct plan_change *what)
 {
     struct plan_name plan;
     if (manage_plan_name (self, request, id, &plan))
@@ -426,13 +427,13 @@ static void start (struct station *self, struct request *request, struct span id
 
 void manage_pause (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct change){.command = MANAGE_PAUSE});
+    start (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_PAUSE});
 }
 
 void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
 {
     if (!manage_flow_undo (self, request, arguments->at[0], true))
-        start (self, request, arguments->at[0], &(struct change){.command = MANAGE_RESET});
+        start (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_RESET});
 }
 
 void manage_redeliver (struct station *self, struct request *request, uint64_t id)
@@ -440,18 +441,19 @@ void manage_redeliver (struct station *self, struct request *request, uint64_t i
     struct plan_name plan = {.id = id}; // its rights are checked by its source: inquiry_check
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    begin (self, request, &plan, &(struct change){.command = MANAGE_AT_ONCE});
+    begin (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct change){.command = MANAGE_CLOSE});
+    start (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_CLOSE});
 }
 
 void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct frames *with = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start (self, request, arguments->at[0], &(struct change){.command = MANAGE_RUN, .text = with});
+    start (self, request, arguments->at[0],
+           &(struct plan_change){.command = MANAGE_RUN, .text = with});
 }
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
@@ -465,14 +467,15 @@ void manage_skip (struct station *self, struct request *request, const struct ar
         return;
     }
     start (self, request, arguments->at[0],
-           &(struct change){.command = MANAGE_SKIP, .count = count});
+           &(struct plan_change){.command = MANAGE_SKIP, .count = count});
 }
 
 void manage_update (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
     start (self, request, arguments->at[0],
-           &(struct change){.command = MANAGE_UPDATE, .text = frames_copy (&arguments->at[1], 1)});
+           &(struct plan_change){.command = MANAGE_UPDATE,
+                                 .text = frames_copy (&arguments->at[1], 1)});
 }
 
 void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
@@ -481,5 +484,5 @@ void manage_done (struct station *self, struct request *request, const struct ar
         return;
     struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
     start (self, request, arguments->at[0],
-           &(struct change){.command = MANAGE_DONE, .text = remark});
+           &(struct plan_change){.command = MANAGE_DONE, .text = remark});
 }

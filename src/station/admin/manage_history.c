@@ -57,7 +57,7 @@ static bool read_after (void *filter, const json_t *value)
 }
 
 // Ways in which runs end: the first row that a status fits is its own. Source: proto 9.4.
-static const struct ending {
+static const struct outcome_class {
     const char *word;
     int from, to;
 } endings[] = {
@@ -69,9 +69,9 @@ static const struct ending {
     {"failed", ZERO_STATUS_ERROR_FLAG, STATUSES - 1},
 };
 
-static const struct ending *ending_of (int status)
+static const struct outcome_class *ending_of (int status)
 {
-    const struct ending *ending = endings;
+    const struct outcome_class *ending = endings;
     while (status < ending->from || status > ending->to)
         ending++;
     return ending;

@@ -93,7 +93,7 @@ static char *read_fields (struct station *self, const char *user, struct span te
 }
 
 static void command_run (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct subword *row)
+                         const struct arguments *arguments, const struct admin_subcommand *row)
 {
     enum kind_command command = (enum kind_command)row->number;
     struct reason reason;
@@ -123,7 +123,7 @@ static void command_run (struct station *self, struct request *request,
     free (json);
 }
 
-static const struct subword words[] = {
+static const struct admin_subcommand words[] = {
     {"list", 1, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, command_run, KIND_LIST},
     {"get", 2, CURVE_ROLE_OBSERVE | CURVE_ROLE_SUBMIT, command_run, KIND_GET},
     {"put", 3, CURVE_ROLE_MANAGE, command_run, KIND_PUT},
@@ -132,6 +132,6 @@ static const struct subword words[] = {
 
 void manage_kind (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
-                    "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
+    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+                       "kind: want list, get NAME, put NAME FIELDS as JSON, or remove NAME");
 }

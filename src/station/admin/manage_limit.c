@@ -122,7 +122,7 @@ static void on_limits (void *owner, const struct store_limits *answer)
 // -- questions
 
 static void command_run (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct subword *row)
+                         const struct arguments *arguments, const struct admin_subcommand *row)
 {
     enum limit_command command = (enum limit_command)row->number;
     struct reason reason;
@@ -151,7 +151,7 @@ static void command_run (struct station *self, struct request *request,
     store_limits (self->store, command, name, &limit, on_limits, inquiry);
 }
 
-static const struct subword words[] = {
+static const struct admin_subcommand words[] = {
     {"list", 1, CURVE_ROLE_OBSERVE, command_run, LIMIT_LIST},
     {"set", 3, CURVE_ROLE_MANAGE, command_run, LIMIT_SET},
     {"remove", 2, CURVE_ROLE_MANAGE, command_run, LIMIT_REMOVE},
@@ -159,7 +159,7 @@ static const struct subword words[] = {
 
 void manage_limit (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
-                    "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
-                    "remove with such a name");
+    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+                       "limit: want list, set station:NAME or group:NAME with a limit as JSON, or "
+                       "remove with such a name");
 }

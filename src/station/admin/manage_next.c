@@ -14,7 +14,7 @@
 
 enum { COUNT_DEFAULT = 10, COUNT_MAX = 1000 };
 
-struct preview {
+struct next_inquiry {
     struct inquiry inquiry;
     int64_t count;
 };
@@ -48,7 +48,7 @@ static void reply_times (struct station *self, struct peer *peer, uint64_t plan_
 
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
-    struct preview *preview = owner;
+    struct next_inquiry *preview = owner;
     struct station *self = preview->inquiry.station;
     struct reason reason;
     enum store_result result = inquiry_check (&preview->inquiry, answer);
@@ -117,7 +117,7 @@ void manage_next (struct station *self, struct request *request, const struct ar
     if (!permit_roles (self, &request->peer, CURVE_ROLE_OBSERVE) ||
         !manage_plan_name (self, request, what, &plan))
         return;
-    struct preview *preview = memory_new (sizeof *preview);
-    *preview = (struct preview){{self, peer_keep (self, request), plan}, count};
+    struct next_inquiry *preview = memory_new (sizeof *preview);
+    *preview = (struct next_inquiry){{self, peer_keep (self, request), plan}, count};
     reads_load (self, preview->inquiry.peer, plan.id, on_loaded, preview);
 }

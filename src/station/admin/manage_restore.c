@@ -40,13 +40,13 @@ static char *join (const struct arguments *arguments, size_t *ret_size)
 
 // -- plan
 
-struct restoring {
+struct plan_restore {
     struct station *station;
     struct peer *peer;
     struct plan *plan;
 };
 
-static void restoring_end (struct restoring *self)
+static void restoring_end (struct plan_restore *self)
 {
     struct station *station = self->station;
     plan_destroy (&self->plan);
@@ -123,7 +123,7 @@ static int64_t due_of (const struct station *self, const struct plan *plan)
     return plan->state == PLAN_RETRY ? engine_retry_time (plan) : plan_due_time (plan);
 }
 
-static void answer_there (struct restoring *self, struct span message)
+static void answer_there (struct plan_restore *self, struct span message)
 {
     char id[IDENT_SIZE];
     struct reason reason;
@@ -140,7 +140,7 @@ static void answer_there (struct restoring *self, struct span message)
 
 static void on_there (void *owner, const struct store_loaded *answer)
 {
-    struct restoring *self = owner;
+    struct plan_restore *self = owner;
     if (answer->result == STORE_DONE || answer->result == STORE_NONE)
         answer_there (self, answer->message);
     else
@@ -150,7 +150,7 @@ static void on_there (void *owner, const struct store_loaded *answer)
 
 static void on_plan_stored (void *owner, const struct store_submitted *answer)
 {
-    struct restoring *self = owner;
+    struct plan_restore *self = owner;
     struct station *station = self->station;
     if (answer->result == STORE_HELD) {
         reads_load (station, self->peer, self->plan->id, on_there, self);
@@ -184,8 +184,8 @@ static void restore_plan (struct station *self, struct request *request, struct 
         return;
     }
     settle (plan);
-    struct restoring *restoring = memory_new (sizeof *restoring);
-    *restoring = (struct restoring){self, peer_keep (self, request), plan};
+    struct plan_restore *restoring = memory_new (sizeof *restoring);
+    *restoring = (struct plan_restore){self, peer_keep (self, request), plan};
     store_submit (self->store, &(struct store_submission){.plan = plan, .due = due_of (self, plan)},
                   on_plan_stored, restoring);
 }
@@ -195,7 +195,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
 enum { OUTCOMES_MAX = 1000, WHY_MAX = 32 };
 
 // The outcomes of a request, while they are read and written.
-struct outcomes {
+struct outcomes_restore {
     struct station *station;
     struct peer *peer;
     uint8_t *bytes; // frames of the one that is read
@@ -203,7 +203,7 @@ struct outcomes {
     struct store_restored_outcome at[OUTCOMES_MAX];
 };
 
-static void outcomes_destroy (struct outcomes *self)
+static void outcomes_destroy (struct outcomes_restore *self)
 {
     for (size_t i = 0; i < OUTCOMES_MAX; i++) { // also of one that was not read to its end
         free ((void *)(uintptr_t)self->at[i].record.data);
@@ -283,7 +283,7 @@ static bool read_output (const json_t *run, uint64_t exec_id, struct store_resto
     return packed;
 }
 
-static bool read_run (struct outcomes *self, const json_t *run, struct reason *reason)
+static bool read_run (struct outcomes_restore *self, const json_t *run, struct reason *reason)
 {
     struct store_restored_outcome *outcome = &self->at[self->count];
     struct outcome_record record = {0};
@@ -337,7 +337,7 @@ static bool read_run (struct outcomes *self, const json_t *run, struct reason *r
 }
 
 // 0, or the error with its reason.
-static int read_runs (struct outcomes *self, const json_t *object, const char *user,
+static int read_runs (struct outcomes_restore *self, const json_t *object, const char *user,
                       struct reason *reason)
 {
     size_t i;
@@ -364,7 +364,7 @@ static int read_runs (struct outcomes *self, const json_t *object, const char *u
 
 static void on_outcomes_stored (void *owner, enum store_result result, const char *error)
 {
-    struct outcomes *self = owner;
+    struct outcomes_restore *self = owner;
     struct station *station = self->station;
     if (result == STORE_DONE)
         manage_reply_json (station, self->peer, 0,
@@ -378,7 +378,7 @@ static void on_outcomes_stored (void *owner, enum store_result result, const cha
 static void restore_history (struct station *self, struct request *request, struct span text)
 {
     struct reason reason;
-    struct outcomes *outcomes = memory_new (sizeof *outcomes);
+    struct outcomes_restore *outcomes = memory_new (sizeof *outcomes);
     outcomes->station = self;
     outcomes->bytes = memory_new (text.size + 1);
     json_t *object = json_read_object (text, &reason);

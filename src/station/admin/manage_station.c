@@ -58,7 +58,7 @@ static json_t *flow_json (const struct flow_entry *entry)
 }
 
 static void list (struct station *self, struct request *request, const struct arguments *arguments,
-                  const struct subword *word)
+                  const struct admin_subcommand *word)
 {
     (void)arguments;
     (void)word;
@@ -114,7 +114,7 @@ static bool text_of (struct span argument, char out[TARGET_TEXT_MAX])
 }
 
 static void add (struct station *self, struct request *request, const struct arguments *arguments,
-                 const struct subword *word)
+                 const struct admin_subcommand *word)
 {
     struct span argument = arguments->at[1];
     (void)word;
@@ -152,7 +152,7 @@ static void add (struct station *self, struct request *request, const struct arg
 }
 
 static void take (struct station *self, struct request *request, const struct arguments *arguments,
-                  const struct subword *word)
+                  const struct admin_subcommand *word)
 {
     struct span name = arguments->at[1];
     (void)word;
@@ -181,7 +181,7 @@ static void take (struct station *self, struct request *request, const struct ar
     keep (self, request, settings, NULL);
 }
 
-static const struct subword words[] = {
+static const struct admin_subcommand words[] = {
     {"list", 1, CURVE_ROLE_OBSERVE, list, 0},
     {"add", 2, CURVE_ROLE_MANAGE, add, 0},
     {"remove", 2, CURVE_ROLE_MANAGE, take, 0},
@@ -190,6 +190,6 @@ static const struct subword words[] = {
 void manage_station (struct station *self, struct request *request,
                      const struct arguments *arguments)
 {
-    manage_subword (self, request, arguments, words, sizeof words / sizeof *words,
-                    "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
+    manage_subcommand (self, request, arguments, words, sizeof words / sizeof *words,
+                       "station: want list, add NAME=TYPE@ENDPOINT, or remove NAME");
 }

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "store_kept.h"
 
-struct resolving {
+struct kind_lookup {
     const struct flow *flow;
     json_t *named; // name -> what calls may have of the fields of the kind; at first where it is
                    // named
@@ -53,7 +53,7 @@ static void take_brought (json_t *named, const json_t *brought, json_t *errors)
 
 static void on_kinds (void *owner, const struct store_kinds *answer)
 {
-    struct resolving *self = owner;
+    struct kind_lookup *self = owner;
     struct flow_resolved resolved = {.result = answer->result, .error = answer->error};
     json_t *errors = json_array (), *json = self->flow->json;
     if (answer->result == STORE_DONE) {
@@ -83,8 +83,8 @@ void flow_resolve (struct station *self, const struct flow *flow, flow_resolved_
         reply (owner, &(struct flow_resolved){.result = STORE_DONE});
         return;
     }
-    struct resolving *resolving = memory_new (sizeof *resolving);
-    *resolving = (struct resolving){flow, named, reply, owner};
+    struct kind_lookup *resolving = memory_new (sizeof *resolving);
+    *resolving = (struct kind_lookup){flow, named, reply, owner};
     store_kinds (self->store, KIND_LIST, (struct span){0}, NULL, on_kinds, resolving);
     link_flush (store_link (self->store));
 }

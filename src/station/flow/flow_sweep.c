@@ -24,7 +24,7 @@ static void drop_member (struct station *self, const char *set, const char *run)
     store_put (self->store, words, 3);
 }
 
-struct sweeping {
+struct run_sweep {
     struct station *station;
     uint64_t id;
     char run[IDENT_SIZE];
@@ -45,7 +45,7 @@ static bool goes_on (struct station *self, uint64_t run)
 // The fields of its data name the steps that have a map of their own: "INDEX.list".
 static void on_fields (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct run_sweep *self = owner;
     struct station *station = self->station;
     static const char list[] = ".list";
     bool sound = reply && reply->type == REDIS_REPLY_ARRAY && !goes_on (station, self->id);
@@ -69,7 +69,7 @@ static void on_fields (void *owner, const redisReply *reply)
     free (self);
 }
 
-static void take_out (struct sweeping *self)
+static void take_out (struct run_sweep *self)
 {
     char key[KEY_SIZE];
     snprintf (key, sizeof key, "plan:flow:data:%s", self->run);
@@ -78,7 +78,7 @@ static void take_out (struct sweeping *self)
 }
 
 // A field of a run, for this one.
-static void ask (struct sweeping *self, uint64_t run, const char *field,
+static void ask (struct run_sweep *self, uint64_t run, const char *field,
                  void (*reply) (void *owner, const redisReply *reply))
 {
     char key[KEY_SIZE], name[IDENT_SIZE];
@@ -91,7 +91,7 @@ static void ask (struct sweeping *self, uint64_t run, const char *field,
 // others that have ended.
 static void on_parent_ended (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct run_sweep *self = owner;
     bool text = reply && reply->type == REDIS_REPLY_STRING;
     if (reply && !(text && strcmp (reply->str, "0") == 0)) {
         take_out (self);
@@ -108,7 +108,7 @@ static void on_parent_ended (void *owner, const redisReply *reply)
 
 static void on_parent (void *owner, const redisReply *reply)
 {
-    struct sweeping *self = owner;
+    struct run_sweep *self = owner;
     struct plan_step call;
     bool text = reply && reply->type == REDIS_REPLY_STRING;
     if (!reply)
@@ -121,7 +121,7 @@ static void on_parent (void *owner, const redisReply *reply)
 
 static void sweep (struct station *self, const redisReply *run)
 {
-    struct sweeping *sweeping = memory_new (sizeof *sweeping);
+    struct run_sweep *sweeping = memory_new (sizeof *sweeping);
     sweeping->station = self;
     if (run->type != REDIS_REPLY_STRING ||
         !ident_parse (span_of (run->str, run->len), &sweeping->id)) {

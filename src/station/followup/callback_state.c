@@ -8,19 +8,19 @@
 
 #define KEY_GIVEN_UP "plan:callback:given_up"
 
-struct asking {
+struct states_query {
     size_t left; // questions without an answer
     callback_states_fn *call;
     void *owner;
 };
 
-struct question {
-    struct asking *asking;
+struct state_query {
+    struct states_query *asking;
     json_t *callback;
     bool exists;
 };
 
-static void answered (struct asking *self)
+static void answered (struct states_query *self)
 {
     if (--self->left)
         return;
@@ -49,7 +49,7 @@ static const char *state_word (struct span head)
 // The begin of its plan, where the state stands.
 static void on_head (void *owner, const redisReply *reply)
 {
-    struct question *self = owner;
+    struct state_query *self = owner;
     bool text = reply && reply->type == REDIS_REPLY_STRING;
     struct span head = text ? span_of (reply->str, reply->len) : (struct span){0};
     const char *word = state_word (head);
@@ -60,8 +60,8 @@ static void on_head (void *owner, const redisReply *reply)
 
 static void on_given_up (void *owner, const redisReply *reply)
 {
-    struct question *self = owner;
-    struct asking *asking = self->asking;
+    struct state_query *self = owner;
+    struct states_query *asking = self->asking;
     if (reply && !self->exists)
         json_object_set_new (
             self->callback, "state",
@@ -71,11 +71,11 @@ static void on_given_up (void *owner, const redisReply *reply)
     answered (asking);
 }
 
-static void ask (struct station *self, struct asking *asking, json_t *run, uint64_t id)
+static void ask (struct station *self, struct states_query *asking, json_t *run, uint64_t id)
 {
     char hex[IDENT_SIZE], key[STATION_NAME_MAX + IDENT_SIZE + 16];
-    struct question *question = memory_new (sizeof *question);
-    *question = (struct question){asking, json_object (), false};
+    struct state_query *question = memory_new (sizeof *question);
+    *question = (struct state_query){asking, json_object (), false};
     ident_text (id, hex);
     json_object_set_new (question->callback, "id", json_string (hex));
     json_object_set (run, "callback", question->callback);
@@ -94,8 +94,8 @@ static void ask (struct station *self, struct asking *asking, json_t *run, uint6
 
 void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner)
 {
-    struct asking *asking = memory_new (sizeof *asking);
-    *asking = (struct asking){1, call, owner};
+    struct states_query *asking = memory_new (sizeof *asking);
+    *asking = (struct states_query){1, call, owner};
     json_t *run;
     size_t index;
     json_array_foreach (runs, index, run)

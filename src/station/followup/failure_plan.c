@@ -46,7 +46,7 @@ static void set_status (json_t *object, uint8_t status)
 }
 
 // As the history has it, and bounded like there.
-static void set_output (json_t *object, const struct failure *failure)
+static void set_output (json_t *object, const struct failed_run *failure)
 {
     enum { KEEP = 2048 };
     size_t size;
@@ -59,7 +59,7 @@ static void set_output (json_t *object, const struct failure *failure)
     free (packed);
 }
 
-static char *outcome_text (struct station *self, const struct failure *failure)
+static char *outcome_text (struct station *self, const struct failed_run *failure)
 {
     const struct plan *plan = failure->plan;
     json_t *object = json_object ();
@@ -104,7 +104,7 @@ static uint64_t id_of_run (uint64_t plan_id, uint64_t exec_id)
     return id ? id : 1;
 }
 
-struct plan *on_failure_plan (struct station *self, const struct failure *failure)
+struct plan *on_failure_plan (struct station *self, const struct failed_run *failure)
 {
     const struct plan *plan = failure->plan;
     const struct on_failure *call = plan->policy ? &plan->policy->on_failure : NULL;
@@ -134,7 +134,7 @@ struct plan *on_failure_plan (struct station *self, const struct failure *failur
     return called;
 }
 
-char *on_failure_unplaced (const struct failure *failure, size_t *ret_size)
+char *on_failure_unplaced (const struct failed_run *failure, size_t *ret_size)
 {
     const struct plan *plan = failure->plan;
     *ret_size = 0;

@@ -11,7 +11,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
                       struct reason *reason);
 
 // A run whose occurrence is exhausted; `plan` is as it was decided.
-struct failure {
+struct failed_run {
     const struct plan *plan;
     const struct decision *decision;
     uint64_t exec_id;
@@ -21,7 +21,7 @@ struct failure {
 };
 
 // The plan to place; NULL: none is called. The caller owns it.
-struct plan *on_failure_plan (struct station *self, const struct failure *failure);
+struct plan *on_failure_plan (struct station *self, const struct failed_run *failure);
 
 // What the history says when there is no room for it. Free it; NULL: the plan keeps no history.
-char *on_failure_unplaced (const struct failure *failure, size_t *ret_size);
+char *on_failure_unplaced (const struct failed_run *failure, size_t *ret_size);

@@ -15,7 +15,7 @@ enum {
 
 static size_t hash_identity (const void *key)
 {
-    const struct load *load = key;
+    const struct peer_load *load = key;
     size_t hash = 14695981039346656037U; // FNV-1a
     for (size_t i = 0; i < load->identity.size; i++)
         hash = (hash ^ load->identity.data[i]) * 1099511628211U;
@@ -24,7 +24,8 @@ static size_t hash_identity (const void *key)
 
 static int compare_identities (const void *a, const void *b)
 {
-    return !span_equal (((const struct load *)a)->identity, ((const struct load *)b)->identity);
+    return !span_equal (((const struct peer_load *)a)->identity,
+                        ((const struct peer_load *)b)->identity);
 }
 
 static zhashx_t *table_of (struct station *self)
@@ -39,15 +40,15 @@ static zhashx_t *table_of (struct station *self)
     return self->peers;
 }
 
-struct load *peers_find (const struct station *self, struct span identity)
+struct peer_load *peers_find (const struct station *self, struct span identity)
 {
-    const struct load key = {.identity = identity};
+    const struct peer_load key = {.identity = identity};
     return self->peers ? zhashx_lookup (self->peers, &key) : NULL;
 }
 
-static struct load *find_or_new (struct station *self, struct span identity)
+static struct peer_load *find_or_new (struct station *self, struct span identity)
 {
-    struct load *load = peers_find (self, identity);
+    struct peer_load *load = peers_find (self, identity);
     if (load)
         return load;
     load = memory_new (sizeof *load + identity.size);
@@ -64,7 +65,7 @@ static struct load *find_or_new (struct station *self, struct span identity)
     return load;
 }
 
-void load_settle (struct station *self, struct load *load)
+void load_settle (struct station *self, struct peer_load *load)
 {
     if (load->count || load->reads || load->first || atomic_load (&load->unread.bytes))
         return;
@@ -75,15 +76,15 @@ void load_settle (struct station *self, struct load *load)
     free (load);
 }
 
-struct load *peers_enter (struct station *self, struct span identity)
+struct peer_load *peers_enter (struct station *self, struct span identity)
 {
-    struct load *load = find_or_new (self, identity);
+    struct peer_load *load = find_or_new (self, identity);
     load->count++;
     load->gone = false;
     return load;
 }
 
-bool peers_full (const struct station *self, const struct load *load)
+bool peers_full (const struct station *self, const struct peer_load *load)
 {
     return load->count >= self->settings->limits.requests_peer;
 }
@@ -110,12 +111,12 @@ static size_t share_of_each (const struct station *self)
     return share < most ? share : most;
 }
 
-bool peers_wait_full (const struct station *self, const struct load *load)
+bool peers_wait_full (const struct station *self, const struct peer_load *load)
 {
     return load->waiting_bytes >= share_of_each (self);
 }
 
-static bool owes (const struct station *self, const struct load *load)
+static bool owes (const struct station *self, const struct peer_load *load)
 {
     return atomic_load (&load->unread.bytes) >= share_of_each (self);
 }
@@ -123,7 +124,7 @@ static bool owes (const struct station *self, const struct load *load)
 bool peers_send (struct station *self, struct span identity, const struct message *message,
                  enum reply_kind kind)
 {
-    struct load *load = NULL;
+    struct peer_load *load = NULL;
     bool counted = message_size (message) >= COUNTED_MIN, sent;
     if (counted) {
         load = find_or_new (self, identity);
@@ -146,7 +147,7 @@ void peers_tick (struct station *self, int64_t now_us)
     if (now_us - self->loads_swept_us < SWEEP_US)
         return;
     self->loads_swept_us = now_us;
-    for (struct load *load = self->loads, *next; load; load = next) {
+    for (struct peer_load *load = self->loads, *next; load; load = next) {
         next = load->next;
         load_settle (self, load);
     }
@@ -154,7 +155,7 @@ void peers_tick (struct station *self, int64_t now_us)
 
 void peers_stop (struct station *self)
 {
-    for (struct load *load = self->loads, *next; load; load = next) {
+    for (struct peer_load *load = self->loads, *next; load; load = next) {
         next = load->next;
         free (load);
     }

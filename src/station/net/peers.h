@@ -6,7 +6,7 @@
 
 struct read;
 
-struct load {
+struct peer_load {
     struct span identity; // of `bytes`, or of the peer
     int64_t count;        // requests that wait for their answers
     struct packet_debt unread;
@@ -15,24 +15,24 @@ struct load {
     int small_answers;         // that came last, up to those that count
     struct read *first, **end; // reads that wait
     size_t waiting_bytes;
-    bool gone;                 // its last reply could not be delivered
-    struct load *next_waiting; // peers with some that wait
+    bool gone;                      // its last reply could not be delivered
+    struct peer_load *next_waiting; // peers with some that wait
 
-    struct load *next, **place; // of all
+    struct peer_load *next, **place; // of all
     uint8_t bytes[];
 };
 
 // Count a request in. The identity is copied.
-struct load *peers_enter (struct station *self, struct span identity);
+struct peer_load *peers_enter (struct station *self, struct span identity);
 
 // What it has, NULL = no requests and no replies.
-struct load *peers_find (const struct station *self, struct span identity);
+struct peer_load *peers_find (const struct station *self, struct span identity);
 
 // Whether it has as many as it may.
-bool peers_full (const struct station *self, const struct load *load);
+bool peers_full (const struct station *self, const struct peer_load *load);
 
 // Whether its requests that wait for a read (reads.h) hold as much as they may.
-bool peers_wait_full (const struct station *self, const struct load *load);
+bool peers_wait_full (const struct station *self, const struct peer_load *load);
 
 // Bytes of replies that a peer may leave unread, and those that all may: an eighth of max_memory,
 // one of them a sixteenth of that. When that of all is used up each may have the same share.
@@ -47,7 +47,7 @@ bool peers_send (struct station *self, struct span identity, const struct messag
                  enum reply_kind kind);
 
 // Forget it if it has nothing any more.
-void load_settle (struct station *self, struct load *load);
+void load_settle (struct station *self, struct peer_load *load);
 
 void peers_tick (struct station *self, int64_t now_us);
 

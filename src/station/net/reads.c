@@ -31,7 +31,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer);
 
 // -- peers that have reads waiting
 
-static void ring_add (struct peer_reads *ring, struct load *load)
+static void ring_add (struct peer_reads *ring, struct peer_load *load)
 {
     load->next_waiting = NULL;
     *(ring->first ? ring->end : &ring->first) = load;
@@ -39,15 +39,15 @@ static void ring_add (struct peer_reads *ring, struct load *load)
     ring->peers++;
 }
 
-static struct load *ring_take (struct peer_reads *ring)
+static struct peer_load *ring_take (struct peer_reads *ring)
 {
-    struct load *load = ring->first;
+    struct peer_load *load = ring->first;
     ring->first = load->next_waiting;
     ring->peers--;
     return load;
 }
 
-static bool may_read (const struct station *self, const struct load *load)
+static bool may_read (const struct station *self, const struct peer_load *load)
 {
     if (load->gone)
         return true; // the request is dropped, not read
@@ -72,7 +72,7 @@ static void drop (struct station *self, const struct read *read)
 }
 
 // The load may be gone after this.
-static void grant (struct station *self, struct load *load, enum read_how how)
+static void grant (struct station *self, struct peer_load *load, enum read_how how)
 {
     const struct read read = *load->first;
     free (load->first);
@@ -105,7 +105,7 @@ static void grant_all (struct station *self)
         granted = false;
         for (size_t left = ring->peers; left && ring->first && ring->cost + COST_LARGE <= COST_MAX;
              left--) {
-            struct load *load = ring_take (ring);
+            struct peer_load *load = ring_take (ring);
             if (may_read (self, load)) {
                 granted = true;
                 grant (self, load, load->gone ? READ_DROP : READ_ASK);
@@ -120,7 +120,7 @@ static void grant_all (struct station *self)
 static void start (struct station *self, const struct read *wanted)
 {
     struct peer *peer = wanted->peer;
-    struct load *load = peer->load;
+    struct peer_load *load = peer->load;
     struct read *read = memory_new (sizeof *read);
     *read = *wanted;
     if (!load->first)
@@ -138,7 +138,7 @@ void reads_start (struct station *self, struct peer *peer, read_fn *go, void *ow
     start (self, &(struct read){.peer = peer, .go = go, .owner = owner});
 }
 
-void reads_end (struct station *self, struct load *load, int cost)
+void reads_end (struct station *self, struct peer_load *load, int cost)
 {
     load->reads -= cost;
     self->reading.cost -= cost;
@@ -171,7 +171,7 @@ struct queued_read {
 static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct queued_read loading = *(struct queued_read *)owner;
-    struct load *load = loading.peer->load;
+    struct peer_load *load = loading.peer->load;
     int cost = loading.peer->read_cost;
     free (owner);
     loading.peer->read_cost = 0; // it ends here, before the reply

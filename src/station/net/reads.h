@@ -12,7 +12,7 @@ typedef void read_fn (void *owner);
 void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner);
 
 // A read is over.
-void reads_end (struct station *self, struct load *load, int cost);
+void reads_end (struct station *self, struct peer_load *load, int cost);
 
 // store_load and store_load_place for a peer that was kept. The read is over when it is answered.
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,

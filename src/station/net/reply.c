@@ -42,7 +42,7 @@ static void peer_release (struct station *self, struct peer *peer)
     struct peer *copy = peer->copy;
     if (!copy)
         return;
-    struct load *load = copy->load;
+    struct peer_load *load = copy->load;
     int cost = copy->read_cost;
     self->kept_bytes -= copy->weight;
     free (copy->kept);
@@ -124,7 +124,7 @@ void reply_refuse_store (struct station *self, struct peer *peer, enum store_res
 bool reply_too_much (struct station *self, struct request *request)
 {
     struct reason reason;
-    const struct load *load = peers_find (self, request->peer.identity); // NULL: it has none
+    const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: it has none
     if (load && peers_full (self, load))
         reason_set (&reason,
                     "max_requests_peer: %" PRId64

@@ -149,9 +149,9 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
     return sent;
 }
 
-void manage_subword (struct station *self, struct request *request,
-                     const struct arguments *arguments, const struct subword *words, size_t count,
-                     const char *usage)
+void manage_subcommand (struct station *self, struct request *request,
+                        const struct arguments *arguments, const struct admin_subcommand *words,
+                        size_t count, const char *usage)
 {
     for (size_t i = 0; i < count; i++) {
         if (!span_is (arguments->at[0], words[i].name) || arguments->count != words[i].args)

@@ -62,20 +62,21 @@ bool manage_reply_json (struct station *self, struct peer *peer, uint64_t plan_i
 
 // -- commands with sub-commands: the first argument says which
 
-struct subword;
-typedef void subword_fn (struct station *self, struct request *request,
-                         const struct arguments *arguments, const struct subword *word);
+struct admin_subcommand;
+typedef void admin_subcommand_fn (struct station *self, struct request *request,
+                                  const struct arguments *arguments,
+                                  const struct admin_subcommand *word);
 
-struct subword {
+struct admin_subcommand {
     const char *name;
     size_t args; // itself included
     unsigned roles;
-    subword_fn *run;
+    admin_subcommand_fn *run;
     int number; // by which it differs from others with the same `run`
 };
 
 // Run the matching subcommand, if the requester has one of its roles; else reject, with `usage`
 // when none has this name and number of arguments.
-void manage_subword (struct station *self, struct request *request,
-                     const struct arguments *arguments, const struct subword *words, size_t count,
-                     const char *usage);
+void manage_subcommand (struct station *self, struct request *request,
+                        const struct arguments *arguments, const struct admin_subcommand *words,
+                        size_t count, const char *usage);

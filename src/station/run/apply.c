@@ -375,7 +375,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
 
 // -- in
 
-static struct applying *applying_new (struct station *station, const struct outcome *outcome)
+static struct applying *applying_new (struct station *station, const struct run_outcome *outcome)
 {
     struct applying *self = memory_new (sizeof *self);
     self->station = station;
@@ -400,7 +400,7 @@ static struct applying *applying_new (struct station *station, const struct outc
     return self;
 }
 
-struct decision apply (struct station *self, const struct outcome *outcome)
+struct decision apply (struct station *self, const struct run_outcome *outcome)
 {
     struct applying *applying = applying_new (self, outcome);
     struct held_run *held = runs_find (self, outcome->plan->id);

@@ -136,7 +136,7 @@ static size_t participants_of (const struct applying *self, bool save, struct pa
 // The value of a result: its first JSON frame, else its content as a text; of a vote the numbers.
 json_t *applying_value (const struct applying *self)
 {
-    const struct tally *tally = &self->answer.tally;
+    const struct vote_tally *tally = &self->answer.tally;
     if (self->decision.close_poll)
         return json_pack ("{s:I, s:I, s:I}", "for", (json_int_t)tally->in_favour, "against",
                           (json_int_t)(tally->voted - tally->in_favour), "votes",
@@ -165,13 +165,13 @@ void applying_failure (const struct applying *self, char *text, size_t size)
 static char *call_failure_plan (struct applying *self, const struct plan *plan, int64_t nominal,
                                 size_t *ret_size)
 {
-    const struct failure failure = {.plan = plan,
-                                    .decision = &self->decision,
-                                    .exec_id = applying_run (self),
-                                    .nominal = nominal,
-                                    .worker = worker_of (self),
-                                    .reason = applying_reason (self),
-                                    .output = written (self, plan)};
+    const struct failed_run failure = {.plan = plan,
+                                       .decision = &self->decision,
+                                       .exec_id = applying_run (self),
+                                       .nominal = nominal,
+                                       .worker = worker_of (self),
+                                       .reason = applying_reason (self),
+                                       .output = written (self, plan)};
     self->called = on_failure_plan (self->station, &failure);
     return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
 }

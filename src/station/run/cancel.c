@@ -35,13 +35,13 @@ bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, vo
     // One that was not sent yet is not, and its target knows nothing of it.
     bool sent = !prefetch_drop (self, plan_id);
     struct decision decision =
-        apply (self, &(struct outcome){.plan = held->plan,
-                                       .key_station = span_text (held->key_station),
-                                       .run = &held->run,
-                                       .cause = CAUSE_CANCEL,
-                                       .reason = reason,
-                                       .done = done,
-                                       .owner = owner});
+        apply (self, &(struct run_outcome){.plan = held->plan,
+                                           .key_station = span_text (held->key_station),
+                                           .run = &held->run,
+                                           .cause = CAUSE_CANCEL,
+                                           .reason = reason,
+                                           .done = done,
+                                           .owner = owner});
     if (decision.commit == COMMIT_END)
         late_remember (self, plan_id, exec_id, held->key_station);
     bool notified = sent && cancel_notify (held, reason);

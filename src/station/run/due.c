@@ -278,11 +278,11 @@ static void give_up_status (struct station *self, struct held_run *held)
     snprintf (reason, sizeof reason, "no status within %" PRId64 " ms",
               self->settings->send_timeout_ms);
     struct decision decision =
-        apply (self, &(struct outcome){.plan = held->plan,
-                                       .key_station = span_text (held->key_station),
-                                       .run = &held->run,
-                                       .cause = CAUSE_NO_STATUS,
-                                       .reason = reason});
+        apply (self, &(struct run_outcome){.plan = held->plan,
+                                           .key_station = span_text (held->key_station),
+                                           .run = &held->run,
+                                           .cause = CAUSE_NO_STATUS,
+                                           .reason = reason});
     if (commit_ends_run (decision.commit))
         runs_drop (&held);
     else

@@ -202,17 +202,17 @@ void fire (struct station *self, const struct store_claimed *claimed)
     if (held)
         runs_drop (&held);
     struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
-    apply (self, &(struct outcome){.plan = plan,
-                                   .key_station = claimed->station,
-                                   .run = &run,
-                                   .cause = cause,
-                                   .nominal = nominal,
-                                   .lost = claimed->lost,
-                                   .due = &claim.due,
-                                   .decision = &decision,
-                                   .keep_message = unread,
-                                   .reason = full            ? "too many callbacks are kept"
-                                             : decision.send ? not_sent_reason (claim.target)
-                                                             : reason.text});
+    apply (self, &(struct run_outcome){.plan = plan,
+                                       .key_station = claimed->station,
+                                       .run = &run,
+                                       .cause = cause,
+                                       .nominal = nominal,
+                                       .lost = claimed->lost,
+                                       .due = &claim.due,
+                                       .decision = &decision,
+                                       .keep_message = unread,
+                                       .reason = full            ? "too many callbacks are kept"
+                                                 : decision.send ? not_sent_reason (claim.target)
+                                                                 : reason.text});
     plan_destroy (&plan);
 }

@@ -68,13 +68,13 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
         message_add (&message, ZERO_FRAME_JSON, span_text (json));
     message_layout (&message, desc, frames);
     message.desc_bytes = frames[0];
-    apply (station, &(struct outcome){.plan = self->plan,
-                                      .key_station = span_text (self->key_station),
-                                      .run = &run,
-                                      .cause = cause,
-                                      .answer = cause == CAUSE_ANSWER ? &answer : NULL,
-                                      .message = cause == CAUSE_ANSWER ? &message : NULL,
-                                      .reason = reason && *reason ? reason : NULL});
+    apply (station, &(struct run_outcome){.plan = self->plan,
+                                          .key_station = span_text (self->key_station),
+                                          .run = &run,
+                                          .cause = cause,
+                                          .answer = cause == CAUSE_ANSWER ? &answer : NULL,
+                                          .message = cause == CAUSE_ANSWER ? &message : NULL,
+                                          .reason = reason && *reason ? reason : NULL});
     free (json);
     firing_destroy (self);
     station_resume (station);
@@ -84,10 +84,10 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
 static void put_back (struct firing *self)
 {
     struct run run = {self->exec_id, RUN_SENT, false};
-    apply (self->station, &(struct outcome){.plan = self->plan,
-                                            .key_station = span_text (self->key_station),
-                                            .run = &run,
-                                            .cause = CAUSE_PUT_BACK});
+    apply (self->station, &(struct run_outcome){.plan = self->plan,
+                                                .key_station = span_text (self->key_station),
+                                                .run = &run,
+                                                .cause = CAUSE_PUT_BACK});
     firing_destroy (self);
 }
 

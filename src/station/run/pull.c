@@ -87,14 +87,14 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
         reason_set (&reason, "%.*s", (int)outcome->reason.size,
                     outcome->reason.size ? (const char *)outcome->reason.data : "");
     plan->exec_id = run.exec_id;
-    apply (self, &(struct outcome){.plan = plan,
-                                   .key_station = key_station,
-                                   .run = &run,
-                                   .cause = CAUSE_ANSWER,
-                                   .answer = &answer,
-                                   .message = &message,
-                                   .voter = outcome->worker,
-                                   .reason = reason.text});
+    apply (self, &(struct run_outcome){.plan = plan,
+                                       .key_station = key_station,
+                                       .run = &run,
+                                       .cause = CAUSE_ANSWER,
+                                       .answer = &answer,
+                                       .message = &message,
+                                       .voter = outcome->worker,
+                                       .reason = reason.text});
     free (bytes);
 }
 
@@ -104,11 +104,11 @@ static void time_out (struct offer_call *self)
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               self->plan->policy ? self->plan->policy->timeout_s : 0);
     self->station->counters.timeouts++;
-    apply (self->station, &(struct outcome){.plan = self->plan,
-                                            .key_station = span_text (self->key_station),
-                                            .run = &self->run,
-                                            .cause = CAUSE_TIMEOUT,
-                                            .reason = reason});
+    apply (self->station, &(struct run_outcome){.plan = self->plan,
+                                                .key_station = span_text (self->key_station),
+                                                .run = &self->run,
+                                                .cause = CAUSE_TIMEOUT,
+                                                .reason = reason});
 }
 
 // -- the offer

@@ -25,7 +25,7 @@ enum {
     FIRST_S = 10    // in which workers find a station that was started
 };
 
-struct line {
+struct take_queue {
     char name[STATION_NAME_MAX + 1];
     struct take *first, **last;
     struct take *untried; // since the last offer; NULL = all were asked
@@ -37,19 +37,19 @@ struct line {
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
     int64_t asked_us;                // when `asker` did, monotonic
     int64_t other_us;                // when another worker asked; 0 = never
-    struct line *next;
+    struct take_queue *next;
 };
 
-struct pull {
-    struct line *lines;
+struct pull_queues {
+    struct take_queue *lines;
     size_t waiters;
     int64_t look_us;
     struct timer timer; // of the first again_us
 };
 
-static struct line *line_of (const struct station *self, const char *name)
+static struct take_queue *line_of (const struct station *self, const char *name)
 {
-    struct line *line = self->pull ? self->pull->lines : NULL;
+    struct take_queue *line = self->pull ? self->pull->lines : NULL;
     while (line && strcmp (line->name, name) != 0)
         line = line->next;
     return line;
@@ -57,9 +57,9 @@ static struct line *line_of (const struct station *self, const char *name)
 
 static void on_rate (void *owner);
 
-static struct line *line_for (struct station *self, const char *name)
+static struct take_queue *line_for (struct station *self, const char *name)
 {
-    struct line *line = line_of (self, name);
+    struct take_queue *line = line_of (self, name);
     if (line)
         return line;
     if (!self->pull) {
@@ -76,7 +76,7 @@ static struct line *line_for (struct station *self, const char *name)
 
 static void enter (struct take *take)
 {
-    struct line *line = line_for (take->station, take->name);
+    struct take_queue *line = line_for (take->station, take->name);
     take->waits = true;
     take->next = NULL;
     *line->last = take;
@@ -86,7 +86,7 @@ static void enter (struct take *take)
 
 static void leave (struct take *take)
 {
-    struct line *line = line_of (take->station, take->name);
+    struct take_queue *line = line_of (take->station, take->name);
     struct take **at = &line->first;
     while (*at != take)
         at = &(*at)->next;
@@ -183,12 +183,12 @@ static void reply (struct take *take, const struct store_taken *answer)
 // -- asking
 
 static void ask (struct take *take);
-static void walk (struct station *self, struct line *line);
+static void walk (struct station *self, struct take_queue *line);
 
 // Once: more places, or fewer, for those behind it.
 static void walked (struct station *self, const char *name, bool got, bool limited)
 {
-    struct line *line = line_of (self, name);
+    struct take_queue *line = line_of (self, name);
     if (!line)
         return;
     line->asking--;
@@ -203,7 +203,7 @@ static void walked (struct station *self, const char *name, bool got, bool limit
 static void arm_rate (struct station *self)
 {
     int64_t first_us = INT64_MAX, left_us;
-    for (const struct line *line = self->pull->lines; line; line = line->next)
+    for (const struct take_queue *line = self->pull->lines; line; line = line->next)
         if (line->again_us && line->again_us < first_us)
             first_us = line->again_us;
     if (first_us == INT64_MAX)
@@ -215,7 +215,7 @@ static void arm_rate (struct station *self)
 // A limit kept plans from this take.
 static void note_limit (struct station *self, const char *name, int64_t wait_ms)
 {
-    struct line *line = line_of (self, name);
+    struct take_queue *line = line_of (self, name);
     if (!line)
         return;
     line->limited = true;
@@ -223,7 +223,7 @@ static void note_limit (struct station *self, const char *name, int64_t wait_ms)
     arm_rate (self);
 }
 
-static void probe (struct station *self, struct line *line)
+static void probe (struct station *self, struct take_queue *line)
 {
     line->limited = false;
     if (!line->first)
@@ -238,7 +238,7 @@ static void on_rate (void *owner)
 {
     struct station *self = owner;
     int64_t now_us = clock_mono_us ();
-    for (struct line *line = self->pull->lines; line; line = line->next) {
+    for (struct take_queue *line = self->pull->lines; line; line = line->next) {
         if (!line->again_us || line->again_us > now_us)
             continue;
         line->again_us = 0;
@@ -251,7 +251,7 @@ static void on_rate (void *owner)
 void pull_freed (struct station *self)
 {
     bool some = false;
-    for (struct line *line = self->pull ? self->pull->lines : NULL; line; line = line->next) {
+    for (struct take_queue *line = self->pull ? self->pull->lines : NULL; line; line = line->next) {
         if (!line->limited)
             continue;
         probe (self, line);
@@ -299,7 +299,7 @@ static void on_taken (void *owner, const struct store_taken *answer)
 // Whether no other worker has asked for plans of this target lately.
 static bool is_alone (struct take *take)
 {
-    struct line *line = line_for (take->station, take->name);
+    struct take_queue *line = line_for (take->station, take->name);
     int64_t now_us = clock_mono_us ();
     if (strcmp (line->asker, take->worker) != 0) {
         memcpy (line->asker, take->worker, sizeof line->asker);
@@ -345,7 +345,7 @@ static void on_left (void *owner, enum store_result result, const char *error)
 {
     struct take *leaving = owner;
     (void)result, (void)error;
-    const struct line *line = line_of (leaving->station, leaving->name);
+    const struct take_queue *line = line_of (leaving->station, leaving->name);
     for (struct take *take = line ? line->first : NULL, *next; take; take = next) {
         next = take->next;
         if (strcmp (take->worker, leaving->worker) != 0)
@@ -376,7 +376,7 @@ void pull_worker_reported (struct station *self, struct span target)
 
 static bool has_waiting (const struct station *self, const struct target *target)
 {
-    const struct line *line = line_of (self, target_name (target));
+    const struct take_queue *line = line_of (self, target_name (target));
     return line && line->first;
 }
 
@@ -410,7 +410,7 @@ int64_t pull_no_worker (struct station *self, struct target *target)
     return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 
-static void walk (struct station *self, struct line *line)
+static void walk (struct station *self, struct take_queue *line)
 {
     // Without Redis each would be answered before ask () returns.
     while (station_store_up (self) && line->untried && line->asking < line->free &&
@@ -429,7 +429,7 @@ static void walk (struct station *self, struct line *line)
 
 void pull_wake (struct station *self, const char *name, int64_t places)
 {
-    struct line *line = line_of (self, name);
+    struct take_queue *line = line_of (self, name);
     if (!line || !line->first || places <= 0)
         return;
     line->free += places;
@@ -440,13 +440,13 @@ void pull_wake (struct station *self, const char *name, int64_t places)
 
 // -- as time passes
 
-static int64_t offers_of (struct station *self, const struct line *line)
+static int64_t offers_of (struct station *self, const struct take_queue *line)
 {
     int64_t offers = store_offers (self->store, line->name);
     return offers < WAKES_MAX ? offers : WAKES_MAX;
 }
 
-static void end_waiting (struct line *line, int64_t now_us)
+static void end_waiting (struct take_queue *line, int64_t now_us)
 {
     for (struct take *take = line->first, *next; take; take = next) {
         next = take->next;
@@ -463,7 +463,7 @@ void pull_tick (struct station *self)
     if (!self->pull)
         return;
     bool looks = now_us >= self->pull->look_us && station_store_up (self);
-    for (struct line *line = self->pull->lines; line; line = line->next) {
+    for (struct take_queue *line = self->pull->lines; line; line = line->next) {
         end_waiting (line, now_us);
         if (looks && line->first && line->asking == 0)
             pull_wake (self, line->name, offers_of (self, line));
@@ -474,7 +474,7 @@ void pull_tick (struct station *self)
 
 void pull_stop (struct station *self)
 {
-    for (struct line *line = self->pull ? self->pull->lines : NULL; line; line = line->next)
+    for (struct take_queue *line = self->pull ? self->pull->lines : NULL; line; line = line->next)
         end_waiting (line, INT64_MAX);
 }
 
@@ -483,7 +483,7 @@ void pull_destroy (struct station *self)
     if (!self->pull)
         return;
     pull_stop (self);
-    for (struct line *line = self->pull->lines, *next; line; line = next) {
+    for (struct take_queue *line = self->pull->lines, *next; line; line = next) {
         next = line->next;
         free (line);
     }

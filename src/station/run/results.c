@@ -205,14 +205,14 @@ static void take_answer (struct held_run *held, const struct target *target, uin
         votes_reason (held, &answer.tally, reason, sizeof reason);
     }
     struct decision decision =
-        apply (self, &(struct outcome){.plan = held->plan,
-                                       .key_station = span_text (held->key_station),
-                                       .run = &held->run,
-                                       .cause = CAUSE_ANSWER,
-                                       .answer = &answer,
-                                       .message = message,
-                                       .voter = voter,
-                                       .reason = reason});
+        apply (self, &(struct run_outcome){.plan = held->plan,
+                                           .key_station = span_text (held->key_station),
+                                           .run = &held->run,
+                                           .cause = CAUSE_ANSWER,
+                                           .answer = &answer,
+                                           .message = message,
+                                           .voter = voter,
+                                           .reason = reason});
     keep_or_drop (held, &decision);
 }
 
@@ -227,12 +227,12 @@ static void end_poll (struct held_run *held)
                             .tally = ballot_tally (votes_ballot (held), POLL_TIMEOUT)};
     votes_reason (held, &answer.tally, reason, sizeof reason);
     struct decision decision =
-        apply (held->station, &(struct outcome){.plan = held->plan,
-                                                .key_station = span_text (held->key_station),
-                                                .run = &held->run,
-                                                .cause = CAUSE_ANSWER,
-                                                .answer = &answer,
-                                                .reason = reason});
+        apply (held->station, &(struct run_outcome){.plan = held->plan,
+                                                    .key_station = span_text (held->key_station),
+                                                    .run = &held->run,
+                                                    .cause = CAUSE_ANSWER,
+                                                    .answer = &answer,
+                                                    .reason = reason});
     keep_or_drop (held, &decision);
 }
 
@@ -244,11 +244,11 @@ static void time_out (struct held_run *held)
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               held->plan->policy->timeout_s);
     struct decision decision =
-        apply (self, &(struct outcome){.plan = held->plan,
-                                       .key_station = span_text (held->key_station),
-                                       .run = &held->run,
-                                       .cause = CAUSE_TIMEOUT,
-                                       .reason = reason});
+        apply (self, &(struct run_outcome){.plan = held->plan,
+                                           .key_station = span_text (held->key_station),
+                                           .run = &held->run,
+                                           .cause = CAUSE_TIMEOUT,
+                                           .reason = reason});
     cancel_notify (held, reason);
     held = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
     if (held)

@@ -21,16 +21,16 @@ enum { WAKE_PAGE = 1000 }; // plans a call
 
 // -- a target connects: the plans that wait for it are due at once
 
-struct waking {
+struct target_wake {
     struct station *station;
     char target[STATION_NAME_MAX + 1];
 };
 
-static void wake_page (struct waking *waking);
+static void wake_page (struct target_wake *waking);
 
 static void on_woken (void *owner, enum store_result result, const char *error)
 {
-    struct waking *waking = owner;
+    struct target_wake *waking = owner;
     (void)error;
     if (result == STORE_DONE || result == STORE_HELD)
         due_wake (waking->station);
@@ -40,7 +40,7 @@ static void on_woken (void *owner, enum store_result result, const char *error)
         free (waking);
 }
 
-static void wake_page (struct waking *waking)
+static void wake_page (struct target_wake *waking)
 {
     store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
 }
@@ -49,7 +49,7 @@ static void wake (struct station *self, const struct target *target)
 {
     if (!station_store_up (self))
         return; // targets_wake follows
-    struct waking *waking = memory_new (sizeof *waking);
+    struct target_wake *waking = memory_new (sizeof *waking);
     waking->station = self;
     memcpy (waking->target, target_name (target), sizeof waking->target);
     wake_page (waking);

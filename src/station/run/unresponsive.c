@@ -30,10 +30,10 @@ static void keep (struct station *self, struct held_run *held, int64_t until_us)
     if (!extend)
         return;
     held->extended_us = now_us;
-    apply (self, &(struct outcome){.plan = held->plan,
-                                   .key_station = span_text (held->key_station),
-                                   .run = &held->run,
-                                   .cause = CAUSE_KEPT});
+    apply (self, &(struct run_outcome){.plan = held->plan,
+                                       .key_station = span_text (held->key_station),
+                                       .run = &held->run,
+                                       .cause = CAUSE_KEPT});
 }
 
 static void begin (struct station *self, struct target *target)

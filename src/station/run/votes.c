@@ -48,7 +48,8 @@ bool votes_count (struct held_run *held, const struct message *message, struct a
     return fits;
 }
 
-void votes_reason (const struct held_run *held, const struct tally *tally, char *out, size_t size)
+void votes_reason (const struct held_run *held, const struct vote_tally *tally, char *out,
+                   size_t size)
 {
     size_t needed = vote_rule_needed (&held->plan->vote, tally->voters);
     snprintf (out, size, "vote: %zu of %zu in favour, %zu against, %zu wanted%s", tally->in_favour,

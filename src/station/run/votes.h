@@ -14,7 +14,8 @@ bool votes_count (struct held_run *held, const struct message *message, struct a
                   struct span voter);
 
 // The numbers, as the reason of a result.
-void votes_reason (const struct held_run *held, const struct tally *tally, char *out, size_t size);
+void votes_reason (const struct held_run *held, const struct vote_tally *tally, char *out,
+                   size_t size);
 
 // Take in those that were cast before this station had the run; `work` as Redis has it.
 void votes_recall (struct held_run *held, const redisReply *work);

@@ -80,7 +80,7 @@ static bool read_burst (const char *value, struct target_settings *ret)
     return limit_option_burst (value, &ret->limit);
 }
 
-static const struct option {
+static const struct target_option {
     const char *name;
     bool (*read) (const char *value, struct target_settings *ret);
     const char *rule;

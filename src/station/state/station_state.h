@@ -21,7 +21,7 @@
 #include "target.h"
 #include "watch.h"
 
-enum phase {
+enum station_phase {
     PHASE_STARTING, // waits for Redis
     PHASE_SERVING,
     PHASE_STANDBY,  // another station owns the plans
@@ -46,7 +46,7 @@ struct outlet {
 struct peer_reads {
     int cost;             // sum of the costs of the reads in flight
     size_t waiting_bytes; // of the requests that wait
-    struct load *first, **end;
+    struct peer_load *first, **end;
     size_t peers; // in the list that begins with `first`
     bool granting;
 };
@@ -56,7 +56,7 @@ struct station {
     station_read_fn *read_settings;
     struct zone *zone;
     struct _zhashx_t *zones; // that plans name, by name; NULL = none yet
-    enum phase phase;
+    enum station_phase phase;
     struct reason failure;        // why PHASE_FAILED
     enum station_fault fault;     // the kind of that failure
     bool reload_wanted;           // at SIGHUP
@@ -102,7 +102,7 @@ struct station {
     uint8_t caller_secret[16];   // of this start; it masks identities
     struct masked masked[64];    // those that were made last
     struct _zhashx_t *peers;     // what each peer has in progress; NULL = none yet
-    struct load *loads;          // all of `peers`, as a list
+    struct peer_load *loads;     // all of `peers`, as a list
     int64_t loads_swept_us;      // when it was looked through for those that have nothing any more
     struct packet_debt unread;   // replies of all peers that libzmq holds
     struct peer_reads reading;   // requests that read plans (reads.c)
@@ -156,7 +156,7 @@ struct station {
     int64_t flow_sweep_us;       // when ended runs are swept next, monotonic
     struct flow_runs *flow_runs; // runs of flows (flow_live.h)
 
-    struct pull *pull; // takes that wait (pull_wait.c); NULL = none yet
+    struct pull_queues *pull; // takes that wait (pull_wait.c); NULL = none yet
 
     // due
     int timer_fd;

@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "plant.h"
 
-enum link_state {
+enum owner_link_state {
     CLOSED,  // nothing is sent before it is open
     OPENING, // wanted
     BLIND,   // open, and a look was refused
@@ -18,7 +18,7 @@ enum link_state {
 struct owner {
     struct owner_config config;
     char stored[OWNER_TOKEN_SIZE];
-    enum link_state link;
+    enum owner_link_state link;
     char token[OWNER_TOKEN_SIZE];  // empty = standby
     char taking[OWNER_TOKEN_SIZE]; // of the last takeover that was sent and not seen
     uint64_t epoch;                // the greatest seen

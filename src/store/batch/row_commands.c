@@ -33,7 +33,7 @@ static void make_table (struct commands *self, const char *key)
     ADD (TEXT ("HDEL"), TEXT (key), TEXT ("table"));
 }
 
-static void add_column (struct commands *self, enum column column, const struct row_list *rows)
+static void add_column (struct commands *self, enum row_column column, const struct row_list *rows)
 {
     const struct column_form *form = &column_forms[column];
     if (column == COLUMN_RUN && rows->count >= MANY)

@@ -16,7 +16,7 @@ struct waiter_list {
 };
 
 // A row that Redis did not take.
-struct failure {
+struct failed_row {
     size_t command; // of the batch in flight
     enum { REPLACE_KEY, REPLACE_FIELD, REPLACE_HISTORY, DROP } cure;
 };
@@ -46,7 +46,7 @@ struct writer {
     bool has_rows;  // of the core: it is to be acknowledged
     unsigned kinds; // kinds of those rows
     int64_t asked_us;
-    struct failure *failures;
+    struct failed_row *failures;
     size_t failure_count, failure_room;
 
     struct waiter_list gathering, in_flight;

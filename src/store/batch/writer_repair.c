@@ -15,7 +15,7 @@ static const struct span *command_at (const struct commands *commands, size_t in
 void writer_note_failure (struct writer *self, size_t command, const char *error)
 {
     const struct span *words = command_at (&self->rows, command);
-    struct failure failure = {command, DROP};
+    struct failed_row failure = {command, DROP};
     if (strncmp (error, "WRONGTYPE", 9) == 0 && !span_is (words[0], "SETRANGE"))
         failure.cure = REPLACE_KEY;
     else if (span_is (words[0], "HINCRBY"))
@@ -30,7 +30,7 @@ void writer_note_failure (struct writer *self, size_t command, const char *error
     self->failures[self->failure_count++] = failure;
 }
 
-static void add_cure (struct writer *self, struct commands *to, const struct failure *failure)
+static void add_cure (struct writer *self, struct commands *to, const struct failed_row *failure)
 {
     const struct span *words = command_at (&self->rows, failure->command);
     struct span key = commands_copy (to, words[1]);
@@ -48,7 +48,7 @@ bool writer_repair (struct writer *self)
 {
     struct commands again = {0};
     for (size_t i = 0; i < self->failure_count; i++) {
-        const struct failure *failure = &self->failures[i];
+        const struct failed_row *failure = &self->failures[i];
         if (failure->cure == DROP)
             continue;
         add_cure (self, &again, failure);

@@ -4,10 +4,10 @@
 
 enum { DIGITS_MAX = 18 };
 
-enum step { STEP_DONE, STEP_SHORT, STEP_WRONG };
+enum aof_step { STEP_DONE, STEP_SHORT, STEP_WRONG };
 
 // Take "<mark>DIGITS\r\n" from the front.
-static enum step take_number (struct span *rest, uint8_t mark, size_t *ret)
+static enum aof_step take_number (struct span *rest, uint8_t mark, size_t *ret)
 {
     size_t at = 1, number = 0;
     if (rest->size && rest->data[0] != mark)
@@ -28,10 +28,10 @@ static enum step take_number (struct span *rest, uint8_t mark, size_t *ret)
     return STEP_DONE;
 }
 
-static enum step take_bulk (struct span *rest, struct span *ret)
+static enum aof_step take_bulk (struct span *rest, struct span *ret)
 {
     size_t size;
-    enum step step = take_number (rest, '$', &size);
+    enum aof_step step = take_number (rest, '$', &size);
     if (step != STEP_DONE)
         return step;
     *ret = span_of (rest->data, size);
@@ -45,7 +45,7 @@ static enum step take_bulk (struct span *rest, struct span *ret)
     return STEP_DONE;
 }
 
-static enum step take_annotation (struct span *rest)
+static enum aof_step take_annotation (struct span *rest)
 {
     const uint8_t *end = memchr (rest->data, '\n', rest->size);
     if (!end)
@@ -56,14 +56,14 @@ static enum step take_annotation (struct span *rest)
 }
 
 // `ret_name` is the name of a command without arguments, else empty.
-static enum step take_command (struct span *rest, struct span *ret_name)
+static enum aof_step take_command (struct span *rest, struct span *ret_name)
 {
     size_t count;
     struct span part = {0};
     *ret_name = (struct span){0};
     if (rest->data[0] == '#')
         return take_annotation (rest);
-    enum step step = take_number (rest, '*', &count);
+    enum aof_step step = take_number (rest, '*', &count);
     if (step == STEP_DONE && count == 0)
         return STEP_WRONG;
     for (size_t i = 0; step == STEP_DONE && i < count; i++)
@@ -80,14 +80,14 @@ static bool is_named (struct span name, const char *word)
 }
 
 // The size of whole commands and transactions; returns the state of what follows them.
-static enum step scan (struct span file, size_t *ret_good)
+static enum aof_step scan (struct span file, size_t *ret_good)
 {
     bool open = false; // behind MULTI
     struct span rest = file;
     *ret_good = 0;
     while (rest.size) {
         struct span name;
-        enum step step = take_command (&rest, &name);
+        enum aof_step step = take_command (&rest, &name);
         if (step != STEP_DONE)
             return step;
         bool begins = is_named (name, "MULTI"), ends = is_named (name, "EXEC");
@@ -103,7 +103,7 @@ static enum step scan (struct span file, size_t *ret_good)
 enum aof_state aof_scan (struct span file, size_t *ret_good)
 {
     size_t behind;
-    enum step step = scan (file, ret_good);
+    enum aof_step step = scan (file, ret_good);
     if (step == STEP_DONE)
         return AOF_WHOLE;
     struct span tail = span_of (file.data + *ret_good, file.size - *ret_good);

@@ -76,7 +76,7 @@ const char *durability_text (const char *fsync)
     return "unknown: Redis does not report its appendfsync";
 }
 
-enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason)
+enum info_verdict redis_info_check (struct span info, enum data_loss loss, struct reason *reason)
 {
     struct span version = info_value (info, "redis_version");
     if (version.size == 0 || major_version (version) < MAJOR_MIN) {

@@ -10,9 +10,9 @@ enum info_verdict {
     INFO_REFUSED  // it keeps no append-only file, may evict, or is too old
 };
 
-enum loss { LOSS_REFUSED, LOSS_ACCEPTED };
+enum data_loss { LOSS_REFUSED, LOSS_ACCEPTED };
 
-enum info_verdict redis_info_check (struct span info, enum loss loss, struct reason *reason);
+enum info_verdict redis_info_check (struct span info, enum data_loss loss, struct reason *reason);
 
 // What INFO says that people want to know.
 struct redis_facts {

@@ -16,7 +16,7 @@ struct replica_waiter {
     void *owner;
 };
 
-struct waiter_list {
+struct replica_waiters {
     struct replica_waiter *first;
     struct replica_waiter **end;
 };
@@ -25,15 +25,15 @@ struct replicas {
     const struct link_config *config;
     struct connection *connection;
     struct address address;
-    struct waiter_list asked;  // waiters of the WAIT in flight
-    struct waiter_list asking; // waiters of the next WAIT
-    int64_t asked_us;          // when the WAIT was sent, monotonic
+    struct replica_waiters asked;  // waiters of the WAIT in flight
+    struct replica_waiters asking; // waiters of the next WAIT
+    int64_t asked_us;              // when the WAIT was sent, monotonic
 };
 
-static void answer (struct waiter_list *list, bool enough)
+static void answer (struct replica_waiters *list, bool enough)
 {
     struct replica_waiter *waiter = list->first;
-    *list = (struct waiter_list){0};
+    *list = (struct replica_waiters){0};
     while (waiter) {
         struct replica_waiter *next = waiter->next;
         waiter->reply (waiter->owner, enough);
@@ -73,7 +73,7 @@ static void ask (struct replicas *self)
     snprintf (count, sizeof count, "%" PRId64, self->config->replicas);
     snprintf (timeout, sizeof timeout, "%" PRId64, self->config->replica_timeout_ms);
     self->asked = self->asking;
-    self->asking = (struct waiter_list){0};
+    self->asking = (struct replica_waiters){0};
     self->asked_us = clock_mono_us ();
     connection_send (self->connection, on_nothing, self, 4, touch);
     connection_send (self->connection, on_replicas, self, 3, wait);

@@ -35,8 +35,8 @@ static const struct action {
                {"remove", "remove", true}, {"done", "done", true},    {"run", "run", false},
                {"cancel", "cancel", false}};
 
-struct bulk {
-    struct bulk *next;
+struct bulk_job {
+    struct bulk_job *next;
     struct server *server;
     struct gateway *gateway;
     struct key *key; // held
@@ -56,14 +56,14 @@ struct bulk {
 };
 
 // A command in flight.
-struct sent {
-    struct bulk *job;
+struct bulk_call {
+    struct bulk_job *job;
     char id[IDENT_SIZE];
 };
 
 // -- its life
 
-static void job_free (struct bulk *self)
+static void job_free (struct bulk_job *self)
 {
     timer_end (&self->timer);
     users_key_release (self->key);
@@ -74,9 +74,9 @@ static void job_free (struct bulk *self)
     free (self);
 }
 
-static void job_remove (struct bulk *self)
+static void job_remove (struct bulk_job *self)
 {
-    struct bulk **at = &self->server->bulk;
+    struct bulk_job **at = &self->server->bulk;
     while (*at && *at != self)
         at = &(*at)->next;
     if (*at)
@@ -88,7 +88,7 @@ static void job_remove (struct bulk *self)
 }
 
 // False: it was deleted.
-static bool landed (struct bulk *self)
+static bool landed (struct bulk_job *self)
 {
     self->flying--;
     if (self->gone && !self->flying)
@@ -98,13 +98,13 @@ static bool landed (struct bulk *self)
     return false;
 }
 
-void bulk_end (struct bulk **first)
+void bulk_end (struct bulk_job **first)
 {
     while (*first)
         job_remove (*first);
 }
 
-static void add_error (struct bulk *self, const char *id, const char *detail)
+static void add_error (struct bulk_job *self, const char *id, const char *detail)
 {
     if (json_array_size (self->errors) < ERRORS_MAX)
         json_array_append_new (self->errors, json_pack ("{s:s, s:s}", "id", id, "detail", detail));
@@ -112,11 +112,11 @@ static void add_error (struct bulk *self, const char *id, const char *detail)
 
 // -- counting
 
-static void read_page (struct bulk *self);
+static void read_page (struct bulk_job *self);
 
 static void on_page (void *owner, const struct station_answer *answer)
 {
-    struct bulk *self = owner;
+    struct bulk_job *self = owner;
     size_t i;
     const json_t *plan;
     if (!landed (self))
@@ -146,7 +146,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     }
 }
 
-static void read_page (struct bulk *self)
+static void read_page (struct bulk_job *self)
 {
     free (self->asked);
     self->asked = json_write (self->filter);
@@ -160,8 +160,8 @@ static void read_page (struct bulk *self)
 
 static void on_command (void *owner, const struct station_answer *answer)
 {
-    struct sent *sent = owner;
-    struct bulk *self = sent->job;
+    struct bulk_call *sent = owner;
+    struct bulk_job *self = sent->job;
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
     bool rejected = !unknown && answer->status >= ZERO_STATUS_ERROR_FLAG;
     audit_each (self->server->audit, self->user, self->action->name, sent->id,
@@ -181,9 +181,9 @@ static void on_command (void *owner, const struct station_answer *answer)
         self->state = BULK_DONE;
 }
 
-static void send_command (struct bulk *self)
+static void send_command (struct bulk_job *self)
 {
-    struct sent *sent = memory_new (sizeof *sent);
+    struct bulk_call *sent = memory_new (sizeof *sent);
     sent->job = self;
     ident_text (self->ids[self->at++], sent->id);
     const struct question question = {.word = self->action->command,
@@ -197,7 +197,7 @@ static void send_command (struct bulk *self)
 
 static void on_tick (void *owner)
 {
-    struct bulk *self = owner;
+    struct bulk_job *self = owner;
     bool known = !self->user[0] || users_know (self->server->users, self->token, self->key);
     bool old = self->state != BULK_RUNNING && clock_mono_us () - self->used_us >= KEPT_US;
     if (!known || old) {
@@ -215,7 +215,7 @@ static void on_tick (void *owner)
 
 // -- the resources
 
-static json_t *document_of (const struct bulk *self)
+static json_t *document_of (const struct bulk_job *self)
 {
     static const char *const states[] = {"counting", "counted", "running", "done", "failed"};
     char id[IDENT_SIZE];
@@ -230,17 +230,17 @@ static json_t *document_of (const struct bulk *self)
                       "errors", self->errors);
 }
 
-static bool is_own (const struct bulk *job, const struct exchange *exchange)
+static bool is_own (const struct bulk_job *job, const struct exchange *exchange)
 {
     return strcmp (job->user, exchange->user ? exchange->user : "") == 0;
 }
 
 // The job of the path; NULL: it was answered.
-static struct bulk *job_of (struct exchange *self)
+static struct bulk_job *job_of (struct exchange *self)
 {
     int64_t number;
     if (number_parse (self->routed.args[0], &number))
-        for (struct bulk *at = self->server->bulk; at; at = at->next)
+        for (struct bulk_job *at = self->server->bulk; at; at = at->next)
             if (at->number == number && is_own (at, self)) {
                 at->used_us = clock_mono_us ();
                 return at;
@@ -290,10 +290,11 @@ static const struct action *action_named (const char *name)
     return NULL;
 }
 
-static struct bulk *job_new (struct exchange *exchange, const struct action *action, json_t *filter)
+static struct bulk_job *job_new (struct exchange *exchange, const struct action *action,
+                                 json_t *filter)
 {
     static int64_t last;
-    struct bulk *self = memory_new (sizeof *self);
+    struct bulk_job *self = memory_new (sizeof *self);
     self->server = exchange->server;
     self->gateway = exchange->gateway;
     self->key = users_key_hold (exchange->key);
@@ -318,7 +319,7 @@ void api_bulk_new (struct exchange *self)
     size_t count = 0;
     const struct action *action =
         action_named (json_string_value (json_object_get (self->json, "action")));
-    for (const struct bulk *at = self->server->bulk; at; at = at->next)
+    for (const struct bulk_job *at = self->server->bulk; at; at = at->next)
         count++;
     if (!action) {
         exchange_problem (self, 422, "invalid_field",
@@ -336,7 +337,7 @@ void api_bulk_new (struct exchange *self)
         exchange_problem (self, 429, "too_many", "there are 16 jobs already");
         return;
     }
-    struct bulk *job = job_new (self, action, filter);
+    struct bulk_job *job = job_new (self, action, filter);
     char number[24];
     snprintf (number, sizeof number, "%" PRId64, job->number);
     api_location (self, "bulk", number);
@@ -347,10 +348,10 @@ void api_bulk_new (struct exchange *self)
 void api_bulk (struct exchange *self)
 {
     json_t *items = json_array ();
-    for (struct bulk *at = self->server->bulk; !self->routed.args[0] && at; at = at->next)
+    for (struct bulk_job *at = self->server->bulk; !self->routed.args[0] && at; at = at->next)
         if (is_own (at, self))
             json_array_append_new (items, document_of (at));
-    struct bulk *job = self->routed.args[0] ? job_of (self) : NULL;
+    struct bulk_job *job = self->routed.args[0] ? job_of (self) : NULL;
     if (job)
         exchange_json (self, 200, document_of (job));
     else if (!self->routed.args[0])
@@ -360,7 +361,7 @@ void api_bulk (struct exchange *self)
 
 void api_bulk_start (struct exchange *self)
 {
-    struct bulk *job = job_of (self);
+    struct bulk_job *job = job_of (self);
     const json_t *count = json_object_get (self->json, "count");
     if (!job)
         return;
@@ -377,7 +378,7 @@ void api_bulk_start (struct exchange *self)
 
 void api_bulk_delete (struct exchange *self)
 {
-    struct bulk *job = job_of (self);
+    struct bulk_job *job = job_of (self);
     if (!job)
         return;
     job_remove (job);

@@ -22,7 +22,7 @@ struct slot {
     bool used;
     size_t line;
     char id[17];
-    struct submission read;
+    struct submission_body read;
     struct zplan_submission sent;
     char refusal[REASON_MAX]; // of the station, while the plan that has the id is read
 };

@@ -21,8 +21,8 @@
 #include "submission.h"
 
 // What the question borrows from.
-struct submitting {
-    struct submission read;
+struct submit_call {
+    struct submission_body read;
     struct zplan_submission sent;
     unsigned status;    // 201, or 200: it existed
     struct key_use use; // of an Idempotency-Key; its key is 0: there is none
@@ -31,7 +31,7 @@ struct submitting {
 
 static void clear_submitting (struct exchange *self)
 {
-    struct submitting *own = self->own;
+    struct submit_call *own = self->own;
     submission_clear (&own->read);
     free (own);
 }
@@ -47,7 +47,7 @@ static int judge (struct exchange *self, const char *plan)
 }
 
 // 0, or -1: it was answered.
-static int read_body (struct exchange *self, struct submission *ret)
+static int read_body (struct exchange *self, struct submission_body *ret)
 {
     struct reason reason;
     if (!self->json) {
@@ -65,7 +65,7 @@ static int read_body (struct exchange *self, struct submission *ret)
 
 static void on_read (struct exchange *self, const struct station_answer *answer)
 {
-    const struct submitting *own = self->own;
+    const struct submit_call *own = self->own;
     bool read = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
     char etag[PLAN_ETAG_SIZE];
     api_location (self, "plans", self->id);
@@ -80,7 +80,7 @@ static void on_read (struct exchange *self, const struct station_answer *answer)
 // The plan under this id has other bytes, or the station does not take this one.
 static void on_other (struct exchange *self, const struct station_answer *answer)
 {
-    const struct submitting *own = self->own;
+    const struct submit_call *own = self->own;
     bool other = answer->error == ZPLAN_OK && answer->status < ZERO_STATUS_ERROR_FLAG;
     bool put = self->routed.route == &routes[ROUTE_PLAN_PUT];
     exchange_problem (self, put && other ? 409 : 422, other ? "other_plan" : "plan_error", "%s",
@@ -97,7 +97,7 @@ static void ask_plan (struct exchange *self, exchange_fn *fn)
 // What the exchange's plan has become.
 static void note_key (struct exchange *self)
 {
-    struct submitting *own = self->own;
+    struct submit_call *own = self->own;
     if (!own->use.key || !ident_parse (span_text (self->id), &own->use.plan_id))
         return;
     if (!self->server->keys)
@@ -108,7 +108,7 @@ static void note_key (struct exchange *self)
 // An Idempotency-Key that was used already. True: answered, or being so.
 static bool repeat_key (struct exchange *self)
 {
-    struct submitting *own = self->own;
+    struct submit_call *own = self->own;
     const struct key_memory *keys = self->server->keys;
     const struct key_use *use =
         keys && own->use.key ? key_memory_find (keys, own->use.key, clock_mono_us () / 1000000)
@@ -128,7 +128,7 @@ static bool repeat_key (struct exchange *self)
 
 static void on_submitted (struct exchange *self, const struct station_answer *answer)
 {
-    struct submitting *own = self->own;
+    struct submit_call *own = self->own;
     const char *prefer = exchange_value (self, "Prefer");
     if (answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_FRAME_PLANERROR_ID) {
         memcpy (own->words, answer->reason, sizeof own->words);
@@ -166,9 +166,9 @@ static uint64_t sum_of_body (const struct exchange *self)
 }
 
 // `key` of an Idempotency-Key; 0: none.
-static void submit (struct exchange *self, struct submission *read, uint64_t key)
+static void submit (struct exchange *self, struct submission_body *read, uint64_t key)
 {
-    struct submitting *own = memory_new (sizeof *own);
+    struct submit_call *own = memory_new (sizeof *own);
     own->read = *read;
     self->own = own;
     self->clear = clear_submitting;
@@ -187,7 +187,7 @@ static void submit (struct exchange *self, struct submission *read, uint64_t key
 
 void api_plan_new (struct exchange *self)
 {
-    struct submission read = {0};
+    struct submission_body read = {0};
     struct reason reason;
     const char *key = exchange_value (self, "Idempotency-Key");
     const char *user = self->user ? self->user : "";
@@ -220,7 +220,7 @@ void api_plan_new (struct exchange *self)
 
 void api_plan_put (struct exchange *self)
 {
-    struct submission read = {0};
+    struct submission_body read = {0};
     uint64_t id, its;
     if (!ident_parse (span_text (self->routed.args[0]), &id)) {
         exchange_problem (self, 400, "invalid_field", "id: want 1..7fffffffffffffff in hex");

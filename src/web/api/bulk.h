@@ -4,7 +4,7 @@
 
 #include "exchange.h"
 
-struct bulk;
+struct bulk_job;
 
 // All jobs end.
-void bulk_end (struct bulk **first);
+void bulk_end (struct bulk_job **first);

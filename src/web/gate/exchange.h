@@ -9,7 +9,7 @@ enum { EXCHANGE_KEPT_MAX = 8, EXCHANGE_HEADERS_MAX = 8 };
 
 struct exchange;
 struct server;
-struct peer;
+struct http_connection;
 struct key;
 struct MHD_Connection;
 struct MHD_Response;
@@ -19,7 +19,7 @@ typedef void exchange_fn (struct exchange *self, const struct station_answer *an
 struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
-    struct peer *peer;
+    struct http_connection *peer;
     char address[48];   // of the client: that of the peer, or what a proxy says
     const char *scheme; // "http" or "https"; NULL: not known
     char *raw;          // the target as it was sent

@@ -28,10 +28,10 @@ struct turn {
 };
 
 // A question is waiting for its turn, in flight, or waiting to be repeated.
-struct ask {
+struct pending_question {
     struct gateway *gateway;
     struct turn *turn;
-    struct ask *next, **place;
+    struct pending_question *next, **place;
     enum { ASK_WAITS, ASK_FLIES, ASK_RESTS } state;
     struct question question;
     int64_t deadline_us;
@@ -46,14 +46,14 @@ struct gateway {
     struct zplan_client *client;
     struct source source;
     struct task task; // start those that may
-    struct ask *first, **end;
-    struct ask *ended; // to be freed in the next round
+    struct pending_question *first, **end;
+    struct pending_question *ended; // to be freed in the next round
     struct turn *turns;
     size_t flying, large;
     bool closing;
 };
 
-static void ask_start (struct ask *ask);
+static void ask_start (struct pending_question *ask);
 
 static void schedule (struct gateway *self)
 {
@@ -90,14 +90,14 @@ static void turn_leave (struct gateway *self, struct turn *turn)
     free (turn);
 }
 
-static bool may_start (const struct ask *ask)
+static bool may_start (const struct pending_question *ask)
 {
     const struct gateway *self = ask->gateway;
     return self->flying < IN_FLIGHT_MAX &&
            (!ask->question.large || (self->large < LARGE_MAX && ask->turn->large < USER_LARGE_MAX));
 }
 
-static void set_flying (struct ask *ask, bool flies)
+static void set_flying (struct pending_question *ask, bool flies)
 {
     size_t one = flies ? 1 : (size_t)-1, large = ask->question.large ? one : 0;
     ask->gateway->flying += one;
@@ -108,7 +108,7 @@ static void set_flying (struct ask *ask, bool flies)
 
 // -- one question
 
-static void ask_end (struct ask *ask, const struct station_answer *answer)
+static void ask_end (struct pending_question *ask, const struct station_answer *answer)
 {
     *ask->place = ask->next;
     if (ask->next)
@@ -124,7 +124,7 @@ static void ask_end (struct ask *ask, const struct station_answer *answer)
         ask->fn (ask->owner, answer);
 }
 
-static void ask_fail (struct ask *ask, int error)
+static void ask_fail (struct pending_question *ask, int error)
 {
     const struct station_answer answer = {.error = error};
     ask_end (ask, &answer);
@@ -133,7 +133,7 @@ static void ask_fail (struct ask *ask, int error)
 static void on_timer (void *owner)
 {
     static const struct station_answer late = {.error = ZPLAN_ERROR_NO_ANSWER};
-    struct ask *ask = owner;
+    struct pending_question *ask = owner;
     if (ask->state == ASK_FLIES) {
         gateway_fn *fn = ask->fn;
         ask->fn = NULL;
@@ -146,7 +146,7 @@ static void on_timer (void *owner)
 }
 
 // Whether the question may be asked once more in a while, and is.
-static bool rest (struct ask *ask)
+static bool rest (struct pending_question *ask)
 {
     if (!ask->fn || !ask->question.repeat || ask->gateway->closing ||
         clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
@@ -157,7 +157,7 @@ static bool rest (struct ask *ask)
 }
 
 // Whether the station could not answer at the moment, and is asked again.
-static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
+static bool ask_rests (struct pending_question *ask, const struct zplan_reply *reply)
 {
     bool busy = reply->status == ZERO_STATUS_BUSY_ID;
     char words[REASON_MAX];
@@ -174,7 +174,7 @@ static bool ask_rests (struct ask *ask, const struct zplan_reply *reply)
 
 static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
-    struct ask *ask = context;
+    struct pending_question *ask = context;
     set_flying (ask, false);
     // Another one timed out, and its connection ended with all that was in flight. A change may be
     // done already. Once: a station that is away should show soon.
@@ -210,7 +210,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
 }
 
 // A command on behalf of a user has its name in a frame.
-static int send_command (struct gateway *self, struct ask *ask)
+static int send_command (struct gateway *self, struct pending_question *ask)
 {
     const struct question *question = &ask->question;
     struct zplan_frame frames[GATEWAY_ARGS_MAX + 2];
@@ -230,7 +230,7 @@ static int send_command (struct gateway *self, struct ask *ask)
     return zplan_client_send (self->client, ZERO_BYTE_COMMAND_NONE, frames, count, on_reply, ask);
 }
 
-static void ask_start (struct ask *ask)
+static void ask_start (struct pending_question *ask)
 {
     struct gateway *self = ask->gateway;
     int64_t left_ms = (ask->deadline_us - clock_mono_us ()) / 1000;
@@ -255,17 +255,18 @@ static void ask_start (struct ask *ask)
 static void free_ended (struct gateway *self)
 {
     while (self->ended) {
-        struct ask *ask = self->ended;
+        struct pending_question *ask = self->ended;
         self->ended = ask->next;
         free (ask);
     }
 }
 
 // Of the user with the fewest in flight the one that waits for longest; NULL = none may start.
-static struct ask *next_ask (const struct gateway *self)
+static struct pending_question *next_ask (const struct gateway *self)
 {
-    struct ask *best = NULL;
-    for (struct ask *ask = self->first; ask && self->flying < IN_FLIGHT_MAX; ask = ask->next)
+    struct pending_question *best = NULL;
+    for (struct pending_question *ask = self->first; ask && self->flying < IN_FLIGHT_MAX;
+         ask = ask->next)
         if (ask->state == ASK_WAITS && may_start (ask) &&
             (!best || ask->turn->flying < best->turn->flying))
             best = ask;
@@ -276,7 +277,7 @@ static void on_task (void *owner)
 {
     struct gateway *self = owner;
     free_ended (self);
-    for (struct ask *ask; (ask = next_ask (self));)
+    for (struct pending_question *ask; (ask = next_ask (self));)
         ask_start (ask);
 }
 
@@ -318,7 +319,7 @@ void gateway_destroy (struct gateway **self_p)
 void gateway_ask (struct gateway *self, const struct question *question, gateway_fn *fn,
                   void *owner)
 {
-    struct ask *ask = memory_new (sizeof *ask);
+    struct pending_question *ask = memory_new (sizeof *ask);
     int64_t ms = question->deadline_ms ? question->deadline_ms : GATEWAY_DEADLINE_MS;
     ask->gateway = self;
     ask->turn = turn_take (self, question->user ? question->user : "");

@@ -12,13 +12,13 @@ struct stream;
 struct tls;
 
 // A connection.
-struct peer {
+struct http_connection {
     struct server *server;
     int fd;
     struct timer deadline;
-    char address[48];           // "unix": of a socket in the file system
-    struct peer *next, **place; // in its bucket
-    struct exchange *exchange;  // in progress; NULL = none
+    char address[48];                      // "unix": of a socket in the file system
+    struct http_connection *next, **place; // in its bucket
+    struct exchange *exchange;             // in progress; NULL = none
 };
 
 enum { PEER_BUCKETS = 256, ROUTE_CODES_MAX = 12, ROUTE_ELSE = ROUTES, ROUTE_ROWS = ROUTES + 1 };
@@ -45,7 +45,7 @@ struct server {
     struct web_listener listener;
     struct source source, accepts; // of the library; of the listener
     struct timer timer, pause;     // pause: until accepts are tried again
-    struct peer *buckets[PEER_BUCKETS];
+    struct http_connection *buckets[PEER_BUCKETS];
     struct task task;
     unsigned idle_turns;   // of the library, since something happened
     bool ending;           // the station is asked nothing any more
@@ -55,7 +55,7 @@ struct server {
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;
     struct recorder *recorder;
-    struct bulk *bulk;       // the last job
+    struct bulk_job *bulk;   // the last job
     struct key_memory *keys; // NULL: no Idempotency-Key was used
 };
 
@@ -66,10 +66,10 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
 void server_destroy (struct server **self);
 
 // Cut the connection in `ms` milliseconds, if its deadline is not set again before.
-void peer_deadline (struct peer *self, int64_t ms);
+void peer_deadline (struct http_connection *self, int64_t ms);
 
 // Whether the other end has closed the connection. The library does not look while it is suspended.
-bool peer_has_left (const struct peer *self);
+bool peer_has_left (const struct http_connection *self);
 
 // A connection was resumed, which the library's descriptor does not show.
 void server_wake (struct server *self);

@@ -26,14 +26,14 @@ enum {
 
 const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
 
-struct pair {
+struct key_pair {
     gnutls_pcert_st chain[CHAIN_MAX];
     unsigned count;
     gnutls_privkey_t key; // NULL: none
 };
 
 // What a file looks like.
-struct look {
+struct file_stamp {
     ino_t node;
     off_t size;
     struct timespec changed;
@@ -43,8 +43,8 @@ struct tls {
     struct reactor *reactor;
     const char *cert, *key;
     struct timer timer;
-    struct look looks[2], rejected[2]; // of what is served; of what was logged as unusable
-    struct pair *pair, *before;
+    struct file_stamp looks[2], rejected[2]; // of what is served; of what was logged as unusable
+    struct key_pair *pair, *before;
     int64_t replaced_us;
 };
 
@@ -78,9 +78,9 @@ static int read_file (const char *setting, const char *path, mode_t open_to, gnu
                            : "mode 0600 or 0640: others can read or change it");
 }
 
-static void pair_destroy (struct pair **self_p)
+static void pair_destroy (struct key_pair **self_p)
 {
-    struct pair *self = *self_p;
+    struct key_pair *self = *self_p;
     if (!self)
         return;
     for (unsigned i = 0; i < self->count; i++)
@@ -91,7 +91,7 @@ static void pair_destroy (struct pair **self_p)
     *self_p = NULL;
 }
 
-static int read_chain (struct pair *self, const char *path, struct reason *reason)
+static int read_chain (struct key_pair *self, const char *path, struct reason *reason)
 {
     gnutls_datum_t text;
     unsigned count = CHAIN_MAX;
@@ -108,7 +108,7 @@ static int read_chain (struct pair *self, const char *path, struct reason *reaso
     return error < 0 ? -1 : 0;
 }
 
-static int read_key (struct pair *self, const char *path, struct reason *reason)
+static int read_key (struct key_pair *self, const char *path, struct reason *reason)
 {
     gnutls_datum_t text;
     if (read_file ("tls_key", path, S_IRWXO | S_IWGRP, &text, reason))
@@ -124,7 +124,7 @@ static int read_key (struct pair *self, const char *path, struct reason *reason)
     return error < 0 ? -1 : 0;
 }
 
-static bool pair_fits (const struct pair *self)
+static bool pair_fits (const struct key_pair *self)
 {
     uint8_t ids[2][64];
     size_t sizes[2] = {sizeof ids[0], sizeof ids[1]};
@@ -139,9 +139,9 @@ static bool pair_fits (const struct pair *self)
     return fits;
 }
 
-static struct pair *pair_read (const struct tls *tls, struct reason *reason)
+static struct key_pair *pair_read (const struct tls *tls, struct reason *reason)
 {
-    struct pair *self = memory_new (sizeof *self);
+    struct key_pair *self = memory_new (sizeof *self);
     if (read_chain (self, tls->cert, reason) == 0 && read_key (self, tls->key, reason) == 0) {
         if (pair_fits (self))
             return self;
@@ -154,10 +154,10 @@ static struct pair *pair_read (const struct tls *tls, struct reason *reason)
 
 // -- changes
 
-static struct look look_at (const char *path)
+static struct file_stamp look_at (const char *path)
 {
     struct stat entry;
-    struct look look;
+    struct file_stamp look;
     memset (&look, 0, sizeof look); // looks are compared as bytes
     if (stat (path, &entry) == 0) {
         look.node = entry.st_ino;
@@ -172,12 +172,12 @@ static void on_timer (void *owner)
 {
     struct tls *self = owner;
     struct reason reason;
-    const struct look now[2] = {look_at (self->cert), look_at (self->key)};
+    const struct file_stamp now[2] = {look_at (self->cert), look_at (self->key)};
     timer_set (&self->timer, self->reactor, LOOK_MS);
     if (memcmp (now, self->looks, sizeof now) == 0 ||
         clock_mono_us () - self->replaced_us < HANDSHAKE_US)
         return;
-    struct pair *pair = pair_read (self, &reason);
+    struct key_pair *pair = pair_read (self, &reason);
     if (pair) {
         memcpy (self->looks, now, sizeof now);
         pair_destroy (&self->before);

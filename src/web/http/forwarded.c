@@ -4,18 +4,18 @@
 #include <stdio.h>
 
 // Of both families: IPv4 as ::ffff:0:0/96.
-struct address {
+struct ip_address {
     uint8_t bytes[16];
 };
 
 static const uint8_t mapped[12] = {[10] = 0xff, 0xff};
 
-static bool is_v4 (const struct address *self)
+static bool is_v4 (const struct ip_address *self)
 {
     return memcmp (self->bytes, mapped, sizeof mapped) == 0;
 }
 
-static bool address_read (struct span text, struct address *ret)
+static bool address_read (struct span text, struct ip_address *ret)
 {
     char name[INET6_ADDRSTRLEN];
     if (!text.size || text.size >= sizeof name || memchr (text.data, '\0', text.size))
@@ -26,7 +26,7 @@ static bool address_read (struct span text, struct address *ret)
            inet_pton (AF_INET6, name, ret->bytes) == 1;
 }
 
-static void address_write (const struct address *self, char out[FORWARDED_SIZE])
+static void address_write (const struct ip_address *self, char out[FORWARDED_SIZE])
 {
     if (is_v4 (self))
         inet_ntop (AF_INET, self->bytes + sizeof mapped, out, FORWARDED_SIZE);
@@ -48,7 +48,7 @@ static struct span cut_last (struct span *text)
 // -- the proxies
 
 // ADDRESS or ADDRESS/BITS; `ret_bits` is the prefix length in the 128-bit form.
-static bool range_read (struct span text, struct address *ret, int *ret_bits)
+static bool range_read (struct span text, struct ip_address *ret, int *ret_bits)
 {
     const uint8_t *slash = text.size ? memchr (text.data, '/', text.size) : NULL;
     size_t size = slash ? (size_t)(slash - text.data) : text.size;
@@ -69,7 +69,7 @@ static bool range_read (struct span text, struct address *ret, int *ret_bits)
     return *ret_bits <= 128;
 }
 
-static bool range_has (const struct address *range, int bits, const struct address *address)
+static bool range_has (const struct ip_address *range, int bits, const struct ip_address *address)
 {
     int whole = bits / 8, rest = bits % 8;
     if (memcmp (range->bytes, address->bytes, (size_t)whole) != 0)
@@ -80,7 +80,7 @@ static bool range_has (const struct address *range, int bits, const struct addre
 int forwarded_check (const char *proxies, struct reason *reason)
 {
     struct span rest = span_text (proxies);
-    struct address ignored;
+    struct ip_address ignored;
     int bits;
     while (rest.size) {
         struct span text = cut_last (&rest);
@@ -91,10 +91,10 @@ int forwarded_check (const char *proxies, struct reason *reason)
     return 0;
 }
 
-static bool is_proxy (const char *proxies, const struct address *address)
+static bool is_proxy (const char *proxies, const struct ip_address *address)
 {
     struct span rest = span_text (proxies);
-    struct address range;
+    struct ip_address range;
     int bits;
     while (rest.size)
         if (range_read (cut_last (&rest), &range, &bits) && range_has (&range, bits, address))
@@ -104,14 +104,14 @@ static bool is_proxy (const char *proxies, const struct address *address)
 
 bool forwarded_is_proxy (const char *proxies, const char *address)
 {
-    struct address read;
+    struct ip_address read;
     return address_read (span_text (address), &read) && is_proxy (proxies, &read);
 }
 
 // -- the headers
 
 // ADDRESS, ADDRESS:PORT, [ADDRESS] or [ADDRESS]:PORT.
-static bool entry_read (struct span text, struct address *ret)
+static bool entry_read (struct span text, struct ip_address *ret)
 {
     const uint8_t *end;
     if (text.size && text.data[0] == '[') {
@@ -130,7 +130,7 @@ static bool entry_read (struct span text, struct address *ret)
 void forwarded_address (const struct guard_head *head, const char *proxies, const char *peer,
                         char out[FORWARDED_SIZE])
 {
-    struct address address;
+    struct ip_address address;
     snprintf (out, FORWARDED_SIZE, "%s", peer);
     size_t count = head->count < GUARD_HEADERS_MAX ? head->count : GUARD_HEADERS_MAX;
     for (size_t i = count; i-- > 0;) {

@@ -6,11 +6,11 @@
 #include "rfc3339.h"
 #include "settings.h"
 
-enum kind { TEXT, NUMBER, FLAG, YES, STATE, STATUS, INSTANT, INTEGER_OR_TEXT };
+enum query_kind { TEXT, NUMBER, FLAG, YES, STATE, STATUS, INSTANT, INTEGER_OR_TEXT };
 
-static const struct row {
+static const struct query_row {
     const char *name, *wire;
-    enum kind kind;
+    enum query_kind kind;
     int64_t min, max;
 } rows[] = {
     {"limit", "limit", NUMBER, 1, 1000},
@@ -99,7 +99,7 @@ static json_t *statuses_of (const char *text)
     }
 }
 
-static json_t *value_of (const struct row *row, const char *text, struct reason *reason)
+static json_t *value_of (const struct query_row *row, const char *text, struct reason *reason)
 {
     int64_t number;
     bool flag;

@@ -36,7 +36,7 @@ static int check_names (const json_t *object, const char *known, struct reason *
     return 0;
 }
 
-static int add_frame (struct submission *self, uint8_t type, struct span bytes,
+static int add_frame (struct submission_body *self, uint8_t type, struct span bytes,
                       struct reason *reason)
 {
     if (self->count == FRAMES_MAX)
@@ -61,7 +61,7 @@ static uint8_t type_of (const char *name)
     return 0;
 }
 
-static int read_frames (struct submission *self, const json_t *frames, size_t *room,
+static int read_frames (struct submission_body *self, const json_t *frames, size_t *room,
                         struct reason *reason)
 {
     size_t i, size;
@@ -87,7 +87,7 @@ static int read_frames (struct submission *self, const json_t *frames, size_t *r
     return 0;
 }
 
-static int read_words (struct submission *self, struct reason *reason)
+static int read_words (struct submission_body *self, struct reason *reason)
 {
     const json_t *command = json_object_get (self->object, "command");
     const json_t *args = json_object_get (self->object, "args"), *arg;
@@ -106,7 +106,7 @@ static int read_words (struct submission *self, struct reason *reason)
     return 0;
 }
 
-static int read_plan (struct submission *self, struct reason *reason)
+static int read_plan (struct submission_body *self, struct reason *reason)
 {
     json_t *spec = json_object_get (self->object, "spec");
     json_t *title = json_object_get (self->object, "title");
@@ -125,7 +125,7 @@ static int read_plan (struct submission *self, struct reason *reason)
     return 0;
 }
 
-static int read_id (struct submission *self, struct reason *reason)
+static int read_id (struct submission_body *self, struct reason *reason)
 {
     const json_t *id = json_object_get (self->object, "id");
     uint64_t number;
@@ -137,9 +137,9 @@ static int read_id (struct submission *self, struct reason *reason)
     return 0;
 }
 
-int submission_read (json_t *object, struct submission *ret, struct reason *reason)
+int submission_read (json_t *object, struct submission_body *ret, struct reason *reason)
 {
-    struct submission self = {.object = json_incref (object)};
+    struct submission_body self = {.object = json_incref (object)};
     const json_t *frames = json_object_get (object, "frames"), *frame;
     size_t i, room = 1;
     self.target = json_string_value (json_object_get (object, "target"));
@@ -160,12 +160,12 @@ int submission_read (json_t *object, struct submission *ret, struct reason *reas
     return 0;
 }
 
-void submission_clear (struct submission *self)
+void submission_clear (struct submission_body *self)
 {
     json_decref (self->object);
     free (self->plan);
     free (self->bytes);
-    *self = (struct submission){0};
+    *self = (struct submission_body){0};
 }
 
 json_t *submission_changes (const json_t *patch, struct reason *reason)

@@ -8,7 +8,7 @@
 #include "zplan_client.h"
 
 // Frames point into `object` and `bytes`.
-struct submission {
+struct submission_body {
     json_t *object;          // owned
     char *plan;              // the PLAN frame
     uint8_t *bytes;          // decoded from base64; owned
@@ -18,8 +18,8 @@ struct submission {
 };
 
 // Read a plan. 0, or -1 with a reason that names the field; `ret` is then empty.
-int submission_read (json_t *object, struct submission *ret, struct reason *reason);
-void submission_clear (struct submission *self);
+int submission_read (json_t *object, struct submission_body *ret, struct reason *reason);
+void submission_clear (struct submission_body *self);
 
 // Whether the station takes a PLAN frame as it stands. 0, or -1 with a reason.
 int submission_check (const char *plan, struct reason *reason);

@@ -12,7 +12,7 @@ struct ballots {
     size_t count;
     size_t bytes;
     struct heap limits;
-    struct ballot *first;
+    struct worker_ballot *first;
 };
 
 struct ballots *ballots_new (int64_t limit_us)
@@ -42,19 +42,19 @@ size_t ballots_bytes (const struct ballots *self)
     return self->bytes;
 }
 
-struct ballot *ballots_first (const struct ballots *self)
+struct worker_ballot *ballots_first (const struct ballots *self)
 {
     return self->first;
 }
 
 size_t ballot_size (const struct job *job, size_t voters)
 {
-    return sizeof (struct ballot) + voters * sizeof (struct voter) + job->size;
+    return sizeof (struct worker_ballot) + voters * sizeof (struct ballot_worker) + job->size;
 }
 
 // -- voters
 
-static void queue_push (struct voter_queue *self, struct voter *voter)
+static void queue_push (struct voter_queue *self, struct ballot_worker *voter)
 {
     voter->prev = self->tail;
     if (self->tail)
@@ -64,13 +64,13 @@ static void queue_push (struct voter_queue *self, struct voter *voter)
     self->tail = voter;
 }
 
-static void queue_remove (struct voter_queue *self, struct voter *voter)
+static void queue_remove (struct voter_queue *self, struct ballot_worker *voter)
 {
     *(voter->prev ? &voter->prev->next : &self->head) = voter->next;
     *(voter->next ? &voter->next->prev : &self->tail) = voter->prev;
 }
 
-const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE])
+const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_SIZE])
 {
     const char *name = voter->worker->name;
     if (voter->number == 1)
@@ -80,17 +80,17 @@ const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE])
     return out;
 }
 
-bool voter_has_ballot (const struct voter *voter)
+bool voter_has_ballot (const struct ballot_worker *voter)
 {
     return worker_has (voter->worker, voter->ballot->job);
 }
 
-void voter_alive (struct ballots *self, struct voter *voter)
+void voter_alive (struct ballots *self, struct ballot_worker *voter)
 {
     heap_set (&self->limits, &voter->limit, clock_mono_us () + self->limit_us);
 }
 
-void voter_settle (struct ballots *self, struct voter *voter)
+void voter_settle (struct ballots *self, struct ballot_worker *voter)
 {
     assert (voter->worker && !voter_has_ballot (voter));
     heap_remove (&self->limits, &voter->limit);
@@ -99,17 +99,18 @@ void voter_settle (struct ballots *self, struct voter *voter)
     voter->ballot->expected--;
 }
 
-struct voter *voter_overdue (const struct ballots *self)
+struct ballot_worker *voter_overdue (const struct ballots *self)
 {
     struct heap_node *first = heap_first (&self->limits);
     if (!first || first->at > clock_mono_us ())
         return NULL;
-    return (struct voter *)((uint8_t *)first - offsetof (struct voter, limit));
+    return (struct ballot_worker *)((uint8_t *)first - offsetof (struct ballot_worker, limit));
 }
 
 // -- opening and closing
 
-static void add_voters (struct ballots *self, struct ballot *ballot, const struct workers *workers)
+static void add_voters (struct ballots *self, struct worker_ballot *ballot,
+                        const struct workers *workers)
 {
     struct worker **sorted = memory_new ((ballot->count + 1) * sizeof (struct worker *));
     for (size_t i = 0, at = 0; i < workers_count (workers); i++)
@@ -117,7 +118,7 @@ static void add_voters (struct ballots *self, struct ballot *ballot, const struc
             sorted[at++] = workers_at (workers, i);
     qsort (sorted, ballot->count, sizeof *sorted, workers_order);
     for (size_t i = 0; i < ballot->count; i++) {
-        struct voter *voter = &ballot->voters[i];
+        struct ballot_worker *voter = &ballot->voters[i];
         bool namesake = i > 0 && strcmp (sorted[i - 1]->name, sorted[i]->name) == 0;
         voter->number = namesake ? ballot->voters[i - 1].number + 1 : 1;
         voter->ballot = ballot;
@@ -128,10 +129,12 @@ static void add_voters (struct ballots *self, struct ballot *ballot, const struc
     free (sorted);
 }
 
-struct ballot *ballots_open (struct ballots *self, const struct workers *workers, struct job *job)
+struct worker_ballot *ballots_open (struct ballots *self, const struct workers *workers,
+                                    struct job *job)
 {
     size_t count = workers_serving (workers);
-    struct ballot *ballot = memory_new (sizeof *ballot + count * sizeof (struct voter));
+    struct worker_ballot *ballot =
+        memory_new (sizeof *ballot + count * sizeof (struct ballot_worker));
     ballot->job = job;
     ballot->size = ballot_size (job, count);
     ballot->expected = ballot->count = count;
@@ -145,9 +148,9 @@ struct ballot *ballots_open (struct ballots *self, const struct workers *workers
     return ballot;
 }
 
-void ballots_close (struct ballots *self, struct ballot **ballot)
+void ballots_close (struct ballots *self, struct worker_ballot **ballot)
 {
-    struct ballot *closed = *ballot;
+    struct worker_ballot *closed = *ballot;
     assert (closed->expected == 0);
     *(closed->prev ? &closed->prev->next : &self->first) = closed->next;
     if (closed->next)

@@ -10,24 +10,24 @@
 
 enum { VOTER_NAME_SIZE = WORKER_NAME_SIZE + 8 }; // "#10000"
 
-struct voter {
+struct ballot_worker {
     struct heap_node limit; // in the heap while its vote is expected; key: its deadline
-    struct ballot *ballot;
-    struct worker *worker; // NULL when its vote is not expected any more
-    struct voter *prev;    // in its worker's queue
-    struct voter *next;
+    struct worker_ballot *ballot;
+    struct worker *worker;      // NULL when its vote is not expected any more
+    struct ballot_worker *prev; // in its worker's queue
+    struct ballot_worker *next;
     size_t number; // among the voters of one name: 1, 2, ...
 };
 
-struct ballot {
-    struct ballot *prev; // among those that are open
-    struct ballot *next;
+struct worker_ballot {
+    struct worker_ballot *prev; // among those that are open
+    struct worker_ballot *next;
     struct job *job; // the request, owned; shared by the workers that have it in their hands
     size_t size;     // bytes, the request's among them
     size_t expected; // votes that may still come
     bool cut;        // an answer was lost: the requester must not take the rest for the whole
     size_t count;
-    struct voter voters[]; // by name, those of one name as they joined
+    struct ballot_worker voters[]; // by name, those of one name as they joined
 };
 
 struct ballots;
@@ -47,26 +47,27 @@ size_t ballot_size (const struct job *job, size_t voters);
 
 // Open a ballot on the job, which it takes, with all workers that are not draining as voters; none
 // has got it yet.
-struct ballot *ballots_open (struct ballots *self, const struct workers *workers, struct job *job);
+struct worker_ballot *ballots_open (struct ballots *self, const struct workers *workers,
+                                    struct job *job);
 
 // Close it; no vote is expected.
-void ballots_close (struct ballots *self, struct ballot **ballot);
+void ballots_close (struct ballots *self, struct worker_ballot **ballot);
 
 // The ballot that was opened last, or NULL; the others follow by `next`.
-struct ballot *ballots_first (const struct ballots *self);
+struct worker_ballot *ballots_first (const struct ballots *self);
 
 // What the requester calls the voter: the worker's name, or NAME#2 and so on for the second worker
 // of that name. The worker is still there.
-const char *voter_name (const struct voter *voter, char out[VOTER_NAME_SIZE]);
+const char *voter_name (const struct ballot_worker *voter, char out[VOTER_NAME_SIZE]);
 
 // Whether the worker has the ballot.
-bool voter_has_ballot (const struct voter *voter);
+bool voter_has_ballot (const struct ballot_worker *voter);
 
 // Its time restarts: it has got the ballot, or reports that it is at it.
-void voter_alive (struct ballots *self, struct voter *voter);
+void voter_alive (struct ballots *self, struct ballot_worker *voter);
 
 // Its vote is not expected any more, and it does not have the ballot.
-void voter_settle (struct ballots *self, struct voter *voter);
+void voter_settle (struct ballots *self, struct ballot_worker *voter);
 
 // A voter whose deadline is past, or NULL.
-struct voter *voter_overdue (const struct ballots *self);
+struct ballot_worker *voter_overdue (const struct ballots *self);

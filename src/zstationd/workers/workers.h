@@ -11,11 +11,11 @@
 
 enum { WORKER_NAME_SIZE = 65, WORKER_IDENTITY_MAX = 255, WORKER_JOBS_MAX = 64 };
 
-struct voter;
+struct ballot_worker;
 
 struct voter_queue {
-    struct voter *head;
-    struct voter *tail;
+    struct ballot_worker *head;
+    struct ballot_worker *tail;
 };
 
 struct worker {

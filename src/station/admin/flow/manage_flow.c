@@ -274,12 +274,12 @@ static void list (struct station *self, struct request *request, const struct fl
 
 // -- the subcommands
 
-static const struct flow_word {
+static const struct flow_subcommand {
     const char *name;
     size_t args_min, args_max; // behind it
     bool takes_definition;     // as the first of them
     unsigned roles;
-    flow_word_fn *run;
+    flow_subcommand_fn *run;
     enum flow_event_kind event; // of what changes a run
 } words[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, list},

@@ -13,11 +13,12 @@ struct flow_words {
     enum flow_event_kind event; // of the subcommand, if it changes a run
 };
 
-typedef void flow_word_fn (struct station *self, struct request *request,
-                           const struct flow_words *words);
+typedef void flow_subcommand_fn (struct station *self, struct request *request,
+                                 const struct flow_words *words);
 
 // Of runs: manage_flow_run.c.
-flow_word_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;
+flow_subcommand_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;
 
 // The same: manage_flow_change.c.
-flow_word_fn manage_flow_signal, manage_flow_skip, manage_flow_retry_run, manage_flow_change_run;
+flow_subcommand_fn manage_flow_signal, manage_flow_skip, manage_flow_retry_run,
+    manage_flow_change_run;

@@ -29,7 +29,7 @@ bool step_name_parse (struct span text, struct step_name *ret)
     return flow_step_name_valid (ret->step);
 }
 
-struct finding {
+struct step_search {
     struct station *station;
     struct peer *peer;
     const char *command;
@@ -46,7 +46,7 @@ static bool has_item (const struct flow_live *live, uint32_t step, int64_t item)
 
 static void on_run (void *owner, bool found, const char *damage)
 {
-    struct finding *self = owner;
+    struct step_search *self = owner;
     struct station *station = self->station;
     const struct step_name *name = &self->name;
     struct flow_live *live = flow_live_find (station, name->run);
@@ -84,12 +84,12 @@ static void on_run (void *owner, bool found, const char *damage)
 void step_find (struct station *self, struct peer *peer, const char *command,
                 const struct step_name *name, step_found_fn *found, void *owner)
 {
-    struct finding *finding = memory_new (sizeof *finding);
-    *finding = (struct finding){.station = self,
-                                .peer = peer,
-                                .command = command,
-                                .name = *name,
-                                .found = found,
-                                .owner = owner};
+    struct step_search *finding = memory_new (sizeof *finding);
+    *finding = (struct step_search){.station = self,
+                                    .peer = peer,
+                                    .command = command,
+                                    .name = *name,
+                                    .found = found,
+                                    .owner = owner};
     flow_runs_want (self, name->run, on_run, finding);
 }

@@ -6,14 +6,14 @@
 #include "manage_flow_step.h"
 #include "memory.h"
 
-struct resolving {
+struct resolve_request {
     struct station *station;
     struct peer *peer;
     struct step_name name;
     bool again;
 };
 
-static void end (struct resolving *self)
+static void end (struct resolve_request *self)
 {
     struct station *station = self->station;
     free (self);
@@ -22,7 +22,7 @@ static void end (struct resolving *self)
 
 static void on_written (void *owner, enum store_result result, const char *error)
 {
-    struct resolving *self = owner;
+    struct resolve_request *self = owner;
     if (result == STORE_DONE)
         manage_reply (self->station, self->peer, 0, NULL);
     else
@@ -32,7 +32,7 @@ static void on_written (void *owner, enum store_result result, const char *error
 
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
-    struct resolving *self = owner;
+    struct resolve_request *self = owner;
     struct reason reason = {""};
     const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
                                      .item = -1};
@@ -56,8 +56,8 @@ bool manage_flow_undo (struct station *self, struct request *request, struct spa
     struct step_name step;
     if (!step_name_parse (name, &step))
         return false;
-    struct resolving *resolving = memory_new (sizeof *resolving);
-    *resolving = (struct resolving){self, peer_keep (self, request), step, again};
+    struct resolve_request *resolving = memory_new (sizeof *resolving);
+    *resolving = (struct resolve_request){self, peer_keep (self, request), step, again};
     step_find (self, resolving->peer, again ? "reset" : "done", &step, on_step, resolving);
     return true;
 }
