@@ -9,7 +9,7 @@ struct sha1 {
     uint64_t size; // bytes so far
 };
 
-static uint32_t turn (uint32_t value, int bits)
+static uint32_t rotate_left (uint32_t value, int bits)
 {
     return value << bits | value >> (32 - bits);
 }
@@ -33,12 +33,12 @@ static void take_block (struct sha1 *self)
         words[i] = (uint32_t)self->block[4 * i] << 24 | (uint32_t)self->block[4 * i + 1] << 16 |
                    (uint32_t)self->block[4 * i + 2] << 8 | self->block[4 * i + 3];
     for (int i = 16; i < ROUNDS; i++)
-        words[i] = turn (words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16], 1);
+        words[i] = rotate_left (words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16], 1);
     for (int i = 0; i < ROUNDS; i++) {
-        uint32_t next = turn (a, 5) + mix (i, b, c, d) + e + words[i];
+        uint32_t next = rotate_left (a, 5) + mix (i, b, c, d) + e + words[i];
         e = d;
         d = c;
-        c = turn (b, 30);
+        c = rotate_left (b, 30);
         b = a;
         a = next;
     }
@@ -50,7 +50,7 @@ static void take_block (struct sha1 *self)
     self->used = 0;
 }
 
-static void add (struct sha1 *self, struct span bytes)
+static void sha1_add (struct sha1 *self, struct span bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {
         self->block[self->used++] = bytes.data[i];
@@ -65,13 +65,13 @@ void sha1_sum (const struct span *parts, size_t count, uint8_t out[SHA1_SIZE])
     struct sha1 self = {.state = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0}};
     uint8_t bits[8];
     for (size_t i = 0; i < count; i++)
-        add (&self, parts[i]);
+        sha1_add (&self, parts[i]);
     for (size_t i = 0; i < sizeof bits; i++)
         bits[i] = (uint8_t)(self.size * 8 >> (56 - 8 * i));
-    add (&self, span_of ("\x80", 1));
+    sha1_add (&self, span_of ("\x80", 1));
     while (self.used != BLOCK_SIZE - sizeof bits)
-        add (&self, span_of ("", 1));
-    add (&self, span_of (bits, sizeof bits));
+        sha1_add (&self, span_of ("", 1));
+    sha1_add (&self, span_of (bits, sizeof bits));
     for (size_t i = 0; i < SHA1_SIZE; i++)
         out[i] = (uint8_t)(self.state[i / 4] >> (24 - 8 * (i % 4)));
 }

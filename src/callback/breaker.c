@@ -23,7 +23,7 @@ static struct breaker *breaker_of (struct table_node *node)
     return (struct breaker *)((uint8_t *)node - offsetof (struct breaker, node));
 }
 
-static struct breaker *find (const struct breakers *self, const char *host)
+static struct breaker *find_breaker (const struct breakers *self, const char *host)
 {
     struct table_node *node = table_find (&self->table, table_hash (span_text (host)));
     while (node && strcmp (breaker_of (node)->host, host) != 0)
@@ -33,7 +33,7 @@ static struct breaker *find (const struct breakers *self, const char *host)
 
 int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms, bool *probes)
 {
-    struct breaker *breaker = find (self, host);
+    struct breaker *breaker = find_breaker (self, host);
     if (!breaker || !breaker->open_ms || *probes)
         return 0;
     if (now_ms < breaker->until_ms)
@@ -44,7 +44,7 @@ int64_t breaker_wait (struct breakers *self, const char *host, int64_t now_ms, b
     return 0;
 }
 
-static void forget (struct breakers *self, struct breaker *breaker)
+static void breaker_remove (struct breakers *self, struct breaker *breaker)
 {
     table_remove (&self->table, &breaker->node);
     free (breaker);
@@ -52,9 +52,9 @@ static void forget (struct breakers *self, struct breaker *breaker)
 
 void breaker_end (struct breakers *self, const char *host, enum breaker_end end, int64_t now_ms)
 {
-    struct breaker *breaker = find (self, host);
+    struct breaker *breaker = find_breaker (self, host);
     if (breaker && end == BREAKER_WORKS)
-        forget (self, breaker);
+        breaker_remove (self, breaker);
     else if (breaker && end == BREAKER_UNKNOWN)
         breaker->probing = false;
     if (end != BREAKER_FAILED)
@@ -80,6 +80,6 @@ void breaker_end (struct breakers *self, const char *host, enum breaker_end end,
 void breakers_free (struct breakers *self)
 {
     for (struct table_node *node; (node = table_any (&self->table));)
-        forget (self, breaker_of (node));
+        breaker_remove (self, breaker_of (node));
     table_free (&self->table);
 }

@@ -71,7 +71,7 @@ static size_t same_size (const char *text, struct span secret, size_t least, siz
 
 // The whole secret, or its begin at the end of the text. What is blotted is behind what is
 // compared, so that one that begins inside another is found.
-static void blot (char *text, struct span secret, size_t at_end)
+static void mask_secret (char *text, struct span secret, size_t at_end)
 {
     for (size_t left = 0; *text && secret.size; text++) {
         size_t size = same_size (text, secret, secret.size, at_end);
@@ -121,8 +121,8 @@ static void blot_url (char *text, const struct callback_url *url, size_t at_end)
         // A short path is common in texts; without a query it is the whole of the secret.
         if (i && parts[i].size < CUT_MIN)
             continue;
-        blot (text, decode (parts[i], bytes), at_end);
-        blot (text, parts[i], at_end);
+        mask_secret (text, decode (parts[i], bytes), at_end);
+        mask_secret (text, parts[i], at_end);
     }
 }
 
@@ -138,7 +138,7 @@ void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome 
     char answer[OUTCOME_ANSWER_MAX - 16];
     size_t size = write_printable (attempt->answer, answer, sizeof answer);
     for (size_t i = 0; i < sizeof attempt->blotted / sizeof *attempt->blotted; i++)
-        blot (answer, span_text (attempt->blotted[i] ? attempt->blotted[i] : ""), CUT_MIN);
+        mask_secret (answer, span_text (attempt->blotted[i] ? attempt->blotted[i] : ""), CUT_MIN);
     // "unknown hook" ends with what is in many URLs: only what was cut here may be the begin of
     // one.
     if (attempt->blotted_url)

@@ -99,7 +99,7 @@ static struct name_lookup *take_asked (void)
     return NULL;
 }
 
-static void *run (void *owner)
+static void *resolver_run (void *owner)
 {
     const char **source = owner;
     uint64_t one = 1;
@@ -126,7 +126,7 @@ static void *run (void *owner)
 
 // -- the main thread
 
-static void drop (struct resolved_name *kept)
+static void drop_name (struct resolved_name *kept)
 {
     table_remove (&self.kept, &kept->node);
     free (kept);
@@ -145,17 +145,17 @@ static struct resolved_name *find_kept (const char *host)
     if (node && kept_of (node)->until_us > clock_mono_us ())
         return kept_of (node);
     if (node)
-        drop (kept_of (node));
+        drop_name (kept_of (node));
     return NULL;
 }
 
 static void drop_all (void)
 {
     for (struct table_node *node; (node = table_any (&self.kept));)
-        drop (kept_of (node));
+        drop_name (kept_of (node));
 }
 
-static void keep (const struct name_lookup *lookup)
+static void keep_addresses (const struct name_lookup *lookup)
 {
     if (self.kept.count >= KEPT_MAX)
         drop_all ();
@@ -169,7 +169,7 @@ static void keep (const struct name_lookup *lookup)
     table_add (&self.kept, &kept->node, table_hash (span_text (kept->host)));
 }
 
-static void finish (struct name_lookup *lookup)
+static void finish_lookup (struct name_lookup *lookup)
 {
     for (size_t i = 0; i < self.open_count; i++)
         if (self.open[i] == lookup) {
@@ -196,8 +196,8 @@ static void on_wake (void *owner, uint32_t events)
     pthread_mutex_unlock (&self.lock);
     for (struct name_lookup *next; done; done = next) {
         next = done->next;
-        keep (done);
-        finish (done);
+        keep_addresses (done);
+        finish_lookup (done);
     }
 }
 
@@ -250,7 +250,8 @@ bool resolver_start (struct reactor *reactor)
     self.wake = (struct source){.call = on_wake};
     source_set (&self.wake, reactor, self.fd, EPOLLIN);
     for (size_t i = 0; i < THREADS; i++)
-        if (pthread_create (&thread, NULL, run, &self.running[i]) || pthread_detach (thread))
+        if (pthread_create (&thread, NULL, resolver_run, &self.running[i]) ||
+            pthread_detach (thread))
             return false;
     return true;
 }

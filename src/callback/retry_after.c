@@ -5,7 +5,7 @@
 
 #include "civil.h"
 
-static int64_t bounded (int64_t seconds)
+static int64_t bounded_seconds (int64_t seconds)
 {
     return seconds <= 0 ? 0 : seconds < RETRY_AFTER_MAX_S ? seconds : RETRY_AFTER_MAX_S;
 }
@@ -39,7 +39,7 @@ int64_t retry_after (struct span value, int64_t now_s)
     if (text[strspn (text, "0123456789")] == '\0' && strlen (text) == value.size) {
         for (const char *at = text; *at && seconds <= RETRY_AFTER_MAX_S; at++)
             seconds = seconds * 10 + (*at - '0');
-        return bounded (seconds);
+        return bounded_seconds (seconds);
     }
-    return read_date (text, &seconds) ? bounded (seconds - now_s) : 0;
+    return read_date (text, &seconds) ? bounded_seconds (seconds - now_s) : 0;
 }

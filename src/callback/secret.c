@@ -67,8 +67,8 @@ static bool read_key (const char *text, struct secret_key *ret)
     return read;
 }
 
-static int judge (struct secret *self, const char *type, char keys[][SECRET_VALUE_SIZE],
-                  struct reason *reason)
+static int check_secret (struct secret *self, const char *type, char keys[][SECRET_VALUE_SIZE],
+                         struct reason *reason)
 {
     static const char *const types[] = {[SECRET_NONE] = "none",
                                         [SECRET_AKSK] = "aksk",
@@ -121,7 +121,7 @@ int secret_read (struct span text, struct secret *ret, struct reason *reason)
     };
     int rc = take_lines (fields, sizeof fields / sizeof *fields, text, reason);
     if (rc == 0)
-        rc = judge (&secret, type, keys, reason);
+        rc = check_secret (&secret, type, keys, reason);
     if (rc == 0)
         *ret = secret;
     sodium_memzero (keys, sizeof keys);

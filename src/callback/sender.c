@@ -34,7 +34,7 @@ enum {
     LEAVE_US = 1000000  // for the answer to the last take
 };
 
-static void report (struct delivery *job);
+static void report_delivery (struct delivery *job);
 
 static size_t count_busy (const struct sender *self)
 {
@@ -58,7 +58,7 @@ void job_finish (struct delivery *job, const struct delivery_outcome *outcome)
                callback->url.host[0] ? callback->url.host : "-",
                (clock_mono_us () - job->begun_us) / 1000, outcome->final,
                quoted (span_text (outcome->reason)));
-    report (job);
+    report_delivery (job);
 }
 
 // -- the station
@@ -77,8 +77,8 @@ static json_t *json_of (const struct zplan_reply *reply)
 }
 
 // Takes the fields. False: it cannot be sent now.
-static bool say (struct sender *self, const char *command, json_t *fields, zplan_reply_fn *fn,
-                 void *context)
+static bool send_command (struct sender *self, const char *command, json_t *fields,
+                          zplan_reply_fn *fn, void *context)
 {
     char *text = json_write (fields);
     const char *args[] = {text};
@@ -95,7 +95,7 @@ static json_t *job_fields (const struct delivery *job)
 }
 
 // The end of an alive or a report. False: the job is gone.
-static bool answered (struct delivery *job, int64_t now_us)
+static bool call_answered (struct delivery *job, int64_t now_us)
 {
     job->asking = false;
     job->due_us = now_us + AGAIN_US;
@@ -108,7 +108,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
 {
     struct delivery *job = context;
     int64_t now_us = clock_mono_us ();
-    if (!answered (job, now_us) || error != ZPLAN_OK || is_passing (reply->status))
+    if (!call_answered (job, now_us) || error != ZPLAN_OK || is_passing (reply->status))
         return;
     json_t *answer = reply->status < ZERO_STATUS_ERROR_FLAG ? json_of (reply) : NULL;
     if (json_object_get (answer, "stop") || reply->status == ZERO_STATUS_NOT_FIND_ID) {
@@ -120,7 +120,7 @@ static void on_alive (void *context, int error, const struct zplan_reply *reply)
             now_us +
             (job->callback.ping_s * 1000000 < ALIVE_US ? job->callback.ping_s * 1000000 : ALIVE_US);
         if (job->state == JOB_REPORTING)
-            report (job);
+            report_delivery (job);
     }
     json_decref (answer);
 }
@@ -129,7 +129,7 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
 {
     struct delivery *job = context;
     char words[REASON_MAX];
-    if (!answered (job, clock_mono_us ()) || error != ZPLAN_OK || is_passing (reply->status))
+    if (!call_answered (job, clock_mono_us ()) || error != ZPLAN_OK || is_passing (reply->status))
         return;
     if (reply->status >= ZERO_STATUS_ERROR_FLAG)
         log_event (LEVEL_WARN, "report.rejected", "callback=%s reason=%s", job->callback.plan,
@@ -137,19 +137,19 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
     job_clear (job);
 }
 
-static void report (struct delivery *job)
+static void report_delivery (struct delivery *job)
 {
     if (job->asking)
         return;
     json_t *fields = job_fields (job);
     outcome_write (&job->outcome, fields);
-    job->asking = say (job->sender, "report", fields, on_reported, job);
+    job->asking = send_command (job->sender, "report", fields, on_reported, job);
     job->due_us = clock_mono_us () + AGAIN_US;
 }
 
 static void say_alive (struct delivery *job)
 {
-    job->asking = say (job->sender, "alive", job_fields (job), on_alive, job);
+    job->asking = send_command (job->sender, "alive", job_fields (job), on_alive, job);
     job->due_us = clock_mono_us () + AGAIN_US;
 }
 
@@ -173,13 +173,13 @@ static void take_job (struct sender *self, const json_t *taken, int64_t now_us)
     if (self->stop_us) {
         json_t *fields = job_fields (job);
         json_object_set_new (fields, "release", json_true ());
-        say (self, "alive", fields, on_nothing, NULL);
+        send_command (self, "alive", fields, on_nothing, NULL);
         return;
     }
     job_begin (job, taken);
 }
 
-static void take (struct sender *self);
+static void take_callbacks (struct sender *self);
 
 static void on_taken (void *context, int error, const struct zplan_reply *reply)
 {
@@ -214,7 +214,7 @@ static void on_taken (void *context, int error, const struct zplan_reply *reply)
         json_array_foreach (jobs, i, job) take_job (self, job, now_us);
     }
     json_decref (answer);
-    take (self);
+    take_callbacks (self);
 }
 
 static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s)
@@ -227,15 +227,16 @@ static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s
 }
 
 // The first take of a connection does not wait: its answer shows that the station is there.
-static void take (struct sender *self)
+static void take_callbacks (struct sender *self)
 {
     int64_t room = self->settings->in_flight - (int64_t)count_busy (self);
     if (self->taking || self->stop_us || room <= 0 || clock_mono_us () < self->take_us)
         return;
     int wait_s = self->joined ? TAKE_WAIT_S : 0;
     zplan_client_set_timeout (self->client, ANSWER_MS + wait_s * 1000);
-    self->taking = say (self, "take", take_fields (self, room < TAKE_MAX ? room : TAKE_MAX, wait_s),
-                        on_taken, self);
+    self->taking =
+        send_command (self, "take", take_fields (self, room < TAKE_MAX ? room : TAKE_MAX, wait_s),
+                      on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
     self->take_us = clock_mono_us () + AGAIN_US;
 }
@@ -255,7 +256,7 @@ static void on_client (void *owner, uint32_t events)
     struct sender *self = owner;
     (void)events;
     zplan_client_process (self->client);
-    take (self);
+    take_callbacks (self);
     end_if_done (self);
 }
 
@@ -275,12 +276,12 @@ static void on_tick (void *owner)
         if (now_us >= job->lease_us)
             job_drop (job);
         else if (!job->asking && now_us >= job->due_us && job->state == JOB_REPORTING)
-            report (job);
+            report_delivery (job);
         else if (!job->asking && now_us >= job->due_us)
             say_alive (job);
     }
     sender_start_ready (self);
-    take (self);
+    take_callbacks (self);
     end_if_done (self);
 }
 
@@ -313,7 +314,7 @@ void sender_stop (struct sender *self)
     else
         self->stop_us = clock_mono_us () + STOP_US;
     if (self->taking)
-        say (self, "take", take_fields (self, 0, 0), on_nothing, NULL);
+        send_command (self, "take", take_fields (self, 0, 0), on_nothing, NULL);
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         if (self->jobs[i].state == JOB_READY && !self->jobs[i].dropped)
             job_hold_back (&self->jobs[i], RETURNED_S, "it ends");

@@ -137,7 +137,7 @@ static size_t count_of_host (const struct delivery *job)
 }
 
 // Its host may have failed since it was taken.
-static void start (struct delivery *job)
+static void start_delivery (struct delivery *job)
 {
     if (count_of_host (job) < TRANSFERS_HOST_MAX && host_allows (job))
         send_callback (job);
@@ -147,7 +147,7 @@ void sender_start_ready (struct sender *self)
 {
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         if (self->jobs[i].state == JOB_READY)
-            start (&self->jobs[i]);
+            start_delivery (&self->jobs[i]);
 }
 
 // -- before sending
@@ -167,7 +167,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
             memcpy (kept->addresses[kept->count++], resolved->addresses[i], 16);
     job->state = JOB_READY;
     if (kept->count) {
-        start (job);
+        start_delivery (job);
         return;
     }
     if (!resolved->count && !host_allows (job))

@@ -257,7 +257,7 @@ static bool is_listed (const struct transfer *self)
            address_judge (self->all->rules, address) != ADDRESS_PUBLIC;
 }
 
-static void finish (struct transfer *self, CURLcode code)
+static void finish_transfer (struct transfer *self, CURLcode code)
 {
     long status = 0;
     curl_easy_getinfo (self->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -291,7 +291,7 @@ static void finish_ended (struct transfers *self)
             continue;
         CURLcode code = message->data.result;
         curl_easy_getinfo (message->easy_handle, CURLINFO_PRIVATE, &private);
-        finish ((struct transfer *)(void *)private, code);
+        finish_transfer ((struct transfer *)(void *)private, code);
     }
 }
 

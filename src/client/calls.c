@@ -14,7 +14,7 @@ struct call_request {
     char request_id[IDENT_REQUEST_SIZE];
 };
 
-static void put (struct call_request *self, uint8_t type, const char *text)
+static void add_text_frame (struct call_request *self, uint8_t type, const char *text)
 {
     self->frames[self->count++] = (struct zplan_frame){type, text, strlen (text)};
 }
@@ -25,8 +25,8 @@ static int call (struct zplan_client *client, const struct call_request *order,
     return zplan_client_call (client, order->command, order->frames, order->count, ret);
 }
 
-static int send (struct zplan_client *client, const struct call_request *order, zplan_reply_fn *fn,
-                 void *context)
+static int send_request (struct zplan_client *client, const struct call_request *order,
+                         zplan_reply_fn *fn, void *context)
 {
     return zplan_client_send (client, order->command, order->frames, order->count, fn, context);
 }
@@ -51,17 +51,18 @@ static int order_submission (struct zplan_client *client, const struct zplan_sub
                             ZPLAN_FRAMES_MAX - OWN_FRAMES, submission->count);
     ret->command = ZERO_BYTE_COMMAND_PLAN;
     ret->count = 0;
-    put (ret, ZERO_FRAME_PLAN, submission->plan);
-    put (ret, ZERO_FRAME_STATION_ID, submission->station);
+    add_text_frame (ret, ZERO_FRAME_PLAN, submission->plan);
+    add_text_frame (ret, ZERO_FRAME_STATION_ID, submission->station);
     if (submission->id)
-        put (ret, ZERO_FRAME_GLOBAL_ID, submission->id);
+        add_text_frame (ret, ZERO_FRAME_GLOBAL_ID, submission->id);
     bool has_request_id = false;
     for (size_t i = 0; i < submission->count; i++) {
         has_request_id = has_request_id || submission->frames[i].type == ZERO_FRAME_REQUEST_ID;
         ret->frames[ret->count++] = submission->frames[i];
     }
     if (submission->id && !has_request_id) {
-        put (ret, ZERO_FRAME_REQUEST_ID, ident_request (submission->id, ret->request_id));
+        add_text_frame (ret, ZERO_FRAME_REQUEST_ID,
+                        ident_request (submission->id, ret->request_id));
     }
     return ZPLAN_OK;
 }
@@ -80,7 +81,7 @@ int zplan_client_send_submission (struct zplan_client *client,
 {
     struct call_request order = {0};
     int error = order_submission (client, submission, &order);
-    return error ? error : send (client, &order, fn, context);
+    return error ? error : send_request (client, &order, fn, context);
 }
 
 static int order_plan (struct zplan_client *client, struct zplan_plan *plan,
@@ -109,7 +110,7 @@ int zplan_client_send_plan (struct zplan_client *client, struct zplan_plan *plan
 {
     struct call_request order = {0};
     int error = order_plan (client, plan, &order);
-    return error ? error : send (client, &order, fn, context);
+    return error ? error : send_request (client, &order, fn, context);
 }
 
 // -- admin commands
@@ -126,11 +127,11 @@ static int order_word (struct zplan_client *client, const char *word, const char
                             ZPLAN_MANAGE_ARGS_MAX, count);
     ret->command = ZERO_BYTE_COMMAND_NONE;
     ret->count = 0;
-    put (ret, ZERO_FRAME_COMMAND, word);
+    add_text_frame (ret, ZERO_FRAME_COMMAND, word);
     for (size_t i = 0; i < count; i++) {
         if (!args[i])
             return client_fail (client, ZPLAN_ERROR_ARGUMENT, "args: number %zu is NULL", i);
-        put (ret, ZERO_FRAME_ARG, args[i]);
+        add_text_frame (ret, ZERO_FRAME_ARG, args[i]);
     }
     return ZPLAN_OK;
 }
@@ -148,7 +149,7 @@ int zplan_client_send_word (struct zplan_client *client, const char *word, const
 {
     struct call_request order = {0};
     int error = order_word (client, word, args, count, &order);
-    return error ? error : send (client, &order, fn, context);
+    return error ? error : send_request (client, &order, fn, context);
 }
 
 int zplan_client_ping (struct zplan_client *client, struct zplan_reply *ret)

@@ -323,7 +323,7 @@ static void interrupt (struct zplan_client *self, struct awaited_reply *waiting)
 }
 
 // The deadline bounds it, also against a station that floods: it is looked at after each message.
-static void await (struct zplan_client *self, struct awaited_reply *waiting)
+static void await_answer (struct zplan_client *self, struct awaited_reply *waiting)
 {
     while (!waiting->done) {
         client_look (self);
@@ -353,7 +353,7 @@ int zplan_client_call (struct zplan_client *client, uint8_t command,
     int error = zplan_client_send (client, command, frames, count, wait_is_over, &waiting);
     if (error)
         return error;
-    await (client, &waiting);
+    await_answer (client, &waiting);
     if (waiting.lost)
         client_fail (client, waiting.error, "the connection to %s was lost before the answer",
                      client->endpoint);

@@ -31,13 +31,13 @@ _Static_assert((int)ZPLAN_ENDPOINTS_MAX == (int)ENDPOINTS_MAX, "one limit under 
 
 // -- being woken by them
 
-static void unwatch (struct zplan_client *self, size_t index)
+static void unwatch_socket (struct zplan_client *self, size_t index)
 {
     readiness_watch (&self->ready, 2 * index, NULL);
     readiness_watch (&self->ready, 2 * index + 1, NULL);
 }
 
-static int watch (struct zplan_client *self, size_t index)
+static int watch_socket (struct zplan_client *self, size_t index)
 {
     const struct dealer *row = &self->dealers.rows[index];
     return readiness_watch (&self->ready, 2 * index, row->socket) ||
@@ -53,7 +53,7 @@ int client_connect (struct zplan_client *self)
     if (dealers_open (&self->dealers, self->context, &self->endpoints, prepare, self))
         return -1;
     for (size_t i = 0; i < self->endpoints.count; i++)
-        if (watch (self, i))
+        if (watch_socket (self, i))
             return -1;
     return 0;
 }
@@ -61,16 +61,16 @@ int client_connect (struct zplan_client *self)
 void client_disconnect (struct zplan_client *self)
 {
     for (size_t i = 0; i < self->endpoints.count; i++)
-        unwatch (self, i);
+        unwatch_socket (self, i);
     dealers_close (&self->dealers);
 }
 
-static int renew (struct zplan_client *self, size_t index)
+static int replace_socket (struct zplan_client *self, size_t index)
 {
     int error = errno;
     self->leaving &= ~(1U << index);
-    unwatch (self, index);
-    if (dealers_renew (&self->dealers, index) || watch (self, index))
+    unwatch_socket (self, index);
+    if (dealers_renew (&self->dealers, index) || watch_socket (self, index))
         return -1;
     errno = error;
     return 0;
@@ -113,12 +113,12 @@ static struct client_request **find_sent (struct zplan_client *self, size_t inde
 }
 
 // Answers that arrived before the loss count.
-static void lose (struct zplan_client *self, size_t index)
+static void lose_connection (struct zplan_client *self, size_t index)
 {
     for (int i = 0; i < DRAIN_MESSAGES && client_take_message (self, index); i++) {
     }
     packet_clear (&self->packet);
-    renew (self, index); // if that fails, client_look retries
+    replace_socket (self, index); // if that fails, client_look retries
     bool losing = self->losing;
     self->losing = true;
     for (struct client_request **at; (at = find_sent (self, index));) {
@@ -135,10 +135,10 @@ static void lose (struct zplan_client *self, size_t index)
 void client_give_up (struct zplan_client *self, const struct client_request *request)
 {
     if (client_has_several (self)) {
-        lose (self, (size_t)request->at);
+        lose_connection (self, (size_t)request->at);
         return;
     }
-    unwatch (self, 0);
+    unwatch_socket (self, 0);
     dealers_close (&self->dealers);
 }
 
@@ -190,20 +190,20 @@ void client_look (struct zplan_client *self)
     dealers_read_news (&self->dealers);
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (self->dealers.rows[i].lost)
-            lose (self, i);
+            lose_connection (self, i);
         else if (!self->dealers.rows[i].socket)
-            renew (self, i);
+            replace_socket (self, i);
     send_waiting (self);
 }
 
 // libzmq drops a connection whose key was rejected, and has no queue for it then: it is replaced,
 // unless requests are pending, which end without an answer.
-static bool put (struct zplan_client *self, const struct message *message)
+static bool send_message (struct zplan_client *self, const struct message *message)
 {
     void **socket = &self->dealers.rows[0].socket;
     if (packet_send_message (*socket, (struct span){0}, message))
         return true;
-    return !self->count && renew (self, 0) == 0 &&
+    return !self->count && replace_socket (self, 0) == 0 &&
            packet_send_message (*socket, (struct span){0}, message);
 }
 
@@ -216,9 +216,9 @@ static int fail_without_socket (struct zplan_client *self)
 static int hand_over_to_one (struct zplan_client *self, struct client_request *request,
                              const struct message *message)
 {
-    if (!self->dealers.rows[0].socket && renew (self, 0))
+    if (!self->dealers.rows[0].socket && replace_socket (self, 0))
         return fail_without_socket (self);
-    if (!put (self, message))
+    if (!send_message (self, message))
         return client_fail_as (self, ZPLAN_ERROR_AGAIN, "the queue of the connection is full");
     request->at = 0;
     request_append (self, request);
@@ -231,7 +231,7 @@ int client_hand_over (struct zplan_client *self, struct client_request *request,
     if (!client_has_several (self))
         return hand_over_to_one (self, request, message);
     for (size_t i = 0; i < self->endpoints.count; i++)
-        if (!self->dealers.rows[i].socket && renew (self, i))
+        if (!self->dealers.rows[i].socket && replace_socket (self, i))
             return fail_without_socket (self);
     // A loss is only recorded here: requests end in the calls that wait.
     dealers_read_news (&self->dealers);

@@ -92,7 +92,7 @@ static bool read_event (const struct packet *packet, struct zplan_event *ret)
 }
 
 // Its number, and what is missing before it.
-static void number (struct zplan_events *self, struct zplan_event *event)
+static void number_event (struct zplan_events *self, struct zplan_event *event)
 {
     struct reason reason;
     json_t *state = json_read_object (span_of (event->state, event->state_size), &reason);
@@ -112,7 +112,7 @@ static void number (struct zplan_events *self, struct zplan_event *event)
     event->epoch = event->seq ? self->epoch : "";
 }
 
-static bool next (struct zplan_events *self, struct zplan_event *ret)
+static bool next_event (struct zplan_events *self, struct zplan_event *ret)
 {
     struct zplan_event event;
     for (int i = 0; i < MESSAGES_A_TURN; i++) {
@@ -121,7 +121,7 @@ static bool next (struct zplan_events *self, struct zplan_event *ret)
         if (!packet_recv (packet, self->listener.socket, &packet_of_stations))
             return false;
         if (read_event (packet, &event)) {
-            number (self, &event);
+            number_event (self, &event);
             *ret = event;
             return true;
         }
@@ -135,7 +135,7 @@ int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct z
         return ZPLAN_ERROR_ARGUMENT;
     int64_t start_us = clock_mono_us ();
     for (;;) {
-        bool given = next (events, ret);
+        bool given = next_event (events, ret);
         readiness_update (&events->listener.ready, READINESS_NEVER, true);
         if (given)
             return ZPLAN_OK;

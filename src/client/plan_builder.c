@@ -59,14 +59,14 @@ static int refuse_memory (struct zplan_plan *self)
 }
 
 // How each setter ends: a plan that lacks what was asked for must not be submitted.
-static int settle (struct zplan_plan *self, int error)
+static int note_error (struct zplan_plan *self, int error)
 {
     if (!self->error)
         self->error = error;
     return error;
 }
 
-#define FAIL(plan, ...) settle (plan, refuse (plan, ZPLAN_ERROR_ARGUMENT, __VA_ARGS__))
+#define FAIL(plan, ...) note_error (plan, refuse (plan, ZPLAN_ERROR_ARGUMENT, __VA_ARGS__))
 
 const char *zplan_plan_error (const struct zplan_plan *plan)
 {
@@ -80,7 +80,7 @@ static int64_t member (const json_t *members, const char *name)
     return json_integer_value (json_object_get (members, name));
 }
 
-static bool has (const json_t *members, const char *name)
+static bool has_member (const json_t *members, const char *name)
 {
     return json_object_get (members, name) != NULL;
 }
@@ -88,11 +88,12 @@ static bool has (const json_t *members, const char *name)
 // Give `name` this number unless there is one. False: no memory.
 static bool fill_in (json_t *members, const char *name, int64_t value)
 {
-    return has (members, name) || json_object_set_new (members, name, json_integer (value)) == 0;
+    return has_member (members, name) ||
+           json_object_set_new (members, name, json_integer (value)) == 0;
 }
 
 // Whether the members keep the rules of the PLAN frame.
-static int judge (struct zplan_plan *self, json_t *members)
+static int check_members (struct zplan_plan *self, json_t *members)
 {
     struct plan_fields fields;
     struct reason reason;
@@ -108,17 +109,17 @@ static int judge_unfinished (struct zplan_plan *self, const json_t *members)
     json_t *trial = json_copy ((json_t *)(uintptr_t)members);
     if (!trial)
         return refuse_memory (self);
-    bool typed = has (members, "plan_type"), cron = has (members, "cron");
-    bool filled =
-        cron || has (members, "iteration") || fill_in (trial, "plan_repet", SCHEDULE_FOREVER);
+    bool typed = has_member (members, "plan_type"), cron = has_member (members, "cron");
+    bool filled = cron || has_member (members, "iteration") ||
+                  fill_in (trial, "plan_repet", SCHEDULE_FOREVER);
     if (cron && !typed)
         filled = filled && fill_in (trial, "plan_type", SCHEDULE_CRON);
     if (!cron)
         filled = filled && fill_in (trial, "plan_type", SCHEDULE_SECOND) &&
-                 (has (members, "cycle") || fill_in (trial, "plan_value", 1));
-    if (typed && !has (members, "plan_time"))
+                 (has_member (members, "cycle") || fill_in (trial, "plan_value", 1));
+    if (typed && !has_member (members, "plan_time"))
         filled = filled && fill_in (trial, "plan_time", 1);
-    int error = filled ? judge (self, trial) : refuse_memory (self);
+    int error = filled ? check_members (self, trial) : refuse_memory (self);
     json_decref (trial);
     return error;
 }
@@ -132,7 +133,7 @@ static bool number_type (json_t *members)
 }
 
 // Lay `changes` over the members; takes the reference. NULL: there was no memory to make them.
-static int change (struct zplan_plan *self, json_t *changes)
+static int change_members (struct zplan_plan *self, json_t *changes)
 {
     json_t *members = changes ? json_copy (self->members) : NULL;
     int error = ZPLAN_OK;
@@ -143,7 +144,7 @@ static int change (struct zplan_plan *self, json_t *changes)
     json_decref (changes);
     if (error) {
         json_decref (members);
-        return settle (self, error);
+        return note_error (self, error);
     }
     json_decref (self->members);
     self->members = members;
@@ -206,7 +207,7 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
         return ZPLAN_ERROR_ARGUMENT;
     if (!title || !utf8_is_text (span_text (title)))
         return FAIL (plan, "description: want UTF-8");
-    return change (plan, json_pack ("{s:s}", "description", title));
+    return change_members (plan, json_pack ("{s:s}", "description", title));
 }
 
 // -- when it runs
@@ -216,7 +217,7 @@ static enum schedule_type type_of (const json_t *members)
     return (enum schedule_type)member (members, "plan_type");
 }
 
-static bool repeats (const json_t *members)
+static bool plan_repeats (const json_t *members)
 {
     return schedule_repeats (type_of (members));
 }
@@ -228,12 +229,12 @@ int zplan_plan_set_at (struct zplan_plan *plan, int64_t unix_s)
     if (unix_s < 1)
         return FAIL (plan, "plan_time: want Unix seconds from 1 on, got %" PRId64, unix_s);
     json_t *changes = json_pack ("{s:I}", "plan_time", (json_int_t)unix_s);
-    if (changes && !repeats (plan->members) &&
+    if (changes && !plan_repeats (plan->members) &&
         json_object_set_new (changes, "plan_type", json_integer (SCHEDULE_TIME))) {
         json_decref (changes);
         changes = NULL;
     }
-    return change (plan, changes);
+    return change_members (plan, changes);
 }
 
 int zplan_plan_set_in (struct zplan_plan *plan, int64_t seconds)
@@ -257,8 +258,8 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     // The time of day of a weekly or monthly plan would be the first time of this one.
     struct schedule before = {.type = type_of (plan->members)};
     bool was_calendar = schedule_is_calendar (&before);
-    int error =
-        change (plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
+    int error = change_members (
+        plan, json_pack ("{s:i, s:i}", "plan_type", (int)unit, "plan_value", number));
     if (!error && was_calendar)
         json_object_del (plan->members, "plan_time");
     return error;
@@ -282,7 +283,7 @@ int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression)
     if (!expression || !utf8_is_text (span_text (expression)))
         return FAIL (plan, "cron: want an expression, as \"30 8 * * MON\"");
     json_t *changes = json_pack ("{s:i, s:s}", "plan_type", (int)SCHEDULE_CRON, "cron", expression);
-    int error = change (plan, in_zone (plan, changes));
+    int error = change_members (plan, in_zone (plan, changes));
     if (!error)
         json_object_del (plan->members, "plan_value");
     return error;
@@ -298,7 +299,7 @@ static int set_calendar (struct zplan_plan *self, enum schedule_type type, int d
     int64_t time = schedule_time_of_day (self->zone, hour * 3600 + minute * 60);
     json_t *changes = json_pack ("{s:i, s:i, s:I}", "plan_type", (int)type, "plan_value", day,
                                  "plan_time", (json_int_t)time);
-    return change (self, in_zone (self, changes));
+    return change_members (self, in_zone (self, changes));
 }
 
 int zplan_plan_set_weekly (struct zplan_plan *plan, int day, int hour, int minute)
@@ -327,13 +328,13 @@ int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name)
 
 int zplan_plan_set_repeat (struct zplan_plan *plan, int64_t times)
 {
-    return plan ? change (plan, json_pack ("{s:I}", "plan_repet", (json_int_t)times))
+    return plan ? change_members (plan, json_pack ("{s:I}", "plan_repet", (json_int_t)times))
                 : ZPLAN_ERROR_ARGUMENT;
 }
 
 int zplan_plan_set_hold (struct zplan_plan *plan)
 {
-    return plan ? change (plan, json_pack ("{s:b}", "hold", 1)) : ZPLAN_ERROR_ARGUMENT;
+    return plan ? change_members (plan, json_pack ("{s:b}", "hold", 1)) : ZPLAN_ERROR_ARGUMENT;
 }
 
 int zplan_plan_set_on_failure (struct zplan_plan *plan, const char *command, const char *station)
@@ -343,9 +344,10 @@ int zplan_plan_set_on_failure (struct zplan_plan *plan, const char *command, con
     if (!command || !utf8_is_text (span_text (command)) ||
         (station && !utf8_is_text (span_text (station))))
         return FAIL (plan, "on_failure: command and station: want UTF-8");
-    return change (plan, station ? json_pack ("{s:{s:s, s:s}}", "on_failure", "command", command,
-                                              "station", station)
-                                 : json_pack ("{s:{s:s}}", "on_failure", "command", command));
+    return change_members (plan, station
+                                     ? json_pack ("{s:{s:s, s:s}}", "on_failure", "command",
+                                                  command, "station", station)
+                                     : json_pack ("{s:{s:s}}", "on_failure", "command", command));
 }
 
 int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *json)
@@ -358,7 +360,7 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
     json_t *value = json_loads (json, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
     if (!value)
         return json_error_code (&why) == json_error_out_of_memory
-                   ? settle (plan, refuse_memory (plan))
+                   ? note_error (plan, refuse_memory (plan))
                    : FAIL (plan, "%.64s: JSON: %s", name, why.text);
     json_t *changes = json_object ();
     if (!changes || json_object_set_new (changes, name, value)) {
@@ -367,7 +369,7 @@ int zplan_plan_set_json (struct zplan_plan *plan, const char *name, const char *
         json_decref (changes);
         changes = NULL;
     }
-    return change (plan, changes);
+    return change_members (plan, changes);
 }
 
 // -- what the target gets
@@ -384,7 +386,7 @@ int zplan_plan_add_frame (struct zplan_plan *plan, uint8_t type, const void *dat
         return FAIL (plan, "frame: at most %zu bytes, got %zu", packet_of_peers.frame_bytes, size);
     void *copy = malloc (size ? size : 1);
     if (!copy)
-        return settle (plan, refuse_memory (plan));
+        return note_error (plan, refuse_memory (plan));
     if (size)
         memcpy (copy, data, size);
     struct zplan_frame *frame = &plan->frames[plan->count++];
@@ -407,9 +409,9 @@ static int write_text (struct zplan_plan *self)
     if (!members)
         return refuse_memory (self);
     bool filled = fill_in (members, "plan_type", SCHEDULE_NONE) &&
-                  (!repeats (members) || has (members, "iteration") ||
+                  (!plan_repeats (members) || has_member (members, "iteration") ||
                    fill_in (members, "plan_repet", SCHEDULE_FOREVER));
-    int error = filled ? judge (self, members) : refuse_memory (self);
+    int error = filled ? check_members (self, members) : refuse_memory (self);
     if (!error) {
         self->text = json_dumps (members, JSON_COMPACT);
         error = self->text ? ZPLAN_OK : refuse_memory (self);

@@ -23,7 +23,7 @@ enum {
 
 // -- notices
 
-static void notify (struct zplan_subscriber *self, const struct zplan_notice *notice)
+static void give_notice (struct zplan_subscriber *self, const struct zplan_notice *notice)
 {
     self->calling = true;
     if (self->recovery.notice)
@@ -34,8 +34,8 @@ static void notify (struct zplan_subscriber *self, const struct zplan_notice *no
 static void notify_seqs (struct zplan_subscriber *self, enum zplan_notice_kind kind, int64_t after,
                          int64_t before)
 {
-    notify (self,
-            &(struct zplan_notice){.kind = kind, .after = after, .before = before, .words = ""});
+    give_notice (
+        self, &(struct zplan_notice){.kind = kind, .after = after, .before = before, .words = ""});
 }
 
 // Report once that the history cannot be read.
@@ -43,10 +43,11 @@ static void notify_silence (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
     if (!recovery->notified)
-        notify (self, &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
-                                             .error = recovery->error,
-                                             .at_start = recovery->filling.purpose == FOR_BEGIN,
-                                             .words = recovery->words});
+        give_notice (self,
+                     &(struct zplan_notice){.kind = ZPLAN_NOTICE_SILENT,
+                                            .error = recovery->error,
+                                            .at_start = recovery->filling.purpose == FOR_BEGIN,
+                                            .words = recovery->words});
     recovery->notified = true;
 }
 
@@ -76,7 +77,7 @@ static void fill (struct recovery *self)
 
 static void start_filling (struct recovery *self, enum purpose purpose, int64_t before)
 {
-    int64_t patience_us = purpose == FOR_HELD && self->answered ? PATIENCE_US : 0;
+    int64_t patience_us = purpose == FOR_WAITING && self->answered ? PATIENCE_US : 0;
     self->filling = (struct filling){
         .purpose = purpose, .before = before, .until_us = clock_mono_us () + patience_us};
     fill (self);
@@ -118,14 +119,14 @@ static void filled (struct recovery *self)
     // Where the history holds no run for a number, none will come.
     gap_reach (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
     self->phase = PHASE_LISTEN;
-    if (filling->purpose != FOR_HELD) {
+    if (filling->purpose != FOR_WAITING) {
         self->behind = false;
         look_after (self, LOOK_US);
     }
     filling->purpose = FOR_LOOK;
 }
 
-static void rest (struct recovery *self)
+static void wait_before_retry (struct recovery *self)
 {
     self->phase = PHASE_REST;
     self->rest_us = clock_mono_us () + AGAIN_US;
@@ -133,19 +134,19 @@ static void rest (struct recovery *self)
 
 // It cannot be read now. Where it was answered before it is waited for: nothing is given out of its
 // order as long as there is hope.
-static void unfilled (struct zplan_subscriber *self)
+static void gap_unfilled (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
     const struct filling *filling = &recovery->filling;
     notify_silence (self);
     if (filling->purpose == FOR_BEGIN) {
-        rest (recovery);
+        wait_before_retry (recovery);
     } else if (filling->purpose == FOR_LOOK) {
         recovery->behind = false;
         recovery->phase = PHASE_LISTEN;
         look_after (recovery, LOOK_US);
     } else if (clock_mono_us () < filling->until_us) {
-        rest (recovery);
+        wait_before_retry (recovery);
     } else {
         bool elsewhere = gap_is_elsewhere (&recovery->gap, self->mark.epoch);
         notify_seqs (self, ZPLAN_NOTICE_MISSED, elsewhere ? 0 : recovery->gap.last, self->mark.seq);
@@ -155,7 +156,7 @@ static void unfilled (struct zplan_subscriber *self)
 
 // The page behind this one. False: there is none. A station that names the same place again would
 // hold us for ever.
-static bool advance (struct zplan_subscriber *self, const json_t *page)
+static bool filling_advance (struct zplan_subscriber *self, const json_t *page)
 {
     struct filling *filling = &self->recovery.filling;
     const char *next = json_string_value (json_object_get (page, "next"));
@@ -165,7 +166,7 @@ static bool advance (struct zplan_subscriber *self, const json_t *page)
         struct reason reason;
         reason_set (&reason, "the history does not continue after %s", quoted (span_text (next)));
         recovery_set_words (&self->recovery, span_text (reason.text));
-        unfilled (self);
+        gap_unfilled (self);
         return true;
     }
     snprintf (filling->after, sizeof filling->after, "%s", next);
@@ -186,7 +187,7 @@ static void take_page (struct zplan_subscriber *self)
     struct history_head head;
     json_t *page;
     if (!recovery_take_page (recovery, &page, &head)) {
-        unfilled (self);
+        gap_unfilled (self);
         return;
     }
     if (!recovery->filling.opened)
@@ -210,7 +211,7 @@ static bool return_run (struct zplan_subscriber *self, const json_t *run, struct
         recovery->error = ZPLAN_ERROR_MEMORY;
         recovery_set_words (recovery, span_text (zplan_error_text (ZPLAN_ERROR_MEMORY)));
         close_page (&recovery->filling);
-        unfilled (self);
+        gap_unfilled (self);
         return false;
     }
     gap_pass_history (&recovery->gap, &mark);
@@ -245,7 +246,7 @@ static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret
         return false;
     json_t *page = filling->page;
     filling->page = NULL;
-    if (!advance (self, page))
+    if (!filling_advance (self, page))
         filled (recovery);
     json_decref (page);
     return false;
@@ -295,15 +296,15 @@ static bool pass (struct zplan_subscriber *self, enum gap_sort sort, struct zpla
 }
 
 // Take what has come. True: `ret` is filled.
-static bool listen (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
+static bool receive_result (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     while (subscriber_receive (self, turns)) {
         enum gap_sort sort = gap_sort (&recovery->gap, &self->mark);
         look_later (recovery);
         if (sort == GAP_MISSING || sort == GAP_ANEW) {
-            recovery->held = true;
-            start_filling (recovery, FOR_HELD, self->mark.seq);
+            recovery->result_waits = true;
+            start_filling (recovery, FOR_WAITING, self->mark.seq);
             return false;
         }
         if (sort == GAP_BACK)
@@ -315,17 +316,17 @@ static bool listen (struct zplan_subscriber *self, int *turns, struct zplan_resu
 }
 
 // Run the present phase. True: `ret` is filled.
-static bool step (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
+static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
     switch (recovery->phase) {
     case PHASE_LISTEN:
-        if (recovery->held) {
-            recovery->held = false;
+        if (recovery->result_waits) {
+            recovery->result_waits = false;
             look_later (recovery);
             return pass (self, GAP_MISSING, ret);
         }
-        if (listen (self, turns, ret))
+        if (receive_result (self, turns, ret))
             return true;
         if (recovery->phase == PHASE_LISTEN && clock_mono_us () >= recovery->look_us)
             recovery_ask_head (recovery);
@@ -379,7 +380,7 @@ bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret)
     while (turns > 0 && is_ready (recovery, turns)) {
         enum subscriber_phase before = recovery->phase;
         turns--;
-        if (step (self, &turns, ret))
+        if (run_phase (self, &turns, ret))
             return true;
         if (before == PHASE_LISTEN && recovery->phase == PHASE_LISTEN)
             return false; // nothing is there
@@ -392,7 +393,7 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
     *ret_listens = self->phase == PHASE_LISTEN;
     switch (self->phase) {
     case PHASE_LISTEN:
-        return self->held ? 0 : self->look_us;
+        return self->result_waits ? 0 : self->look_us;
     case PHASE_HEAD:
     case PHASE_PAGE:
         return self->ended ? 0 : READINESS_NEVER; // the client's descriptor signals

@@ -41,7 +41,7 @@ static void take_answer (void *context, int error, const struct zplan_reply *rep
 }
 
 // Ask the history; takes the reference of `filter`, which is NULL where there was no memory.
-static void ask (struct recovery *self, enum subscriber_phase phase, json_t *filter)
+static void request_history (struct recovery *self, enum subscriber_phase phase, json_t *filter)
 {
     self->phase = phase;
     self->ended = false;
@@ -67,9 +67,9 @@ static json_t *filter_since (const struct gap *gap, int limit)
 
 void recovery_ask_head (struct recovery *self)
 {
-    ask (self, PHASE_HEAD,
-         self->gap.known ? filter_since (&self->gap, 1)
-                         : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
+    request_history (self, PHASE_HEAD,
+                     self->gap.known ? filter_since (&self->gap, 1)
+                                     : json_pack ("{s:b, s:i}", "newest", 1, "limit", 1));
 }
 
 void recovery_ask_page (struct recovery *self)
@@ -83,7 +83,7 @@ void recovery_ask_page (struct recovery *self)
         json_decref (filter);
         filter = NULL;
     }
-    ask (self, PHASE_PAGE, filter);
+    request_history (self, PHASE_PAGE, filter);
 }
 
 // -- what the history says of the whole

@@ -148,7 +148,7 @@ void subscriber_give (struct zplan_subscriber *self, struct zplan_result *ret)
 
 // -- receiving
 
-static bool next (struct zplan_subscriber *self, struct zplan_result *ret)
+static bool next_result (struct zplan_subscriber *self, struct zplan_result *ret)
 {
     int turns = MESSAGES_A_TURN;
     if (self->recovery.client)
@@ -168,7 +168,7 @@ int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_
         return ZPLAN_ERROR_NESTED;
     int64_t start_us = clock_mono_us ();
     for (;;) {
-        bool given = next (subscriber, ret);
+        bool given = next_result (subscriber, ret);
         subscriber_update (subscriber);
         if (given)
             return ZPLAN_OK;

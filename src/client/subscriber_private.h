@@ -20,16 +20,16 @@ enum subscriber_phase {
 
 // Why the history is read.
 enum purpose {
-    FOR_LOOK, // the station has published more than came
-    FOR_HELD, // what was missed before the result that is held
-    FOR_BEGIN // to go on where an earlier subscription ended
+    FOR_LOOK,    // the station has published more than came
+    FOR_WAITING, // what was missed before the result that waits
+    FOR_BEGIN    // to go on where an earlier subscription ended
 };
 
-// A request to the history, after gap.last and before the result that is held.
+// A request to the history, after gap.last and before the result that waits.
 struct filling {
     enum purpose purpose;
-    int64_t before;   // its seq; INT64_MAX: none is held
-    int64_t until_us; // monotonic; with a result held: not tried again after it
+    int64_t before;   // its seq; INT64_MAX: none waits
+    int64_t until_us; // monotonic; with a result that waits: not tried again after it
     bool opened;      // the first page was seen
     int64_t last;     // of the station
     char epoch[EPOCH_SIZE];
@@ -46,7 +46,7 @@ struct recovery {
     enum subscriber_phase phase;
     struct gap gap;
     struct filling filling;
-    bool held;           // a result was received that waits for what was missed before it
+    bool result_waits;   // a result was received that waits for what was missed before it
     bool answered;       // `history` has been answered: it is worth to wait for it
     bool notified;       // of a history that does not answer
     bool behind;         // the last look found more than had come
@@ -63,7 +63,7 @@ struct recovery {
 };
 
 struct zplan_subscriber {
-    struct listener listener;   // its packet is the last result, or the one that is held
+    struct listener listener;   // its packet is the last result, or the one that waits
     char *prefix;               // of the titles wanted
     bool calling;               // a notice is being delivered
     struct zplan_result result; // of it; borrows from it

@@ -17,7 +17,7 @@ enum {
 static _Thread_local void *kept[SIZES];
 static _Thread_local size_t kept_bytes;
 
-static void *take (size_t size)
+static void *pool_take (size_t size)
 {
     size_t at = size <= SMALLEST ? 0 : (size - SMALLEST + STEP - 1) / STEP;
     void *block = at < SIZES ? kept[at] : NULL;
@@ -43,6 +43,6 @@ static void give_back (void *block)
 void json_pool_use (void)
 {
 #ifndef __SANITIZE_ADDRESS__
-    json_set_alloc_funcs (take, give_back);
+    json_set_alloc_funcs (pool_take, give_back);
 #endif
 }

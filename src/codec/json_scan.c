@@ -3,7 +3,7 @@
 #include "base64.h"
 #include "utf8.h"
 
-static size_t left (const struct json_scan *self)
+static size_t bytes_left (const struct json_scan *self)
 {
     return (size_t)(self->end - self->at);
 }
@@ -11,7 +11,7 @@ static size_t left (const struct json_scan *self)
 // These bytes are next, white space or not.
 static bool take_bytes (struct json_scan *self, const char *bytes, size_t size)
 {
-    if (left (self) < size || memcmp (self->at, bytes, size) != 0)
+    if (bytes_left (self) < size || memcmp (self->at, bytes, size) != 0)
         return false;
     self->at += size;
     return true;
@@ -179,7 +179,7 @@ bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size)
     if (!json_scan_name (self, &name) || !json_scan_take (self, '"'))
         return false;
     // No base64 has a quote or a backslash in it.
-    const uint8_t *end = memchr (self->at, '"', left (self));
+    const uint8_t *end = memchr (self->at, '"', bytes_left (self));
     size_t size;
     if (!end || !base64_decode (span_of (self->at, (size_t)(end - self->at)), out, &size))
         return false;

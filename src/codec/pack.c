@@ -91,7 +91,7 @@ static struct pack_level *innermost (struct pack_walk *self)
     return self->depth ? &self->levels[self->depth - 1] : NULL;
 }
 
-static bool stop (struct pack_walk *self, const char *what)
+static bool reject_item (struct pack_walk *self, const char *what)
 {
     struct pack_level *level = innermost (self);
     refuse (self->reason, level ? level->field : (struct span){0}, what);
@@ -106,7 +106,7 @@ static uint64_t big_endian (struct span bytes)
     return number;
 }
 
-static bool enter (struct pack_walk *self, bool is_map, uint64_t items)
+static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
 {
     if (self->depth == JSON_DEPTH_MAX) {
         reason_set (self->reason, "msgpack: nested deeper than %d", JSON_DEPTH_MAX);
@@ -120,22 +120,22 @@ static bool enter (struct pack_walk *self, bool is_map, uint64_t items)
 
 // One item: its first byte, its value or count, and of a string the text. What a map or array
 // holds are the next items.
-static bool step (struct pack_walk *self)
+static bool read_item (struct pack_walk *self)
 {
     struct pack_level *level = innermost (self);
     bool is_name = level && level->is_map && level->left % 2 == 0;
     if (is_name)
         level->field = (struct span){0};
     if (self->at == self->bytes.size)
-        return stop (self, "cut short");
+        return reject_item (self, "cut short");
     uint8_t first = self->bytes.data[self->at++];
     const struct form *form = form_of (first);
     if (is_name && form->shape != SHAPE_STRING)
-        return stop (self, "a field name that is not a string");
+        return reject_item (self, "a field name that is not a string");
     if (form->refused)
-        return stop (self, form->refused);
+        return reject_item (self, form->refused);
     if (self->bytes.size - self->at < form->width)
-        return stop (self, "cut short");
+        return reject_item (self, "cut short");
     struct span number = span_of (self->bytes.data + self->at, form->width);
     self->at += form->width;
     if (level)
@@ -148,9 +148,9 @@ static bool step (struct pack_walk *self)
         count *= 2;
     // A character is one byte, an item at least one.
     if (count > self->bytes.size - self->at)
-        return stop (self, "cut short, or a count that is too large");
+        return reject_item (self, "cut short, or a count that is too large");
     if (form->shape != SHAPE_STRING)
-        return enter (self, form->shape == SHAPE_MAP, count);
+        return enter_level (self, form->shape == SHAPE_MAP, count);
     if (is_name)
         level->field = span_of (self->bytes.data + self->at, (size_t)count);
     self->at += (size_t)count;
@@ -162,12 +162,12 @@ static bool is_whole (struct span bytes, struct reason *reason)
 {
     struct pack_walk walk = {.bytes = bytes, .reason = reason};
     do {
-        if (!step (&walk))
+        if (!read_item (&walk))
             return false;
         while (walk.depth && walk.levels[walk.depth - 1].left == 0)
             walk.depth--;
     } while (walk.depth);
-    return walk.at == bytes.size || stop (&walk, "bytes after the map");
+    return walk.at == bytes.size || reject_item (&walk, "bytes after the map");
 }
 
 // -- from what msgpack-c found to JSON; NULL = refused

@@ -364,7 +364,7 @@ struct core_view {
     int64_t score_us;
     bool counted; // it counts as a run of its target and group
     uint64_t exec_id;
-    bool earlier_may_answer, given_up, offered;
+    bool earlier_may_answer, no_status, offered;
 };
 bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
 

@@ -33,7 +33,7 @@ struct cutting {
 };
 
 // One that is open is known here, and stays; but what was only read ahead is read again.
-static bool goes (void *owner, struct ready_plan ready)
+static bool cuts_ready (void *owner, struct ready_plan ready)
 {
     const struct cutting *self = owner;
     struct core_target *target = self->target;
@@ -59,7 +59,7 @@ static int priority_to_cut (const struct ready *ready)
     return ready->levels[at].priority;
 }
 
-static void cut (struct core *self, struct core_target *target)
+static void cut_target (struct core *self, struct core_target *target)
 {
     struct ready_plan middle;
     int priority = priority_to_cut (&target->ready);
@@ -75,13 +75,14 @@ static void cut (struct core *self, struct core_target *target)
     target->cut = true;
     target->reads_on = false;
     struct cutting cutting = {self, target};
-    target->unread += (int64_t)ready_cut (&target->ready, target->cut_priority, goes, &cutting);
+    target->unread +=
+        (int64_t)ready_cut (&target->ready, target->cut_priority, cuts_ready, &cutting);
     target->kept = target->ready.count;
     if (self->reading && self->page_target == target)
         self->rereads++; // the page is of what was behind the former cut
 }
 
-static bool stays (void *owner, struct ready_plan ready)
+static bool never_cut (void *owner, struct ready_plan ready)
 {
     (void)owner, (void)ready;
     return false;
@@ -111,9 +112,9 @@ void core_bound_ready (struct core *self)
         return;
     size_t before = largest->ready.bytes;
     if (is_empty_room (&largest->ready))
-        ready_cut (&largest->ready, MAX_PRIORITY, stays, NULL);
+        ready_cut (&largest->ready, MAX_PRIORITY, never_cut, NULL);
     else if (largest->ready.count > 1)
-        cut (self, largest);
+        cut_target (self, largest);
     size_t freed = before - largest->ready.bytes;
     self->uncut_bytes = freed < before / 5 ? bytes : 0;
 }

@@ -22,8 +22,8 @@ struct open_plan *open_find_id (const struct core *self, uint64_t id)
     return (struct open_plan *)node; // it is the first member
 }
 
-static struct open_plan *find (const struct core *self, const struct core_target *target,
-                               uint64_t id)
+static struct open_plan *find_open (const struct core *self, const struct core_target *target,
+                                    uint64_t id)
 {
     struct table_node *node = table_find (&self->open, table_hash_number (id));
     for (; node; node = table_next (node)) {
@@ -37,12 +37,12 @@ static struct open_plan *find (const struct core *self, const struct core_target
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id)
 {
     struct core_target *of = target_find_in (self, target);
-    return of ? find (self, of, id) : NULL;
+    return of ? find_open (self, of, id) : NULL;
 }
 
 struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id)
 {
-    struct open_plan *plan = find (self, target, id);
+    struct open_plan *plan = find_open (self, target, id);
     if (plan)
         return plan;
     plan = memory_new (sizeof *plan);

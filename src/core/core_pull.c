@@ -124,8 +124,8 @@ static bool may_enter (const struct team *team, const struct core_pull_take *tak
 }
 
 // Whether the worker gets the plan of this offer.
-static bool takes (struct core *self, struct open_plan *plan, const struct core_pull_take *take,
-                   int64_t now_us, struct limits_seen *seen)
+static bool may_take (struct core *self, struct open_plan *plan, const struct core_pull_take *take,
+                      int64_t now_us, struct limits_seen *seen)
 {
     struct team *team = plan->pull->team;
     if (team->rule.state == PLAN_PAUSE || !has_members (plan, take) ||
@@ -140,8 +140,8 @@ static bool takes (struct core *self, struct open_plan *plan, const struct core_
            (tally.running || begin_run (self, plan, now_us, seen));
 }
 
-static struct core_job enter (struct core *self, struct open_plan *plan,
-                              const struct core_pull_take *take, int64_t now_us)
+static struct core_job enter_team (struct core *self, struct open_plan *plan,
+                                   const struct core_pull_take *take, int64_t now_us)
 {
     const struct team_rule *rule = &plan->pull->team->rule;
     team_enter (plan->pull->team, take->worker, plan->exec_id, now_us / 1000);
@@ -193,8 +193,8 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
             pull_withdraw (plan);
             continue;
         }
-        if (takes (self, plan, take, now_us, &seen)) {
-            jobs[taken] = enter (self, plan, take, now_us);
+        if (may_take (self, plan, take, now_us, &seen)) {
+            jobs[taken] = enter_team (self, plan, take, now_us);
             bytes += jobs[taken++].message.size;
         }
         left += plan->pull->offered;

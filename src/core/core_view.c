@@ -19,7 +19,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
                               .counted = plan->charged,
                               .exec_id = flies ? plan->exec_id : 0,
                               .earlier_may_answer = plan->earlier_may_answer,
-                              .given_up = plan->flight == FLIGHT_DOUBT,
+                              .no_status = plan->flight == FLIGHT_DOUBT,
                               .offered = plan->flight == FLIGHT_OFFERED};
     return true;
 }

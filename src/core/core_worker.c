@@ -151,8 +151,8 @@ static int64_t sum_of (const struct core_report *report)
     return sum[0];
 }
 
-static void remember (struct core *self, const struct core_worker *worker,
-                      const struct core_report *report, int64_t now_us)
+static void remember_report (struct core *self, const struct core_worker *worker,
+                             const struct core_report *report, int64_t now_us)
 {
     char name[REPORT_NAME_SIZE];
     size_t size = core_report_name (worker, name);
@@ -248,7 +248,7 @@ static bool accept (struct core *self, struct team_worker *worker, const struct 
     worker_set (&worker->reason, report->reason);
     worker_set (&worker->result, report->result);
     worker->unwritten = true;
-    remember (self, of, report, now_us);
+    remember_report (self, of, report, now_us);
     return true;
 }
 

@@ -13,7 +13,7 @@ static struct limit_state *state_of (struct table_node *node)
     return (struct limit_state *)node; // it is the first member
 }
 
-static void release (struct table_node *node, void *owner)
+static void free_state (struct table_node *node, void *owner)
 {
     (void)owner;
     free (state_of (node));
@@ -21,7 +21,7 @@ static void release (struct table_node *node, void *owner)
 
 void limits_free (struct limit_table *self)
 {
-    table_each (&self->states, release, NULL);
+    table_each (&self->states, free_state, NULL);
     table_free (&self->states);
 }
 
@@ -58,7 +58,7 @@ static bool same (const struct limit *one, const struct limit *other)
            !(one->rate > other->rate) && one->burst == other->burst;
 }
 
-static bool settle (struct limit_state *state)
+static bool apply_setting (struct limit_state *state)
 {
     struct limit before = state->limit;
     state->limit = state->is_set ? state->set : state->by_settings;
@@ -72,7 +72,7 @@ bool limits_set (struct limit_table *self, struct span name, const struct limit 
         return false;
     state->is_set = state->is_renewed = limit != NULL;
     state->set = limit ? *limit : (struct limit){0};
-    return settle (state);
+    return apply_setting (state);
 }
 
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit)
@@ -82,10 +82,10 @@ bool limits_configure (struct limit_table *self, struct span name, const struct 
     if (!state)
         return false;
     state->by_settings = *limit;
-    return settle (state);
+    return apply_setting (state);
 }
 
-static void begin (struct table_node *node, void *owner)
+static void unmark_renewed (struct table_node *node, void *owner)
 {
     (void)owner;
     state_of (node)->is_renewed = false;
@@ -93,23 +93,23 @@ static void begin (struct table_node *node, void *owner)
 
 void limits_begin (struct limit_table *self)
 {
-    table_each (&self->states, begin, NULL);
+    table_each (&self->states, unmark_renewed, NULL);
 }
 
-static void end (struct table_node *node, void *owner)
+static void unset_unrenewed (struct table_node *node, void *owner)
 {
     struct limit_state *state = state_of (node);
     bool *dropped = owner;
     if (!state->is_set || state->is_renewed)
         return;
     state->is_set = false;
-    *dropped = settle (state) || *dropped;
+    *dropped = apply_setting (state) || *dropped;
 }
 
 bool limits_end (struct limit_table *self)
 {
     bool dropped = false;
-    table_each (&self->states, end, &dropped);
+    table_each (&self->states, unset_unrenewed, &dropped);
     return dropped;
 }
 

@@ -28,7 +28,7 @@ static void set_room (struct ready *of, struct ready_plan **plans, size_t *room,
     *plans = memory_resize (*plans, count * sizeof **plans);
 }
 
-static size_t more (size_t room)
+static size_t room_after (size_t room)
 {
     return room ? 2 * room : ROOM_FIRST;
 }
@@ -36,7 +36,7 @@ static size_t more (size_t room)
 static void heap_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
 {
     if (self->heaped == self->heap_room)
-        set_room (of, &self->heap, &self->heap_room, more (self->heap_room));
+        set_room (of, &self->heap, &self->heap_room, room_after (self->heap_room));
     size_t at = self->heaped++;
     for (size_t parent; at && goes_first (plan, self->heap[parent = (at - 1) / 2]); at = parent)
         self->heap[at] = self->heap[parent];
@@ -67,7 +67,7 @@ static void line_push (struct ready *of, struct ready_group *self, struct ready_
         self->end -= self->first;
         self->first = 0;
     } else if (self->end == self->line_room) {
-        set_room (of, &self->line, &self->line_room, more (self->line_room));
+        set_room (of, &self->line, &self->line_room, room_after (self->line_room));
     }
     self->line[self->end++] = plan;
 }
@@ -216,7 +216,7 @@ static void group_remove (struct ready *self, struct ready_group *group)
 }
 
 // A group that became empty stays until the next call, as its name is lent.
-static void sweep (struct ready *self)
+static void sweep_groups (struct ready *self)
 {
     if (self->emptied && count_of (self->emptied) == 0)
         group_remove (self, self->emptied);
@@ -268,7 +268,7 @@ static void taken_from (struct ready *self, struct ready_group *group)
 bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct ready_plan *ret,
                  const struct ready_group **ret_group, int64_t *wake_us, bool *ret_waits)
 {
-    sweep (self);
+    sweep_groups (self);
     for (size_t i = 0; i < self->level_count && self->levels[i].priority >= self->floor; i++) {
         struct ready_level *level = &self->levels[i];
         struct ready_group *group = next_group (self, level, until_us, now_us, wake_us, ret_waits);
@@ -286,7 +286,7 @@ bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct re
 bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct ready_plan *ret,
                     const struct ready_group **ret_group)
 {
-    sweep (self);
+    sweep_groups (self);
     for (size_t i = 0; i < self->level_count; i++) {
         struct ready_group *group = self->levels[i].turn;
         do {
@@ -455,7 +455,7 @@ static void group_cut (struct ready *self, struct ready_group *group, ready_goes
 size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *owner)
 {
     size_t before = self->count;
-    sweep (self);
+    sweep_groups (self);
     for (size_t i = self->level_count; i-- > 0 && self->levels[i].priority <= priority;) {
         struct ready_group *group = self->levels[i].turn;
         for (bool more_groups = true; more_groups;) {

@@ -77,11 +77,11 @@ struct decision ending_of_extra (struct plan *plan, struct decision decision)
 struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision)
 {
     bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
-    bool held = was == PLAN_PAUSE || was == PLAN_CLOSE;
+    bool stopped = was == PLAN_PAUSE || was == PLAN_CLOSE;
     decision = ending_of_step (plan, decision);
     if (plan->extra && ends)
         return ending_of_extra (plan, decision);
-    if (!held || decision.commit == COMMIT_NONE)
+    if (!stopped || decision.commit == COMMIT_NONE)
         return decision;
     if (decision.commit == COMMIT_END && was == PLAN_PAUSE)
         return decision;

@@ -77,7 +77,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
 // -- the right to run
 
 // What makes a stored plan unfit to run (plan document 3.3(3)).
-static bool unfit (const struct plan *plan, const struct due *due, struct reason *reason)
+static bool is_unfit (const struct plan *plan, const struct due *due, struct reason *reason)
 {
     struct desc desc;
     struct reason why;
@@ -232,7 +232,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         reason_set (reason, "the manual run gave no result within its lease");
         return extra_lost (plan, due->lost);
     }
-    if (unfit (plan, due, reason))
+    if (is_unfit (plan, due, reason))
         return engine_revoke (plan);
     if (loss == LOSS_POLL) {
         reason_set (reason, "vote: its deadline has passed");

@@ -28,7 +28,8 @@ static void drop_extra (struct plan *plan)
 
 // Take the plan out of the queue. After a manual run that was sent it returns to `state`, also
 // where its lease is over and it answers late; one that was not sent yet is dropped.
-static void stop (struct plan *plan, const struct manage_request *request, enum plan_state state)
+static void stop_plan (struct plan *plan, const struct manage_request *request,
+                       enum plan_state state)
 {
     bool sent = request->running || plan->state == PLAN_EXECUTE || !is_queued (plan);
     plan_note_stop (plan, plan_state_name (state), request->who, request->now);
@@ -47,7 +48,7 @@ static int pause_plan (struct plan *plan, const struct manage_request *request, 
                        struct reason *reason)
 {
     (void)reason;
-    stop (plan, request, PLAN_PAUSE);
+    stop_plan (plan, request, PLAN_PAUSE);
     *ret = REQUEUE_OUT;
     return 0;
 }
@@ -56,7 +57,7 @@ static int close_plan (struct plan *plan, const struct manage_request *request, 
                        struct reason *reason)
 {
     (void)reason;
-    stop (plan, request, PLAN_CLOSE);
+    stop_plan (plan, request, PLAN_CLOSE);
     *ret = REQUEUE_OUT;
     return 0;
 }

@@ -29,7 +29,7 @@ static int64_t plan_clock (const struct plan *plan, int64_t time)
     return time > offset_s ? time - offset_s : 0;
 }
 
-static void add (struct misses *self, const struct missed *more, const char *why)
+static void misses_add (struct misses *self, const struct missed *more, const char *why)
 {
     if (more->count == 0)
         return;
@@ -54,7 +54,7 @@ bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now
     if ((schedule->end_time && now > schedule->end_time) ||
         !schedule_begin (schedule, zone, now, plan->skip_set, &misfires, &missed, ret))
         return false;
-    add (ret_misses, &missed, "submission");
+    misses_add (ret_misses, &missed, "submission");
     return true;
 }
 
@@ -74,15 +74,15 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
     claimed = claimed < current.time ? current.time : claimed;
     claimed = claimed > now ? now : claimed;
     if (!schedule_after (&plan->schedule, zone, &current, claimed, &misfires, &missed, &next)) {
-        add (ret_misses, &missed, "misfire");
+        misses_add (ret_misses, &missed, "misfire");
         return false;
     }
-    add (ret_misses, &missed, "misfire");
+    misses_add (ret_misses, &missed, "misfire");
     if (next.time < now && next.time >= claimed) {
         struct occurrence from = next;
         missed = (struct missed){0};
         bool more = schedule_still (&plan->schedule, zone, &from, now, &overlaps, &missed, &next);
-        add (ret_misses, &missed, "overlap");
+        misses_add (ret_misses, &missed, "overlap");
         if (!more)
             return false;
     }

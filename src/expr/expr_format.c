@@ -10,7 +10,7 @@ struct output {
     size_t size;
 };
 
-static void put (struct output *self, const char *text, size_t size)
+static void append_text (struct output *self, const char *text, size_t size)
 {
     if (self->at)
         memcpy (self->at + self->size, text, size);
@@ -20,7 +20,7 @@ static void put (struct output *self, const char *text, size_t size)
 static void put_number (struct output *self, int value, int digits)
 {
     char text[16];
-    put (self, text, (size_t)snprintf (text, sizeof text, "%0*d", digits, value));
+    append_text (self, text, (size_t)snprintf (text, sizeof text, "%0*d", digits, value));
 }
 
 struct parts {
@@ -75,7 +75,7 @@ static unsigned counts_of (char letter)
 static void put_name (struct output *self, const char *name, bool in_full)
 {
     enum { SHORT_SIZE = 3 };
-    put (self, name, in_full ? strlen (name) : SHORT_SIZE);
+    append_text (self, name, in_full ? strlen (name) : SHORT_SIZE);
 }
 
 // One run of a letter that was judged.
@@ -109,7 +109,7 @@ static void put_part (struct output *self, const struct parts *parts, char lette
     else if (letter == 'E')
         put_name (self, weekdays[parts->weekday], count == 4);
     else
-        put (self, parts->hour < 12 ? "AM" : "PM", 2);
+        append_text (self, parts->hour < 12 ? "AM" : "PM", 2);
 }
 
 // '...' from its first quote on, in which '' is a quote; so is '' alone. Returns where it ends; 0:
@@ -121,11 +121,11 @@ static size_t put_quoted (struct output *self, const char *pattern, size_t at, s
         bool quote = pattern[at] == '\'';
         if (quote && (at + 1 == size || pattern[at + 1] != '\'')) {
             if (at == begin)
-                put (self, "'", 1);
+                append_text (self, "'", 1);
             return at + 1;
         }
         at += quote;
-        put (self, pattern + at, 1);
+        append_text (self, pattern + at, 1);
     }
     return 0;
 }
@@ -157,7 +157,7 @@ static int put_all (struct expr_run *run, const struct parts *parts,
             put_part (output, parts, text[at], (int)count);
             at += count;
         } else {
-            put (output, text + at++, 1);
+            append_text (output, text + at++, 1);
         }
     }
     return 0;

@@ -63,7 +63,7 @@ int expr_charge_bytes (struct expr_run *run, size_t bytes)
     return expr_charge (run, bytes / BYTES_PER_STEP);
 }
 
-static void *take (struct expr_run *run, size_t size)
+static void *take_memory (struct expr_run *run, size_t size)
 {
     if (expr_charge_bytes (run, size))
         return NULL;
@@ -76,7 +76,7 @@ static void *take (struct expr_run *run, size_t size)
 char *expr_take_string (struct expr_run *run, size_t size)
 {
     if (size <= EXPR_STRING_MAX)
-        return take (run, size);
+        return take_memory (run, size);
     expr_fail (run, EXPR_LIMIT, "a string of %zu bytes, at most %d", size, EXPR_STRING_MAX);
     return NULL;
 }
@@ -84,7 +84,7 @@ char *expr_take_string (struct expr_run *run, size_t size)
 struct expr_value *expr_take_list (struct expr_run *run, size_t count)
 {
     if (count <= EXPR_LIST_MAX)
-        return take (run, count * sizeof (struct expr_value));
+        return take_memory (run, count * sizeof (struct expr_value));
     expr_fail (run, EXPR_LIMIT, "a list of %zu items, at most %d", count, EXPR_LIST_MAX);
     return NULL;
 }
@@ -241,8 +241,9 @@ static int call (struct machine *self, const struct expr_op *op)
     return rc;
 }
 
-static int compare (struct machine *self, enum expr_op_code code, const struct expr_value *left,
-                    const struct expr_value *right, struct expr_value *ret)
+static int compare_values (struct machine *self, enum expr_op_code code,
+                           const struct expr_value *left, const struct expr_value *right,
+                           struct expr_value *ret)
 {
     int order = 0, rc;
     bool holds = false;
@@ -271,7 +272,7 @@ static int apply_binary (struct machine *self, enum expr_op_code code)
     else if (code == OP_IN)
         rc = expr_in (&self->run, &left, &right, &result);
     else
-        rc = compare (self, code, &left, &right, &result);
+        rc = compare_values (self, code, &left, &right, &result);
     if (!rc)
         push (self, result);
     return rc;

@@ -6,7 +6,7 @@
 
 enum { MONTHS = 12, YEAR_MAX = 9999 };
 
-static int outside (struct expr_run *run)
+static int fail_outside (struct expr_run *run)
 {
     return expr_fail (run, EXPR_RANGE, "the year is outside 0001..9999");
 }
@@ -15,7 +15,7 @@ static int give_date (struct expr_run *run, struct civil_date date, const struct
                       struct expr_value *ret)
 {
     if (date.year < 1 || date.year > YEAR_MAX)
-        return outside (run);
+        return fail_outside (run);
     *ret = expr_of_time (civil_days (date) * CIVIL_DAY + civil_time_of_day (time->time));
     return 0;
 }
@@ -56,14 +56,14 @@ int expr_time_plus (struct expr_run *run, const struct expr_value *arguments, si
         int64_t to_last = to_first + YEAR_MAX * MONTHS - 1;
         if (__builtin_mul_overflow (amount, months, &amount) || amount < to_first ||
             amount > to_last)
-            return outside (run);
+            return fail_outside (run);
         return give_date (run, move_months (date, amount), time, ret);
     }
     int64_t local;
     if (__builtin_mul_overflow (amount, seconds[kind], &amount) ||
         __builtin_add_overflow (time->time, amount, &local) || local < EXPR_TIME_MIN ||
         local > EXPR_TIME_MAX)
-        return outside (run);
+        return fail_outside (run);
     *ret = expr_of_time (local);
     return 0;
 }
@@ -85,7 +85,7 @@ int expr_time_with (struct expr_run *run, const struct expr_value *arguments, si
         break;
     default:
         if (value < 1 || value > YEAR_MAX)
-            return outside (run);
+            return fail_outside (run);
         date.year = value;
     }
     if (day < 1 || day > civil_month_length (date.year, date.month))

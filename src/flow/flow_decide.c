@@ -51,7 +51,7 @@ void flow_decide_later (struct flow_turn *turn, uint32_t step)
 // What the counts of a node lead to.
 enum node_verdict { VERDICT_OPEN, VERDICT_PASS, VERDICT_BLOCK, VERDICT_SKIP };
 
-static enum node_verdict judge (const struct flow_step *step, const struct flow_node *node)
+static enum node_verdict judge_node (const struct flow_step *step, const struct flow_node *node)
 {
     bool all = (uint32_t)node->live + node->dead + node->broken == step->in_count;
     if (step->join_all) {
@@ -83,7 +83,7 @@ static void settle_targets (struct flow_turn *turn, uint32_t index)
         struct flow_node *target = &turn->run->nodes[edge->step];
         ++*counter (target, flow_edge_kind (turn->flow, turn->run, index, edge->on));
         if (!(target->flags & FLOW_JOINED) && !flow_decided (target) &&
-            judge (&turn->flow->steps[edge->step], target) != VERDICT_OPEN)
+            judge_node (&turn->flow->steps[edge->step], target) != VERDICT_OPEN)
             flow_decide_later (turn, edge->step);
     }
 }
@@ -156,7 +156,7 @@ static enum node_verdict verdict_of (const struct flow *flow, const struct flow_
     if (node->flags & (FLOW_JOINED | FLOW_RESETTING) || flow_decided (node) ||
         node->state != FLOW_NONE || index == flow->final)
         return VERDICT_OPEN;
-    return judge (&flow->steps[index], node);
+    return judge_node (&flow->steps[index], node);
 }
 
 static void decide_join (struct flow_turn *turn, uint32_t index, enum node_verdict verdict)

@@ -31,7 +31,7 @@ static bool stops_something (const struct flow *flow, const struct flow_run *run
     return broken == 0;
 }
 
-static bool caught (const struct flow *flow, const struct flow_run *run, uint32_t index)
+static bool is_caught (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
     for (uint32_t i = 0; i < step->out_count; i++) {
@@ -55,7 +55,7 @@ json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_node *node = &run->nodes[i];
         bool handled =
-            node->state == FLOW_FAILED && (flow_goes_on (flow, run, i) || caught (flow, run, i));
+            node->state == FLOW_FAILED && (flow_goes_on (flow, run, i) || is_caught (flow, run, i));
         if (failing (node) && stops[i] && !handled)
             json_array_append_new (names, json_string (flow->steps[i].name));
     }
@@ -225,7 +225,7 @@ static void begin_final (struct flow_turn *turn)
         flow_pass_join (turn, (uint32_t)turn->flow->final);
 }
 
-static bool busy (const struct flow_turn *turn)
+static bool is_busy (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
     uint64_t key;
@@ -239,7 +239,7 @@ static bool busy (const struct flow_turn *turn)
 void flow_finish (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
-    while (!busy (turn) && run->phase != FLOW_ENDED) {
+    while (!is_busy (turn) && run->phase != FLOW_ENDED) {
         if (run->phase == FLOW_ACTIVE) {
             judge_outcome (turn);
             flow_list_undos (turn->flow, run);

@@ -4,7 +4,7 @@
 #include "flow_private.h"
 #include "memory.h"
 
-static void note (json_t *list, const char *step, const char *text)
+static void add_warning (json_t *list, const char *step, const char *text)
 {
     char line[2 * REASON_MAX];
     if (json_array_size (list) >= FLOW_ERRORS_MAX)
@@ -13,12 +13,12 @@ static void note (json_t *list, const char *step, const char *text)
     json_array_append_new (list, json_string (line));
 }
 
-static uint64_t add (uint64_t a, uint64_t b)
+static uint64_t add_bounded (uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static uint64_t multiply (uint64_t a, uint64_t b)
+static uint64_t multiply_bounded (uint64_t a, uint64_t b)
 {
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
@@ -48,12 +48,13 @@ static void judge_retry (struct flow *flow, const struct flow_step *step)
     json_t *because = flow->report.because;
     const json_t *retry = json_object_get (step->json, "retry");
     if (retries (step) && !json_object_get (retry, "max"))
-        note (because, step->name, "a retry without max");
+        add_warning (because, step->name, "a retry without max");
     if (json_is_true (json_object_get (retry, "need_manual")))
-        note (because, step->name, "need_manual waits for an operator");
+        add_warning (because, step->name, "need_manual waits for an operator");
     if (retries (step) && step->has_undo && !step->undo_started)
-        note (flow->report.warnings, step->name,
-              "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
+        add_warning (
+            flow->report.warnings, step->name,
+            "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
 }
 
 static void judge_list (struct flow *flow, const struct flow_step *step)
@@ -65,7 +66,7 @@ static void judge_list (struct flow *flow, const struct flow_step *step)
     snprintf (text, sizeof text, "always fails: for_each has %zu items, max_items is %u", count,
               step->max_items);
     if (step->for_each && count > step->max_items)
-        note (flow->report.warnings, step->name, text);
+        add_warning (flow->report.warnings, step->name, text);
 }
 
 // A default that fails every run which does not replace it.
@@ -74,7 +75,7 @@ static void judge_params (struct flow *flow)
     struct reason reason;
     for (size_t i = 0; i < flow->param_count; i++)
         if (!flow_default_fits (&flow->params[i], &reason))
-            note (flow->report.warnings, "params", reason.text);
+            add_warning (flow->report.warnings, "params", reason.text);
 }
 
 // Each key counts once, and only one that ends in * stands for many.
@@ -93,7 +94,7 @@ static void judge_signal (struct flow *flow, const struct flow_step *step)
         return;
     snprintf (text, sizeof text, "wants %u signals, and who names %zu key%s", step->signal_count,
               keys, keys == 1 ? "" : "s");
-    note (flow->report.warnings, step->name, text);
+    add_warning (flow->report.warnings, step->name, text);
 }
 
 // Seconds of one step at most; 0 with a reason in `because` when there is no bound.
@@ -103,17 +104,17 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
     json_t *because = flow->report.because;
     uint64_t total = (uint64_t)json_integer_value (json_object_get (step->json, "total_timeout"));
     if (step->has_undo)
-        note (because, step->name, "an undo that fails waits for an operator");
+        add_warning (because, step->name, "an undo that fails waits for an operator");
     if (step->kind == FLOW_SIGNAL) {
         judge_signal (flow, step);
         if (!step->signal_timeout_s)
-            note (because, step->name, "a signal without a timeout");
+            add_warning (because, step->name, "a signal without a timeout");
         return (uint64_t)step->signal_timeout_s;
     }
     if (step->kind == FLOW_WAIT) {
         const json_t *wait = json_object_get (step->json, "wait");
         if (!json_is_integer (wait))
-            note (because, step->name, "a wait whose end is not known here");
+            add_warning (because, step->name, "a wait whose end is not known here");
         return (uint64_t)json_integer_value (wait);
     }
     if (step->kind == FLOW_COMPUTE)
@@ -123,9 +124,10 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
         return total;
     struct flow_target target = flow_target_of (self, &step->call);
     if (!step->call.is_flow)
-        note (because, step->name, "a target without total_timeout");
+        add_warning (because, step->name, "a target without total_timeout");
     else if (!target.report || !target.report->bounded || target.report->has_tail || retries (step))
-        note (because, step->name, "a flow without total_timeout whose runs are not bounded");
+        add_warning (because, step->name,
+                     "a flow without total_timeout whose runs are not bounded");
     return target.report ? target.report->seconds_max : 0;
 }
 
@@ -153,10 +155,10 @@ static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds
             if (ends[flow->in[step->in_first + j].step] > begin)
                 begin = ends[flow->in[step->in_first + j].step];
         uint64_t rounds = slots ? items / slots + (items % slots != 0) : items;
-        ends[at] = add (begin, multiply (rounds, seconds[at]));
+        ends[at] = add_bounded (begin, multiply_bounded (rounds, seconds[at]));
         longest = ends[at] > longest ? ends[at] : longest;
-        all = add (all, multiply (items, seconds[at]));
-        calls = add (calls, slots);
+        all = add_bounded (all, multiply_bounded (items, seconds[at]));
+        calls = add_bounded (calls, slots);
     }
     free (ends);
     return !flow->parallel || calls <= flow->parallel ? longest : all;
@@ -176,12 +178,12 @@ void flow_measure (struct flow_reader *self)
         if (step->kind == FLOW_CALL) {
             struct flow_target target = flow_target_of (self, &step->call);
             if (target.report) {
-                calls = add (calls, target.report->steps_max);
+                calls = add_bounded (calls, target.report->steps_max);
                 if (target.report->depth + 1 > report->depth)
                     report->depth = target.report->depth + 1;
             }
         }
-        report->steps_max = add (report->steps_max, multiply (items, calls));
+        report->steps_max = add_bounded (report->steps_max, multiply_bounded (items, calls));
         seconds[i] = seconds_of (self, step);
         report->has_tail = report->has_tail || step->has_undo;
         judge_list (flow, step);
@@ -189,7 +191,7 @@ void flow_measure (struct flow_reader *self)
             char text[REASON_MAX];
             snprintf (text, sizeof text, "max_parallel %u is above the flow's %u", step->parallel,
                       flow->parallel);
-            note (report->warnings, step->name, text);
+            add_warning (report->warnings, step->name, text);
         }
     }
     if (report->steps_max > FLOW_CALLS_MAX)

@@ -123,8 +123,8 @@ static size_t *order_new (const struct plan_params *self)
 }
 
 // A time with an offset becomes one of the zone; NULL: UTC.
-static bool fits (const struct flow_param *param, struct flow_value *value, const struct zone *zone,
-                  struct reason *reason)
+static bool value_fits (const struct flow_param *param, struct flow_value *value,
+                        const struct zone *zone, struct reason *reason)
 {
     const char *type = param->type;
     const json_t *json = value->json;
@@ -207,7 +207,7 @@ static bool set_param (struct flow_scope *scope, size_t index, const struct plan
     }
     if (!ok)
         reason_set (reason, "param %s: %s", param->name, why.text);
-    return ok && fits (param, value, scope->run->zone, reason);
+    return ok && value_fits (param, value, scope->run->zone, reason);
 }
 
 bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
@@ -228,7 +228,7 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
             continue;
         if (input) {
             values[at].json = json_incref (input);
-            ok = fits (param, &values[at], scope.run->zone, reason);
+            ok = value_fits (param, &values[at], scope.run->zone, reason);
         } else if (given || param->value) {
             ok = set_param (&scope, at, given, reason);
         } else if (param->required) {
@@ -282,7 +282,7 @@ static bool check_literal (const struct flow_param *param, const struct flow_tem
     struct reason why;
     struct flow_value value = {
         .json = flow_template_evaluate (template, "", &env, FLOW_VALUE_LIST_MAX, &why)};
-    bool ok = value.json && fits (param, &value, NULL, reason);
+    bool ok = value.json && value_fits (param, &value, NULL, reason);
     if (!value.json && !value.is_time)
         reason_set (reason, "param %s: %s", param->name, why.text);
     json_decref (value.json);
@@ -320,7 +320,7 @@ static bool check_given (struct checking *self, const struct plan_param *given)
 static bool check_input (const struct flow_param *param, json_t *input, struct reason *reason)
 {
     struct flow_value value = {.json = json_incref (input)};
-    bool ok = fits (param, &value, NULL, reason);
+    bool ok = value_fits (param, &value, NULL, reason);
     json_decref (value.json);
     return ok;
 }

@@ -22,8 +22,8 @@ static void reopen (struct flow_turn *turn)
 }
 
 // Whether an item is left as it is.
-static bool keeps (const struct flow_node *node, const struct flow_items *items,
-                   const struct flow_item *item)
+static bool keeps_item (const struct flow_node *node, const struct flow_items *items,
+                        const struct flow_item *item)
 {
     if (!(node->flags & FLOW_PARTLY) || item->named)
         return false;
@@ -43,7 +43,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
         if (item->stopping)
             flow_touch_item (run, index, i, FLOW_TOUCHED_STATE);
         item->stopping = false;
-        if (keeps (node, items, item)) {
+        if (keeps_item (node, items, item)) {
             items->finished += done;
             items->failed += !done && item->state != FLOW_NONE;
             continue;

@@ -188,7 +188,7 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
 }
 
 // A list that has the next power of two of its count.
-static void append (uint32_t **list, uint32_t *count, uint32_t value)
+static void list_append (uint32_t **list, uint32_t *count, uint32_t value)
 {
     if ((*count & (*count - 1)) == 0)
         *list = memory_resize (*list, (*count ? 2 * (size_t)*count : 1) * sizeof **list);
@@ -200,7 +200,7 @@ void flow_touch (struct flow_run *run, uint32_t step)
     if (run->nodes[step].flags & FLOW_TOUCHED)
         return;
     run->nodes[step].flags |= FLOW_TOUCHED;
-    append (&run->touched, &run->touched_count, step);
+    list_append (&run->touched, &run->touched_count, step);
 }
 
 void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what)
@@ -214,7 +214,7 @@ void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t number, unsi
     struct flow_items *items = run->data[step]->items;
     struct flow_item *item = &items->item[number];
     if (!item->touched)
-        append (&items->touched, &items->touched_count, number);
+        list_append (&items->touched, &items->touched_count, number);
     item->touched |= (uint8_t)what;
     flow_touch (run, step);
 }
@@ -292,7 +292,7 @@ static void cancel (struct flow_turn *turn, const struct flow_event *event)
     flow_stop_all (turn);
 }
 
-static void stop (struct flow_turn *turn, enum flow_outcome outcome, const char *error)
+static void stop_run (struct flow_turn *turn, enum flow_outcome outcome, const char *error)
 {
     struct flow_run *run = turn->run;
     if (run->phase != FLOW_ACTIVE || run->stop) {
@@ -353,7 +353,7 @@ static void handle (struct flow_turn *turn, const struct flow_event *event)
         cancel (turn, event);
         break;
     case FLOW_TIMEOUT:
-        stop (turn, FLOW_LATE, "the timeout of the run expired");
+        stop_run (turn, FLOW_LATE, "the timeout of the run expired");
         break;
     case FLOW_UNDO_DONE:
     case FLOW_UNDO_RESET:
@@ -379,7 +379,7 @@ void flow_step (const struct flow *flow, struct flow_run *run, const struct flow
     if (run->phase != FLOW_ENDED && run->phase != FLOW_UNBORN) {
         flow_start_all (&turn);
         if (run->data_size > FLOW_DATA_MAX && run->phase == FLOW_ACTIVE && !run->stop) {
-            stop (&turn, FLOW_BADLY, "the values of the run are larger than 16 MiB");
+            stop_run (&turn, FLOW_BADLY, "the values of the run are larger than 16 MiB");
             flow_start_all (&turn);
         }
         flow_finish (&turn);

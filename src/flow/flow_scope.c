@@ -22,7 +22,7 @@ void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn)
     turn->effects->steps += FLOW_RUN_STEPS_MAX - self->steps;
 }
 
-static int give (json_t *value, struct expr_value *ret)
+static int return_json (json_t *value, struct expr_value *ret)
 {
     *ret = expr_of_json (value);
     return 0;
@@ -34,7 +34,7 @@ static int give_made (struct flow_scope *self, json_t *value, struct expr_value 
     if (!self->made)
         self->made = json_array ();
     json_array_append_new (self->made, value);
-    return give (value, ret);
+    return return_json (value, ret);
 }
 
 static int give_text (const char *text, struct expr_value *ret)
@@ -56,7 +56,7 @@ static int resolve_step (struct flow_scope *self, const struct expr_ref *ref,
     if (strcmp (ref->member, "error") == 0 && data && data->error)
         return give_text (data->error, ret);
     if (strcmp (ref->member, "value") == 0 && data && data->value)
-        return give (data->value, ret);
+        return return_json (data->value, ret);
     if (data && data->not_kept && strcmp (ref->member, "value") == 0)
         reason_set (reason, "the value of %s was too large to keep", ref->name);
     else
@@ -73,7 +73,7 @@ static int resolve_run (struct flow_scope *self, const struct expr_ref *ref, str
     if (strcmp (ref->member, "outcome") == 0)
         return give_text (flow_outcome_name (self->run->outcome), ret);
     if (strcmp (ref->member, "failed") == 0 && self->run->uncaught)
-        return give (self->run->uncaught, ret);
+        return return_json (self->run->uncaught, ret);
     *ret = expr_of_integer (self->run->version);
     return 0;
 }
@@ -95,7 +95,7 @@ static int resolve_item (struct flow_scope *self, const struct expr_ref *ref,
     if (self->item < 0 || !data || !data->items)
         return EXPR_UNKNOWN;
     if (ref->kind == EXPR_REF_ITEM && data->items->list)
-        return give (json_array_get (data->items->list, (size_t)self->item), ret);
+        return return_json (json_array_get (data->items->list, (size_t)self->item), ret);
     *ret = expr_of_integer (self->item);
     return 0;
 }
@@ -115,7 +115,7 @@ static int resolve (void *context, const struct expr_ref *ref, struct expr_value
                 return give_value (&self->lets[i], ret);
         return EXPR_UNKNOWN;
     case EXPR_REF_INPUT:
-        return run->input ? give (run->input, ret) : give_made (self, json_object (), ret);
+        return run->input ? return_json (run->input, ret) : give_made (self, json_object (), ret);
     case EXPR_REF_STEP:
         return resolve_step (self, ref, ret, reason);
     case EXPR_REF_RUN:
@@ -130,13 +130,13 @@ static int resolve (void *context, const struct expr_ref *ref, struct expr_value
         return 0;
     case EXPR_REF_SELF:
         if (strcmp (ref->member, "value") == 0)
-            return self->self ? give (self->self, ret) : EXPR_MISSING;
+            return self->self ? return_json (self->self, ret) : EXPR_MISSING;
         return give_text (flow_state_name (run->nodes[self->step].state), ret);
     case EXPR_REF_ITEM:
     case EXPR_REF_INDEX:
         return resolve_item (self, ref, ret);
     case EXPR_REF_RESULT:
-        return self->result ? give (self->result, ret) : give_made (self, json_null (), ret);
+        return self->result ? return_json (self->result, ret) : give_made (self, json_null (), ret);
     }
     return EXPR_UNKNOWN;
 }

@@ -135,7 +135,7 @@ static json_t *make_frames (struct flow_scope *scope, const struct flow_call *ca
     return frames;
 }
 
-static void place (struct flow_turn *turn, uint32_t index, int64_t item)
+static void place_node (struct flow_turn *turn, uint32_t index, int64_t item)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
@@ -218,7 +218,7 @@ static void make_list (struct flow_turn *turn, uint32_t index)
         flow_make_ready (turn, index);
 }
 
-static void compute (struct flow_turn *turn, uint32_t index)
+static void compute_step (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
     const struct flow_step *step = &turn->flow->steps[index];
@@ -322,7 +322,7 @@ static void start_free (struct flow_turn *turn, uint32_t index)
             make_list (turn, index);
         break;
     case FLOW_COMPUTE:
-        compute (turn, index);
+        compute_step (turn, index);
         break;
     case FLOW_WAIT:
     case FLOW_SIGNAL:
@@ -336,7 +336,7 @@ static void start_call (struct flow_turn *turn, uint32_t index)
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_items *items = step->for_each ? turn->run->data[index]->items : NULL;
     if (!items) {
-        place (turn, index, -1);
+        place_node (turn, index, -1);
         return;
     }
     while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
@@ -344,7 +344,7 @@ static void start_call (struct flow_turn *turn, uint32_t index)
     if (items->next < items->count && !flow_too_many_failed (step, items) &&
         (!step->parallel || items->in_flight < step->parallel)) {
         items->passes++;
-        place (turn, index, items->next++);
+        place_node (turn, index, items->next++);
     }
     flow_check_items (turn, index);
 }

@@ -88,8 +88,8 @@ static json_t *evaluate (const struct expr *expr, const struct expr_env *env, si
     return ret;
 }
 
-static json_t *build (const struct flow_template *self, const struct template_path *place,
-                      const struct expr_env *env, size_t max, struct reason *reason)
+static json_t *fill_template (const struct flow_template *self, const struct template_path *place,
+                              const struct expr_env *env, size_t max, struct reason *reason)
 {
     struct template_path part = {.above = place};
     if (self->literal)
@@ -103,7 +103,7 @@ static json_t *build (const struct flow_template *self, const struct template_pa
     json_t *ret = self->names ? json_object () : json_array ();
     for (part.index = 0; ret && part.index < self->count; part.index++) {
         part.name = self->names ? self->names[part.index] : NULL;
-        json_t *item = build (self->items[part.index], &part, env, max, reason);
+        json_t *item = fill_template (self->items[part.index], &part, env, max, reason);
         if (!item) {
             json_decref (ret);
             return NULL;
@@ -141,9 +141,9 @@ static void make_text (struct flow_template *self, enum flow_template_mode mode,
 }
 
 // The depth is bounded by the reader of JSON.
-static struct flow_template *make (const json_t *json, enum flow_template_mode mode,
-                                   const struct template_reader *reader,
-                                   const struct template_path *place)
+static struct flow_template *make_template (const json_t *json, enum flow_template_mode mode,
+                                            const struct template_reader *reader,
+                                            const struct template_path *place)
 {
     struct flow_template *self = memory_new (sizeof *self);
     struct template_path part = {.above = place};
@@ -154,14 +154,14 @@ static struct flow_template *make (const json_t *json, enum flow_template_mode m
     } else if (json_is_array (json)) {
         self->items = memory_new ((json_array_size (json) + 1) * sizeof *self->items);
         json_array_foreach (json, part.index, value) self->items[self->count++] =
-            make (value, FLOW_TEMPLATE_MARKED, reader, &part);
+            make_template (value, FLOW_TEMPLATE_MARKED, reader, &part);
     } else if (json_is_object (json)) {
         self->items = memory_new ((json_object_size (json) + 1) * sizeof *self->items);
         self->names = memory_new ((json_object_size (json) + 1) * sizeof *self->names);
         json_object_foreach ((json_t *)json, part.name, value)
         {
             self->names[self->count] = part.name;
-            self->items[self->count++] = make (value, FLOW_TEMPLATE_MARKED, reader, &part);
+            self->items[self->count++] = make_template (value, FLOW_TEMPLATE_MARKED, reader, &part);
         }
     } else {
         self->literal = json_incref ((json_t *)json);
@@ -170,7 +170,7 @@ static struct flow_template *make (const json_t *json, enum flow_template_mode m
     while (literals < self->count && self->items[literals]->literal)
         literals++;
     if (self->items && literals == self->count) {
-        self->literal = build (self, place, NULL, 0, NULL);
+        self->literal = fill_template (self, place, NULL, 0, NULL);
         self->bytes = json_dumpb (self->literal, NULL, 0, JSON_COMPACT);
     }
     return self;
@@ -182,7 +182,7 @@ struct flow_template *flow_template_new (const json_t *json, enum flow_template_
 {
     const struct template_reader reader = {wrong, context};
     const struct template_path place = {.name = path};
-    return make (json, mode, &reader, &place);
+    return make_template (json, mode, &reader, &place);
 }
 
 void flow_template_visit (const struct flow_template *self, const char *path,
@@ -217,7 +217,7 @@ json_t *flow_template_evaluate (const struct flow_template *self, const char *pa
                                 const struct expr_env *env, size_t max, struct reason *reason)
 {
     const struct template_path place = {.name = path};
-    json_t *ret = build (self, &place, env, max, reason);
+    json_t *ret = fill_template (self, &place, env, max, reason);
     bool made = ret && !self->literal && !self->expr;
     size_t bytes = made ? json_dumpb (ret, NULL, 0, JSON_COMPACT) : self->bytes;
     if (ret && bytes > max) {
@@ -237,7 +237,7 @@ int flow_template_time (const struct flow_template *self, const char *path,
     struct expr_error error = {.code = 0};
     struct expr_value value;
     if (!self->expr) {
-        *ret = build (self, &place, env, 0, reason);
+        *ret = fill_template (self, &place, env, 0, reason);
         return *ret ? 0 : -1;
     }
     struct expr_memory *memory = expr_memory_new ();

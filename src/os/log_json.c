@@ -16,7 +16,7 @@ struct log_writer {
     size_t size, room;
 };
 
-static void put (struct log_writer *self, const char *text, size_t size)
+static void append_text (struct log_writer *self, const char *text, size_t size)
 {
     if (self->size + size > self->room) {
         self->room = self->size; // what follows is left out, too
@@ -32,11 +32,12 @@ static void put_text (struct log_writer *self, const char *text, size_t size)
         unsigned char byte = (unsigned char)text[i];
         char escaped[ESCAPED_MAX + 1];
         if (byte == '"' || byte == '\\')
-            put (self, (const char[]){'\\', (char)byte}, 2);
+            append_text (self, (const char[]){'\\', (char)byte}, 2);
         else if (byte >= 0x20 && byte < 0x7F)
-            put (self, text + i, 1);
+            append_text (self, text + i, 1);
         else
-            put (self, escaped, (size_t)snprintf (escaped, sizeof escaped, "\\\\x%02x", byte));
+            append_text (self, escaped,
+                         (size_t)snprintf (escaped, sizeof escaped, "\\\\x%02x", byte));
     }
 }
 
@@ -59,7 +60,7 @@ size_t log_json (const char *line, size_t size, char *out, size_t room)
 {
     struct log_writer self = {.out = out, .room = room - CLOSING};
     const char *at = line, *end = line + size;
-    put (&self, "{", 1);
+    append_text (&self, "{", 1);
     bool open = false; // a string
     for (const char *next; at < end; at = next) {
         next = word_end (at, end);
@@ -70,12 +71,12 @@ size_t log_json (const char *line, size_t size, char *out, size_t room)
             if (self.size + ESCAPED_MAX * key + KEY_QUOTES > self.room)
                 break; // a key is whole, or left out
             const char *before = open ? "\",\"" : "\"";
-            put (&self, before, strlen (before));
+            append_text (&self, before, strlen (before));
             put_text (&self, at, key);
-            put (&self, "\":\"", 3);
+            append_text (&self, "\":\"", 3);
             open = true;
         } else {
-            put (&self, " ", 1);
+            append_text (&self, " ", 1);
         }
         if (value < last && (*value == '"' || *value == '\'')) {
             char quote = *value++;

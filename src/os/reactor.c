@@ -101,7 +101,7 @@ void task_end (struct task *self)
 
 // Timers that are due, then tasks, then sources. Tasks that are asked for meanwhile are called in
 // the next turn.
-static void turn (struct reactor *self)
+static void reactor_turn (struct reactor *self)
 {
     int64_t now_us = clock_mono_us ();
     struct timer *timer;
@@ -137,7 +137,7 @@ void reactor_run (struct reactor *self)
 {
     self->stopped = false;
     while (!self->stopped)
-        turn (self);
+        reactor_turn (self);
 }
 
 void reactor_stop (struct reactor *self)

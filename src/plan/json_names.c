@@ -245,7 +245,7 @@ static json_t *parsed (const json_t *value)
     return object ? object : same (value);
 }
 
-static json_t *each (enum json_kind kind, const json_t *list)
+static json_t *name_items (enum json_kind kind, const json_t *list)
 {
     size_t i;
     const json_t *item;
@@ -283,9 +283,9 @@ static json_t *converted (enum json_kind kind, const struct wire_name *row, cons
     case PLAN_OBJECT:
         return json_is_object (value) ? json_names (JSON_PLAN, value) : hex (value);
     case RUNS:
-        return each (JSON_RUN, value);
+        return name_items (JSON_RUN, value);
     case TARGETS:
-        return json_is_array (value)    ? each (JSON_TARGET, value)
+        return json_is_array (value)    ? name_items (JSON_TARGET, value)
                : json_is_object (value) ? json_names (kind, value)
                                         : same (value);
     case PARSED:
@@ -460,7 +460,7 @@ json_t *json_names (enum json_kind kind, const json_t *wire)
     const char *name;
     json_t *value;
     if (json_is_array (wire))
-        return each (kind, wire);
+        return name_items (kind, wire);
     if (!json_is_object (wire))
         return same (wire);
     json_t *names = json_object ();

@@ -51,7 +51,7 @@ void plan_destroy (struct plan **self)
     *self = NULL;
 }
 
-static struct span keep (struct plan *self, struct span bytes)
+static struct span store_bytes (struct plan *self, struct span bytes)
 {
     assert (self->store_size - self->store_used >= bytes.size);
     uint8_t *at = self->store + self->store_used;
@@ -78,15 +78,15 @@ struct plan *plan_new_submitted (uint64_t id, const struct message *request, str
         plan_set_remark (self, span_of (fields->remark, fields->remark_size));
     self->state = fields->hold ? PLAN_PAUSE : PLAN_QUEUE;
     self->held = fields->hold == HOLD_MARKED;
-    self->station = keep (self, station);
-    self->caller = keep (self, caller);
-    self->request_id = keep (self, request_id);
-    self->description = keep (self, span_of (fields->description, fields->description_size));
-    self->step = keep (self, fields->step);
+    self->station = store_bytes (self, station);
+    self->caller = store_bytes (self, caller);
+    self->request_id = store_bytes (self, request_id);
+    self->description = store_bytes (self, span_of (fields->description, fields->description_size));
+    self->step = store_bytes (self, fields->step);
     self->message_count = 1; // the mailbox, which is written last
-    self->messages[self->message_count++] = keep (self, request->desc_bytes);
+    self->messages[self->message_count++] = store_bytes (self, request->desc_bytes);
     for (size_t i = 0; i < request->desc.count; i++)
-        self->messages[self->message_count++] = keep (self, request->frames[i]);
+        self->messages[self->message_count++] = store_bytes (self, request->frames[i]);
     self->messages[0] = span_of (self->store + self->store_used, 0);
     plan_renumber (self, id);
     return self;
@@ -97,7 +97,7 @@ void plan_renumber (struct plan *self, uint64_t id)
     char mailbox[MAILBOX_SIZE];
     self->id = id;
     self->store_used = (size_t)(self->messages[0].data - self->store);
-    self->messages[0] = keep (self, span_text (mailbox_text (id, mailbox)));
+    self->messages[0] = store_bytes (self, span_text (mailbox_text (id, mailbox)));
 }
 
 void plan_take_policy (struct plan *self, struct policy *policy)

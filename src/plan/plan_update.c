@@ -60,10 +60,10 @@ static const struct {
 // Why this field may not have this value; NULL: it may.
 static const char *fixed_reason (const json_t *frame, const char *name, const json_t *value)
 {
-    const json_t *held = json_object_get (frame, name);
+    const json_t *current = json_object_get (frame, name);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (strcmp (name, fixed[i].name) == 0 &&
-            !(held ? json_equal ((json_t *)held, (json_t *)value) : json_is_null (value)))
+            !(current ? json_equal ((json_t *)current, (json_t *)value) : json_is_null (value)))
             return fixed[i].why;
     return NULL;
 }

@@ -94,7 +94,7 @@ bool message_has_member (struct span message, struct span member)
 }
 
 // In place of the number behind this name, if there is one.
-static void replace (uint8_t **text, size_t *size, const char *name, uint64_t number)
+static void replace_number (uint8_t **text, size_t *size, const char *name, uint64_t number)
 {
     char digits[24];
     const uint8_t *at = number_at (span_of (*text, *size), name), *end = *text + *size;
@@ -124,8 +124,8 @@ uint8_t *message_as_running (struct span message, uint64_t exec_id, size_t *ret_
     text[message.size] = '\0';
     if (!exec_id || message_exec_id (message) == exec_id)
         return text;
-    replace (&text, ret_size, "exec_id", exec_id);
-    replace (&text, ret_size, "exec_time", exec_id / 1000000);
-    replace (&text, ret_size, "plan_state", PLAN_EXECUTE);
+    replace_number (&text, ret_size, "exec_id", exec_id);
+    replace_number (&text, ret_size, "exec_time", exec_id / 1000000);
+    replace_number (&text, ret_size, "plan_state", PLAN_EXECUTE);
     return text;
 }

@@ -1,7 +1,7 @@
 #include "spread.h"
 
 // splitmix64: each bit of the seed reaches each bit of the result.
-static uint64_t mix (uint64_t x)
+static uint64_t splitmix64 (uint64_t x)
 {
     x += UINT64_C (0x9E3779B97F4A7C15);
     x = (x ^ (x >> 30)) * UINT64_C (0xBF58476D1CE4E5B9);
@@ -11,5 +11,5 @@ static uint64_t mix (uint64_t x)
 
 uint64_t spread (uint64_t seed, uint64_t most)
 {
-    return most == UINT64_MAX ? mix (seed) : mix (seed) % (most + 1);
+    return most == UINT64_MAX ? splitmix64 (seed) : splitmix64 (seed) % (most + 1);
 }

@@ -155,13 +155,14 @@ static struct wall wall_of (const struct schedule *self, const struct zone *zone
     return wall;
 }
 
-static bool never (const struct schedule *self)
+static bool never_occurs (const struct schedule *self)
 {
     return self->type == SCHEDULE_CRON && !self->cron;
 }
 
 // The first instant from `from` on within the window.
-static bool find (const struct schedule *self, struct wall *wall, int64_t from, int64_t *ret)
+static bool find_instant (const struct schedule *self, struct wall *wall, int64_t from,
+                          int64_t *ret)
 {
     int64_t time;
     if (!wall_next (wall, window_later (from, self->start_time), &time) ||
@@ -208,14 +209,14 @@ static bool period_skip (const struct schedule *self, const struct wall *wall, i
 static bool find_after_skip (const struct schedule *self, struct wall *wall, int64_t from,
                              int64_t skip, int64_t *ret)
 {
-    if (skip > PERIODS_MAX || !find (self, wall, from, &from))
+    if (skip > PERIODS_MAX || !find_instant (self, wall, from, &from))
         return false;
     if (skip > 0 && calendar_one_each (self))
         return period_skip (self, wall, from, skip, ret);
     if (skip > schedule_skip_max (self))
         return false;
     for (; skip > 0; skip--)
-        if (!find (self, wall, from + 1, &from))
+        if (!find_instant (self, wall, from + 1, &from))
             return false;
     *ret = from;
     return true;
@@ -227,7 +228,7 @@ static bool calendar_first (const struct schedule *self, const struct beginning 
     struct days days;
     int64_t time, skip = beginning->skip;
     (void)ret_missed;
-    if (never (self) || !window_has_repeat (self, skip))
+    if (never_occurs (self) || !window_has_repeat (self, skip))
         return false;
     struct wall wall = wall_of (self, beginning->zone, &days);
     if (!find_after_skip (self, &wall, beginning->now, skip, &time))
@@ -241,7 +242,7 @@ static bool calendar_skip (const struct schedule *self, const struct zone *zone,
 {
     struct days days;
     int64_t time;
-    if (never (self) || count > SCHEDULE_TIME_MAX ||
+    if (never_occurs (self) || count > SCHEDULE_TIME_MAX ||
         !window_has_repeat (self, current->used + count))
         return false;
     struct wall wall = wall_of (self, zone, &days);
@@ -294,7 +295,7 @@ static bool calendar_after (const struct schedule *self, const struct late *late
 {
     const struct occurrence *current = late->current;
     int64_t used = current->used + !late->with_current;
-    if (never (self) || !window_has_repeat (self, used))
+    if (never_occurs (self) || !window_has_repeat (self, used))
         return false;
     struct days days;
     struct wall wall = wall_of (self, late->zone, &days);
@@ -316,7 +317,7 @@ static bool calendar_after (const struct schedule *self, const struct late *late
         *ret_missed = missed;
     }
     int64_t time;
-    if (!find (self, &wall, begin, &time))
+    if (!find_instant (self, &wall, begin, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = used};
     return true;

@@ -69,7 +69,7 @@ static bool next_is (const struct parser *self, char wanted)
     return self->at < self->end && upper (*self->at) == (uint8_t)wanted;
 }
 
-static bool take (struct parser *self, char wanted)
+static bool take_char (struct parser *self, char wanted)
 {
     bool found = next_is (self, wanted);
     self->at += found;
@@ -164,7 +164,7 @@ static bool take_step (struct parser *self, int number, int *ret)
         [DAY] = "a step of 1..31",    [MONTH] = "a step of 1..12",  [WEEKDAY] = "a step of 1..7",
     };
     *ret = 1;
-    if (!take (self, '/'))
+    if (!take_char (self, '/'))
         return true;
     int max = fields[number].max - fields[number].min + 1;
     return take_range (self, 1, max, wanted[number], ret);
@@ -175,13 +175,13 @@ static bool take_last_day (struct parser *self, bool *ret_ok)
 {
     int before = 0;
     *ret_ok = true;
-    if (!take (self, 'L'))
+    if (!take_char (self, 'L'))
         return false;
-    if (take (self, 'W')) {
+    if (take_char (self, 'W')) {
         self->rule->last_weekday = true;
         return true;
     }
-    if (take (self, '-'))
+    if (take_char (self, '-'))
         *ret_ok = take_range (self, 0, 30, "0..30 days", &before);
     if (*ret_ok)
         self->rule->days_before_last |= UINT32_C (1) << before;
@@ -192,16 +192,16 @@ static bool take_suffix (struct parser *self, int number, int value, bool *ret_o
 {
     int nth = 0;
     *ret_ok = true;
-    if (number == DAY && take (self, 'W')) {
+    if (number == DAY && take_char (self, 'W')) {
         self->rule->nearest_weekdays |= UINT32_C (1) << value;
         return true;
     }
     uint8_t weekday = (uint8_t)(1 << value % 7);
-    if (number == WEEKDAY && take (self, 'L')) {
+    if (number == WEEKDAY && take_char (self, 'L')) {
         self->rule->last |= weekday;
         return true;
     }
-    if (number != WEEKDAY || !take (self, '#'))
+    if (number != WEEKDAY || !take_char (self, '#'))
         return false;
     *ret_ok = take_range (self, 1, CRON_NTH_MAX, "1..5", &nth);
     if (*ret_ok)
@@ -215,7 +215,7 @@ static bool parse_values (struct parser *self, int number)
     int low, high, step;
     bool ok;
     bool of_day = number == DAY || number == WEEKDAY;
-    bool all = take (self, '*') || (of_day && take (self, '?'));
+    bool all = take_char (self, '*') || (of_day && take_char (self, '?'));
     if (all) {
         low = field->min;
         high = field->max;
@@ -226,7 +226,7 @@ static bool parse_values (struct parser *self, int number)
             return ok;
         high = low;
     }
-    bool range = !all && take (self, '-');
+    bool range = !all && take_char (self, '-');
     if (range && !take_value (self, number, &high))
         return false;
     bool to_end = !all && !range && next_is (self, '/');
@@ -244,7 +244,7 @@ static bool parse_values (struct parser *self, int number)
 static bool parse_field (struct parser *self, int number)
 {
     if (number == WEEKDAY)
-        self->both = take (self, '+');
+        self->both = take_char (self, '+');
     bool all = next_is (self, '*') || next_is (self, '?');
     if (number == DAY)
         self->all_days = all;
@@ -258,7 +258,7 @@ static bool parse_field (struct parser *self, int number)
         } else if (!parse_values (self, number)) {
             return false;
         }
-    } while (take (self, ','));
+    } while (take_char (self, ','));
     return at_field_end (self) || refuse (self, self->at, "a comma or a blank");
 }
 

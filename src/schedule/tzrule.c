@@ -18,7 +18,7 @@ struct cursor {
     const uint8_t *at, *end;
 };
 
-static bool take (struct cursor *self, char wanted)
+static bool take_char (struct cursor *self, char wanted)
 {
     if (self->at == self->end || *self->at != (uint8_t)wanted)
         return false;
@@ -52,7 +52,7 @@ static bool take_number (struct cursor *self, int min, int max, int *ret)
 // The abbreviation is not kept.
 static bool take_name (struct cursor *self)
 {
-    bool in_brackets = take (self, '<');
+    bool in_brackets = take_char (self, '<');
     const uint8_t *start = self->at;
     while (self->at < self->end) {
         uint8_t byte = *self->at;
@@ -61,22 +61,22 @@ static bool take_name (struct cursor *self)
             break;
         self->at++;
     }
-    return self->at - start >= NAME_MIN && (!in_brackets || take (self, '>'));
+    return self->at - start >= NAME_MIN && (!in_brackets || take_char (self, '>'));
 }
 
 // [+-]hh[:mm[:ss]] in seconds.
 static bool take_time (struct cursor *self, int hours_max, int32_t *ret)
 {
-    bool negative = take (self, '-');
+    bool negative = take_char (self, '-');
     if (!negative)
-        take (self, '+');
+        take_char (self, '+');
     int hours, minutes = 0, seconds = 0;
     if (!take_number (self, 0, hours_max, &hours))
         return false;
-    if (take (self, ':')) {
+    if (take_char (self, ':')) {
         if (!take_number (self, 0, 59, &minutes))
             return false;
-        if (take (self, ':') && !take_number (self, 0, 59, &seconds))
+        if (take_char (self, ':') && !take_number (self, 0, 59, &seconds))
             return false;
     }
     int32_t time = hours * HOUR + minutes * 60 + seconds;
@@ -86,13 +86,13 @@ static bool take_time (struct cursor *self, int hours_max, int32_t *ret)
 
 static bool take_day (struct cursor *self, struct tzrule_date *ret)
 {
-    if (take (self, 'M')) {
+    if (take_char (self, 'M')) {
         ret->form = TZRULE_MONTH;
-        return take_number (self, 1, 12, &ret->month) && take (self, '.') &&
-               take_number (self, 1, 5, &ret->week) && take (self, '.') &&
+        return take_number (self, 1, 12, &ret->month) && take_char (self, '.') &&
+               take_number (self, 1, 5, &ret->week) && take_char (self, '.') &&
                take_number (self, 0, 6, &ret->day);
     }
-    if (take (self, 'J')) {
+    if (take_char (self, 'J')) {
         ret->form = TZRULE_JULIAN;
         return take_number (self, 1, 365, &ret->day);
     }
@@ -102,10 +102,10 @@ static bool take_day (struct cursor *self, struct tzrule_date *ret)
 
 static bool take_date (struct cursor *self, struct tzrule_date *ret)
 {
-    if (!take (self, ',') || !take_day (self, ret))
+    if (!take_char (self, ',') || !take_day (self, ret))
         return false;
     ret->time = 2 * HOUR;
-    return !take (self, '/') || take_time (self, TIME_HOURS_MAX, &ret->time);
+    return !take_char (self, '/') || take_time (self, TIME_HOURS_MAX, &ret->time);
 }
 
 // The daylight half, after the standard one.

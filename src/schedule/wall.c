@@ -7,7 +7,7 @@
 
 enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // the same local time is never further apart
 
-static void enter (struct wall *self, int64_t instant)
+static void enter_stretch (struct wall *self, int64_t instant)
 {
     if (instant < self->stretch.begin || instant >= self->stretch.end)
         self->stretch = zone_stretch (self->zone, instant);
@@ -20,7 +20,7 @@ static bool holds (const struct zone_stretch *stretch, int64_t local)
 }
 
 // Whether this instant of the stretch is one of those that the local time stands for.
-static bool counts (const struct wall *self, int64_t local)
+static bool counts_local (const struct wall *self, int64_t local)
 {
     int64_t instant = local - self->stretch.offset;
     bool alone = instant - self->stretch.begin > OFFSETS_APART &&
@@ -33,7 +33,7 @@ static bool counts (const struct wall *self, int64_t local)
 }
 
 // The stretch that takes local times from this one: they come there as well, and count there.
-static struct zone_stretch rival (const struct wall *self)
+static struct zone_stretch overlapping_stretch (const struct wall *self)
 {
     bool earlier = self->overlap == ZONE_OVERLAP_FIRST;
     return zone_stretch (self->zone, earlier ? self->stretch.begin - 1 : self->stretch.end);
@@ -47,9 +47,9 @@ static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
         local = self->rule.next (self->rule.self, local);
         if (local >= end)
             return false;
-        if (counts (self, local))
+        if (counts_local (self, local))
             break;
-        struct zone_stretch other = rival (self);
+        struct zone_stretch other = overlapping_stretch (self);
         local = holds (&other, local) ? other.end + other.offset : local + 1;
     }
     *ret = local - self->stretch.offset;
@@ -64,9 +64,9 @@ static bool stretch_previous (const struct wall *self, int64_t local, int64_t *r
         local = self->rule.previous (self->rule.self, local);
         if (local < begin)
             return false;
-        if (counts (self, local))
+        if (counts_local (self, local))
             break;
-        struct zone_stretch other = rival (self);
+        struct zone_stretch other = overlapping_stretch (self);
         local = (holds (&other, local) ? other.begin + other.offset : local) - 1;
     }
     *ret = local - self->stretch.offset;
@@ -96,7 +96,7 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
 {
     for (int stretches = 0; from <= SCHEDULE_TIME_MAX && stretches < WALL_STRETCHES_MAX;
          stretches++) {
-        enter (self, from);
+        enter_stretch (self, from);
         int64_t found = from;
         bool shifted = from == self->stretch.begin && begins_with_shifted (self);
         if (shifted || stretch_next (self, from + self->stretch.offset, &found)) {
@@ -120,7 +120,7 @@ bool wall_previous (struct wall *self, int64_t before, int64_t *ret)
 {
     int64_t at = before > SCHEDULE_TIME_MAX ? SCHEDULE_TIME_MAX : before - 1;
     for (int stretches = 0; at >= 0 && stretches < WALL_STRETCHES_MAX; stretches++) {
-        enter (self, at);
+        enter_stretch (self, at);
         int64_t found = self->stretch.begin;
         if (stretch_previous (self, at + self->stretch.offset, &found) ||
             begins_with_shifted (self)) {

@@ -69,14 +69,14 @@ static void on_end (struct sim_timer *timer)
 static int64_t add_held (struct sim_call *call)
 {
     const struct sim_plan *plan = call->plan;
-    int64_t held = plan && plan->hold != SIM_FREE ? call->station->now - plan->held_ms : 0;
-    if (held) {
-        int64_t *longest = &call->run->spans[call->step].held[plan->hold];
-        call->held[plan->hold] += held;
-        if (call->held[plan->hold] > *longest)
-            *longest = call->held[plan->hold];
+    int64_t blocked_ms = plan && plan->hold != SIM_FREE ? call->station->now - plan->held_ms : 0;
+    if (blocked_ms) {
+        int64_t *longest = &call->run->spans[call->step].blocked_ms[plan->hold];
+        call->blocked_ms[plan->hold] += blocked_ms;
+        if (call->blocked_ms[plan->hold] > *longest)
+            *longest = call->blocked_ms[plan->hold];
     }
-    return held;
+    return blocked_ms;
 }
 
 // It ends now, when what is decided at this moment has been carried out.

@@ -96,8 +96,8 @@ static json_t *path_row (const struct sim_run *self, uint32_t step)
     if (span->ready >= 0 && span->begin > span->ready)
         json_object_set_new (row, "slot_ms", json_integer (span->begin - span->ready));
     for (int hold = SIM_AWAY; hold < SIM_HOLDS; hold++)
-        if (span->held[hold])
-            json_object_set_new (row, names[hold], json_integer (span->held[hold]));
+        if (span->blocked_ms[hold])
+            json_object_set_new (row, names[hold], json_integer (span->blocked_ms[hold]));
     return row;
 }
 

@@ -248,7 +248,7 @@ static void unlink_run (struct sim_run *self)
 
 // What failed is reset, under the same RUN; after an undo all is. False: nothing of it can be
 // retried, as when its params failed.
-static bool go_on (struct sim_run *self)
+static bool retry_run (struct sim_run *self)
 {
     return sim_run_carry (
         self, &(struct flow_event){.kind = FLOW_RETRY, .item = -1, .restart = self->run->undone});
@@ -265,7 +265,7 @@ void sim_run_start (struct sim_call *call)
     if (limit_s)
         sim_timer_set (call->station, &call->inner->limit, call->station->now + limit_s * 1000,
                        on_limit);
-    if (kept && go_on (call->inner))
+    if (kept && retry_run (call->inner))
         return;
     if (kept) {
         unlink_run (call->inner);

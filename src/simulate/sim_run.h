@@ -22,7 +22,7 @@ struct sim_call {
     enum flow_status status;
     const char *text; // why it failed
     json_t *value, *input;
-    int64_t held[SIM_HOLDS]; // ms for which its plan was due and did not run
+    int64_t blocked_ms[SIM_HOLDS]; // ms for which its plan was due and did not run
     struct sim_timer start, end, total;
 };
 
@@ -36,8 +36,8 @@ struct sim_wait {
 };
 
 struct sim_span {
-    int64_t ready, begin, end; // ms; -1: not yet
-    int64_t held[SIM_HOLDS];   // of the call that waited longest
+    int64_t ready, begin, end;     // ms; -1: not yet
+    int64_t blocked_ms[SIM_HOLDS]; // of the call that waited longest
 };
 
 // Attempts of a step by item, from item -1 on.

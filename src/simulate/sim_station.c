@@ -156,8 +156,8 @@ static size_t free_slots_now (const struct sim_station *self, struct core_slots 
     return count;
 }
 
-static void take (struct sim_station *self, const struct core_choice *choice,
-                  const struct core_wish *wish)
+static void take_choice (struct sim_station *self, const struct core_choice *choice,
+                         const struct core_wish *wish)
 {
     struct sim_plan *plan = sim_plan_of (self, core_choice_id (choice));
     struct core_taken taken;
@@ -189,7 +189,7 @@ static void take_all (struct sim_station *self)
             read_page (self, &cursor);
         count = core_choose (self->core, &wish, self->now * 1000, choices, CHOICES);
         for (size_t i = 0; i < count; i++)
-            take (self, &choices[i], &wish);
+            take_choice (self, &choices[i], &wish);
     } while (count > 0);
     sim_workers_take (self);
     write_rows (self);

@@ -42,7 +42,7 @@ static void become_idle (struct sim_worker *self)
 
 static void on_timer (struct sim_timer *timer);
 
-static void arm (struct sim_worker *self)
+static void arm_timers (struct sim_worker *self)
 {
     int64_t beat = self->station->now + BEAT_MS;
     self->beats = self->end_ms == SIM_NEVER;
@@ -51,7 +51,7 @@ static void arm (struct sim_worker *self)
                    on_timer);
 }
 
-static void report (struct sim_worker *self)
+static void report_alive (struct sim_worker *self)
 {
     struct sim_plan *plan = self->plan;
     struct core_worker worker = as_core_worker (self);
@@ -69,14 +69,14 @@ static void on_timer (struct sim_timer *timer)
     self->station->beats -= self->beats;
     self->beats = false;
     if (self->station->now >= self->end_ms) {
-        report (self);
+        report_alive (self);
         return;
     }
     struct core_worker worker = as_core_worker (self);
     struct core_alive alive;
     core_pull_alive (self->station->core, &worker, &(struct core_sign){0},
                      self->station->now * 1000, &alive);
-    arm (self);
+    arm_timers (self);
 }
 
 // Its time is a reason to look again, and that is done after every timer.
@@ -133,7 +133,7 @@ static void fetch (struct sim_station *self, struct sim_worker *worker)
     worker->end_ms = worker->plan->result.after_ms > SIM_NEVER - self->now
                          ? SIM_NEVER
                          : self->now + worker->plan->result.after_ms;
-    arm (worker);
+    arm_timers (worker);
 }
 
 void sim_workers_take (struct sim_station *self)

@@ -59,7 +59,7 @@ void sim_occurrence_ends (struct sim_call *root, const struct decision *decision
     self->over = decision->commit != COMMIT_NEXT;
 }
 
-static bool submit (struct simulation *self, struct reason *reason)
+static bool submit_first (struct simulation *self, struct reason *reason)
 {
     json_t *fields =
         self->guesses->plan ? json_copy ((json_t *)self->guesses->plan) : json_object ();
@@ -88,7 +88,7 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
                                    .flow = flow,
                                    .item = -1,
                                    .input = json_incref (input)};
-    bool done = submit (self, reason);
+    bool done = submit_first (self, reason);
     while (done && !self->over && self->rows < guesses->runs &&
            json_array_size (self->events) < FLOW_SIMULATED_MAX)
         if (!sim_station_step (&self->station))

@@ -51,7 +51,7 @@ static bool names_flow (const struct station *self, const struct station_setting
     return false;
 }
 
-static void reread (struct station *self)
+static void reread_settings (struct station *self)
 {
     struct station_settings *fresh = memory_new (sizeof *fresh);
     struct reason reason = {"none"};
@@ -76,6 +76,6 @@ static void reread (struct station *self)
 void reload (struct station *self)
 {
     notify_reloading ();
-    reread (self);
+    reread_settings (self);
     notify_ready ();
 }

@@ -274,7 +274,8 @@ static void make_store (struct station *self, const struct link_config *link)
     self->store = store_new (&config, &bounds, self->reactor, owning_changed, self);
 }
 
-static int start (struct station *self, const struct link_config *given, struct reason *reason)
+static int start_station (struct station *self, const struct link_config *given,
+                          struct reason *reason)
 {
     struct link_config config = *given;
     if (redis_config_embed (self, &config, reason) || zap_start (self, reason) ||
@@ -329,7 +330,7 @@ struct station *station_new (const struct station_config *given, enum station_fa
     self->respawn_delay_us = REDIS_RESPAWN_FIRST_US;
     read_limits (self);
     bool wrong = take_settings (self, &config, reason) != 0;
-    if (wrong || start (self, &config, reason)) {
+    if (wrong || start_station (self, &config, reason)) {
         *ret_fault = wrong ? STATION_FAULT_SETTINGS : self->fault;
         station_destroy (&self);
     }

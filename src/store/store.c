@@ -219,7 +219,7 @@ static void on_taking (void *owner, const char *token)
 
 // -- turns
 
-static void arm (struct store *self)
+static void arm_timer (struct store *self)
 {
     enum { LONGEST_MS = 1000 };
     int64_t now_us = clock_boot_us (), next_us = writer_next_us (self->writer);
@@ -244,7 +244,7 @@ static void flush (void *owner)
         store_queue_turn (self);
     }
     self->flushing = false;
-    arm (self);
+    arm_timer (self);
 }
 
 // In a build for tests the station may die when a batch has left, before its answer is read.
@@ -344,7 +344,7 @@ struct store *store_new (const struct store_config *config, const struct store_b
     make_writer (self, config);
     link_on_time (self->link, on_time);
     link_on_flush (self->link, flush, on_flushed, self);
-    arm (self);
+    arm_timer (self);
     return self;
 }
 

@@ -338,7 +338,7 @@ struct store_outside {
     uint64_t plan_id;
     struct span message;
     uint64_t exec_id; // of its run, 0 = none
-    bool given_up;    // that run gave no status in time
+    bool no_status;   // that run gave no status in time
 };
 
 struct store_swept {

@@ -25,24 +25,24 @@ static void changing_free (struct changing *self)
     free (self);
 }
 
-static void answer (struct changing *self, enum store_result result, const char *error)
+static void answer_change (struct changing *self, enum store_result result, const char *error)
 {
     self->reply (self->owner, result, error);
     changing_free (self);
 }
 
-static void change (struct changing *self)
+static void change_in_core (struct changing *self)
 {
     static const enum store_result results[] = {
         [CORE_DONE] = STORE_DONE, [CORE_NONE] = STORE_NONE, [CORE_CHANGED] = STORE_CHANGED};
     struct store *store = self->store;
     if (self->first && !self->first (self->owner)) {
-        answer (self, STORE_NONE, "");
+        answer_change (self, STORE_NONE, "");
         return;
     }
     enum core_result result = core_change (store->core, &self->change, store_now_us (store));
     if (result != CORE_DONE) {
-        answer (self, results[result], "");
+        answer_change (self, results[result], "");
         return;
     }
     enum stop_state stop_state = message_stop_state (self->change.message);
@@ -59,7 +59,7 @@ static void on_message (void *owner, const redisReply *reply)
     struct changing *self = owner;
     struct store *store = self->store;
     if (!reply || !store_serves (store)) {
-        answer (self, STORE_LOST, "");
+        answer_change (self, STORE_LOST, "");
         return;
     }
     struct span message = reply_text (reply);
@@ -67,19 +67,19 @@ static void on_message (void *owner, const redisReply *reply)
     bool known = core_view (store->core, self->change.id, &view) &&
                  span_is (view.target, self->target) && (view.message.data || view.gone);
     if (known && view.gone) {
-        answer (self, STORE_NONE, "");
+        answer_change (self, STORE_NONE, "");
         return;
     }
     message = known ? view.message : message;
     if (!message.data)
-        answer (self, STORE_NONE, "");
+        answer_change (self, STORE_NONE, "");
     else if (message_number (message, "revision") != self->change.was_revision)
-        answer (self, STORE_CHANGED, "");
+        answer_change (self, STORE_CHANGED, "");
     else {
         self->before = message_stop_state (message);
         store_caller_of (store, message, self->caller_before);
         self->change.caller_before = span_text (self->caller_before);
-        change (self);
+        change_in_core (self);
     }
 }
 

@@ -29,7 +29,7 @@ struct claim_call {
     char first_broken[MEMBER_MAX + 2];
 };
 
-static void finish (struct claim_call *self, enum store_result result, const char *error)
+static void finish_claim (struct claim_call *self, enum store_result result, const char *error)
 {
     self->answer.result = result;
     self->answer.error = error;
@@ -48,7 +48,7 @@ static void finish (struct claim_call *self, enum store_result result, const cha
 
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    finish ((struct claim_call *)waiter, written_result (how), error);
+    finish_claim ((struct claim_call *)waiter, written_result (how), error);
 }
 
 // -- runs whose lease ended
@@ -216,7 +216,7 @@ static void on_plans (void *owner, const redisReply *reply)
     if (self->store)
         take_all (self);
     else
-        finish (self, STORE_LOST, "");
+        finish_claim (self, STORE_LOST, "");
 }
 
 // -- the next ones are read beside
@@ -285,7 +285,7 @@ static void copy_wish (struct claim_call *self, const struct claim_wish *wish)
 static void on_not_serving (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    finish ((struct claim_call *)waiter, STORE_LOST, "");
+    finish_claim ((struct claim_call *)waiter, STORE_LOST, "");
 }
 
 void store_claim (struct store *self, const struct claim_wish *wish, store_claim_fn *reply,

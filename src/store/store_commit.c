@@ -30,7 +30,7 @@ struct commit_call {
     char *votes;
 };
 
-static void answer (struct commit_call *self)
+static void answer_commit (struct commit_call *self)
 {
     self->answer.epoch = self->epoch;
     self->reply (self->owner, &self->answer);
@@ -139,18 +139,18 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
     self->answer.error = error;
     self->answer.full = span_text (self->full);
     self->answer.votes = self->votes;
-    answer (self);
+    answer_commit (self);
 }
 
 static void on_decided (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    answer ((struct commit_call *)waiter);
+    answer_commit ((struct commit_call *)waiter);
 }
 
 // Not written, and why not.
-static void refuse (struct commit_call *self, enum core_result result,
-                    const struct core_committed *committed)
+static void refuse_commit (struct commit_call *self, enum core_result result,
+                           const struct core_committed *committed)
 {
     self->answer.result = result == CORE_CHANGED ? STORE_CHANGED : STORE_HELD;
     if (result == CORE_CHANGED) {
@@ -168,7 +168,7 @@ static bool commit_to_core (struct commit_call *self, const struct core_commit *
     struct store *store = self->store;
     enum core_result result = core_commit (store->core, commit, store_now_us (store), &committed);
     if (result != CORE_DONE) {
-        refuse (self, result, &committed);
+        refuse_commit (self, result, &committed);
         return false;
     }
     self->answer.seq = committed.seq;
@@ -201,7 +201,7 @@ static void write_stop_and_failure (const struct commit_call *self)
 
 // -- a vote is closed: all votes are published, so they are read when the last one is written
 
-static struct span keep (struct commit_call *self, int at, struct span text)
+static struct span copy_text_at (struct commit_call *self, int at, struct span text)
 {
     if (!text.data)
         return text;
@@ -235,7 +235,7 @@ static void on_votes (void *owner, const redisReply *reply)
     struct commit_call *self = owner;
     if (!reply) { // the link is being destroyed: else the call waits for Redis
         self->answer.result = STORE_LOST;
-        answer (self);
+        answer_commit (self);
         return;
     }
     self->votes = reply_is_array (reply, 0) ? votes_text (reply) : NULL;
@@ -261,12 +261,12 @@ static void on_vote_written (struct waiter *waiter, enum written how, const char
 static void close_poll (struct commit_call *self, const struct store_commit *commit)
 {
     struct core_commit *kept = &self->commit;
-    kept->message = keep (self, 0, kept->message);
-    kept->record = keep (self, 1, kept->record);
+    kept->message = copy_text_at (self, 0, kept->message);
+    kept->record = copy_text_at (self, 1, kept->record);
     self->failure = self->failure.size ? kept->record : self->failure;
-    kept->missed = keep (self, 2, kept->missed);
-    kept->output = keep (self, 3, kept->output);
-    keep (self, 4, commit->uncalled);
+    kept->missed = copy_text_at (self, 2, kept->missed);
+    kept->output = copy_text_at (self, 3, kept->output);
+    copy_text_at (self, 4, commit->uncalled);
     self->unplaced_size = commit->uncalled.size;
     self->called = commit->called ? plan_keep (commit->called) : NULL;
     self->then = commit->then;

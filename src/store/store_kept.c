@@ -45,7 +45,7 @@ static void read_all (struct keeping *self, enum link_repeat repeat, link_reply_
     store_ask (self->store, repeat, WORDS (TEXT ("HGETALL"), TEXT (self->key)), reply, self);
 }
 
-static const redisReply *find (const redisReply *reply, const char *name)
+static const redisReply *find_field (const redisReply *reply, const char *name)
 {
     for (size_t i = 0; reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2)
         if (span_is (reply_text (reply->element[i]), name))
@@ -53,7 +53,7 @@ static const redisReply *find (const redisReply *reply, const char *name)
     return NULL;
 }
 
-static void put (struct keeping *self)
+static void kept_write (struct keeping *self)
 {
     store_write (self->store,
                  WORDS (TEXT ("HSET"), TEXT (self->key), TEXT (self->name), TEXT (self->text)));
@@ -97,7 +97,7 @@ void store_stations (struct store *self, const char *name, const char *text,
         return;
     }
     if (text)
-        put (keeping);
+        kept_write (keeping);
     else
         take_out (keeping);
     store_write (self, WORDS (TEXT ("HINCRBY"), TEXT (KEY_META), TEXT ("stations"), TEXT ("1")));
@@ -151,7 +151,7 @@ static void on_kinds (void *owner, const redisReply *reply)
     struct keeping *self = owner;
     struct store_kinds answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
-    const redisReply *present = find (reply, self->name);
+    const redisReply *present = find_field (reply, self->name);
     size_t count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
     if (answer.result != STORE_DONE) {
         answer_kinds (self, &answer);
@@ -162,7 +162,7 @@ static void on_kinds (void *owner, const redisReply *reply)
         answer.count = count;
     } else if ((self->command == KIND_PUT && fits) || (self->command == KIND_REMOVE && present)) {
         if (self->command == KIND_PUT)
-            put (self);
+            kept_write (self);
         else
             take_out (self);
         store_wait (self->store, WAITER_CLIENT, on_kind_written, self);
@@ -222,7 +222,8 @@ static void on_limits (void *owner, const redisReply *reply)
     struct store_limits answer = {.reply = reply};
     answer.result = reply_key_result (reply, &answer.error);
     answer.count = reply_is_array (reply, 0) ? reply->elements / 2 : 0;
-    bool present = find (reply, self->name) != NULL, fits = present || answer.count < LIMITS_MAX;
+    bool present = find_field (reply, self->name) != NULL,
+         fits = present || answer.count < LIMITS_MAX;
     bool writes =
         (self->command == LIMIT_SET && fits) || (self->command == LIMIT_REMOVE && present);
     if (answer.result != STORE_DONE || !writes) {
@@ -231,7 +232,7 @@ static void on_limits (void *owner, const redisReply *reply)
     }
     struct limit limit = limit_read (span_text (self->text));
     if (self->command == LIMIT_SET)
-        put (self);
+        kept_write (self);
     else
         take_out (self);
     core_set_limit (core, span_text (self->name), self->command == LIMIT_SET ? &limit : NULL);

@@ -46,7 +46,7 @@ static bool is_stopped (const struct store_filter *filter, struct span message)
            (filter->order != STORE_DEAD || stop_state == STOP_DEAD);
 }
 
-static bool fits (const struct list_call *self, struct span message)
+static bool matches_filter (const struct list_call *self, struct span message)
 {
     const struct store_filter *filter = &self->filter;
     for (size_t i = 0; i < filter->member_count; i++)
@@ -59,7 +59,7 @@ static bool fits (const struct list_call *self, struct span message)
 
 // -- the page
 
-static void answer (struct list_call *self, struct store_page *page)
+static void answer_page (struct list_call *self, struct store_page *page)
 {
     page->plans = self->plans;
     page->count = self->count;
@@ -73,13 +73,13 @@ static void answer (struct list_call *self, struct store_page *page)
 }
 
 // Put it into the page if it was asked for.
-static void take (struct list_call *self, struct store_listed plan, struct span stored,
-                  uint64_t exec_id)
+static void list_add (struct list_call *self, struct store_listed plan, struct span stored,
+                      uint64_t exec_id)
 {
     size_t size;
     uint8_t *message = message_as_running (stored, exec_id, &size);
     plan.message = span_of (message, size);
-    if (fits (self, plan.message))
+    if (matches_filter (self, plan.message))
         self->plans[self->count++] = plan;
     else
         free (message);
@@ -97,7 +97,7 @@ static void read_plan (struct list_call *self, redisReply *const *fields, int64_
         return;
     plan.station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
     run_parse (reply_text (fields[2]), &exec_id, &again);
-    take (self, plan, reply_text (fields[1]), exec_id);
+    list_add (self, plan, reply_text (fields[1]), exec_id);
 }
 
 static void make_room (struct list_call *self, size_t most)
@@ -117,7 +117,7 @@ static void on_page (void *owner, const redisReply *reply)
         for (size_t i = 0; i < most; i++)
             read_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i, 0);
     }
-    answer (self, &page);
+    answer_page (self, &page);
 }
 
 static int64_t most_of (const struct store_filter *filter)
@@ -183,7 +183,7 @@ static void on_ordered_page (void *owner, const redisReply *reply)
         for (size_t i = ORDERED_HEAD; i < reply->elements; i++)
             read_ordered (self, reply->element[i]);
     }
-    answer (self, &page);
+    answer_page (self, &page);
 }
 
 static void ask_ordered (struct list_call *self)
@@ -223,15 +223,15 @@ static void on_running (void *owner, const redisReply *reply)
         struct core_view view;
         struct span message = reply_text (reply->element[i]);
         if (core_view (self->store->core, self->ids[i], &view) && view.exec_id && message.size)
-            take (self, (struct store_listed){.plan_id = self->ids[i], .station = view.target},
-                  message, view.exec_id);
+            list_add (self, (struct store_listed){.plan_id = self->ids[i], .station = view.target},
+                      message, view.exec_id);
     }
-    answer (self, &page);
+    answer_page (self, &page);
 }
 
 static void on_none (void *owner, enum store_result result, const char *error)
 {
-    answer (owner, &(struct store_page){.result = result, .error = error});
+    answer_page (owner, &(struct store_page){.result = result, .error = error});
 }
 
 static void ask_running (struct list_call *self)

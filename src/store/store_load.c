@@ -19,13 +19,13 @@ struct store_loading {
     char schema[16];
 };
 
-static struct store_loading *of (void *owner)
+static struct store_loading *current_loading (void *owner)
 {
     struct store_loading *loading = owner;
     return loading->store ? loading : NULL;
 }
 
-static void finish (struct store_loading *loading)
+static void finish_load (struct store_loading *loading)
 {
     struct store *store = loading->store;
     bool former = strcmp (loading->schema, "1") == 0 || strcmp (loading->schema, "1>2") == 0;
@@ -47,11 +47,11 @@ static void finish (struct store_loading *loading)
     free (loading);
 }
 
-static void answered (struct store_loading *loading, const redisReply *reply)
+static void part_loaded (struct store_loading *loading, const redisReply *reply)
 {
     loading->lost = loading->lost || !reply;
     if (--loading->left == 0)
-        finish (loading);
+        finish_load (loading);
 }
 
 void store_load_end (struct store *self)
@@ -81,7 +81,7 @@ static void copy_text (char *out, size_t room, const redisReply *reply)
 
 static void on_meta (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_META, reply) && reply_is_array (reply, 6)) {
         struct store *store = loading->store;
         char data[sizeof store->data];
@@ -95,28 +95,28 @@ static void on_meta (void *owner, const redisReply *reply)
         memcpy (store->data, data, sizeof data);
         loading->numbers.plan_id = (uint64_t)reply_counter (reply->element[5]);
     }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 static void on_plans (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_INDEX, reply))
         loading->numbers.plans = reply_counter (reply);
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 static void on_queue (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading)
         is_wrong (loading, KEY_TIME_SET, reply);
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 static void on_newest (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     uint64_t seq = 0, sub = 0;
     if (loading && !is_wrong (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
@@ -125,14 +125,14 @@ static void on_newest (void *owner, const redisReply *reply)
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 // The highest name that the history ever had, also where that entry was forgotten: Redis takes none
 // below it. Where XINFO is not allowed, or there is no history, the newest entry stands for it.
 static void on_highest (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     uint64_t seq, sub;
     for (size_t i = 0; loading && reply_is_array (reply, 0) && i + 1 < reply->elements; i += 2) {
         if (!span_is (reply_text (reply->element[i]), "last-generated-id") ||
@@ -142,12 +142,12 @@ static void on_highest (void *owner, const redisReply *reply)
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 static void on_counts (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_COUNT, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span field = reply_text (reply->element[i]);
@@ -156,13 +156,13 @@ static void on_counts (void *owner, const redisReply *reply)
                 core_load_count (loading->store->core, span_of (field.data + 2, field.size - 2),
                                  reply_counter (reply->element[i + 1]));
         }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 // The last of the numbers: they are taken, and what becomes known of the data is written.
 static void on_classes (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_CLASS, reply)) {
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
@@ -185,7 +185,7 @@ static void on_classes (void *owner, const redisReply *reply)
                                        TEXT ("schema"), TEXT (schema)));
         }
     }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 // -- limits
@@ -204,22 +204,22 @@ void store_take_limits (struct store *self, const redisReply *reply)
 
 static void on_limits (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_LIMITS, reply))
         store_take_limits (loading->store, reply);
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 static void on_tokens (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_TOKENS, reply) && reply_is_array (reply, 0))
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
             struct span used = reply_text (reply->element[i + 1]);
             core_load_tokens (loading->store->core, reply_text (reply->element[i]),
                               used.size ? strtod ((const char *)used.data, NULL) : 0);
         }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 // -- runs in flight
@@ -237,7 +237,7 @@ struct run_page {
 static void on_run_classes (void *owner, const redisReply *reply)
 {
     struct run_page *page = owner;
-    struct store_loading *loading = of (page->loading);
+    struct store_loading *loading = current_loading (page->loading);
     if (loading)
         is_wrong (loading, KEY_CLASS, reply);
     for (size_t i = 0; loading && reply_is_array (reply, page->count) && i < page->count; i++) {
@@ -248,7 +248,7 @@ static void on_run_classes (void *owner, const redisReply *reply)
     }
     struct store_loading *all = page->loading;
     free (page);
-    answered (all, reply);
+    part_loaded (all, reply);
 }
 
 static struct run_page *page_of (struct store_loading *loading, redisReply *const *members,
@@ -285,7 +285,7 @@ static void read_teams (struct store_loading *loading);
 
 static void on_runs (void *owner, const redisReply *reply)
 {
-    struct store_loading *loading = of (owner);
+    struct store_loading *loading = current_loading (owner);
     if (loading && !is_wrong (loading, KEY_RUNS, reply) && reply_is_array (reply, 0)) {
         struct core *core = loading->store->core;
         for (size_t i = 0; i + 1 < reply->elements; i += 2) {
@@ -300,7 +300,7 @@ static void on_runs (void *owner, const redisReply *reply)
         }
         read_teams (loading);
     }
-    answered (owner, reply);
+    part_loaded (owner, reply);
 }
 
 // -- the teams of runs that workers may take
@@ -320,16 +320,16 @@ static void on_team (void *owner, const redisReply *reply)
     struct store_loading *loading = self->loading;
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    if (of (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
+    if (current_loading (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
         strncmp (reply->str, "WRONGTYPE", 9) != 0)
         loading->refused = true;
-    else if (of (loading) && reply)
+    else if (current_loading (loading) && reply)
         core_load_team (loading->store->core, self->name.target, self->name.id, &self->found,
                         store_now_us (loading->store));
     free (spans);
     free (self->message);
     free (self);
-    answered (loading, reply);
+    part_loaded (loading, reply);
 }
 
 static void on_team_score (void *owner, const redisReply *reply)

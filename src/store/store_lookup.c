@@ -28,7 +28,7 @@ struct store_lookup {
     void *owner;
 };
 
-static void answer (struct store_lookup *self)
+static void answer_lookup (struct store_lookup *self)
 {
     self->reply (self->owner, &self->answer);
     free (self->message);
@@ -38,11 +38,11 @@ static void answer (struct store_lookup *self)
 static void fail (struct store_lookup *self, enum store_result result, const char *error)
 {
     self->answer = (struct store_loaded){.result = result, .error = error};
-    answer (self);
+    answer_lookup (self);
 }
 
-static void ask (struct store_lookup *self, const struct span *words, size_t count,
-                 link_reply_fn *reply)
+static void lookup_send (struct store_lookup *self, const struct span *words, size_t count,
+                         link_reply_fn *reply)
 {
     store_ask (self->store, self->repeat, words, count, reply, self);
 }
@@ -65,7 +65,7 @@ static void on_work (void *owner, const redisReply *reply)
     if (failed (self, reply))
         return;
     self->answer.work = reply;
-    answer (self);
+    answer_lookup (self);
 }
 
 static void on_failures (void *owner, const redisReply *reply)
@@ -74,7 +74,7 @@ static void on_failures (void *owner, const redisReply *reply)
     if (failed (self, reply))
         return;
     self->answer.failures = reply;
-    answer (self);
+    answer_lookup (self);
 }
 
 static void set_limit (const struct core *core, const char *kind, struct span name,
@@ -116,7 +116,7 @@ static void on_place (void *owner, const redisReply *reply)
     set_limit (core, "g", group, &place->group);
     plan_destroy (&plan);
     self->answer.place = place;
-    answer (self);
+    answer_lookup (self);
 }
 
 static void on_waits (void *owner, const redisReply *reply)
@@ -127,7 +127,7 @@ static void on_waits (void *owner, const redisReply *reply)
         return;
     self->place.waits = reply_text (reply).size > 0;
     member_make (member, "msg", span_text (self->target), self->plan_id);
-    ask (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)), on_place);
+    lookup_send (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)), on_place);
 }
 
 static void ask_more (struct store_lookup *self)
@@ -136,15 +136,16 @@ static void ask_more (struct store_lookup *self)
     if (self->more == MORE_PLACE) {
         member_make (member, "msg", span_text (self->target), self->plan_id);
         snprintf (key, sizeof key, "plan:wait:%s", self->target);
-        ask (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_waits);
+        lookup_send (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_waits);
     } else if (self->more == MORE_FAILURES && message_exec_id (self->answer.message)) {
         member_make (key, "failed", span_text (self->target), self->plan_id);
-        ask (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")), on_failures);
+        lookup_send (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
+                     on_failures);
     } else if (self->more == MORE_NOTHING || self->more == MORE_FAILURES) {
-        answer (self);
+        answer_lookup (self);
     } else {
         member_make (key, "work", span_text (self->target), self->plan_id);
-        ask (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_work);
+        lookup_send (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_work);
     }
 }
 
@@ -209,7 +210,7 @@ static void on_message (void *owner, const redisReply *reply)
     if (known) {
         self->answer.exec_id = view.exec_id;
         self->answer.earlier_may_answer = view.earlier_may_answer;
-        self->answer.given_up = view.given_up;
+        self->answer.no_status = view.no_status;
     }
     self->answer.running = self->answer.exec_id != 0;
     set_message (self, message);
@@ -226,7 +227,7 @@ static void on_existence (void *owner, const redisReply *reply)
     }
     self->answer = (struct store_loaded){
         .result = STORE_DONE, .station = span_text (self->target), .error = ""};
-    answer (self);
+    answer_lookup (self);
 }
 
 // A plan that is in the index under this name, or that the core knows.
@@ -241,9 +242,10 @@ static void look_next (struct store_lookup *self)
     member_make (member, "msg", span_text (self->target), self->plan_id);
     if (self->more == LESS_MESSAGE)
         // One of another type is none, and is replaced.
-        ask (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")), on_existence);
+        lookup_send (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
+                     on_existence);
     else
-        ask (self, WORDS (TEXT ("GET"), TEXT (member)), on_message);
+        lookup_send (self, WORDS (TEXT ("GET"), TEXT (member)), on_message);
 }
 
 static void add_target (struct store_lookup *self, struct span name)
@@ -285,20 +287,21 @@ static struct store_lookup *lookup_new (struct store *self, uint64_t plan_id,
     return lookup;
 }
 
-static void look (struct store_lookup *self)
+static void read_queue_range (struct store_lookup *self)
 {
     char from[IDENT_SIZE + 2], to[IDENT_SIZE + 2], digits[IDENT_SIZE];
     self->at = 0;
     id_digits (self->plan_id, digits);
     snprintf (from, sizeof from, "[%s:", digits);
     snprintf (to, sizeof to, "(%s;", digits);
-    ask (self, WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT (to)), on_entries);
+    lookup_send (self, WORDS (TEXT ("ZRANGEBYLEX"), TEXT (KEY_INDEX), TEXT (from), TEXT (to)),
+                 on_entries);
 }
 
 static void look_now (void *owner, bool serves)
 {
     if (serves)
-        look (owner);
+        read_queue_range (owner);
     else
         fail (owner, STORE_LOST, "");
 }
@@ -309,7 +312,7 @@ static void look_behind_writes (struct store_lookup *self)
     if (store_serves (self->store) && core_has_rows (self->store->core))
         wait_until_settled (self);
     else
-        look (self);
+        read_queue_range (self);
 }
 
 void store_look_up (struct store *self, uint64_t plan_id, struct span station,
@@ -318,7 +321,7 @@ void store_look_up (struct store *self, uint64_t plan_id, struct span station,
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     if (station.size)
         add_target (lookup, station);
-    look (lookup);
+    read_queue_range (lookup);
 }
 
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
@@ -341,7 +344,7 @@ void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
     else if (repeat == LINK_REPEAT)
         look_behind_writes (lookup);
     else
-        look (lookup);
+        read_queue_range (lookup);
 }
 
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner)
@@ -362,7 +365,7 @@ void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *re
 {
     struct store_lookup *lookup = lookup_new (self, plan_id, reply, owner);
     lookup->more = MORE_PLACE;
-    look (lookup);
+    read_queue_range (lookup);
 }
 
 // The stored frames are not parsed for that: they may be large. `[]` is of a voter that has not

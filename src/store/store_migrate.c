@@ -42,7 +42,7 @@ static void free_page (struct migration *self)
     self->bytes = NULL;
 }
 
-static void end (struct migration *self)
+static void migration_destroy (struct migration *self)
 {
     timer_end (&self->timer);
     free_page (self);
@@ -57,7 +57,7 @@ static bool is_over (struct migration *self, const redisReply *reply)
         return false;
     if (self->store)
         self->store->migration = NULL; // the connection is lost: the next takeover starts again
-    end (self);
+    migration_destroy (self);
     return true;
 }
 
@@ -68,7 +68,7 @@ void store_migrate_end (struct store *self)
     if (!migration)
         return;
     if (timer_is_set (&migration->timer))
-        end (migration);
+        migration_destroy (migration);
     else
         migration->store = NULL;
 }
@@ -94,10 +94,10 @@ static void on_finished (void *owner, enum store_result result, const char *erro
     } else if (store) {
         store->migration = NULL;
     }
-    end (self);
+    migration_destroy (self);
 }
 
-static void finish (struct migration *self)
+static void finish_migration (struct migration *self)
 {
     char schema[8];
     snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
@@ -111,7 +111,7 @@ static void finish (struct migration *self)
 
 static void next_page (struct migration *self);
 
-static void move (struct migration *self, struct span member, int64_t due_us)
+static void move_member (struct migration *self, struct span member, int64_t due_us)
 {
     char score[40];
     snprintf (score, sizeof score, "%" PRId64 ".%06" PRId64, due_us / 1000000, due_us % 1000000);
@@ -157,7 +157,7 @@ static void on_held_messages (void *owner, const redisReply *reply)
         // It was due, or it would not be held: a retry, or a run by hand before its time.
         bool known = plan && due_s < now_us / 1000000 && plan->state != PLAN_RETRY;
         if (plan)
-            move (self, self->members[i], known ? due_s * 1000000 : now_us);
+            move_member (self, self->members[i], known ? due_s * 1000000 : now_us);
         plan_destroy (&plan);
     }
     store_wait (self->store, WAITER_SURE, on_page_written, self);
@@ -174,7 +174,7 @@ static void on_scores (void *owner, const redisReply *reply)
         bool same = self->held ? fabs (score - self->scores[i]) < 0.0000005
                                : stays_in_lane (score, self->scores[i]);
         if (same && !self->held)
-            move (self, self->members[i], llround (self->scores[i] * 1e6));
+            move_member (self, self->members[i], llround (self->scores[i] * 1e6));
         if (!same) // it was moved since
             self->scores[i] = NAN;
     }
@@ -248,7 +248,7 @@ static void next_key (struct migration *self)
 {
     self->offset = 0;
     if (self->key_at == self->key_count) {
-        finish (self);
+        finish_migration (self);
         return;
     }
     self->held = strncmp (self->keys[self->key_at], HELD, strlen (HELD)) == 0;
@@ -292,7 +292,7 @@ static void on_keys (void *owner, const redisReply *reply)
     if (!page || !reply_is_array (page, 0)) {
         struct link *link = self->store->link;
         self->store->migration = NULL;
-        end (self);
+        migration_destroy (self);
         link_renew (link, "refuses to be searched");
         return;
     }

@@ -73,7 +73,7 @@ static void give_answer (struct pull_call *self, enum store_result result, const
     }
 }
 
-static void end (struct pull_call *self, enum store_result result, const char *error)
+static void end_call (struct pull_call *self, enum store_result result, const char *error)
 {
     give_answer (self, result, error);
     free (self->texts[0]);
@@ -86,16 +86,16 @@ static void end (struct pull_call *self, enum store_result result, const char *e
 
 static void on_written (struct waiter *waiter, enum written how, const char *error)
 {
-    end ((struct pull_call *)waiter, written_result (how), error);
+    end_call ((struct pull_call *)waiter, written_result (how), error);
 }
 
 static void on_not_current (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    end ((struct pull_call *)waiter, STORE_HELD, "");
+    end_call ((struct pull_call *)waiter, STORE_HELD, "");
 }
 
-static void wait (struct pull_call *self)
+static void wait_for_batch (struct pull_call *self)
 {
     bool sure = self->op == OP_OFFER || self->op == OP_REPORT;
     self->waiter =
@@ -128,17 +128,17 @@ static enum core_result call_core (struct pull_call *self)
 
 static void read_plan (struct pull_call *self);
 
-static void go (struct pull_call *self)
+static void run_call (struct pull_call *self)
 {
     enum core_result result = store_serves (self->store) ? call_core (self) : CORE_FULL;
     if (result == CORE_UNREAD && !self->found.team) {
         read_plan (self);
     } else if (result == CORE_FULL) {
-        end (self, STORE_LOST, "");
+        end_call (self, STORE_LOST, "");
     } else if (self->op == OP_TEAM) { // it lives until the next call of the core
-        end (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
+        end_call (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
     } else if (result == CORE_DONE) {
-        wait (self);
+        wait_for_batch (self);
     } else {
         self->waiter.release = on_not_current;
         writer_wait_turn (self->store->writer, &self->waiter);
@@ -148,11 +148,11 @@ static void go (struct pull_call *self)
 static void on_turn (struct waiter *waiter, enum written how, const char *error)
 {
     (void)how, (void)error;
-    go ((struct pull_call *)waiter);
+    run_call ((struct pull_call *)waiter);
 }
 
 // At the end of the turn: no callback runs within the call that asked for it.
-static void begin (struct pull_call *self)
+static void begin_call (struct pull_call *self)
 {
     self->waiter.release = on_turn;
     writer_wait_turn (self->store->writer, &self->waiter);
@@ -164,12 +164,12 @@ static void on_team (void *owner, const redisReply *reply)
 {
     struct pull_call *self = owner;
     if (!reply) {
-        end (self, STORE_LOST, "");
+        end_call (self, STORE_LOST, "");
         return;
     }
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
-    go (self);
+    run_call (self);
     free (spans); // the call may be gone
 }
 
@@ -198,7 +198,7 @@ static void on_plan (void *owner, const struct store_loaded *plan)
         memcpy (self->message, plan->message.data, plan->message.size);
         self->found.message = span_of (self->message, plan->message.size);
     } else if (plan->result != STORE_NONE) {
-        end (self, plan->result, plan->error);
+        end_call (self, plan->result, plan->error);
         return;
     }
     uint64_t id = self->op == OP_OFFER ? self->offer.id : self->worker.id;
@@ -249,7 +249,7 @@ void store_offer (struct store *self, const struct store_offer *offer, store_off
                                       .exec_id = offer->exec_id,
                                       .already_offered = offer->already_offered,
                                       .lease_us = offer->lease_s * 1000000};
-    begin (call);
+    begin_call (call);
 }
 
 static void keep_members (struct pull_call *self, const struct store_take *take)
@@ -284,7 +284,7 @@ void store_take (struct store *self, const struct store_take *take, store_taken_
     int size = snprintf (limit, sizeof limit, "s:%s", take->station);
     core_configure_limit (self->core, span_of (limit, (size_t)size), &take->station_limit);
     call->jobs = memory_new ((size_t)(take->limit > 0 ? take->limit : 1) * sizeof *call->jobs);
-    begin (call);
+    begin_call (call);
 }
 
 int64_t store_offers (const struct store *self, const char *station)
@@ -306,7 +306,7 @@ static struct pull_call *worker_new (struct store *self, enum op op,
     return call;
 }
 
-static struct span keep (struct pull_call *self, int at, struct span text)
+static struct span copy_text_at (struct pull_call *self, int at, struct span text)
 {
     self->texts[at] = memory_resize (NULL, text.size + 1);
     if (text.size)
@@ -318,8 +318,8 @@ void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_sign *sign, store_alive_fn *reply, void *owner)
 {
     struct pull_call *call = worker_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
-    call->sign = (struct core_sign){keep (call, 0, sign->progress), sign->release};
-    begin (call);
+    call->sign = (struct core_sign){copy_text_at (call, 0, sign->progress), sign->release};
+    begin_call (call);
 }
 
 void store_report (struct store *self, const struct store_worker *worker,
@@ -327,14 +327,14 @@ void store_report (struct store *self, const struct store_worker *worker,
 {
     struct pull_call *call = worker_new (self, OP_REPORT, worker, (void (*) (void))reply, owner);
     call->report = *report;
-    call->report.reason = keep (call, 0, report->reason);
-    call->report.result = keep (call, 1, report->result);
-    begin (call);
+    call->report.reason = copy_text_at (call, 0, report->reason);
+    call->report.result = copy_text_at (call, 1, report->result);
+    begin_call (call);
 }
 
 void store_team (struct store *self, uint64_t plan_id, const char *station, store_team_fn *reply,
                  void *owner)
 {
     const struct store_worker worker = {.plan_id = plan_id, .station = station};
-    begin (worker_new (self, OP_TEAM, &worker, (void (*) (void))reply, owner));
+    begin_call (worker_new (self, OP_TEAM, &worker, (void (*) (void))reply, owner));
 }

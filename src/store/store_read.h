@@ -30,7 +30,7 @@ struct store_loaded {
     struct span station;
     struct span message; // JSON
     bool running;        // a run is in progress
-    bool given_up;       // that run gave no status in time: only a late one can still come
+    bool no_status;      // that run gave no status in time: only a late one can still come
     uint64_t exec_id;
     bool earlier_may_answer;
     const redisReply *work;     // participant, its result as JSON text, ...; NULL if not asked for

@@ -28,7 +28,7 @@ enum stop_state message_stop_state (struct span message)
                                 message_number (message, "verdict"));
 }
 
-static void add (struct store *self, const char *key, struct span member)
+static void stopped_add (struct store *self, const char *key, struct span member)
 {
     char score[32];
     snprintf (score, sizeof score, "%.3f", (double)store_now_us (self) / 1e6);
@@ -43,9 +43,9 @@ void store_write_stopped (struct store *self, struct span station, uint64_t plan
     if (stop_state == STOP_NONE)
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
     else
-        add (self, KEY_STOPPED, TEXT (member));
+        stopped_add (self, KEY_STOPPED, TEXT (member));
     if (stop_state == STOP_DEAD)
-        add (self, KEY_DEAD, TEXT (member));
+        stopped_add (self, KEY_DEAD, TEXT (member));
     else
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_DEAD), TEXT (member)));
 }

@@ -19,7 +19,7 @@ struct plan_submit {
     void *owner;
 };
 
-static void answer (struct plan_submit *self, enum store_result result, const char *error)
+static void answer_submit (struct plan_submit *self, enum store_result result, const char *error)
 {
     self->reply (self->owner, &(struct store_submitted){.result = result, .error = error});
     plan_destroy (&self->plan);
@@ -32,7 +32,7 @@ static void answer (struct plan_submit *self, enum store_result result, const ch
 // A submission is acknowledged when the replicas have it as well.
 static void on_safe (void *owner, bool enough)
 {
-    answer (owner, enough ? STORE_DONE : STORE_UNSURE, "");
+    answer_submit (owner, enough ? STORE_DONE : STORE_UNSURE, "");
 }
 
 static void submit_again (void *owner, bool serves);
@@ -49,10 +49,10 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
     else if (how == WRITTEN_RESET)
         store_when_serving (self->store, WAITER_SUBMISSION, submit_again, self);
     else
-        answer (self, written_result (how), error);
+        answer_submit (self, written_result (how), error);
 }
 
-static void submit (struct plan_submit *self)
+static void submit_to_core (struct plan_submit *self)
 {
     struct store *store = self->store;
     const struct plan *plan = self->plan;
@@ -72,9 +72,9 @@ static void submit (struct plan_submit *self)
         writer_wait (store->writer, &self->waiter, clock_mono_us ());
     } else if (result == CORE_FULL) {
         reason_set (&reason, "quota exceeded: %" PRId64 " plans (%s)", refusal.most, refusal.bound);
-        answer (self, STORE_FULL, reason.text);
+        answer_submit (self, STORE_FULL, reason.text);
     } else {
-        answer (self, STORE_HELD, "");
+        answer_submit (self, STORE_HELD, "");
     }
 }
 
@@ -85,17 +85,18 @@ static void on_existence (void *owner, const struct store_loaded *found)
 {
     struct plan_submit *self = owner;
     if (found->result == STORE_NONE && store_serves (self->store))
-        submit (self);
+        submit_to_core (self);
     else if (found->result == STORE_DONE)
-        answer (self, STORE_HELD, "");
+        answer_submit (self, STORE_HELD, "");
     else
-        answer (self, found->result == STORE_NONE ? STORE_LOST : found->result, found->error);
+        answer_submit (self, found->result == STORE_NONE ? STORE_LOST : found->result,
+                       found->error);
 }
 
 static void look_up_plan (struct plan_submit *self)
 {
     if (self->made_here)
-        submit (self);
+        submit_to_core (self);
     else
         store_exists (self->store, self->plan->id, self->plan->station, on_existence, self);
 }
@@ -104,7 +105,7 @@ static void on_caller (void *owner, const redisReply *reply)
 {
     struct plan_submit *self = owner;
     if (!reply || !store_serves (self->store)) {
-        answer (self, STORE_LOST, "");
+        answer_submit (self, STORE_LOST, "");
         return;
     }
     core_load_caller (self->store->core, span_text (self->caller), reply_counter (reply));
@@ -113,10 +114,10 @@ static void on_caller (void *owner, const redisReply *reply)
 
 static void on_refused (void *owner, enum store_result result, const char *error)
 {
-    answer (owner, result, error);
+    answer_submit (owner, result, error);
 }
 
-static void begin (struct plan_submit *self)
+static void begin_submit (struct plan_submit *self)
 {
     struct store *store = self->store;
     const char *refusal = writer_refusal (store->writer);
@@ -135,9 +136,9 @@ static void begin (struct plan_submit *self)
 static void submit_again (void *owner, bool serves)
 {
     if (serves)
-        begin (owner);
+        begin_submit (owner);
     else
-        answer (owner, STORE_UNKNOWN, ""); // another owner may have found it written
+        answer_submit (owner, STORE_UNKNOWN, ""); // another owner may have found it written
 }
 
 void store_submit (struct store *self, const struct store_submission *submission,
@@ -156,7 +157,7 @@ void store_submit (struct store *self, const struct store_submission *submission
         memcpy (submitting->missed, submission->missed.data, submission->missed.size);
     }
     caller_field (self, submission->plan->caller, submitting->caller);
-    begin (submitting);
+    begin_submit (submitting);
 }
 
 uint64_t store_last_id (const struct store *self)

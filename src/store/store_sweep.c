@@ -67,11 +67,12 @@ static void look_at (struct queue_sweep *self, size_t index, struct span message
         enum stop_state stop_state = message_stop_state (message);
         if (stop_state != STOP_NONE && !plan->stopped)
             store_write_stopped (self->store, target, plan->id, stop_state);
-        outside[self->answer.count++] = (struct store_outside){.station = target,
-                                                               .plan_id = plan->id,
-                                                               .message = message,
-                                                               .exec_id = known ? view.exec_id : 0,
-                                                               .given_up = known && view.given_up};
+        outside[self->answer.count++] =
+            (struct store_outside){.station = target,
+                                   .plan_id = plan->id,
+                                   .message = message,
+                                   .exec_id = known ? view.exec_id : 0,
+                                   .no_status = known && view.no_status};
     }
 }
 

@@ -163,7 +163,7 @@ void server_count (struct server *self, const struct exchange *exchange)
 // The library asks for a turn at once when it has work left, and also, again and again, while a
 // peer lets a TLS handshake wait: it gets some, then one after 1, 2, 4 ... 64 ms, until something
 // happens.
-static void turn (struct server *self)
+static void daemon_turn (struct server *self)
 {
     enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
     MHD_UNSIGNED_LONG_LONG ms;
@@ -179,7 +179,7 @@ static void turn (struct server *self)
 
 static void on_timer (void *owner)
 {
-    turn (owner);
+    daemon_turn (owner);
 }
 
 // A connection has something, or an answer is there.
@@ -187,7 +187,7 @@ static void on_news (void *owner)
 {
     struct server *self = owner;
     self->idle_turns = 0;
-    turn (self);
+    daemon_turn (self);
 }
 
 static void on_epoll (void *owner, uint32_t events)
@@ -234,7 +234,7 @@ static void on_accept (void *owner, uint32_t events)
         source_end (&self->accepts);
         timer_set (&self->pause, self->reactor, PAUSE_MS);
     }
-    turn (self);
+    daemon_turn (self);
 }
 
 static void on_pause (void *owner)

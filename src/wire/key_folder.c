@@ -35,7 +35,7 @@ static bool ends_with (const char *text, const char *end)
     return size >= end_size && strcmp (text + size - end_size, end) == 0;
 }
 
-static int counts (const struct dirent *entry)
+static int is_certificate (const struct dirent *entry)
 {
     return entry->d_name[0] != '.' && !ends_with (entry->d_name, "_secret");
 }
@@ -71,10 +71,10 @@ static int take_cert (struct folder_reading *self, const struct curve_cert *cert
 {
     struct named wanted;
     memcpy (wanted.name, cert->name, sizeof wanted.name);
-    struct named *const *held = cert->name[0] ? tfind (&wanted, &self->names, by_name) : NULL;
-    if (held)
+    struct named *const *found = cert->name[0] ? tfind (&wanted, &self->names, by_name) : NULL;
+    if (found)
         return reason_set (reason, "name: %s is also the name in %s too",
-                           quoted (span_text (cert->name)), (*held)->file);
+                           quoted (span_text (cert->name)), (*found)->file);
     if (self->take (self->owner, cert, reason))
         return -1;
     if (cert->name[0])
@@ -103,7 +103,7 @@ int key_folder_read (const char *folder, key_folder_fn *take, void *owner,
 {
     struct folder_reading reading = {folder, take, owner, NULL};
     struct dirent **entries;
-    int count = scandir (folder, &entries, counts, by_file);
+    int count = scandir (folder, &entries, is_certificate, by_file);
     if (count < 0)
         return reason_set (reason, "%s: %s", folder, strerror (errno));
     *ret_wrong = (struct key_folder_wrong){0};
@@ -149,7 +149,7 @@ uint64_t key_folder_mark (const char *folder)
         return 0;
     // A sum, as the order of the files may be another each time.
     for (struct dirent *entry; (entry = readdir (entries));)
-        if (counts (entry))
+        if (is_certificate (entry))
             mark += mark_of_file (dirfd (entries), entry->d_name, &newest_ns);
     closedir (entries);
     int64_t age_us = clock_wall_us () - newest_ns / 1000;

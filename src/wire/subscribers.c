@@ -102,14 +102,14 @@ static bool is_connection_of (int fd, const char *endpoint)
     return number && port && ntohs (number) == strtol (port + 1, NULL, 10);
 }
 
-static void forget (struct subscribers *self, struct subscriber *subscriber)
+static void forget_subscriber (struct subscribers *self, struct subscriber *subscriber)
 {
     self->bytes -= subscriber->bytes;
     *subscriber = (struct subscriber){0};
 }
 
 // The connection of this descriptor as it is now. NULL: it is closed already.
-static struct subscriber *find (struct subscribers *self, int fd)
+static struct subscriber *find_subscriber (struct subscribers *self, int fd)
 {
     size_t at = (size_t)fd;
     ino_t inode = inode_of (fd);
@@ -122,7 +122,7 @@ static struct subscriber *find (struct subscribers *self, int fd)
         self->count = count;
     }
     if (self->at[at].inode != inode) {
-        forget (self, &self->at[at]);
+        forget_subscriber (self, &self->at[at]);
         if (!is_connection_of (fd, self->endpoint))
             return NULL;
         self->at[at].inode = inode;
@@ -133,7 +133,7 @@ static struct subscriber *find (struct subscribers *self, int fd)
 // -- the bounds
 
 // Drain the buffer of the kernel too, else libzmq processes it before it notices the close.
-static void cut (struct subscribers *self, int fd, const char *bound)
+static void disconnect (struct subscribers *self, int fd, const char *bound)
 {
     static char thrown_away[16 << 10];
     struct subscriber *subscriber = &self->at[fd];
@@ -157,7 +157,7 @@ static int largest (struct subscribers *self)
         if (!subscriber->bytes)
             continue;
         if (inode_of ((int)i) != subscriber->inode)
-            forget (self, subscriber);
+            forget_subscriber (self, subscriber);
         else if (found < 0 || subscriber->bytes > self->at[found].bytes)
             found = (int)i;
     }
@@ -166,19 +166,19 @@ static int largest (struct subscribers *self)
 
 static void count_message (struct subscribers *self, int fd, size_t size)
 {
-    struct subscriber *subscriber = find (self, fd);
+    struct subscriber *subscriber = find_subscriber (self, fd);
     if (!subscriber || subscriber->cut)
         return;
     subscriber->messages++;
     subscriber->bytes += size;
     self->bytes += size;
     if (subscriber->messages > SUBSCRIBER_MESSAGES_MAX)
-        cut (self, fd, "too many subscriptions");
+        disconnect (self, fd, "too many subscriptions");
     else if (subscriber->bytes > SUBSCRIBER_BYTES_MAX)
-        cut (self, fd, "too many bytes of topics");
+        disconnect (self, fd, "too many bytes of topics");
     else if (self->bytes > SUBSCRIBERS_BYTES_MAX && (fd = largest (self)) >= 0 &&
              self->bytes > SUBSCRIBERS_BYTES_MAX)
-        cut (self, fd, "too many bytes of topics of all subscribers");
+        disconnect (self, fd, "too many bytes of topics of all subscribers");
 }
 
 // -- reading

@@ -66,7 +66,7 @@ static void read_folder (struct allow *self)
                wrong.count);
 }
 
-static void look (struct allow *self)
+static void reread_allowed (struct allow *self)
 {
     int64_t before_us = clock_mono_us ();
     if (before_us < self->look_us)
@@ -79,7 +79,7 @@ static void look (struct allow *self)
 
 // -- questions
 
-static bool judge (struct allow *self, const struct packet *question)
+static bool authenticate (struct allow *self, const struct packet *question)
 {
     const struct span *frames = question->frames;
     char key[CURVE_KEY_SIZE];
@@ -87,7 +87,7 @@ static bool judge (struct allow *self, const struct packet *question)
         !span_is (frames[MECHANISM], "CURVE") || frames[KEY].size != KEY_BYTES)
         return false;
     zmq_z85_encode (key, frames[KEY].data, KEY_BYTES);
-    look (self);
+    reread_allowed (self);
     const char *name = zhashx_lookup (self->names, key);
     if (name) {
         log_event (LEVEL_DEBUG, "key.allowed", "socket=%s address=%s name=%s",
@@ -106,7 +106,7 @@ enum allow_answer allow_answer (struct allow *self)
     struct packet question;
     if (!packet_recv (&question, self->socket, &packet_of_peers))
         return ALLOW_NOT_ASKED;
-    bool in = judge (self, &question);
+    bool in = authenticate (self, &question);
     const struct span answer[] = {
         span_text ("1.0"),
         question.count > REQUEST_ID ? question.frames[REQUEST_ID] : (struct span){0},

@@ -89,7 +89,7 @@ static const char *cannot_wait (const struct target_server *station, const struc
 
 // A duplicate run, as after a takeover or a lease expiry: its job is not started twice. Not one
 // whose deadline is past.
-static bool renew (struct target_server *station, const struct target_request *request)
+static bool renew_job (struct target_server *station, const struct target_request *request)
 {
     struct job *job = job_find_same (&station->runs, request->identity, &request->message);
     if (!job || deadline_past (run_deadline_s (&request->message)))
@@ -101,10 +101,10 @@ static bool renew (struct target_server *station, const struct target_request *r
     return true;
 }
 
-static void take (struct target_server *station, const struct target_request *request,
-                  enum job_kind kind)
+static void take_job (struct target_server *station, const struct target_request *request,
+                      enum job_kind kind)
 {
-    if (kind == JOB_RUN && renew (station, request))
+    if (kind == JOB_RUN && renew_job (station, request))
         return;
     struct job *job = front_job (station, request, kind);
     if (!job)
@@ -127,12 +127,12 @@ static void take (struct target_server *station, const struct target_request *re
 static void call (struct target_server *station, const struct target_request *request)
 {
     if (!words_take (station, request))
-        take (station, request, JOB_CALL);
+        take_job (station, request, JOB_CALL);
 }
 
 static void run (struct target_server *station, const struct target_request *request)
 {
-    take (station, request, JOB_RUN);
+    take_job (station, request, JOB_RUN);
 }
 
 // -- cancelling

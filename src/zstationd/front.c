@@ -4,8 +4,8 @@
 #include "codes.h"
 #include "packet.h"
 
-static void refuse (struct target_server *station, const struct target_request *request,
-                    uint8_t status, const struct reason *reason)
+static void reject_request (struct target_server *station, const struct target_request *request,
+                            uint8_t status, const struct reason *reason)
 {
     if (status == ZERO_STATUS_FRAME_INVALID_ID)
         station->counts[COUNT_INVALID]++;
@@ -30,10 +30,10 @@ static void carry_out (struct target_server *station, const struct target_reques
         command->handle (station, request);
     } else if (code == 0) {
         reason_set (&reason, "description: has no command");
-        refuse (station, request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
+        reject_request (station, request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
     } else {
         reason_set (&reason, "command %02x is not known here", code);
-        refuse (station, request, ZERO_STATUS_NOT_SUPPORT_ID, &reason);
+        reject_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID, &reason);
     }
 }
 
@@ -56,7 +56,7 @@ bool front_recv (struct target_server *station)
         rc = ZPLAN_EFRAME;
     }
     if (rc)
-        refuse (station, &request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
+        reject_request (station, &request, ZERO_STATUS_FRAME_INVALID_ID, &reason);
     else
         carry_out (station, &request);
     packet_clear (&packet);

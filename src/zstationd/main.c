@@ -143,7 +143,7 @@ static size_t tick_ms (const struct options *options)
     return (size_t)(ms > TICK_MAX_MS ? TICK_MAX_MS : ms);
 }
 
-static void serve (struct target_server *station, int signal_fd)
+static void serve_requests (struct target_server *station, int signal_fd)
 {
     zloop_t *loop = zloop_new ();
     zloop_set_nonstop (loop, true); // signals come by their descriptor
@@ -183,7 +183,7 @@ static int run (struct target_server *station)
     if (code) {
         fprintf (stderr, "zstationd: could not start: %s\n", reason.text);
     } else {
-        serve (station, signal_fd);
+        serve_requests (station, signal_fd);
         if (station->kind->stop)
             station->kind->stop (station);
         station_log_counts (station);

@@ -113,7 +113,7 @@ static int check_endpoints (const struct options *self, struct reason *reason)
 }
 
 // The rules that join several options.
-static enum options_result check (struct options *self, struct reason *reason)
+static enum options_result check_options (struct options *self, struct reason *reason)
 {
     bool known = type_parse (self->type_name, &self->type);
     bool publishes = self->type == STATION_PUB;
@@ -164,7 +164,7 @@ enum options_result options_read (int argc, char **argv, struct options *ret, st
         if (setting_set (row, ret, value, reason))
             return OPTIONS_WRONG;
     }
-    return check (ret, reason);
+    return check_options (ret, reason);
 }
 
 static const char help_head[] =

@@ -92,7 +92,7 @@ void plan_link_close (struct plan_link *self, int linger_ms)
 
 // -- sending
 
-static bool keep (struct plan_link *self, const struct span *frames, size_t count)
+static bool keep_answer (struct plan_link *self, const struct span *frames, size_t count)
 {
     size_t size = sizeof (struct unsent_answer);
     for (size_t i = 0; i < count; i++)
@@ -136,7 +136,7 @@ bool plan_link_send (struct plan_link *self, const struct message *answer)
     if (socket && packet_send (socket, frames, count))
         return true;
     // Heartbeats of a few seconds would take the places of results.
-    return is_heartbeat (answer->desc.code) || keep (self, frames, count);
+    return is_heartbeat (answer->desc.code) || keep_answer (self, frames, count);
 }
 
 size_t plan_link_read (struct plan_link *self)

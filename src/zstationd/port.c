@@ -209,7 +209,7 @@ static void pitpat (struct target_server *station, const struct target_request *
         answer_worker (station, request, ZERO_STATUS_NOT_FIND_ID, "join first");
 }
 
-static void left (struct target_server *station, const struct target_request *request)
+static void worker_left (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker = workers_find (station->workers, request->identity);
     if (worker)
@@ -224,7 +224,7 @@ static void ping (struct target_server *station, const struct target_request *re
 
 static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_HEART_JOIN, join},     {ZERO_BYTE_COMMAND_HEART_READY, ready},
-    {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, left},
+    {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, worker_left},
     {ZERO_BYTE_COMMAND_PING, ping},
 };
 

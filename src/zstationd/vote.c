@@ -50,7 +50,8 @@ static void send_start (struct target_server *station, struct worker_ballot *bal
 }
 
 // VOTE_END, and the end of the ballot, from which no vote is expected.
-static void end (struct target_server *station, struct worker_ballot *ballot, const char *reason)
+static void end_ballot (struct target_server *station, struct worker_ballot *ballot,
+                        const char *reason)
 {
     station->counts[COUNT_ANSWERS]++;
     if (!ballot->cut)
@@ -63,10 +64,10 @@ static void end (struct target_server *station, struct worker_ballot *ballot, co
 static void end_if_over (struct target_server *station, struct worker_ballot *ballot)
 {
     if (ballot->expected == 0)
-        end (station, ballot, NULL);
+        end_ballot (station, ballot, NULL);
 }
 
-static void settle (struct target_server *station, struct ballot_worker *voter)
+static void settle_voter (struct target_server *station, struct ballot_worker *voter)
 {
     struct worker_ballot *ballot = voter->ballot;
     voter_settle (station->ballots, voter);
@@ -76,7 +77,7 @@ static void settle (struct target_server *station, struct ballot_worker *voter)
 static void give_up (struct target_server *station, struct ballot_worker *voter, const char *what)
 {
     forward_status (station, voter, ZERO_STATUS_VOTE_BYE_ID, what);
-    settle (station, voter);
+    settle_voter (station, voter);
 }
 
 // -- ballots
@@ -84,12 +85,12 @@ static void give_up (struct target_server *station, struct ballot_worker *voter,
 // Give the worker, if it is free, the ballot that waits for it. One whose requester has lost an
 // answer is not worth a vote. The deadline of a run is not looked at again: votes and heartbeats
 // have extended its lease since.
-static void serve (struct target_server *station, struct worker *worker)
+static void serve_worker (struct target_server *station, struct worker *worker)
 {
     if (!worker_is_free (worker))
         return;
     while (worker->voters.head && worker->voters.head->ballot->cut)
-        settle (station, worker->voters.head);
+        settle_voter (station, worker->voters.head);
     struct ballot_worker *voter = worker->voters.head;
     if (voter && port_give (station, worker, voter->ballot->job))
         voter_alive (station->ballots, voter);
@@ -142,13 +143,13 @@ static void open_ballot (struct target_server *station, struct job *job)
     ballot->expected++; // keeps it open while workers turn out to be gone
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker)
-            serve (station, ballot->voters[i].worker);
+            serve_worker (station, ballot->voters[i].worker);
     ballot->expected--;
     end_if_over (station, ballot);
 }
 
-static void take (struct target_server *station, const struct target_request *request,
-                  enum job_kind kind)
+static void take_vote (struct target_server *station, const struct target_request *request,
+                       enum job_kind kind)
 {
     struct job *job = front_job (station, request, kind);
     if (!job)
@@ -171,12 +172,12 @@ static void call (struct target_server *station, const struct target_request *re
         answer_request (station, request, ZERO_STATUS_NOT_SUPPORT_ID,
                         "a vote has several answers: want a DEALER client");
     else
-        take (station, request, JOB_CALL);
+        take_vote (station, request, JOB_CALL);
 }
 
 static void run (struct target_server *station, const struct target_request *request)
 {
-    take (station, request, JOB_RUN);
+    take_vote (station, request, JOB_RUN);
 }
 
 // The votes of those who have it come all the same, and then its end.
@@ -214,8 +215,8 @@ static const struct target_command rows[] = {
 static void lay_down (struct target_server *station, struct worker *worker)
 {
     workers_take (station->workers, worker, worker->jobs[0]);
-    settle (station, worker->voters.head);
-    serve (station, worker);
+    settle_voter (station, worker->voters.head);
+    serve_worker (station, worker);
 }
 
 // Its vote must have the reason, or the requester would wait forever.
@@ -296,10 +297,10 @@ static void worker_drained (struct target_server *station, struct worker *worker
 }
 
 // One ballot at a time: the order in which a worker votes is that in which it was asked.
-static const struct worker_rules workers = {serve,       worker_answer,  worker_broken,
-                                            worker_lost, worker_drained, 1};
+static const struct worker_rules workers = {serve_worker, worker_answer,  worker_broken,
+                                            worker_lost,  worker_drained, 1};
 
-static void tick (struct target_server *station)
+static void vote_tick (struct target_server *station)
 {
     port_tick (station);
     for (struct ballot_worker *voter; (voter = voter_overdue (station->ballots));) {
@@ -321,7 +322,7 @@ static bool busy (const struct target_server *station)
 }
 
 // One answer a ballot: a VOTE_BYE for each voter in each would be too many at once.
-static void stop (struct target_server *station)
+static void end_ballots (struct target_server *station)
 {
     for (struct worker_ballot *ballot; (ballot = ballots_first (station->ballots));) {
         for (size_t i = 0; i < ballot->count; i++) {
@@ -331,7 +332,7 @@ static void stop (struct target_server *station)
             if (voter->worker)
                 voter_settle (station->ballots, voter);
         }
-        end (station, ballot, "the station is stopped");
+        end_ballot (station, ballot, "the station is stopped");
     }
     port_stop (station);
 }
@@ -340,7 +341,7 @@ const struct station_kind vote_station = {
     .commands = {rows, sizeof rows / sizeof *rows},
     .answers_max = 25000, // when workers leave, each ballot is notified of each of them
     .workers = &workers,
-    .tick = tick,
+    .tick = vote_tick,
     .busy = busy,
-    .stop = stop,
+    .stop = end_ballots,
 };

@@ -11,8 +11,8 @@
 #include "port.h"
 #include "station_name.h"
 
-static void reply (struct target_server *station, const struct target_request *request,
-                   json_t *value)
+static void reply_json (struct target_server *station, const struct target_request *request,
+                        json_t *value)
 {
     char *text = json_write (value);
     struct message answer;
@@ -24,8 +24,8 @@ static void reply (struct target_server *station, const struct target_request *r
 }
 
 // All workers, or those of one name if that is not empty, in order; to be freed.
-static struct worker **collect (const struct target_server *station, struct span name,
-                                size_t *ret_count)
+static struct worker **collect_workers (const struct target_server *station, struct span name,
+                                        size_t *ret_count)
 {
     size_t all = workers_count (station->workers), count = 0;
     struct worker **found = memory_new ((all + 1) * sizeof (struct worker *));
@@ -55,19 +55,19 @@ static json_t *worker_json (const struct worker *worker)
     return row;
 }
 
-static void list (struct target_server *station, const struct target_request *request)
+static void list_workers (struct target_server *station, const struct target_request *request)
 {
     size_t count;
-    struct worker **found = collect (station, (struct span){0}, &count);
+    struct worker **found = collect_workers (station, (struct span){0}, &count);
     json_t *rows = json_array ();
     for (size_t i = 0; i < count; i++)
         json_array_append_new (rows, worker_json (found[i]));
     free (found);
-    reply (station, request, rows);
+    reply_json (station, request, rows);
 }
 
 // All workers of that name.
-static void drain (struct target_server *station, const struct target_request *request)
+static void drain_workers (struct target_server *station, const struct target_request *request)
 {
     size_t count;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
@@ -76,12 +76,12 @@ static void drain (struct target_server *station, const struct target_request *r
                         "ARG: want a worker's name, 1..64 of A-Z a-z 0-9 _ . -");
         return;
     }
-    struct worker **found = collect (station, name, &count);
+    struct worker **found = collect_workers (station, name, &count);
     for (size_t i = 0; i < count; i++)
         port_drain (station, found[i]);
     free (found);
     if (count)
-        reply (station, request, json_pack ("{s:I}", "workers", (json_int_t)count));
+        reply_json (station, request, json_pack ("{s:I}", "workers", (json_int_t)count));
     else
         answer_request (station, request, ZERO_STATUS_NOT_FIND_ID,
                         "no worker of this name has joined");
@@ -90,7 +90,7 @@ static void drain (struct target_server *station, const struct target_request *r
 static const struct {
     const char *name;
     void (*handle) (struct target_server *station, const struct target_request *request);
-} words[] = {{"workers", list}, {"drain", drain}};
+} words[] = {{"workers", list_workers}, {"drain", drain_workers}};
 
 bool words_take (struct target_server *station, const struct target_request *request)
 {

@@ -428,7 +428,7 @@ struct sim_plan *sim_submit (struct sim *self, const char *plan_frame)
 static bool is_running (const struct sim *self, const struct sim_plan *sim_plan,
                         const struct plan *plan)
 {
-    if (!sim_plan->held || sim_plan->given_up)
+    if (!sim_plan->held || sim_plan->no_status)
         return false;
     bool in_hand = sim_plan->plan && sim_plan->run.exec_id == sim_plan->held;
     return plan->state == PLAN_EXECUTE || in_hand ||

@@ -27,7 +27,7 @@ struct sim_plan {
     int64_t score_us; // while queued
     uint64_t held;    // plan:run, the exec_id of the run in hand; 0 = none
     bool held_again;  // the "+" behind it: an earlier run ran out of its lease and may still answer
-    bool given_up;    // the "?" behind it: it gave no heartbeat
+    bool no_status;   // the "?" behind it: it gave no heartbeat
     uint64_t lost;    // claimed because that run ran out of its lease; 0 = none
     bool waits;       // plan:wait
     bool has_work;    // plan:work

@@ -49,9 +49,9 @@ static struct sim_plan *first_due (struct sim *self)
 
 static void claim_one (struct sim *self, struct sim_plan *sim_plan)
 {
-    sim_plan->lost = sim_plan->given_up ? 0 : sim_plan->held;
+    sim_plan->lost = sim_plan->no_status ? 0 : sim_plan->held;
     sim_plan->held_again |= sim_plan->lost != 0;
-    sim_plan->given_up = false;
+    sim_plan->no_status = false;
     sim_plan->held = ++self->exec;
     sim_plan->score_us = self->now_us + SIM_LEASE_US;
     sim_plan->waits = false;
@@ -104,7 +104,7 @@ static void save_plan (struct sim *self, struct sim_plan *sim_plan, struct plan 
 
 static void save_run (struct sim_plan *sim_plan, enum commit commit)
 {
-    sim_plan->given_up = commit == COMMIT_DOUBT;
+    sim_plan->no_status = commit == COMMIT_DOUBT;
     if (commit == COMMIT_LEASE || commit == COMMIT_DOUBT)
         return;
     sim_plan->held = 0;
@@ -157,9 +157,9 @@ void store_change (struct sim *self, struct sim_plan *sim_plan, struct plan *pla
         sim_plan->score_us = self->now_us + (requeue == REQUEUE_LEASE ? SIM_LEASE_US : 0);
     // No run is in hand: an old one is of what was before, though its answer may still come.
     if (requeue == REQUEUE_NOW || requeue == REQUEUE_TIME) {
-        sim_plan->held_again |= sim_plan->held && !sim_plan->given_up;
+        sim_plan->held_again |= sim_plan->held && !sim_plan->no_status;
         sim_plan->held = 0;
-        sim_plan->given_up = false;
+        sim_plan->no_status = false;
     }
 }
 

@@ -255,7 +255,7 @@ static void a_run_is_sent_between_tries_of_a_silent_target (void **state)
     struct sim_plan *plan = start (&sim, "run, no status before", ten_seconds, answer_late);
     run_until (&sim, 23); // sent at 10, 14 and 19, given up at 22
     check_stored (&sim, plan, PLAN_RETRY, ZERO_STATUS_RECV_ERROR_ID);
-    assert_true (plan->given_up);
+    assert_true (plan->no_status);
     sim.target = work_300_ms;
     manage (&sim, plan, MANAGE_RUN, 0);
     sim_run_until (&sim, sim.now_us + SIM_S, STEPS);

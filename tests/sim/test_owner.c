@@ -10,7 +10,7 @@
 #include "owner.h"
 #include "redis_model.h"
 
-enum { STATIONS = 3, GIVEN_UP_MAX = 32, MS = 1000, SECOND = 1000000 };
+enum { STATIONS = 3, ABANDONED_MAX = 32, MS = 1000, SECOND = 1000000 };
 
 struct station {
     struct owner *owner;
@@ -28,8 +28,8 @@ struct world {
     int64_t now_us, redis_stalled_us, refused_us, lost_us; // lost: data was, the last time
     struct redis_model *redis;
     struct station stations[STATIONS];
-    int given_up[GIVEN_UP_MAX]; // connections whose commands may still come
-    size_t given_up_count;
+    int abandoned[ABANDONED_MAX]; // connections whose commands may still come
+    size_t abandoned_count;
     int64_t acked, takeovers, refusals, losses, releases;
     bool calm; // nothing befalls it any more
 };
@@ -97,8 +97,8 @@ static void tell (struct world *world, struct station *station, const struct own
 static void give_up (struct world *world, struct station *station)
 {
     if (station->connection >= 0 && redis_model_pending (world->redis, station->connection) &&
-        world->given_up_count < GIVEN_UP_MAX && chance (world, 7000))
-        world->given_up[world->given_up_count++] = station->connection;
+        world->abandoned_count < ABANDONED_MAX && chance (world, 7000))
+        world->abandoned[world->abandoned_count++] = station->connection;
     station->connection = -1;
     station->expected = 0;
 }
@@ -255,11 +255,11 @@ static void befall_redis (struct world *world)
     }
     if (world->now_us >= world->refused_us)
         redis_model_refuse (world->redis, NULL);
-    if (world->given_up_count && chance (world, 1000)) { // late commands come
-        size_t i = draw (world, world->given_up_count);
-        redis_model_deliver (world->redis, world->given_up[i], 1 + draw (world, 8));
-        if (!redis_model_pending (world->redis, world->given_up[i]))
-            world->given_up[i] = world->given_up[--world->given_up_count];
+    if (world->abandoned_count && chance (world, 1000)) { // late commands come
+        size_t i = draw (world, world->abandoned_count);
+        redis_model_deliver (world->redis, world->abandoned[i], 1 + draw (world, 8));
+        if (!redis_model_pending (world->redis, world->abandoned[i]))
+            world->abandoned[i] = world->abandoned[--world->abandoned_count];
     }
 }
 
@@ -324,7 +324,7 @@ static void simulate (uint64_t seed, size_t turns, struct world *sums)
 
     // Left alone, one of them serves, within the lease and some.
     world.calm = true;
-    world.given_up_count = 0;
+    world.abandoned_count = 0;
     redis_model_refuse (world.redis, NULL);
     int64_t until_us = world.now_us + 12 * SECOND, acked = world.acked;
     while (world.now_us < until_us)

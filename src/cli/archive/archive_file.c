@@ -94,7 +94,7 @@ void archive_close (struct archive **self)
 
 // -- what is there
 
-static int compare (const void *a, const void *b)
+static int compare_keys (const void *a, const void *b)
 {
     return outcome_key_compare (a, b);
 }
@@ -114,7 +114,7 @@ static bool is_outcome (struct span line, struct outcome_key *ret)
 
 // Take a last line away that a crash has cut: its outcome is still in the history. A whole one that
 // lacks its newline gets it.
-static int mend (struct archive *self, const struct archive_lines *lines, struct span line)
+static int repair_line (struct archive *self, const struct archive_lines *lines, struct span line)
 {
     struct outcome_key key;
     if (is_outcome (line, &key)) {
@@ -147,7 +147,7 @@ static int read_lines (struct archive *self, FILE *file, struct reason *reason)
             done = -1;
         } else if (line == ARCHIVE_TORN) {
             self->size = lines->next;
-            done = mend (self, lines, text) ? fail (self->path, reason) : 0;
+            done = repair_line (self, lines, text) ? fail (self->path, reason) : 0;
         } else {
             self->size = lines->next;
         }
@@ -171,7 +171,7 @@ static int read_file (struct archive *self, struct reason *reason)
     int done = read_lines (self, file, reason);
     fclose (file);
     if (self->count)
-        qsort (self->keys, self->count, sizeof *self->keys, compare);
+        qsort (self->keys, self->count, sizeof *self->keys, compare_keys);
     return done;
 }
 
@@ -257,7 +257,7 @@ int archive_turn (struct archive *self, int64_t ended_ms, struct reason *reason)
 
 bool archive_has (const struct archive *self, const struct outcome_key *key)
 {
-    return self->count && bsearch (key, self->keys, self->count, sizeof *self->keys, compare);
+    return self->count && bsearch (key, self->keys, self->count, sizeof *self->keys, compare_keys);
 }
 
 int archive_append (struct archive *self, struct span lines, struct reason *reason)

@@ -32,7 +32,7 @@ static int fail (const char *path, struct reason *reason)
     return reason_set (reason, "%s: %s", path, strerror (errno));
 }
 
-static int compare (const void *a, const void *b)
+static int compare_places (const void *a, const void *b)
 {
     const struct archive_place *one = a, *other = b;
     return outcome_key_compare (&one->key, &other->key);
@@ -106,7 +106,7 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     find_places (self, file, name, &places);
     bool read = !ferror (file);
     if (places.count)
-        qsort (places.rows, places.count, sizeof *places.rows, compare);
+        qsort (places.rows, places.count, sizeof *places.rows, compare_places);
     bool going = take_places (self, fd, &places);
     free (places.rows);
     fclose (file);
@@ -123,7 +123,7 @@ static int is_month (const struct dirent *entry)
     return !*form && !*name;
 }
 
-static int order (const struct dirent **a, const struct dirent **b)
+static int compare_names (const struct dirent **a, const struct dirent **b)
 {
     return strcmp ((*a)->d_name, (*b)->d_name);
 }
@@ -131,7 +131,7 @@ static int order (const struct dirent **a, const struct dirent **b)
 static int read_folder (struct archive_reading *self, struct reason *reason)
 {
     struct dirent **months;
-    int count = scandir (self->path, &months, is_month, order);
+    int count = scandir (self->path, &months, is_month, compare_names);
     int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int going = folder < 0 ? fail (self->path, reason) : 1;
     for (int i = 0; i < count; i++) {

@@ -102,7 +102,7 @@ static void print_sums (const char *what, const int64_t sums[TYPES])
     printf ("%s %s\n", first ? "nothing" : "", what);
 }
 
-static int report (const struct restoring *self)
+static int report_restore (const struct restoring *self)
 {
     int64_t left = report_missing (self);
     bool cut = !self->ended && !self->stopped && !self->unread;
@@ -159,7 +159,7 @@ int restore_file (const struct cli *cli, const struct restore *restore)
         if (look_at_station (&self))
             take_lines (&self);
         progress_clear (&self.progress);
-        code = report (&self);
+        code = report_restore (&self);
     }
     json_decref (self.targets);
     json_decref (self.kinds);

@@ -21,7 +21,7 @@ static const char *number_text (json_int_t number, char out[NUMBER_SIZE])
 
 // A version of a flow that the station has, 0: the one in use. NULL: there is none, or it was
 // reported why.
-static json_t *get (struct restoring *self, const char *name, json_int_t version)
+static json_t *flow_get (struct restoring *self, const char *name, json_int_t version)
 {
     char number[NUMBER_SIZE];
     struct verdict verdict;
@@ -47,7 +47,7 @@ static json_t *flow_of (struct restoring *self, const char *name)
     json_t *flow = json_object_get (self->flows, name);
     if (flow)
         return flow;
-    json_t *known = get (self, name, 0), *versions = json_object_get (known, "versions");
+    json_t *known = flow_get (self, name, 0), *versions = json_object_get (known, "versions");
     flow = json_pack ("{s:O?, s:I, s:i, s:{}}", "versions", versions, "use",
                       field_number (known, "use"), "found", 0, "numbers");
     json_object_set_new (self->flows, name, flow);
@@ -56,14 +56,14 @@ static json_t *flow_of (struct restoring *self, const char *name)
 }
 
 // The number here of the next version that is this one; 0: there is none.
-static json_int_t find (struct restoring *self, const char *name, json_t *flow,
-                        const json_t *definition)
+static json_int_t find_version (struct restoring *self, const char *name, json_t *flow,
+                                const json_t *definition)
 {
     const json_t *versions = json_object_get (flow, "versions");
     size_t i = (size_t)field_number (flow, "found");
     for (; i < json_array_size (versions) && !self->stopped; i++) {
         json_int_t number = json_integer_value (json_array_get (versions, i));
-        json_t *there = get (self, name, number);
+        json_t *there = flow_get (self, name, number);
         bool same = json_equal (json_object_get (there, "definition"), definition);
         json_decref (there);
         if (same) {
@@ -90,7 +90,7 @@ static void keep_use (struct restoring *self, const char *name, const json_t *fl
 }
 
 // Returns its number; 0: it was rejected.
-static json_int_t put (struct restoring *self, json_t *flow, struct span text)
+static json_int_t flow_put (struct restoring *self, json_t *flow, struct span text)
 {
     char *copy = strndup ((const char *)text.data, text.size);
     json_t *answer = restore_say (self, (const char *[]){"flow", "put", copy, NULL});
@@ -114,7 +114,7 @@ void restore_take_flow (struct restoring *self, const json_t *record)
         return;
     }
     json_t *flow = flow_of (self, name);
-    json_int_t here = find (self, name, flow, definition);
+    json_int_t here = find_version (self, name, flow, definition);
     size_t found = (size_t)field_number (flow, "found");
     bool there = here != 0;
     if (self->stopped)
@@ -126,7 +126,7 @@ void restore_take_flow (struct restoring *self, const json_t *record)
         return;
     }
     if (!there)
-        here = self->restore->dry_run ? version : put (self, flow, stored);
+        here = self->restore->dry_run ? version : flow_put (self, flow, stored);
     if (!here)
         return;
     json_object_set_new (json_object_get (flow, "numbers"), number_text (version, number),

@@ -286,7 +286,7 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
 }
 
 // With --hold a plan is kept paused. One that was out of the queue is not marked as held.
-static void hold (json_t *plan)
+static void pause_plan (json_t *plan)
 {
     int64_t state = field_number (plan, "plan_state");
     bool queued = state < PLAN_PAUSE || state > PLAN_CLOSE;
@@ -354,7 +354,7 @@ static void take_plan (struct restoring *self, const json_t *record)
         return;
     }
     if (self->restore->hold)
-        hold (plan);
+        pause_plan (plan);
     char *text = json_write (plan);
     send_plan (self, text);
     free (text);

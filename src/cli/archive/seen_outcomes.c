@@ -24,7 +24,7 @@ static struct seen_outcome sums_of (const json_t *run)
     return sums;
 }
 
-static int compare (const void *a, const void *b)
+static int compare_sums (const void *a, const void *b)
 {
     const struct seen_outcome *x = a, *y = b;
     size_t i = x->sums[0] == y->sums[0];
@@ -44,19 +44,19 @@ bool seen_outcomes_find (struct seen_outcomes *self, const json_t *run)
     if (self->count == 0)
         return false;
     if (!self->sorted)
-        qsort (self->at, self->count, sizeof *self->at, compare);
+        qsort (self->at, self->count, sizeof *self->at, compare_sums);
     self->sorted = true;
     size_t low = 0, high = self->count;
     while (low < high) { // the first that is not below it
         size_t middle = low + (high - low) / 2;
-        if (compare (&self->at[middle], &wanted) < 0)
+        if (compare_sums (&self->at[middle], &wanted) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    while (low < self->count && compare (&self->at[low], &wanted) == 0 && self->at[low].found)
+    while (low < self->count && compare_sums (&self->at[low], &wanted) == 0 && self->at[low].found)
         low++;
-    if (low == self->count || compare (&self->at[low], &wanted) != 0)
+    if (low == self->count || compare_sums (&self->at[low], &wanted) != 0)
         return false;
     self->at[low].found = true;
     return true;

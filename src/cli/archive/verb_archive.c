@@ -94,7 +94,7 @@ static bool stop_for (struct moving *self, const char *words)
 }
 
 // Send `forget`. False: it failed, which is reported.
-static bool forget (struct moving *self)
+static bool forget_outcomes (struct moving *self)
 {
     json_t *object = json_pack ("{s:s, s:s*, s:O}", "epoch", self->epoch, "station",
                                 self->wanted->station, "entries", self->entries);
@@ -120,7 +120,7 @@ static bool move_batch (struct moving *self)
             return stop_for (self, reason.text);
     }
     FAILPOINT ("archive-written");
-    if (!forget (self))
+    if (!forget_outcomes (self))
         return false;
     FAILPOINT ("archive-forgotten");
     const char *name = archive_name (self->archive);
@@ -223,8 +223,8 @@ static bool take_kept (struct pages *pages, const json_t *page)
 }
 
 // Turn pages with `take`, at most for `room` outcomes.
-static int turn (struct moving *self, bool newest, int64_t room,
-                 bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
+static int read_pages (struct moving *self, bool newest, int64_t room,
+                       bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
 {
     struct pages pages = {.word = "history",
                           .filter = json_pack ("{s:s*,s:s*,s:o*}", "station", self->wanted->station,
@@ -262,7 +262,7 @@ static int find_stop (struct moving *self)
     self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
     if (self->wanted->keep == 0)
         return EXIT_DONE;
-    code = turn (self, true, self->wanted->keep, take_kept, &left);
+    code = read_pages (self, true, self->wanted->keep, take_kept, &left);
     if (left > 0) // there are fewer
         self->stop = (struct outcome_key){0};
     return code;
@@ -281,7 +281,7 @@ static int find_plan (struct moving *self)
     int64_t left;
     if (!self->wanted->plan || plan_ref_is_name (self->plan))
         return EXIT_DONE;
-    int code = turn (self, true, 1, take_any, &left);
+    int code = read_pages (self, true, 1, take_any, &left);
     if (code == EXIT_DONE && !self->found)
         snprintf (self->plan, PLAN_REF_SIZE, "key:%s", self->plan_text);
     return code;
@@ -299,7 +299,7 @@ static int open_archive (struct moving *self, const char *folder)
     return complain (NULL, span_text (reason.text));
 }
 
-static void report (const struct moving *self, const char *where)
+static void report_moved (const struct moving *self, const char *where)
 {
     if (self->cli->json) {
         print_answer_new (self->cli, JSON_ANSWER,
@@ -318,19 +318,19 @@ static void report (const struct moving *self, const char *where)
 
 // First a dry run of `forget` with nothing: a missing role, or a station without the command, is
 // found before anything is written.
-static int move (struct moving *self)
+static int move_outcomes (struct moving *self)
 {
     int64_t left;
     int code = find_plan (self);
     if (code == EXIT_DONE)
         code = find_stop (self);
     if (code == EXIT_DONE && self->archive)
-        code = forget (self) ? EXIT_DONE : self->trouble;
+        code = forget_outcomes (self) ? EXIT_DONE : self->trouble;
     if (code != EXIT_DONE)
         return code;
     progress_start (&self->progress, "archive", PROGRESS_QUIET);
     self->progress.things = "outcomes";
-    code = turn (self, false, INT64_MAX, take_page, &left);
+    code = read_pages (self, false, INT64_MAX, take_page, &left);
     if (code != EXIT_DONE || !move_batch (self))
         return code ? code : self->trouble;
     if (self->strange == 0)
@@ -348,9 +348,9 @@ static int archive (struct moving *self, const char *folder)
         self->lines = memory_new (BATCH_SIZE + ARCHIVE_LINE_MAX + 1);
         self->entries = json_array ();
         self->files = json_object ();
-        code = move (self);
+        code = move_outcomes (self);
         if (code == EXIT_DONE || self->moved)
-            report (self, folder ? folder : self->wanted->file);
+            report_moved (self, folder ? folder : self->wanted->file);
         json_decref (self->files);
         json_decref (self->entries);
         free (self->lines);

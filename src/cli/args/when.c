@@ -192,7 +192,7 @@ static int read_members (const struct when_reading *self, unsigned kind)
 }
 
 // By the rules of the PLAN frame, which the station judges by too.
-static int judge (const struct when_reading *self, struct when *when)
+static int check_rules (const struct when_reading *self, struct when *when)
 {
     struct plan_fields fields;
     struct reason why;
@@ -224,7 +224,7 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
         .members = json_object ()};
     const struct when_reading reading = {words, zone, now_us, &when.rule, when.members, reason};
     if ((kind && kind->read (&reading, word_at (words, kind->offset))) || read_repeat (&reading) ||
-        read_members (&reading, kind ? kind->bit : NOW) || judge (&reading, &when) ||
+        read_members (&reading, kind ? kind->bit : NOW) || check_rules (&reading, &when) ||
         read_skip (&reading, &when.skip)) {
         when_clear (&when);
         return -1;

@@ -31,7 +31,7 @@ struct entry_line {
 // -- a line with its plan in `spec`: {target, title, command, args, frames, spec, hold}
 
 // Put a field where the flat form has it.
-static int put (json_t *object, const char *name, json_t *value, struct reason *reason)
+static int set_member (json_t *object, const char *name, json_t *value, struct reason *reason)
 {
     if (!json_object_get (object, name))
         return json_object_set (object, name, value);
@@ -52,7 +52,7 @@ static int put_frame (json_t *object, json_t *frame, json_t *args, struct reason
         return json_array_append (args, text);
     for (size_t i = 0; type && json_is_string (text) && i < sizeof fields / sizeof *fields; i++)
         if (strcmp (type, fields[i].type) == 0)
-            return put (object, fields[i].field, text, reason);
+            return set_member (object, fields[i].field, text, reason);
     return reason_set (reason,
                        "frames: want {type, text} of the types COMMAND, ARG, CONTENT, CONTEXT and "
                        "PUB_TITLE");
@@ -109,11 +109,11 @@ static int entry_flatten (json_t *object, struct reason *reason)
     {
         // The flat form has the names of options.
         const char *field = strcmp (name, "key") == 0 ? "name" : name;
-        rc = rc ? rc : put (object, field, value, reason);
+        rc = rc ? rc : set_member (object, field, value, reason);
     }
     json_array_foreach (frames, i, frame) rc = rc ? rc : put_frame (object, frame, all, reason);
     if (rc == 0 && json_array_size (all) > 0)
-        rc = put (object, "arg", all, reason);
+        rc = set_member (object, "arg", all, reason);
     json_decref (all);
     json_decref (spec);
     json_decref (frames);
@@ -226,7 +226,7 @@ static int read_field (struct entry_line *self, const char *field, json_t *value
 }
 
 // "2,3,5" of [2,3,5]; NULL: invalid.
-static json_t *joined (const json_t *list)
+static json_t *numbers_joined (const json_t *list)
 {
     enum { NUMBERS_MAX = 64, DIGITS_MAX = 5 };
     char text[NUMBERS_MAX * (DIGITS_MAX + 1) + 1] = "";
@@ -246,7 +246,7 @@ static json_t *joined (const json_t *list)
 }
 
 // Numbers in the place of texts become texts.
-static void soften (json_t *object)
+static void numbers_to_texts (json_t *object)
 {
     const char *field;
     json_t *value;
@@ -254,7 +254,7 @@ static void soften (json_t *object)
     json_object_foreach_safe (object, next, field, value)
     {
         char text[24];
-        json_t *words = strcmp (field, "cycle") == 0 ? joined (value) : NULL;
+        json_t *words = strcmp (field, "cycle") == 0 ? numbers_joined (value) : NULL;
         if (words) {
             json_object_set_new (object, field, words);
             continue;
@@ -309,7 +309,7 @@ static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, s
     line.groups[1] = when_options (&line.order.words);
     line.groups[2] = terms_options (&line.order.words.terms);
     line.groups[3] = terms_names (&line.order.words.terms);
-    soften (object);
+    numbers_to_texts (object);
     json_object_foreach (object, field, value) line.has_rule =
         line.has_rule || words_include (RULE_FIELDS, span_text (field));
     int rc = 0;

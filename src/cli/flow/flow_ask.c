@@ -33,8 +33,8 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
 }
 
 // What it answers, a rejection too.
-static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                    struct verdict *ret)
+static json_t *flow_request (const struct cli *cli, struct zplan_client *client,
+                             const char *const *words, struct verdict *ret)
 {
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "flow", words, words_count (words), &reply);
@@ -46,7 +46,7 @@ static json_t *ask (const struct cli *cli, struct zplan_client *client, const ch
 json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
                           const char *const *words, struct verdict *ret)
 {
-    json_t *json = ask (cli, client, words, ret);
+    json_t *json = flow_request (cli, client, words, ret);
     if (ret->code == EXIT_DONE)
         return json;
     json_decref (json);
@@ -57,7 +57,7 @@ json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char
                   const char *subject, int *ret_code)
 {
     struct verdict verdict;
-    json_t *json = ask (cli, client, words, &verdict);
+    json_t *json = flow_request (cli, client, words, &verdict);
     *ret_code = verdict.code;
     if (verdict.code == EXIT_DONE)
         return json;

@@ -94,7 +94,7 @@ bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us)
 }
 
 // The run is read first: what is in its log by then is all of it. NULL: it is not known now.
-static json_t *look (struct log_follower *self)
+static json_t *read_run_and_log (struct log_follower *self)
 {
     struct verdict verdict;
     const char *const show[] = {"show", self->run, "{\"limit\":1}", NULL};
@@ -131,7 +131,7 @@ json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const c
     json_t *seen = NULL;
     while (!self.ended && self.code == EXIT_DONE) {
         json_decref (seen);
-        seen = look (&self);
+        seen = read_run_and_log (&self);
         if (!self.ended && self.code == EXIT_DONE)
             usleep (PAUSE_US);
     }

@@ -104,7 +104,7 @@ static bool check_steps (const struct rehearsal *self, struct reason *reason)
     return true;
 }
 
-static bool calls (const struct flow *flow, const char *target)
+static bool calls_target (const struct flow *flow, const char *target)
 {
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
@@ -120,7 +120,7 @@ static void warn_of_target (const struct rehearsal *self, const char *option, co
 {
     struct reason reason;
     for (int i = 0; i < self->sources.count; i++)
-        if (calls (self->sources.rows[i].flow, target))
+        if (calls_target (self->sources.rows[i].flow, target))
             return;
     reason_set (&reason, "no step has the target %s", quoted (span_text (target)));
     complain (option, span_text (reason.text));
@@ -433,7 +433,7 @@ static void rehearsal_print (const struct zone *zone, const json_t *row, bool wh
     print_end (zone, row);
 }
 
-static void report (void *owner, json_t *row)
+static void report_row (void *owner, json_t *row)
 {
     struct rehearsal *self = owner;
     if (self->cli->json)
@@ -460,7 +460,7 @@ static bool run_all (struct rehearsal *self, int64_t at, struct reason *reason)
                                          .plan = self->plan,
                                          .runs = self->wish->runs};
     warn_of_targets (self);
-    return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report,
+    return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report_row,
                           self, reason);
 }
 

@@ -8,7 +8,7 @@
 
 // -- what is known of targets
 
-static void judge (struct flow_sources *files, struct flow_source *file);
+static void check_source (struct flow_sources *files, struct flow_source *file);
 
 struct flow_source *flow_source_named (const struct flow_sources *files, const char *name)
 {
@@ -28,7 +28,7 @@ static bool target_find (void *context, const char *name, struct flow_target *re
     struct flow_source *file = flow_source_named (files, name);
     *ret = (struct flow_target){.is_flow = file};
     if (file && file->state == SOURCE_NEW)
-        judge (files, file);
+        check_source (files, file);
     if (file && file->state == SOURCE_BEGUN)
         ret->reaches = true;
     if (file && file->flow)
@@ -36,7 +36,7 @@ static bool target_find (void *context, const char *name, struct flow_target *re
     return true;
 }
 
-static void judge (struct flow_sources *files, struct flow_source *file)
+static void check_source (struct flow_sources *files, struct flow_source *file)
 {
     const struct flow_world world = {target_find, files};
     file->state = SOURCE_BEGUN;
@@ -92,7 +92,7 @@ bool flow_complain (const char *subject, const json_t *errors)
 void flow_source_judge (struct flow_sources *self, struct flow_source *source)
 {
     if (source->state == SOURCE_NEW)
-        judge (self, source);
+        check_source (self, source);
 }
 
 bool flow_sources_read (struct flow_sources *self, char **paths, int count)

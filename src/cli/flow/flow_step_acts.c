@@ -63,8 +63,8 @@ static void print_done (const struct cli *cli, const char *word, const char *ste
     }
 }
 
-static int ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                size_t count)
+static int command_send (const struct cli *cli, struct zplan_client *client,
+                         const char *const *words, size_t count)
 {
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, words[0], words + 1, count - 1, &reply);
@@ -94,7 +94,7 @@ int flow_step_word (const struct cli *cli, const struct flow_wish *wish)
     if (client)
         code = read_step (cli, client, args[0], wish->flow, step);
     if (client && code == EXIT_DONE)
-        code = ask (cli, client, words, count > 1 ? 3 : 2);
+        code = command_send (cli, client, words, count > 1 ? 3 : 2);
     zplan_client_destroy (&client);
     return code;
 }

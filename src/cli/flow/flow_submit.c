@@ -130,8 +130,8 @@ static void print_started (const struct cli *cli, const char *flow, const char *
     fflush (stdout);
 }
 
-static int submit (const struct cli *cli, struct zplan_client *client, const char *flow,
-                   const json_t *plan, const char *input, bool waits)
+static int submit_flow (const struct cli *cli, struct zplan_client *client, const char *flow,
+                        const json_t *plan, const char *input, bool waits)
 {
     struct zplan_reply reply;
     char *text = json_write (plan), id[IDENT_SIZE];
@@ -188,7 +188,7 @@ static int starting_submit (const struct starting *self, const struct flow_wish 
     json_t *plan = plan_of (self->flow, wish);
     if (self->params)
         json_object_set (plan, "params", self->params);
-    int code = submit (self->cli, self->client, self->flow, plan, self->input, wish->wait);
+    int code = submit_flow (self->cli, self->client, self->flow, plan, self->input, wish->wait);
     json_decref (plan);
     return code;
 }

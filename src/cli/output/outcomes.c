@@ -43,7 +43,7 @@ json_t *outcome_read (struct span line, struct outcome_key *ret)
     return NULL;
 }
 
-static int order (uint64_t a, uint64_t b)
+static int compare_ids (uint64_t a, uint64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -52,8 +52,8 @@ int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *
 {
     if (a->ended_ms != b->ended_ms)
         return a->ended_ms < b->ended_ms ? -1 : 1;
-    int entries = a->seq != b->seq ? order (a->seq, b->seq) : order (a->sub, b->sub);
-    return entries ? entries : order ((uint64_t)a->exec_id, (uint64_t)b->exec_id);
+    int entries = a->seq != b->seq ? compare_ids (a->seq, b->seq) : compare_ids (a->sub, b->sub);
+    return entries ? entries : compare_ids ((uint64_t)a->exec_id, (uint64_t)b->exec_id);
 }
 
 bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b)

@@ -77,8 +77,8 @@ static int check_order (const struct action_options *order, char id[PLAN_ID_SIZE
 
 // -- the request
 
-static int submit (struct zplan_client *client, const struct action_options *order,
-                   const char *plan, const char *id, struct zplan_reply *ret)
+static int submit_plan (struct zplan_client *client, const struct action_options *order,
+                        const char *plan, const char *id, struct zplan_reply *ret)
 {
     struct zplan_frame frames[ORDER_FRAMES_MAX];
     struct zplan_submission submission = {.station = order->station,
@@ -99,8 +99,8 @@ struct add_report {
     bool held, flow;
 };
 
-static int report (const struct cli *cli, const struct zplan_reply *reply,
-                   const struct add_report *sent)
+static int report_added (const struct cli *cli, const struct zplan_reply *reply,
+                         const struct add_report *sent)
 {
     const struct when *when = sent->when;
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
@@ -206,14 +206,14 @@ static int send_order (const struct cli *cli, const struct action_options *order
         named.station = only;
     }
     if (client && code == EXIT_DONE)
-        code = call_judge (cli, submit (client, &named, text, id, &reply), &reply, NULL);
+        code = call_judge (cli, submit_plan (client, &named, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
-        code = report (cli, &reply,
-                       &(struct add_report){.when = &when,
-                                            .zone = zone,
-                                            .plan = plan,
-                                            .flow = order->flow,
-                                            .held = order->hold});
+        code = report_added (cli, &reply,
+                             &(struct add_report){.when = &when,
+                                                  .zone = zone,
+                                                  .plan = plan,
+                                                  .flow = order->flow,
+                                                  .held = order->hold});
     zplan_client_destroy (&client);
     free (text);
     json_decref (plan);

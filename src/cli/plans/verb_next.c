@@ -89,8 +89,8 @@ static int read_rule (const struct when_words *words, const struct next_options 
     return when_read (words, zone, now_us, ret, reason);
 }
 
-static int compute (const struct cli *cli, const struct when_words *words,
-                    const struct next_options *preview)
+static int compute_next (const struct cli *cli, const struct when_words *words,
+                         const struct next_options *preview)
 {
     struct reason reason;
     struct when when;
@@ -109,7 +109,8 @@ static int compute (const struct cli *cli, const struct when_words *words,
 
 // -- a plan that the station has
 
-static int ask (const struct cli *cli, struct zplan_client *client, const char *id, int64_t count)
+static int next_print (const struct cli *cli, struct zplan_client *client, const char *id,
+                       int64_t count)
 {
     char number[24];
     int code;
@@ -146,7 +147,7 @@ static int ask_station (const struct cli *cli, const char *given,
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = ask (cli, client, id, preview->count);
+        code = next_print (cli, client, id, preview->count);
     zplan_client_destroy (&client);
     return code;
 }
@@ -171,7 +172,7 @@ int verb_next (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     if (count == 0)
-        return compute (cli, &words, &preview);
+        return compute_next (cli, &words, &preview);
     const char *given = options_given (&time);
     if (!given)
         given = options_given (&policy);

@@ -160,8 +160,8 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
 
 // Request the results, by the id or by the name that it may be as well. NULL: there are none, or
 // the error is reported; `ret_code` is EXIT_DONE in the first case.
-static json_t *ask (const struct cli *cli, struct zplan_client *client, const char *plan,
-                    int *ret_code)
+static json_t *results_read (const struct cli *cli, struct zplan_client *client, const char *plan,
+                             int *ret_code)
 {
     struct zplan_reply reply;
     char name[PLAN_REF_SIZE];
@@ -188,7 +188,7 @@ static int result (const struct cli *cli, struct zplan_client *client, const cha
     int code;
     char plan[PLAN_REF_SIZE];
     snprintf (plan, sizeof plan, "%s", id);
-    json_t *answer = ask (cli, client, plan, &code);
+    json_t *answer = results_read (cli, client, plan, &code);
     if (answer)
         code = print_results (cli, plan, answer);
     else if (code == EXIT_DONE)

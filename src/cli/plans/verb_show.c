@@ -367,7 +367,7 @@ static void print_all (const struct cli *cli, struct zplan_client *client, const
     print_failures (plan);
 }
 
-static int show (const struct cli *cli, struct zplan_client *client, const char *id)
+static int show_plan (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
     json_t *plan = call_command (cli, client, (const char *[]){"message", id, NULL}, id, &code);
@@ -388,5 +388,5 @@ int verb_show (const struct cli *cli)
         .words_max = 1,
         .words = "one plan, by id or name",
     };
-    return call_each_plan (cli, &usage, show);
+    return call_each_plan (cli, &usage, show_plan);
 }

@@ -56,7 +56,7 @@ static void print_team (const char *id, const json_t *answer)
     table_break (&table); // without a worker nothing
 }
 
-static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
+static int team_print (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     return call_print (cli, client, (const char *[]){"team", id, NULL}, id, print_team);
 }
@@ -70,5 +70,5 @@ int verb_team (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
-    return call_each_plan (cli, &usage, ask);
+    return call_each_plan (cli, &usage, team_print);
 }

@@ -105,7 +105,7 @@ static bool repeat_changes (const struct when *when, const json_t *plan)
     return schedule_repeats ((enum schedule_type)type) != schedule_repeats (when->rule.type);
 }
 
-static bool has (const json_t *plan, const char *field)
+static bool has_member (const json_t *plan, const char *field)
 {
     return json_object_get (plan, field) != NULL;
 }
@@ -113,13 +113,13 @@ static bool has (const json_t *plan, const char *field)
 // Whether the plan will have this policy.
 static bool stays (const json_t *fields, const json_t *plan, const char *field)
 {
-    const json_t *value = json_object_get (has (fields, field) ? fields : plan, field);
+    const json_t *value = json_object_get (has_member (fields, field) ? fields : plan, field);
     return value && !json_is_null (value);
 }
 
 static void take_away (json_t *fields, const json_t *plan, const char *field)
 {
-    if (has (plan, field) && !has (fields, field))
+    if (has_member (plan, field) && !has_member (fields, field))
         json_object_set_new (fields, field, json_null ());
 }
 
@@ -128,14 +128,15 @@ static void set_kind (const struct when *when, const struct when_words *words, c
                       json_t *fields)
 {
     const struct schedule *rule = &when->rule;
-    bool zone_stays = !words->timezone && has (plan, "timezone") && !has (fields, "timezone");
+    bool zone_stays =
+        !words->timezone && has_member (plan, "timezone") && !has_member (fields, "timezone");
     json_object_update_missing (fields, when->members); // --no-wall-clock has taken the zone away
     if (zone_stays)
         json_object_del (fields, "timezone");
     json_object_set_new (fields, "plan_type", json_integer (rule->type));
     json_object_set_new (fields, "plan_value", json_integer (rule->value));
     json_object_set_new (fields, "plan_time", json_integer (rule->base_time));
-    if (words->timezone && has (plan, "timezone") && !has (fields, "timezone"))
+    if (words->timezone && has_member (plan, "timezone") && !has_member (fields, "timezone"))
         json_object_set_new (fields, "timezone", json_string (words->timezone));
     take_away (fields, plan, "cron");
     if (json_is_array (json_object_get (plan, "cycle")) || !schedule_repeats (rule->type))
@@ -296,8 +297,8 @@ static int add_given (struct frame_list *self, struct frame_options *given, uint
 
 // The stored frames with what was given in their place: where the first of the type stood, or at
 // the end.
-static int merge (const json_t *messages, const struct desc *desc, struct frame_options *given,
-                  struct frame_list *ret, struct reason *reason)
+static int merge_frames (const json_t *messages, const struct desc *desc,
+                         struct frame_options *given, struct frame_list *ret, struct reason *reason)
 {
     for (size_t i = 0; i < desc->count; i++) {
         uint8_t type = desc->types[i];
@@ -327,7 +328,7 @@ static int update_messages (const struct action_options *order, const json_t *pl
 
     uint8_t bytes[DESC_SIZE_MAX];
     struct frame_list frames = {.desc = {.code = desc.code}, .list = json_array ()};
-    int rc = merge (messages, &desc, &given, &frames, reason);
+    int rc = merge_frames (messages, &desc, &given, &frames, reason);
     if (rc == 0) {
         size_t size = desc_write (&frames.desc, bytes);
         json_t *list = json_array ();

@@ -334,7 +334,7 @@ static int place_make (struct event_watch *self, struct watch_wanted *wanted)
     return code;
 }
 
-static int watch (struct event_watch *self, const char *title, struct watch_wanted *wanted)
+static int watch_results (struct event_watch *self, const char *title, struct watch_wanted *wanted)
 {
     int code;
     self->subscriber = subscribe (self->cli, &code);
@@ -395,7 +395,7 @@ int verb_watch (const struct cli *cli)
                                .place = wanted.place,
                                .hook = {.program = wanted.program, .umask = before}};
     self.hook.signal_fd = self.signal_fd;
-    code = watch (&self, count ? cli->argv[1] : "", &wanted);
+    code = watch_results (&self, count ? cli->argv[1] : "", &wanted);
     zplan_subscriber_destroy (&self.subscriber);
     close (self.signal_fd);
     return code;

@@ -108,7 +108,7 @@ static void print_object (const struct cli *cli, const char *id, const json_t *a
     print_answer_new (cli, JSON_ANSWER, object);
 }
 
-static int ask (const struct cli *cli, struct zplan_client *client, const char *id)
+static int plan_why_print (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
     json_t *answer = call_command (cli, client, (const char *[]){"why", id, NULL}, id, &code);
@@ -129,5 +129,5 @@ int verb_why (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
-    return call_each_plan (cli, &usage, ask);
+    return call_each_plan (cli, &usage, plan_why_print);
 }

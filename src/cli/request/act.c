@@ -53,7 +53,8 @@ int act_refused (struct acting *self, const char *id, const struct verdict *verd
     return verdict_print (verdict, plan_ref_shown (id));
 }
 
-static void report (const struct acting *self, const char *id, const struct zplan_reply *reply)
+static void report_outcome (const struct acting *self, const char *id,
+                            const struct zplan_reply *reply)
 {
     struct reason reason;
     json_t *answer = NULL;
@@ -124,7 +125,7 @@ int act_say (struct acting *self, const char *id, const char *argument)
     int outcome = zplan_client_manage (self->client, self->name, args, argument ? 2 : 1, &reply);
     struct verdict verdict = call_verdict (self->cli, outcome, &reply);
     if (verdict.code == EXIT_DONE) {
-        report (self, id, &reply);
+        report_outcome (self, id, &reply);
         self->count++;
         return EXIT_DONE;
     }

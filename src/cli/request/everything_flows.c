@@ -71,7 +71,8 @@ static void take_target (void *owner, const char *target)
 }
 
 // NULL: it was removed meanwhile, or an error was printed.
-static struct flow_version *get (struct flow_export *self, const char *name, const json_t *version)
+static struct flow_version *flow_get (struct flow_export *self, const char *name,
+                                      const json_t *version)
 {
     char number[WORD_SIZE];
     struct zplan_reply reply;
@@ -125,12 +126,12 @@ static void write_version (struct flow_export *self, const char *name,
 static void write_flow (struct flow_export *self, const char *name)
 {
     json_object_set_new (self->names, name, json_true ());
-    struct flow_version *last = get (self, name, NULL);
+    struct flow_version *last = flow_get (self, name, NULL);
     json_t *flow = parsed (last), *versions = json_object_get (flow, "versions");
     size_t count = json_array_size (versions);
     struct flow_version **stored = memory_new ((count + 1) * sizeof *stored);
     for (size_t i = 0; i < count && self->code == EXIT_DONE; i++) {
-        stored[i] = get (self, name, json_array_get (versions, i));
+        stored[i] = flow_get (self, name, json_array_get (versions, i));
         json_t *whole = parsed (stored[i]);
         flow_stored_targets (json_object_get (whole, "definition"), take_target, self);
         json_decref (whole);

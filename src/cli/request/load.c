@@ -79,7 +79,7 @@ static void report_line (struct load_test *self, int64_t line, const char *name,
     }
 }
 
-static void refuse (struct load_test *self, int64_t line, struct span words)
+static void reject_line (struct load_test *self, int64_t line, struct span words)
 {
     char subject[REASON_MAX];
     snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), line);
@@ -105,7 +105,7 @@ static void refuse_item (struct load_test *self, struct load_line **item,
     if (verdict_is_common (verdict))
         leave_item (self, *item, verdict);
     else
-        refuse (self, (*item)->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
+        reject_line (self, (*item)->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
     end_item (item);
 }
 
@@ -125,7 +125,7 @@ static void count_item (struct load_test *self, struct load_line **item, int64_t
 
 // -- the stages
 
-static bool submit (struct load_test *self, struct load_line *item)
+static bool submit_line (struct load_test *self, struct load_line *item)
 {
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     const struct entry *entry = &item->entry;
@@ -184,7 +184,7 @@ static void on_looked (struct load_test *self, struct load_line *item,
                        const struct verdict *verdict, const struct zplan_reply *reply)
 {
     if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
-        submit (self, item);
+        submit_line (self, item);
     } else if (verdict->code != EXIT_DONE) {
         refuse_item (self, &item, verdict);
     } else if (is_there (self, item, reply)) {
@@ -256,7 +256,7 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
 
 // The station stores it paused. A plan that was paused before is not marked as held: it stays
 // paused when those are reset.
-static void hold (struct entry *entry)
+static void pause_entry (struct entry *entry)
 {
     struct reason reason;
     json_t *plan = json_read_object (span_text (entry->plan), &reason);
@@ -280,10 +280,10 @@ static bool start_item (struct load_test *self, struct load_line *item)
         return true;
     }
     if (holds)
-        hold (&item->entry);
+        pause_entry (&item->entry);
     // An existing plan is not to be paused: it may have been released meanwhile.
-    bool sent =
-        holds && *item->entry.id ? manage (self, item, STAGE_LOOK, "message") : submit (self, item);
+    bool sent = holds && *item->entry.id ? manage (self, item, STAGE_LOOK, "message")
+                                         : submit_line (self, item);
     if (!sent) {
         self->unknown++;
         end_item (&item);
@@ -327,7 +327,7 @@ static bool take_line (struct load_test *self, struct span text)
     if (good)
         return start_item (self, item);
     free (item);
-    refuse (self, self->line, span_text (reason.text));
+    reject_line (self, self->line, span_text (reason.text));
     return true;
 }
 
@@ -384,7 +384,7 @@ static void report_untaken (struct load_test *self)
              self->untaken_line);
 }
 
-static int report (struct load_test *self)
+static int report_load (struct load_test *self)
 {
     progress_clear (&self->progress);
     if (self->untaken)
@@ -451,7 +451,7 @@ int load_file (const struct cli *cli, const struct load *load)
     if (self.pipeline) {
         progress_start (&self.progress, cli->argv[0], cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
         take_lines (&self);
-        code = report (&self);
+        code = report_load (&self);
     }
     pipeline_destroy (&self.pipeline);
     if (self.file && self.file != stdin && self.file != load->opened)

@@ -6,7 +6,7 @@
 #include "pages.h"
 #include "plan_ref.h"
 
-static bool take (struct pages *self, const json_t *page)
+static bool take_runs (struct pages *self, const json_t *page)
 {
     json_t *found = self->owner;
     size_t i;
@@ -30,7 +30,7 @@ static json_t *runs_of (const struct cli *cli, struct zplan_client *client, int6
                           .filter =
                               json_pack ("{ss sb sb}", "plan", plan, "output", 1, "newest", 1),
                           .room = count,
-                          .take = take,
+                          .take = take_runs,
                           .owner = found};
     struct verdict verdict = pages_turn (cli, client, &pages);
     *ret_code = verdict_print (&verdict, NULL);

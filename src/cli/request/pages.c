@@ -6,7 +6,7 @@ enum { PAGES_MAX = 10000000 };
 
 // Go to the page behind this one. False: there is none. A station that names the same place again
 // would hold us for ever.
-static bool advance (struct pages *self, const json_t *page, struct verdict *verdict)
+static bool pages_advance (struct pages *self, const json_t *page, struct verdict *verdict)
 {
     json_t *next = json_object_get (page, "next");
     if (!json_is_string (next))
@@ -32,8 +32,8 @@ static struct verdict turn_all (const struct cli *cli, struct zplan_client *clie
         json_object_set_new (self->filter, "limit", json_integer (limit));
         json_t *page =
             call_filtered (cli, client, self->word, json_incref (self->filter), &verdict);
-        bool more =
-            page && self->take (self, page) && self->room > 0 && advance (self, page, &verdict);
+        bool more = page && self->take (self, page) && self->room > 0 &&
+                    pages_advance (self, page, &verdict);
         json_decref (page);
         if (!more)
             return verdict;

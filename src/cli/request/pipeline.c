@@ -62,7 +62,7 @@ struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, vo
     return self;
 }
 
-static void forget (struct pipeline_request *request)
+static void free_request (struct pipeline_request *request)
 {
     request->pipeline->in_flight--;
     free (request->bytes);
@@ -77,7 +77,7 @@ void pipeline_destroy (struct pipeline **pipeline)
     zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
         if (self->requests[i].used)
-            forget (&self->requests[i]);
+            free_request (&self->requests[i]);
     free (self);
     *pipeline = NULL;
 }
@@ -89,7 +89,7 @@ static void call_back (struct pipeline_request *request, int outcome,
 {
     struct pipeline *self = request->pipeline;
     void *item = request->item;
-    forget (request);
+    free_request (request);
     self->answered (self->owner, item, outcome, reply);
 }
 
@@ -186,7 +186,7 @@ static bool is_any_out (const struct pipeline *self)
     return false;
 }
 
-static void put (struct pipeline *self, struct pipeline_request *request)
+static void request_send (struct pipeline *self, struct pipeline_request *request)
 {
     int error = zplan_client_send (self->client, request->command, request->frames, request->count,
                                    on_reply, request);
@@ -207,7 +207,7 @@ static void put_due (struct pipeline *self)
         struct pipeline_request *request = &self->requests[i];
         if (request->used && !request->out && request->due_us <= now_us &&
             !is_behind (self, request))
-            put (self, request);
+            request_send (self, request);
     }
 }
 
@@ -224,7 +224,7 @@ static int64_t next_due_us (const struct pipeline *self)
 }
 
 // Wait for something to happen, and deal with it. False: the station is unresponsive.
-static bool turn (struct pipeline *self)
+static bool pipeline_turn (struct pipeline *self)
 {
     put_due (self);
     int64_t silent_us = self->answered_us + self->timeout_us, wake_us = next_due_us (self);
@@ -261,7 +261,7 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
                     size_t count, void *item)
 {
     while (self->client && self->in_flight == PIPELINE_ROOM)
-        turn (self);
+        pipeline_turn (self);
     if (!self->client)
         return false;
     struct pipeline_request *request = self->requests;
@@ -273,7 +273,7 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
         .pipeline = self, .used = true, .number = ++self->given, .command = command, .item = item};
     copy_frames (request, frames, count);
     if (!is_behind (self, request))
-        put (self, request);
+        request_send (self, request);
     return true;
 }
 
@@ -290,6 +290,6 @@ bool pipeline_manage (struct pipeline *self, const char *word, const char *const
 bool pipeline_drain (struct pipeline *self)
 {
     while (self->client && self->in_flight > 0)
-        turn (self);
+        pipeline_turn (self);
     return self->client;
 }

@@ -115,7 +115,7 @@ struct selection_walk {
 };
 
 // Filters that the client applies.
-static bool fits (const struct selection *selection, const json_t *plan)
+static bool matches_filters (const struct selection *selection, const json_t *plan)
 {
     char out[WORD_SIZE];
     const char *word = verdict_word (json_object_get (plan, "verdict"), out);
@@ -132,7 +132,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     json_t *plan;
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
-        if (!fits (walk->selection, plan))
+        if (!matches_filters (walk->selection, plan))
             continue;
         if (selected->room == 0 || !selected->take (selected->owner, plan))
             return false;

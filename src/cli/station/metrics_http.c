@@ -94,8 +94,8 @@ int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listen
 
 // -- a request
 
-static void answer (struct metrics_connection *self, const char *status, const char *header,
-                    bool body, const char *text, size_t size)
+static void make_answer (struct metrics_connection *self, const char *status, const char *header,
+                         bool body, const char *text, size_t size)
 {
     char head[256];
     int head_size = snprintf (head, sizeof head,
@@ -113,7 +113,7 @@ static void refuse (struct metrics_connection *self, const char *status, const c
 {
     char text[64];
     int size = snprintf (text, sizeof text, "%s\n", status);
-    answer (self, status, header, true, text, (size_t)size);
+    make_answer (self, status, header, true, text, (size_t)size);
 }
 
 static bool begins (const char *text, const char *with)
@@ -140,7 +140,7 @@ static void respond (struct metrics_server *server, struct metrics_connection *s
             server->text = server->make (server->owner, &server->text_size);
             server->made_us = clock_mono_us ();
         }
-        answer (self, "200 OK", "", get, server->text, server->text_size);
+        make_answer (self, "200 OK", "", get, server->text, server->text_size);
     }
 }
 
@@ -181,14 +181,14 @@ static bool write_answer (struct metrics_connection *self)
 
 // -- the loop
 
-static void end (struct metrics_server *self, size_t at)
+static void close_connection (struct metrics_server *self, size_t at)
 {
     close (self->connections[at].fd);
     free (self->connections[at].answer);
     self->connections[at] = self->connections[--self->count];
 }
 
-static void greet (struct metrics_server *self)
+static void accept_connection (struct metrics_server *self)
 {
     int fd = accept4 (self->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
@@ -239,13 +239,13 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
             if (goes_on && items[2 + i].revents)
                 goes_on = one->answer ? write_answer (one) : read_head (self, one);
             if (!goes_on)
-                end (self, i);
+                close_connection (self, i);
         }
         if (items[1].revents)
-            greet (self);
+            accept_connection (self);
     }
     while (self->count)
-        end (self, self->count - 1);
+        close_connection (self, self->count - 1);
     free (self->text);
     free (self);
 }

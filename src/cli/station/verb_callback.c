@@ -110,7 +110,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-static int list (const struct worded *request)
+static int callback_list (const struct worded *request)
 {
     const struct cli *cli = request->cli;
     char target[NAME_SIZE];
@@ -191,7 +191,7 @@ static int report_try (const struct cli *cli, const char *id, const json_t *run)
     return run && good ? EXIT_DONE : EXIT_REFUSED;
 }
 
-static int await (const struct cli *cli, struct zplan_client *client, const char *id)
+static int await_delivery (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     char target[NAME_SIZE];
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
@@ -207,7 +207,7 @@ static int await (const struct cli *cli, struct zplan_client *client, const char
     return code;
 }
 
-static int test (const struct worded *request)
+static int callback_test (const struct worded *request)
 {
     const struct cli *cli = request->cli;
     const struct callback_wish *wish = request->wish;
@@ -226,13 +226,13 @@ static int test (const struct worded *request)
         return code;
     struct span given = call_frame (&reply, ZERO_FRAME_GLOBAL_ID);
     snprintf (id, sizeof id, "%.*s", (int)given.size, (const char *)given.data);
-    return await (cli, request->client, id);
+    return await_delivery (cli, request->client, id);
 }
 
 static const struct worded_row words[] = {
-    {{"list", 0, 0, "unexpected argument"}, list},
+    {{"list", 0, 0, "unexpected argument"}, callback_list},
     {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, redeliver},
-    {{"test", 2, 2, "want a target and a URL"}, test},
+    {{"test", 2, 2, "want a target and a URL"}, callback_test},
 };
 
 int verb_callback (const struct cli *cli)

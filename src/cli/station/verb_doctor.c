@@ -120,7 +120,7 @@ static void print_targets (const json_t *stats)
 }
 
 // `works`: nothing was found of the targets; they may be away without being a problem.
-static void report (const json_t *health, const json_t *stats, bool works)
+static void report_health (const json_t *health, const json_t *stats, bool works)
 {
     size_t i;
     int64_t targets = field_number (health, "targets");
@@ -169,7 +169,7 @@ static int examine (const struct cli *cli, struct zplan_client *client)
     if (cli->json)
         print_answer (cli, JSON_ANSWER, health);
     else
-        report (health, stats, works);
+        report_health (health, stats, works);
     code = field_is_true (health, "healthy") ? EXIT_DONE : EXIT_REFUSED;
     json_decref (stats);
     json_decref (health);

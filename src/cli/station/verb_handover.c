@@ -12,7 +12,7 @@ static const char about[] =
     "  zplan handover\n"
     "  zplan doctor        # which station owns the plans now\n";
 
-static void show (const char *subject, const json_t *answer)
+static void print_handover (const char *subject, const json_t *answer)
 {
     (void)subject;
     (void)answer;
@@ -24,7 +24,7 @@ int verb_handover (const struct cli *cli)
     int code;
     struct zplan_client *client = call_begin (cli, "zplan handover", about, &code);
     if (client)
-        code = call_print (cli, client, (const char *[]){"handover", NULL}, NULL, show);
+        code = call_print (cli, client, (const char *[]){"handover", NULL}, NULL, print_handover);
     zplan_client_destroy (&client);
     return code;
 }

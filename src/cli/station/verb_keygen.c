@@ -63,8 +63,8 @@ static const char about[] =
     "station that sends results to the plan station needs the role result there.\n";
 
 // For people the key stands alone on stdout, so that a script can take it.
-static void report (const struct cli *cli, const struct curve_cert *cert, const char *public_file,
-                    const char *secret_file)
+static void report_key (const struct cli *cli, const struct curve_cert *cert,
+                        const char *public_file, const char *secret_file)
 {
     if (!cli->json) {
         printf ("%s\n", cert->keys.public_key);
@@ -129,7 +129,7 @@ int verb_keygen (const struct cli *cli)
     bool made = curve_keys_make (&cert.keys, &reason) == 0 &&
                 curve_cert_save (wanted.folder, &cert, public_file, secret_file, &reason) == 0;
     if (made)
-        report (cli, &cert, public_file, secret_file);
+        report_key (cli, &cert, public_file, secret_file);
     else
         complain ("keygen", span_text (reason.text));
     explicit_bzero (&cert, sizeof cert);

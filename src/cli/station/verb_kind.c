@@ -71,7 +71,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
 
 // -- the words
 
-static int list (const struct worded *request)
+static int kind_list (const struct worded *request)
 {
     int code;
     const char *const say[] = {"kind", "list", NULL};
@@ -82,7 +82,7 @@ static int list (const struct worded *request)
     return code;
 }
 
-static int get (const struct worded *request)
+static int kind_get (const struct worded *request)
 {
     int code = EXIT_DONE;
     json_t *found = json_object ();
@@ -103,8 +103,8 @@ static int get (const struct worded *request)
 }
 
 // `fields` NULL: remove it.
-static int change (const struct cli *cli, struct zplan_client *client, const char *name,
-                   const char *fields)
+static int kind_change (const struct cli *cli, struct zplan_client *client, const char *name,
+                        const char *fields)
 {
     const char *word = fields ? "put" : "remove";
     const struct change_report change = {.name = span_text (name),
@@ -118,7 +118,7 @@ static int change (const struct cli *cli, struct zplan_client *client, const cha
 
 static int take_out_one (const struct cli *cli, struct zplan_client *client, const char *name)
 {
-    return change (cli, client, name, NULL);
+    return kind_change (cli, client, name, NULL);
 }
 
 static int take_out (const struct worded *request)
@@ -149,14 +149,14 @@ static char *read_input (struct reason *reason)
     return NULL;
 }
 
-static int put (const struct worded *request)
+static int kind_put (const struct worded *request)
 {
     struct reason reason;
     const char *name = request->args[0], *given = request->args[1];
     char *input = strcmp (given, "-") == 0 ? read_input (&reason) : NULL;
     const char *fields = strcmp (given, "-") == 0 ? input : given;
     json_t *object = fields ? json_read_object (span_text (fields), &reason) : NULL;
-    int code = object ? change (request->cli, request->client, name, fields)
+    int code = object ? kind_change (request->cli, request->client, name, fields)
                       : usage_error (request->cli->argv[0], &reason);
     json_decref (object);
     free (input);
@@ -164,9 +164,9 @@ static int put (const struct worded *request)
 }
 
 static const struct worded_row rows[] = {
-    {{"list", 0, 0, "unexpected argument"}, list},
-    {{"get", 1, INT_MAX, "want at least one kind"}, get},
-    {{"put", 2, 2, "want a name, and fields as JSON or -"}, put},
+    {{"list", 0, 0, "unexpected argument"}, kind_list},
+    {{"get", 1, INT_MAX, "want at least one kind"}, kind_get},
+    {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put},
     {{"remove", 1, INT_MAX, "want at least one kind"}, take_out},
 };
 

@@ -119,7 +119,7 @@ static bool is_number_behind (const struct worded *request, struct reason *reaso
 }
 
 // `rule` NULL: remove it.
-static int change (const struct worded *request, const char *name, const char *rule)
+static int limit_change (const struct worded *request, const char *name, const char *rule)
 {
     char full[LIMIT_NAME_SIZE];
     const char *word = rule ? "set" : "remove";
@@ -137,7 +137,7 @@ static int change_all (const struct worded *request, const char *rule)
 {
     int code = EXIT_DONE;
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
-        int one = change (request, request->args[i], rule);
+        int one = limit_change (request, request->args[i], rule);
         code = one == EXIT_DONE ? code : one;
     }
     return code;
@@ -145,7 +145,7 @@ static int change_all (const struct worded *request, const char *rule)
 
 // -- the words
 
-static int list (const struct worded *request)
+static int limit_list (const struct worded *request)
 {
     int code;
     const char *const say[] = {"limit", "list", NULL};
@@ -156,7 +156,7 @@ static int list (const struct worded *request)
     return code;
 }
 
-static int set (const struct worded *request)
+static int limit_set (const struct worded *request)
 {
     char rule[128];
     struct reason reason;
@@ -172,8 +172,8 @@ static int take_away (const struct worded *request)
 }
 
 static const struct worded_row words[] = {
-    {{"list", 0, 0, "unexpected argument"}, list},
-    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, set},
+    {{"list", 0, 0, "unexpected argument"}, limit_list},
+    {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_set},
     {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, take_away},
 };
 

@@ -51,7 +51,7 @@ struct metrics {
     struct verdict health; // of the last request for it
 };
 
-static char *make (void *owner, size_t *ret_size)
+static char *make_metrics (void *owner, size_t *ret_size)
 {
     struct metrics *self = owner;
     struct verdict ignored; // Redis is away, which health says
@@ -70,13 +70,13 @@ static char *make (void *owner, size_t *ret_size)
 static int print_once (struct metrics *self)
 {
     size_t size;
-    char *text = make (self, &size);
+    char *text = make_metrics (self, &size);
     fwrite (text, 1, size, stdout);
     free (text);
     return verdict_print (&self->health, NULL);
 }
 
-static int serve (struct metrics *self)
+static int serve_metrics (struct metrics *self)
 {
     struct reason reason;
     int listener, port;
@@ -101,7 +101,7 @@ static int serve (struct metrics *self)
     fflush (stdout);
     zplan_client_set_timeout (self->client, LOOK_MS);
     zplan_client_set_interrupt (self->client, stop_fd);
-    metrics_serve (listener, stop_fd, make, self);
+    metrics_serve (listener, stop_fd, make_metrics, self);
     close (stop_fd);
     close (listener);
     return EXIT_DONE;
@@ -125,7 +125,7 @@ int verb_metrics (const struct cli *cli)
     }
     struct metrics self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
     if (self.client)
-        code = wanted.listen ? serve (&self) : print_once (&self);
+        code = wanted.listen ? serve_metrics (&self) : print_once (&self);
     zplan_client_destroy (&self.client);
     return code;
 }

@@ -11,7 +11,7 @@ static const char about[] = "Ask the station whether it serves, and print how lo
                             "  zplan ping\n"
                             "  zplan ping --connect tcp://10.0.0.7:7920 --timeout 500\n";
 
-static void report (const struct cli *cli, const char *endpoint, int64_t took_us)
+static void report_ping (const struct cli *cli, const char *endpoint, int64_t took_us)
 {
     if (cli->json)
         print_answer_new (
@@ -34,7 +34,7 @@ int verb_ping (const struct cli *cli)
     int64_t took_us = clock_mono_us () - start_us;
     code = call_judge (cli, outcome, &reply, NULL);
     if (code == EXIT_DONE)
-        report (cli, zplan_client_endpoint (client), took_us);
+        report_ping (cli, zplan_client_endpoint (client), took_us);
     zplan_client_destroy (&client);
     return code;
 }

@@ -71,7 +71,7 @@ static void print_fields (const json_t *object, int indent)
     }
 }
 
-static void show (const char *subject, const json_t *stats)
+static void print_stats (const char *subject, const json_t *stats)
 {
     (void)subject;
     print_fields (stats, 0);
@@ -82,7 +82,7 @@ int verb_stats (const struct cli *cli)
     int code;
     struct zplan_client *client = call_begin (cli, "zplan stats", about, &code);
     if (client)
-        code = call_print (cli, client, (const char *[]){"stats", NULL}, NULL, show);
+        code = call_print (cli, client, (const char *[]){"stats", NULL}, NULL, print_stats);
     zplan_client_destroy (&client);
     return code;
 }

@@ -40,7 +40,8 @@ struct status_query {
 // -- the parts
 
 // Note that a part is not known. False: the station does not answer at all.
-static bool note (struct status_query *self, const char *part, const struct verdict *verdict)
+static bool note_unknown (struct status_query *self, const char *part,
+                          const struct verdict *verdict)
 {
     if (verdict->code == EXIT_NO_ANSWER)
         return false;
@@ -150,8 +151,8 @@ static void find_progress (struct status_query *self, json_t *plan)
     json_decref (team);
 }
 
-static struct verdict turn (struct status_query *self, const char *field, const char *value,
-                            int64_t room, bool (*take) (struct pages *, const json_t *))
+static struct verdict read_pages (struct status_query *self, const char *field, const char *value,
+                                  int64_t room, bool (*take) (struct pages *, const json_t *))
 {
     struct pages pages = {.word = "list",
                           .filter = field ? json_pack ("{s:s}", field, value) : json_object (),
@@ -168,7 +169,7 @@ static struct verdict ask_plans (struct status_query *self)
     size_t i;
     json_t *plan;
     struct status *status = &self->status;
-    struct verdict verdict = turn (self, NULL, NULL, PLANS_MAX, take_plans);
+    struct verdict verdict = read_pages (self, NULL, NULL, PLANS_MAX, take_plans);
     if (verdict.code != EXIT_DONE) {
         status->plans = -1;
         return verdict;
@@ -176,12 +177,12 @@ static struct verdict ask_plans (struct status_query *self)
     if (status->more) {
         json_array_clear (status->running);
         status->running_count = status->paused = status->dead = 0;
-        verdict = turn (self, "state", "execute", INT64_MAX, take_all_running);
+        verdict = read_pages (self, "state", "execute", INT64_MAX, take_all_running);
         if (verdict.code == EXIT_DONE)
-            verdict = turn (self, "order", "stopped", INT64_MAX, take_all_stopped);
+            verdict = read_pages (self, "order", "stopped", INT64_MAX, take_all_stopped);
     }
     if (verdict.code == EXIT_DONE)
-        verdict = turn (self, "order", "time", PLANS_MAX, take_next);
+        verdict = read_pages (self, "order", "time", PLANS_MAX, take_next);
     json_array_foreach (status->running, i, plan) find_progress (self, plan);
     return verdict;
 }
@@ -308,24 +309,24 @@ static struct verdict ask_runs (struct status_query *self)
 static bool ask_all (struct status_query *self, struct verdict *verdict)
 {
     self->status.health = call_filtered (self->cli, self->client, "health", NULL, verdict);
-    if (!note (self, "health", verdict))
+    if (!note_unknown (self, "health", verdict))
         return false;
     json_t *stats = call_filtered (self->cli, self->client, "stats", NULL, verdict);
-    if (!note (self, "targets", verdict))
+    if (!note_unknown (self, "targets", verdict))
         return false;
     json_array_extend (self->status.targets, json_object_get (stats, "targets"));
     if (self->status.health && stats)
         doctor_find_work (self->cli, self->client, self->status.health, stats);
     json_decref (stats);
     *verdict = ask_runs (self);
-    if (!note (self, "failures", verdict))
+    if (!note_unknown (self, "failures", verdict))
         return false;
     *verdict = ask_plans (self);
-    return note (self, "plans", verdict);
+    return note_unknown (self, "plans", verdict);
 }
 
 // A list as --json has it.
-static json_t *listed (const struct cli *cli, enum json_kind kind, json_t *list)
+static json_t *list_as_json (const struct cli *cli, enum json_kind kind, json_t *list)
 {
     return strcmp (cli->json, "wire") == 0 ? json_incref (list) : json_names (kind, list);
 }
@@ -333,17 +334,18 @@ static json_t *listed (const struct cli *cli, enum json_kind kind, json_t *list)
 static void print_object (const struct cli *cli, const struct status *self)
 {
     bool known = self->plans >= 0;
-    print_json_new (json_pack (
-        "{s:o*, s:O*, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:O*}", "healthy",
-        self->health ? json_boolean (field_is_true (self->health, "healthy")) : NULL, "findings",
-        json_object_get (self->health, "findings"), "running",
-        listed (cli, JSON_PLAN, self->running), "failed", listed (cli, JSON_RUN, self->failed),
-        "coming", listed (cli, JSON_PLAN, self->next), "targets",
-        listed (cli, JSON_TARGET, self->targets), "paused",
-        known ? json_integer (self->paused) : NULL, "retrying",
-        known ? json_integer (self->retrying) : NULL, "dead",
-        known ? json_integer (self->dead) : NULL, "hidden",
-        json_object_size (self->hidden) ? self->hidden : NULL));
+    print_json_new (
+        json_pack ("{s:o*, s:O*, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:O*}", "healthy",
+                   self->health ? json_boolean (field_is_true (self->health, "healthy")) : NULL,
+                   "findings", json_object_get (self->health, "findings"), "running",
+                   list_as_json (cli, JSON_PLAN, self->running), "failed",
+                   list_as_json (cli, JSON_RUN, self->failed), "coming",
+                   list_as_json (cli, JSON_PLAN, self->next), "targets",
+                   list_as_json (cli, JSON_TARGET, self->targets), "paused",
+                   known ? json_integer (self->paused) : NULL, "retrying",
+                   known ? json_integer (self->retrying) : NULL, "dead",
+                   known ? json_integer (self->dead) : NULL, "hidden",
+                   json_object_size (self->hidden) ? self->hidden : NULL));
 }
 
 int verb_status (const struct cli *cli)

@@ -52,7 +52,7 @@ static const struct column columns[] = {
     COLUMN ("UNANSWERED", 0, .rule = COLUMN_REST, .field = "unanswered", .write = column_number),
 };
 
-static int list (const struct worded *request)
+static int target_list (const struct worded *request)
 {
     int code;
     const char *const say[] = {"station", "list", NULL};
@@ -67,7 +67,7 @@ static int list (const struct worded *request)
 // -- add, remove
 
 // `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
-static int change (const struct cli *cli, struct zplan_client *client, const char *text)
+static int target_change (const struct cli *cli, struct zplan_client *client, const char *text)
 {
     const char *word = cli->argv[1];
     bool adds = strcmp (word, "add") == 0;
@@ -82,7 +82,7 @@ static int change (const struct cli *cli, struct zplan_client *client, const cha
 
 static int remove_all (const struct worded *request)
 {
-    return call_each (request->cli, request->client, request->args, request->count, change);
+    return call_each (request->cli, request->client, request->args, request->count, target_change);
 }
 
 // Each line of standard input.
@@ -93,7 +93,7 @@ static int add_lines (const struct cli *cli, struct zplan_client *client)
     size_t room = 0;
     while (code != EXIT_NO_ANSWER && getline (&line, &room, stdin) >= 0) {
         line[strcspn (line, "\r\n")] = '\0';
-        int one = *line ? change (cli, client, line) : EXIT_DONE;
+        int one = *line ? target_change (cli, client, line) : EXIT_DONE;
         code = one == EXIT_DONE ? code : one;
     }
     if (ferror (stdin)) {
@@ -104,9 +104,9 @@ static int add_lines (const struct cli *cli, struct zplan_client *client)
     return code;
 }
 
-static int add (const struct cli *cli, struct zplan_client *client, const char *text)
+static int target_add (const struct cli *cli, struct zplan_client *client, const char *text)
 {
-    return strcmp (text, "-") == 0 ? add_lines (cli, client) : change (cli, client, text);
+    return strcmp (text, "-") == 0 ? add_lines (cli, client) : target_change (cli, client, text);
 }
 
 // No key stays on the command line while the station is waited for.
@@ -118,7 +118,7 @@ static int add_all (const struct worded *request)
         texts[i] = memory_text (request->args[i]);
         scrub_keys (request->args[i]);
     }
-    int code = call_each (request->cli, request->client, texts, request->count, add);
+    int code = call_each (request->cli, request->client, texts, request->count, target_add);
     for (size_t i = 0; i < count; i++)
         free (texts[i]);
     free (texts);
@@ -126,7 +126,7 @@ static int add_all (const struct worded *request)
 }
 
 static const struct worded_row rows[] = {
-    {{"list", 0, 0, "unexpected argument"}, list},
+    {{"list", 0, 0, "unexpected argument"}, target_list},
     {{"add", 1, INT_MAX, "want at least one target, or -"}, add_all},
     {{"remove", 1, INT_MAX, "want at least one target"}, remove_all},
 };

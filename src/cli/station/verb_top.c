@@ -272,7 +272,7 @@ static int look_once (struct top *self)
     return answer || self->trouble.code != EXIT_DONE ? self->trouble.code : EXIT_REFUSED;
 }
 
-static void show (struct top *self)
+static void show_top (struct top *self)
 {
     if (!self->cli->json) {
         draw (self);
@@ -297,12 +297,12 @@ static bool wait_for_next (struct top *self, int64_t next_us)
 }
 
 // The first look was taken already. On a terminal it goes on when the station is away.
-static int watch (struct top *self)
+static int watch_top (struct top *self)
 {
     int64_t next_us = clock_mono_us ();
     for (int64_t looks = 1;; looks++) {
         if (self->trouble.code == EXIT_DONE || self->screen.shown)
-            show (self);
+            show_top (self);
         if (looks >= self->wanted->count)
             return EXIT_DONE;
         next_us += self->wanted->interval_s * 1000000;
@@ -331,7 +331,7 @@ static int top (struct top *self)
         code = complain (NULL, span_text (strerror (errno)));
     } else {
         zplan_client_set_interrupt (self->client, self->screen.any_fd);
-        code = watch (self);
+        code = watch_top (self);
     }
     screen_close (&self->screen);
     return code;

@@ -57,8 +57,8 @@ static const struct column columns[] = {
 };
 
 // Without --connect it is the station (zpland) that answers.
-static int judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
-                  const char *subject)
+static int check_reply (const struct cli *cli, int outcome, const struct zplan_reply *reply,
+                        const char *subject)
 {
     struct reason reason;
     if (outcome != ZPLAN_OK || reply->status != ZERO_STATUS_NOT_SUPPORT_ID)
@@ -73,7 +73,7 @@ json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *re
     struct reason reason;
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "workers", NULL, 0, &reply);
-    *ret_code = judge (cli, outcome, &reply, NULL);
+    *ret_code = check_reply (cli, outcome, &reply, NULL);
     if (*ret_code != EXIT_DONE)
         return NULL;
     json_t *list = json_read_array (call_frame (&reply, ZERO_FRAME_JSON), &reason);
@@ -108,7 +108,8 @@ static const char about_drain[] =
     "  zplan drain host-1234 --connect tcp://127.0.0.1:7930\n"
     "  zplan drain old-1 old-2 --connect tcp://127.0.0.1:7930\n";
 
-static void report (const struct cli *cli, const char *name, const struct zplan_reply *reply)
+static void report_drained (const struct cli *cli, const char *name,
+                            const struct zplan_reply *reply)
 {
     json_t *answer = call_json (reply);
     const json_t *count = json_object_get (answer, "workers");
@@ -127,9 +128,9 @@ static int drain (const struct cli *cli, struct zplan_client *client, const char
 {
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "drain", &name, 1, &reply);
-    int code = judge (cli, outcome, &reply, quoted (span_text (name)));
+    int code = check_reply (cli, outcome, &reply, quoted (span_text (name)));
     if (code == EXIT_DONE)
-        report (cli, name, &reply);
+        report_drained (cli, name, &reply);
     return code;
 }
 

@@ -16,7 +16,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTST
 
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-static void show (struct screen *self)
+static void show_screen (struct screen *self)
 {
     if (self->keyed) {
         struct termios keys = self->before;
@@ -28,7 +28,7 @@ static void show (struct screen *self)
     fflush (stdout);
 }
 
-static void leave (struct screen *self)
+static void restore_screen (struct screen *self)
 {
     if (self->shown)
         fputs ("\x1b[?25h\x1b[?1049l", stdout);
@@ -56,13 +56,13 @@ int screen_open (struct screen *self, bool wanted)
     self->keyed = self->shown && tcgetpgrp (STDIN_FILENO) == getpgrp () &&
                   tcgetattr (STDIN_FILENO, &self->before) == 0 &&
                   epoll_ctl (self->any_fd, EPOLL_CTL_ADD, STDIN_FILENO, &readable) == 0;
-    show (self);
+    show_screen (self);
     return 0;
 }
 
 void screen_close (struct screen *self)
 {
-    leave (self);
+    restore_screen (self);
     if (self->any_fd >= 0)
         close (self->any_fd);
     if (self->signal_fd >= 0)
@@ -73,9 +73,9 @@ void screen_close (struct screen *self)
 // Ctrl-Z: give the terminal back, stop, and take it again.
 static void suspend (struct screen *self)
 {
-    leave (self);
+    restore_screen (self);
     raise (SIGSTOP);
-    show (self);
+    show_screen (self);
 }
 
 // SCREEN_TIME: it was nothing that matters here.

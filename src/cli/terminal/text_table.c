@@ -22,9 +22,9 @@ struct text_table {
     FILE *out;
     int widths[COLUMNS_MAX];
     bool left_out[COLUMNS_MAX];
-    bool settled;                   // the widths, and the heading is printed
-    struct table_line held[SAMPLE]; // rows before that
-    size_t held_count;
+    bool settled;                       // the widths, and the heading is printed
+    struct table_line buffered[SAMPLE]; // rows before that
+    size_t buffered_count;
 };
 
 static struct span cell_text (const struct table_line *line, size_t i)
@@ -39,8 +39,8 @@ static struct span cell_text (const struct table_line *line, size_t i)
 static int natural_width (const struct text_table *self, size_t i)
 {
     int width = text_width (span_text (self->columns[i].heading));
-    for (size_t row = 0; row < self->held_count; row++) {
-        int cell = text_width (cell_text (&self->held[row], i));
+    for (size_t row = 0; row < self->buffered_count; row++) {
+        int cell = text_width (cell_text (&self->buffered[row], i));
         width = cell > width ? cell : width;
     }
     return width;
@@ -55,7 +55,7 @@ static int least_width (const struct column *column)
 
 // How many columns of the terminal lack for a line of these widths, with some room for the last
 // one.
-static int lacking (const struct text_table *self, const int *widths)
+static int missing_columns (const struct text_table *self, const int *widths)
 {
     int used = -1;
     for (size_t i = 0; i < self->count; i++)
@@ -69,7 +69,7 @@ static int lacking (const struct text_table *self, const int *widths)
 // may go, down to one.
 static void take_from (const struct text_table *self, int rule, int *widths)
 {
-    int lacks = lacking (self, widths);
+    int lacks = missing_columns (self, widths);
     for (size_t i = 0; i < self->count && lacks > 0; i++) {
         int spare = widths[i] - (rule == MAY_GO ? 1 : least_width (&self->columns[i]));
         bool is_one = rule == MAY_GO ? self->columns[i].may_go : (int)self->columns[i].rule == rule;
@@ -92,7 +92,7 @@ static void fit (const struct text_table *self, int *widths)
 static void fit_all (struct text_table *self, const int *natural)
 {
     fit (self, self->widths);
-    for (size_t i = 0; i < self->count && lacking (self, self->widths) > 0; i++) {
+    for (size_t i = 0; i < self->count && missing_columns (self, self->widths) > 0; i++) {
         if (!self->columns[i].may_go)
             continue;
         self->left_out[i] = true;
@@ -178,7 +178,7 @@ static void write_heading (const struct text_table *self)
     write_line (self, cells, colours);
 }
 
-static void settle (struct text_table *self)
+static void choose_widths (struct text_table *self)
 {
     int natural[COLUMNS_MAX] = {0};
     for (size_t i = 0; i < self->count; i++) {
@@ -191,11 +191,11 @@ static void settle (struct text_table *self)
         fit_all (self, natural);
     self->settled = true;
     write_heading (self);
-    for (size_t i = 0; i < self->held_count; i++) {
-        write_row (self, &self->held[i]);
-        free (self->held[i].text);
+    for (size_t i = 0; i < self->buffered_count; i++) {
+        write_row (self, &self->buffered[i]);
+        free (self->buffered[i].text);
     }
-    self->held_count = 0;
+    self->buffered_count = 0;
 }
 
 // -- the rows
@@ -265,10 +265,10 @@ struct text_table *table_new (const struct column *columns, size_t count, FILE *
 
 void table_row (struct text_table *self, const json_t *row)
 {
-    if (!self->settled && self->held_count == SAMPLE)
-        settle (self);
+    if (!self->settled && self->buffered_count == SAMPLE)
+        choose_widths (self);
     if (!self->settled) {
-        lay_out (self, row, &self->held[self->held_count++]);
+        lay_out (self, row, &self->buffered[self->buffered_count++]);
         return;
     }
     struct table_line line;
@@ -279,7 +279,7 @@ void table_row (struct text_table *self, const json_t *row)
 
 void table_break (struct text_table **table)
 {
-    if (*table && !(*table)->settled && (*table)->held_count == 0) {
+    if (*table && !(*table)->settled && (*table)->buffered_count == 0) {
         free (*table);
         *table = NULL;
     }
@@ -292,7 +292,7 @@ void table_end (struct text_table **table)
     if (!self)
         return;
     if (!self->settled)
-        settle (self);
+        choose_widths (self);
     free (self);
     *table = NULL;
 }

@@ -13,7 +13,7 @@ uint32_t character_at (const uint8_t *at, size_t size)
 }
 
 // The first character's bytes, and its columns. One that the locale does not know counts one.
-static size_t step (struct span text, int *ret_columns)
+static size_t next_character (struct span text, int *ret_columns)
 {
     size_t size = utf8_size (text.data, text.data + text.size);
     int columns = size ? wcwidth ((wchar_t)character_at (text.data, size)) : 1;
@@ -25,7 +25,7 @@ int text_width (struct span text)
 {
     int width = 0, columns;
     for (size_t at = 0; at < text.size; width += columns)
-        at += step (span_of (text.data + at, text.size - at), &columns);
+        at += next_character (span_of (text.data + at, text.size - at), &columns);
     return width;
 }
 
@@ -34,7 +34,7 @@ size_t text_fit (struct span text, int columns)
     size_t at = 0;
     while (at < text.size) {
         int width;
-        size_t size = step (span_of (text.data + at, text.size - at), &width);
+        size_t size = next_character (span_of (text.data + at, text.size - at), &width);
         if (width > columns)
             break;
         columns -= width;

@@ -197,7 +197,7 @@ static void feed (struct child *self)
     close_end (&self->input);
 }
 
-static void keep (struct child_output *self, const uint8_t *bytes, size_t size)
+static void output_append (struct child_output *self, const uint8_t *bytes, size_t size)
 {
     if (size > CHILD_OUTPUT_MAX - self->size) {
         self->cut = true;
@@ -218,7 +218,7 @@ static void drain (struct child_output *self)
     for (int i = 0; i < BLOCKS_A_TURN && self->fd >= 0; i++) {
         ssize_t size = read (self->fd, block, sizeof block);
         if (size > 0)
-            keep (self, block, (size_t)size);
+            output_append (self, block, (size_t)size);
         else if (size == 0 || (errno != EAGAIN && errno != EINTR))
             close_end (&self->fd);
         else

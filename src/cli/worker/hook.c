@@ -42,7 +42,7 @@ static void set_status (json_t *outcome, uint8_t status)
         json_object_set_new (outcome, "code", json_string (json_status_code (status, code)));
 }
 
-static void copy (json_t *outcome, const char *name, const json_t *object, const char *field)
+static void copy_field (json_t *outcome, const char *name, const json_t *object, const char *field)
 {
     json_t *value = json_object_get (object, field);
     json_object_set_new (outcome, name, value ? json_incref (value) : json_string (""));
@@ -55,12 +55,12 @@ static json_t *outcome_of (const struct zplan_result *result, const json_t *obje
     bool past = result->from_history;
     json_object_set_new (outcome, "plan", json_from_frame (span_of (result->id, result->id_size)));
     if (json_object_get (object, "key"))
-        copy (outcome, "name", object, "key");
+        copy_field (outcome, "name", object, "key");
     json_object_set_new (outcome, "title",
                          json_from_frame (span_of (result->title, result->title_size)));
-    copy (outcome, "target", object, "station");
+    copy_field (outcome, "target", object, "station");
     set_status (outcome, result->status);
-    copy (outcome, "reason", object, past ? "reason" : "error_info");
+    copy_field (outcome, "reason", object, past ? "reason" : "error_info");
     snprintf (exec_id, sizeof exec_id, "%" PRIx64, (uint64_t)result->exec_id);
     json_object_set_new (outcome, "exec_id", json_string (exec_id));
     return outcome;
@@ -128,7 +128,7 @@ static bool wait_for (struct child *child, int signal_fd)
     return true;
 }
 
-static void report (const char *program, const struct child *child)
+static void report_output (const char *program, const struct child *child)
 {
     if (child->out.size)
         fwrite (child->out.bytes, 1, child->out.size, stdout);
@@ -167,7 +167,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
                      &reason))
         complain (self->program, span_text (reason.text));
     else if ((goes_on = wait_for (&child, self->signal_fd)))
-        report (self->program, &child);
+        report_output (self->program, &child);
     child_free (&child);
     environment_free (variables, own);
     free (name);

@@ -6,7 +6,7 @@
 
 enum { READS_A_TURN = 16 };
 
-static void take (struct line_reader *self, char byte)
+static void add_byte (struct line_reader *self, char byte)
 {
     if (byte != '\n') {
         if (self->size < sizeof self->part - 1)
@@ -27,7 +27,7 @@ void lines_read (struct line_reader *self)
         if (size < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         for (ssize_t at = 0; at < size; at++)
-            take (self, block[at]);
+            add_byte (self, block[at]);
         if (size <= 0) {
             close (self->fd);
             self->fd = -1;

@@ -207,7 +207,7 @@ static void log_end (const struct worker_task *self, size_t cut_at, const char *
     fputc ('\n', stderr);
 }
 
-static enum task_end answer (struct worker_task *self, const struct zplan_answer *answer)
+static enum task_end answer_job (struct worker_task *self, const struct zplan_answer *answer)
 {
     bool failed = answer->status >= ZERO_STATUS_ERROR_FLAG;
     int rc = zplan_job_answer (self->job, answer);
@@ -223,10 +223,11 @@ static enum task_end answer (struct worker_task *self, const struct zplan_answer
 static enum task_end answer_failed (struct worker_task *self, const char *reason)
 {
     log_end (self, 0, reason);
-    return answer (self, &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
+    return answer_job (self,
+                       &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
 }
 
-static enum task_end end (struct worker_task *self)
+static enum task_end task_end_of (struct worker_task *self)
 {
     const struct child *child = &self->child;
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
@@ -236,14 +237,14 @@ static enum task_end end (struct worker_task *self)
     struct span content = content_of (self, output, &cut);
     describe (child, cut, &reason);
     log_end (self, cut, reason.text);
-    return answer (self,
-                   &(struct zplan_answer){
-                       .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
-                       .reason = *reason.text ? reason.text : NULL,
-                       .content_type = is_utf8 (content) ? ZERO_FRAME_CONTENT : ZERO_FRAME_BIN,
-                       .content = content.data,
-                       .content_size = content.size,
-                   });
+    return answer_job (self,
+                       &(struct zplan_answer){
+                           .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
+                           .reason = *reason.text ? reason.text : NULL,
+                           .content_type = is_utf8 (content) ? ZERO_FRAME_CONTENT : ZERO_FRAME_BIN,
+                           .content = content.data,
+                           .content_size = content.size,
+                       });
 }
 
 // -- what is run
@@ -368,7 +369,7 @@ static void cancel (struct worker_task *self, const char *words)
 }
 
 // One that has ended is only waited for by us.
-static bool limited (const struct worker_task *self)
+static bool is_limited (const struct worker_task *self)
 {
     return self->limit_us && !self->child.exited;
 }
@@ -382,7 +383,7 @@ static void look_for_end (struct worker_task *self)
     if (!*self->why.text && zplan_job_cancelled (self->job)) {
         zplan_job_cancel_words (self->job, words, sizeof words);
         cancel (self, words);
-    } else if (!*self->why.text && limited (self) && now_us >= self->limit_us) {
+    } else if (!*self->why.text && is_limited (self) && now_us >= self->limit_us) {
         snprintf (words, sizeof words, "timeout after %" PRId64 " s", self->rules->timeout_s);
         cancel (self, words);
     }
@@ -405,7 +406,7 @@ enum task_end task_serve (struct worker_task *self)
     if (line)
         report_progress (self, line);
     if (!*self->why.text && child_done (&self->child))
-        return end (self);
+        return task_end_of (self);
     look_for_end (self);
     return is_over (self) && *self->why.text ? answer_failed (self, self->why.text) : TASK_GOES_ON;
 }
@@ -413,7 +414,7 @@ enum task_end task_serve (struct worker_task *self)
 int64_t task_due_us (const struct worker_task *self)
 {
     int64_t due_us = self->kill_us;
-    if (!*self->why.text && limited (self))
+    if (!*self->why.text && is_limited (self))
         due_us = self->limit_us;
     int64_t turn_us = clock_mono_us () + GROUP_TURN_US;
     return self->child.exited && (!due_us || turn_us < due_us) ? turn_us : due_us;

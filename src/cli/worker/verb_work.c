@@ -390,7 +390,7 @@ static void make_tasks (struct work *self)
         child_reset (&self->tasks[i].child);
 }
 
-static int run (struct work *self)
+static int run_worker (struct work *self)
 {
     struct keyfile key;
     int code;
@@ -458,5 +458,5 @@ int verb_work (const struct cli *cli)
     default_name (name, sizeof name);
     if (!work.name)
         work.name = name;
-    return run (&work);
+    return run_worker (&work);
 }

@@ -43,7 +43,7 @@ static struct zplan_worker *allocate (size_t credit)
 }
 
 // All that is left when the thread has ended, or was never begun.
-static void release (struct zplan_worker *self)
+static void release_worker (struct zplan_worker *self)
 {
     for (size_t i = 0; i < self->job_count; i++)
         job_clear (&self->jobs[i]);
@@ -77,7 +77,7 @@ static int start_thread (struct zplan_worker *self)
     return error;
 }
 
-static int start (struct zplan_worker *self, const struct zplan_worker_options *options)
+static int start_worker (struct zplan_worker *self, const struct zplan_worker_options *options)
 {
     if (keys_read_endpoints (&self->keys, options->endpoint, &self->endpoints))
         return -1;
@@ -116,9 +116,9 @@ struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *option
     if (!self)
         return NULL;
     self->keys = keys;
-    if (start (self, options)) {
+    if (start_worker (self, options)) {
         int error = errno;
-        release (self);
+        release_worker (self);
         errno = error;
         return NULL;
     }
@@ -135,7 +135,7 @@ void zplan_worker_destroy (struct zplan_worker **worker)
     atomic_store (&self->stop, true);
     worker_wake (self);
     pthread_join (self->thread, NULL);
-    release (self);
+    release_worker (self);
 }
 
 // -- leaving, and being there
@@ -169,7 +169,7 @@ bool zplan_worker_drained (struct zplan_worker *self)
 }
 
 // The user looks: there is no news any more. Called under the lock.
-static void look (struct zplan_worker *self)
+static void clear_news (struct zplan_worker *self)
 {
     self->news = false;
     worker_show_news (self);
@@ -181,7 +181,7 @@ unsigned zplan_worker_joined (struct zplan_worker *self)
         return 0;
     pthread_mutex_lock (&self->lock);
     unsigned joined = self->joined ? self->joins : 0;
-    look (self);
+    clear_news (self);
     pthread_mutex_unlock (&self->lock);
     return joined;
 }
@@ -230,7 +230,7 @@ struct zplan_job *zplan_worker_take (struct zplan_worker *self, int64_t timeout_
     }
     if (job)
         job->place = JOB_TAKEN;
-    look (self);
+    clear_news (self);
     pthread_mutex_unlock (&self->lock);
     return job ? &job->shown : NULL;
 }

@@ -62,8 +62,8 @@ static bool send_command (struct zplan_worker *self, const char *command, const 
 }
 
 // The same with JSON, which is taken.
-static bool say (struct zplan_worker *self, const char *word, json_t *fields, zplan_reply_fn *fn,
-                 void *context)
+static bool send_json_command (struct zplan_worker *self, const char *word, json_t *fields,
+                               zplan_reply_fn *fn, void *context)
 {
     char *text = json_write (fields);
     json_decref (fields);
@@ -227,15 +227,15 @@ static json_t *take_fields (const struct zplan_worker *self, size_t limit, int w
 }
 
 // The first take of a connection does not wait: its answer shows that the station is there.
-static void ask (struct zplan_worker *self, int64_t now_us)
+static void request_jobs (struct zplan_worker *self, int64_t now_us)
 {
     size_t in_hand = worker_in_hand (self);
     if (self->taking || self->leaving || in_hand >= self->credit || now_us < self->take_us)
         return;
     int wait_s = self->joined ? TAKE_WAIT_S : 0;
     zplan_client_set_timeout (self->client, ANSWER_MS + wait_s * 1000);
-    self->taking =
-        say (self, "take", take_fields (self, self->credit - in_hand, wait_s), on_taken, self);
+    self->taking = send_json_command (
+        self, "take", take_fields (self, self->credit - in_hand, wait_s), on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
     self->take_us = now_us + AGAIN_US; // unless jobs come: no station is asked in a tight loop
 }
@@ -244,7 +244,7 @@ static void take_leave (struct zplan_worker *self, int64_t now_us)
 {
     if (worker_take_leave (self) && self->taking) {
         self->leave_us = now_us + LAST_ANSWER_US;
-        say (self, "take", take_fields (self, 0, 0), on_nothing, self);
+        send_json_command (self, "take", take_fields (self, 0, 0), on_nothing, self);
     } else if (self->leave_us && now_us >= self->leave_us) {
         self->taking = false;
     }
@@ -293,7 +293,7 @@ static void say_alive (struct zplan_worker *self, struct client_job *job, int64_
         job->reported_us = now_us;
         job->progress_new = false;
     }
-    job->fetched.asking = say (self, "alive", fields, on_alive, job);
+    job->fetched.asking = send_json_command (self, "alive", fields, on_alive, job);
     job->fetched.due_us = now_us + AGAIN_US; // if it could not be sent
 }
 
@@ -372,7 +372,7 @@ static char *report_of (const struct zplan_worker *self, const struct client_job
     return text;
 }
 
-static void report (struct zplan_worker *self, struct client_job *job, int64_t now_us)
+static void report_job (struct zplan_worker *self, struct client_job *job, int64_t now_us)
 {
     struct fetched *fetched = &job->fetched;
     bool release = job->status == ZERO_STATUS_NOT_WORKER_ID;
@@ -420,7 +420,7 @@ static void say_words (struct zplan_worker *self, int64_t now_us)
         else if (job->fetched.over || is_given_up (self, job, now_us))
             job_clear (job);
         else
-            report (self, job, now_us);
+            report_job (self, job, now_us);
     }
 }
 
@@ -438,7 +438,7 @@ static void fetch_turn (struct zplan_worker *self)
     int64_t now_us = clock_mono_us ();
     take_leave (self, now_us);
     say_words (self, now_us);
-    ask (self, now_us);
+    request_jobs (self, now_us);
 }
 
 static int64_t fetch_due_us (const struct zplan_worker *self)

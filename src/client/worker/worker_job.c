@@ -15,7 +15,7 @@ _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under t
 
 // -- reading
 
-static const struct zplan_frame *find (const struct zplan_job *job, uint8_t type)
+static const struct zplan_frame *find_frame (const struct zplan_job *job, uint8_t type)
 {
     for (size_t i = 0; i < job->count; i++)
         if (job->frames[i].type == type)
@@ -65,11 +65,11 @@ void job_read (struct client_job *self)
     mailbox_parse (message->sender, &job->plan_id);
     ident_parse (message_last_frame (message, ZERO_FRAME_LOCAL_ID, NULL), &job->exec_id);
     job->plan_time_s = read_seconds (message_last_frame (message, ZERO_FRAME_PLAN_TIME, NULL));
-    job->command = find (job, ZERO_FRAME_COMMAND);
-    job->context = find (job, ZERO_FRAME_CONTEXT);
-    job->argument = find (job, ZERO_FRAME_ARG);
+    job->command = find_frame (job, ZERO_FRAME_COMMAND);
+    job->context = find_frame (job, ZERO_FRAME_CONTEXT);
+    job->argument = find_frame (job, ZERO_FRAME_ARG);
     if (!job->argument)
-        job->argument = find (job, ZERO_FRAME_CONTENT);
+        job->argument = find_frame (job, ZERO_FRAME_CONTENT);
     read_plan (self);
 }
 
@@ -135,7 +135,7 @@ static struct client_job *of_user (struct zplan_job *job)
 }
 
 // Lock a job that the user has. False: it is not in progress.
-static bool hold (struct client_job *job)
+static bool lock_job (struct client_job *job)
 {
     if (!job)
         return false;
@@ -178,7 +178,7 @@ int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer
             return ZPLAN_ERROR_MEMORY;
         memcpy (content, answer->content, answer->content_size);
     }
-    if (!hold (job)) {
+    if (!lock_job (job)) {
         free (content);
         return ZPLAN_ERROR_ARGUMENT;
     }
@@ -196,7 +196,7 @@ int zplan_job_answer (struct zplan_job *shown, const struct zplan_answer *answer
 int zplan_job_fail (struct zplan_job *shown, const char *words)
 {
     struct client_job *job = of_user (shown);
-    if (!hold (job))
+    if (!lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
     job_close (job, ZERO_STATUS_FAILED_ID, words);
     let_go (job);
@@ -223,7 +223,7 @@ int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
     char text[ZPLAN_PROGRESS_MAX + 1];
     bool silent = percent < 0 && (!words || !*words);
     if (!job || percent < -1 || percent > 100 || silent ||
-        !put_words (text, percent, words ? words : "") || !hold (job))
+        !put_words (text, percent, words ? words : "") || !lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
     bool wake = !job->progress_new;
     memcpy (job->progress, text, sizeof text);
@@ -237,7 +237,7 @@ int zplan_job_progress (struct zplan_job *shown, int percent, const char *words)
 bool zplan_job_cancelled (struct zplan_job *shown)
 {
     struct client_job *job = of_user (shown);
-    if (!hold (job))
+    if (!lock_job (job))
         return false;
     bool cancelled = job->cancelled;
     let_go (job);
@@ -247,7 +247,7 @@ bool zplan_job_cancelled (struct zplan_job *shown)
 int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
 {
     struct client_job *job = of_user (shown);
-    if (!out || size == 0 || !hold (job))
+    if (!out || size == 0 || !lock_job (job))
         return ZPLAN_ERROR_ARGUMENT;
     snprintf (out, size, "%s", job->cancel_words);
     let_go (job);
@@ -257,7 +257,7 @@ int zplan_job_cancel_words (struct zplan_job *shown, char *out, size_t size)
 bool zplan_job_lost (struct zplan_job *shown)
 {
     struct client_job *job = of_user (shown);
-    if (!hold (job))
+    if (!lock_job (job))
         return false;
     bool lost = job->lost;
     let_go (job);

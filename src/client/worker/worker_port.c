@@ -67,7 +67,7 @@ static bool send_message (struct zplan_worker *self, const struct message *messa
 }
 
 // A command with our name, and a number behind it unless that is below 0.
-static bool say (struct zplan_worker *self, uint8_t command, int64_t number)
+static bool send_number (struct zplan_worker *self, uint8_t command, int64_t number)
 {
     char digits[24];
     struct message message;
@@ -112,7 +112,7 @@ static void beat (struct zplan_worker *self, int64_t now_us)
         connect_port (self);
     }
     if (self->joined)
-        self->beats += say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+        self->beats += send_number (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
     else
         join (self);
     self->beat_us = now_us + BEAT_US;
@@ -121,10 +121,10 @@ static void beat (struct zplan_worker *self, int64_t now_us)
 }
 
 // Ask for as many jobs as there are hands for.
-static void ask (struct zplan_worker *self)
+static void request_jobs (struct zplan_worker *self)
 {
     while (self->joined && !self->leaving && self->asked + worker_in_hand (self) < self->credit &&
-           say (self, ZERO_BYTE_COMMAND_HEART_READY, -1))
+           send_number (self, ZERO_BYTE_COMMAND_HEART_READY, -1))
         self->asked++;
 }
 
@@ -136,8 +136,8 @@ static void take_leave (struct zplan_worker *self, int64_t now_us)
         self->taking = self->taking && now_us < self->leave_us;
         return;
     }
-    say (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
-    self->beats += say (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
+    send_number (self, ZERO_BYTE_COMMAND_HEART_READY, 0);
+    self->beats += send_number (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
     self->last_beats = self->beats;
     self->taking = self->asked > 0;
     self->leave_us = now_us + LAST_ANSWER_US;
@@ -300,7 +300,7 @@ static void port_turn (struct zplan_worker *self)
     beat (self, clock_mono_us ());
     send_answers (self);
     send_signs (self, clock_mono_us ());
-    ask (self);
+    request_jobs (self);
 }
 
 static int64_t port_due_us (const struct zplan_worker *self)
@@ -332,7 +332,7 @@ static void port_end (struct zplan_worker *self)
     if (!self->socket)
         return;
     // Unless it joined the station expects no last message.
-    if (self->joined && say (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
+    if (self->joined && send_number (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
         wire_set (self->socket, ZMQ_LINGER, LAST_WORDS_MS);
     zmq_close (self->socket);
     self->socket = NULL;

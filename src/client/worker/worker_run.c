@@ -13,8 +13,8 @@ static bool is_same (const char *a, const char *b)
     return a && b ? strcmp (a, b) == 0 : a == b;
 }
 
-static int add (struct zplan_worker *self, const char *command, zplan_handler_fn *call,
-                void *context)
+static int add_handler (struct zplan_worker *self, const char *command, zplan_handler_fn *call,
+                        void *context)
 {
     for (size_t i = 0; i < self->handler_count; i++) {
         if (!is_same (self->handlers[i].command, command))
@@ -34,7 +34,7 @@ static int add (struct zplan_worker *self, const char *command, zplan_handler_fn
     return ZPLAN_OK;
 }
 
-static struct handler find (struct zplan_worker *self, const struct zplan_frame *command)
+static struct handler find_handler (struct zplan_worker *self, const struct zplan_frame *command)
 {
     struct handler other = {0};
     for (size_t i = 0; i < self->handler_count; i++) {
@@ -54,7 +54,7 @@ int zplan_worker_handle (struct zplan_worker *self, const char *command, zplan_h
     if (!self)
         return ZPLAN_ERROR_ARGUMENT;
     pthread_mutex_lock (&self->lock);
-    int rc = add (self, command, handler, context);
+    int rc = add_handler (self, command, handler, context);
     pthread_mutex_unlock (&self->lock);
     return rc;
 }
@@ -72,7 +72,7 @@ int zplan_worker_on_cancel (struct zplan_worker *self, zplan_cancel_fn *fn, void
 
 // -- one job
 
-static void refuse (struct zplan_job *job)
+static void reject_command (struct zplan_job *job)
 {
     struct reason reason;
     const struct zplan_frame *command = job->command;
@@ -102,12 +102,12 @@ static void call (struct zplan_job *job, const struct handler *handler)
 static void do_job (struct zplan_worker *self, struct zplan_job *job)
 {
     pthread_mutex_lock (&self->lock);
-    struct handler handler = find (self, job->command);
+    struct handler handler = find_handler (self, job->command);
     pthread_mutex_unlock (&self->lock);
     if (handler.call)
         call (job, &handler);
     else
-        refuse (job);
+        reject_command (job);
 }
 
 // -- many

@@ -89,7 +89,7 @@ void worker_cancel (struct zplan_worker *self, struct client_job *job, struct sp
 
 // -- the loop
 
-static void turn (struct zplan_worker *self)
+static void worker_turn (struct zplan_worker *self)
 {
     eventfd_t count;
     eventfd_read (self->wake_fd, &count);
@@ -111,7 +111,7 @@ void *worker_serve (void *worker)
     struct zplan_worker *self = worker;
     for (;;) {
         pthread_mutex_lock (&self->lock);
-        turn (self);
+        worker_turn (self);
         long ms = rest_ms (self);
         pthread_mutex_unlock (&self->lock);
         if (atomic_load (&self->stop))

@@ -206,7 +206,7 @@ static void write_sources (struct json_text *out, const struct graph *graph,
 }
 
 // The same without blanks at its end.
-static void trim (struct json_text *out)
+static void trim_blanks (struct json_text *out)
 {
     while (out->size && out->bytes[out->size - 1] == ' ')
         out->size--;
@@ -241,7 +241,7 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
                             : '?');
         write_text (&out, "%-*s  %-*s", name, graph->nodes[node].name, what, text);
         write_sources (&out, graph, &into, node);
-        trim (&out);
+        trim_blanks (&out);
         write_text (&out, "\n");
     }
     write_legend (&out, graph);

@@ -55,8 +55,8 @@ static struct plan *plan_of (struct span target, json_t *callback, struct reason
 }
 
 // 0, or the error with its reason.
-static int check (struct station *self, const struct request *request, struct span target,
-                  struct reason *reason)
+static int check_callback_target (struct station *self, const struct request *request,
+                                  struct span target, struct reason *reason)
 {
     int64_t now_us = clock_mono_us ();
     if (station_is_callbacks (self, target))
@@ -102,7 +102,7 @@ static void try_out (struct station *self, struct request *request,
         return;
     json_t *object = json_read_object (arguments->at[2], &reason);
     struct plan *plan = object ? plan_of (target, object, &reason) : NULL;
-    int rc = plan ? check (self, request, target, &reason) : ZPLAN_EARGUMENT;
+    int rc = plan ? check_callback_target (self, request, target, &reason) : ZPLAN_EARGUMENT;
     json_decref (object);
     struct trying *trying = rc ? NULL : memory_new (sizeof *trying);
     if (trying)

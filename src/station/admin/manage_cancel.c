@@ -48,7 +48,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     // Who may cancel the run of a flow may cancel its steps, at whatever targets.
     enum store_result result =
         self->step.run ? answer->result : inquiry_check (&self->inquiry, answer);
-    struct held_run *held = NULL;
+    struct active_run *active = NULL;
     if (result == STORE_DONE && (answer->running || self->step.run)) {
         struct inquiry *inquiry = memory_new (sizeof *inquiry);
         *inquiry = self->inquiry;
@@ -60,13 +60,13 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
             return;
         }
         free (inquiry);
-        held = results_recall (station, self->inquiry.plan.id, answer);
+        active = results_recall (station, self->inquiry.plan.id, answer);
     }
-    if (held && held->run.exec_id == answer->exec_id) {
-        const struct target *target = station_target (station, span_text (held->key_station));
-        self->exec_id = held->run.exec_id;
+    if (active && active->run.exec_id == answer->exec_id) {
+        const struct target *target = station_target (station, span_text (active->key_station));
+        self->exec_id = active->run.exec_id;
         self->pull = target && target_type (target) == TARGET_PULL;
-        self->notified = cancel_run (held, self->reason, on_written, self);
+        self->notified = cancel_run (active, self->reason, on_written, self);
         link_flush (store_link (station->store));
         return;
     }

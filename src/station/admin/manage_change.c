@@ -57,7 +57,7 @@ static void change_end (struct plan_change *self)
     station_resume (station);
 }
 
-static void refuse (struct plan_change *self, enum wire_error error, const char *reason)
+static void refuse_change (struct plan_change *self, enum wire_error error, const char *reason)
 {
     reply_refuse (self->inquiry.station, self->inquiry.peer, error, reason);
     change_end (self);
@@ -307,7 +307,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     bool moves = self->command == MANAGE_PAUSE || resets (self) || self->command == MANAGE_DONE;
     if (!moves && station_is_callbacks (station, answer->station)) {
-        refuse (self, (enum wire_error)permit_callback_denied (&reason), reason.text);
+        refuse_change (self, (enum wire_error)permit_callback_denied (&reason), reason.text);
         return;
     }
     if (self->command == MANAGE_CLOSE || self->command == MANAGE_DONE) {
@@ -324,7 +324,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     struct plan *plan = plan_from_stored_json (self->inquiry.plan.id, answer->message, &reason);
     if (!plan) {
-        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        refuse_change (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (needs_flow (self, plan)) {
@@ -336,20 +336,20 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     }
     self->plan = plan;
     if (plan->step.size && self->command == MANAGE_UPDATE) {
-        refuse (self, ZPLAN_EARGUMENT,
-                "update: the plan is a call of a flow, which says what it is");
+        refuse_change (self, ZPLAN_EARGUMENT,
+                       "update: the plan is a call of a flow, which says what it is");
         return;
     }
     int64_t revision = plan->revision;
     int rc = apply_change (self, &self->plan, answer, &reason);
     if (rc) {
-        refuse (self, (enum wire_error)rc, reason.text);
+        refuse_change (self, (enum wire_error)rc, reason.text);
         return;
     }
     store_changed (self, answer, revision);
 }
 
-static void load (struct plan_change *self)
+static void load_plan (struct plan_change *self)
 {
     plan_destroy (&self->plan);
     reads_load (self->inquiry.station, self->inquiry.peer, self->inquiry.plan.id, on_loaded, self);
@@ -362,10 +362,10 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     (void)version;
     self->flow_asked = true;
     if (flow) {
-        load (self); // which may be answered, and end, at once
+        load_plan (self); // which may be answered, and end, at once
         link_flush (store_link (station->store));
     } else {
-        refuse (self, ZPLAN_EARGUMENT, reason);
+        refuse_change (self, ZPLAN_EARGUMENT, reason);
     }
 }
 
@@ -389,12 +389,13 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     struct station *station = self->inquiry.station;
     if (result == STORE_CHANGED && ++self->tries < CHANGE_TRIES_MAX &&
         self->command != MANAGE_UPDATE) {
-        load (self); // which may be answered, and end, at once
+        load_plan (self); // which may be answered, and end, at once
         link_flush (store_link (station->store));
         return;
     }
     if (result == STORE_CHANGED) {
-        refuse (self, ZPLAN_EARGUMENT, "revision: the plan was changed meanwhile, read it again");
+        refuse_change (self, ZPLAN_EARGUMENT,
+                       "revision: the plan was changed meanwhile, read it again");
         return;
     }
     if (result == STORE_DONE)
@@ -404,21 +405,21 @@ static void on_stored (void *owner, enum store_result result, const char *error)
     change_end (self);
 }
 
-static void begin (struct station *self, struct request *request, const struct plan_name *plan,
-                   const struct plan_change *what)
+static void begin_change (struct station *self, struct request *request,
+                          const struct plan_name *plan, const struct plan_change *what)
 {
     struct plan_change *change = memory_new (sizeof *change);
     *change = *what;
     change->inquiry = (struct inquiry){self, peer_keep (self, request), *plan};
-    load (change);
+    load_plan (change);
 }
 
-static void start (struct station *self, struct request *request, struct span id,
-                   const struct plan_change *what)
+static void start_change (struct station *self, struct request *request, struct span id,
+                          const struct plan_change *what)
 {
     struct plan_name plan;
     if (manage_plan_name (self, request, id, &plan))
-        begin (self, request, &plan, what);
+        begin_change (self, request, &plan, what);
     else
         free (what->text);
 }
@@ -427,13 +428,14 @@ static void start (struct station *self, struct request *request, struct span id
 
 void manage_pause (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_PAUSE});
+    start_change (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_PAUSE});
 }
 
 void manage_reset (struct station *self, struct request *request, const struct arguments *arguments)
 {
     if (!manage_flow_undo (self, request, arguments->at[0], true))
-        start (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_RESET});
+        start_change (self, request, arguments->at[0],
+                      &(struct plan_change){.command = MANAGE_RESET});
 }
 
 void manage_redeliver (struct station *self, struct request *request, uint64_t id)
@@ -441,19 +443,19 @@ void manage_redeliver (struct station *self, struct request *request, uint64_t i
     struct plan_name plan = {.id = id}; // its rights are checked by its source: inquiry_check
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
-    begin (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
+    begin_change (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});
 }
 
 void manage_close (struct station *self, struct request *request, const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_CLOSE});
+    start_change (self, request, arguments->at[0], &(struct plan_change){.command = MANAGE_CLOSE});
 }
 
 void manage_run (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct frames *with = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start (self, request, arguments->at[0],
-           &(struct plan_change){.command = MANAGE_RUN, .text = with});
+    start_change (self, request, arguments->at[0],
+                  &(struct plan_change){.command = MANAGE_RUN, .text = with});
 }
 
 void manage_skip (struct station *self, struct request *request, const struct arguments *arguments)
@@ -466,16 +468,16 @@ void manage_skip (struct station *self, struct request *request, const struct ar
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    start (self, request, arguments->at[0],
-           &(struct plan_change){.command = MANAGE_SKIP, .count = count});
+    start_change (self, request, arguments->at[0],
+                  &(struct plan_change){.command = MANAGE_SKIP, .count = count});
 }
 
 void manage_update (struct station *self, struct request *request,
                     const struct arguments *arguments)
 {
-    start (self, request, arguments->at[0],
-           &(struct plan_change){.command = MANAGE_UPDATE,
-                                 .text = frames_copy (&arguments->at[1], 1)});
+    start_change (self, request, arguments->at[0],
+                  &(struct plan_change){.command = MANAGE_UPDATE,
+                                        .text = frames_copy (&arguments->at[1], 1)});
 }
 
 void manage_done (struct station *self, struct request *request, const struct arguments *arguments)
@@ -483,6 +485,6 @@ void manage_done (struct station *self, struct request *request, const struct ar
     if (manage_flow_undo (self, request, arguments->at[0], false))
         return;
     struct frames *remark = arguments->count > 1 ? frames_copy (&arguments->at[1], 1) : NULL;
-    start (self, request, arguments->at[0],
-           &(struct plan_change){.command = MANAGE_DONE, .text = remark});
+    start_change (self, request, arguments->at[0],
+                  &(struct plan_change){.command = MANAGE_DONE, .text = remark});
 }

@@ -226,7 +226,7 @@ static void reply_answer (void *owner)
     station_resume (self);
 }
 
-static void ask (void *owner);
+static void read_history (void *owner);
 
 static void on_history (void *owner, const struct store_history *answer)
 {
@@ -238,7 +238,7 @@ static void on_history (void *owner, const struct store_history *answer)
     // The numbers of another epoch say nothing: all that is kept is given.
     if (other_epoch && !question->store.from_end && !question->after_given) {
         question->store.from_end = true;
-        ask (historian);
+        read_history (historian);
         link_flush (store_link (self->store));
         return;
     }
@@ -254,7 +254,7 @@ static void on_history (void *owner, const struct store_history *answer)
     station_resume (self);
 }
 
-static void ask (void *owner)
+static void read_history (void *owner)
 {
     struct historian *historian = owner;
     store_history (historian->station->store, &historian->question.store, on_history, historian);
@@ -296,7 +296,7 @@ void manage_history (struct station *self, struct request *request,
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
     }
-    reads_start (self, historian->peer, ask, historian);
+    reads_start (self, historian->peer, read_history, historian);
 }
 
 // -- forget

@@ -235,11 +235,11 @@ static bool has_title (const struct list_filter *filter, const json_t *plan)
 // The progress that its worker reported for the run that the plan names; NULL: none.
 static const char *progress_of (struct station *self, uint64_t id, const json_t *plan)
 {
-    const struct held_run *held = runs_find (self, id);
+    const struct active_run *active = runs_find (self, id);
     json_int_t exec_id = json_integer_value (json_object_get (plan, "exec_id"));
-    bool its = held && held->run.exec_id == (uint64_t)exec_id &&
+    bool its = active && active->run.exec_id == (uint64_t)exec_id &&
                json_integer_value (json_object_get (plan, "plan_state")) == PLAN_EXECUTE;
-    return its ? held->progress : NULL;
+    return its ? active->progress : NULL;
 }
 
 static bool permits_listed (const struct plan_listing *listing, const struct store_listed *one)

@@ -26,7 +26,7 @@ struct bucket {
     size_t at;
 };
 
-static void finish (struct load_inquiry *self)
+static void reply_load (struct load_inquiry *self)
 {
     struct station *station = self->station;
     json_t *counts = json_array ();
@@ -58,10 +58,10 @@ static void on_count (void *owner, const redisReply *reply)
         self->lost = true;
     free (bucket);
     if (--self->left == 0)
-        finish (self);
+        reply_load (self);
 }
 
-static void ask (struct load_inquiry *self, size_t at)
+static void read_buckets (struct load_inquiry *self, size_t at)
 {
     char from[24], to[24];
     struct bucket *bucket = memory_new (sizeof *bucket);
@@ -75,14 +75,14 @@ static void ask (struct load_inquiry *self, size_t at)
                4, on_count, bucket);
 }
 
-static void go (void *owner)
+static void count_load (void *owner)
 {
     struct load_inquiry *self = owner;
     struct station *station = self->station;
     self->left = self->count;
     store_take_off_leases (station->store, self->from_s, self->step_s, self->counts, self->count);
     for (size_t i = 0, count = self->count; i < count; i++)
-        ask (self, i);
+        read_buckets (self, i);
     link_flush (store_link (station->store));
 }
 
@@ -130,5 +130,5 @@ void manage_load (struct station *self, struct request *request, const struct ar
         return;
     }
     loading->peer = peer_keep (self, request);
-    reads_start (self, loading->peer, go, loading);
+    reads_start (self, loading->peer, count_load, loading);
 }

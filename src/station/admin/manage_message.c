@@ -13,9 +13,10 @@
 static const char *progress_of (struct station *self, uint64_t id,
                                 const struct store_loaded *answer)
 {
-    const struct held_run *held = runs_find (self, id);
-    bool its = held && held->progress && answer->running && answer->exec_id == held->run.exec_id;
-    return its ? held->progress : "";
+    const struct active_run *active = runs_find (self, id);
+    bool its =
+        active && active->progress && answer->running && answer->exec_id == active->run.exec_id;
+    return its ? active->progress : "";
 }
 
 // The place of the plan among its iterations, which is derived and never stored.

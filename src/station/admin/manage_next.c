@@ -20,8 +20,8 @@ struct next_inquiry {
 };
 
 // The nominal times from this occurrence on.
-static json_t *times (const struct plan *plan, const struct zone *zone, struct occurrence at,
-                      int64_t count)
+static json_t *occurrence_times (const struct plan *plan, const struct zone *zone,
+                                 struct occurrence at, int64_t count)
 {
     json_t *list = json_array ();
     bool more = true;
@@ -57,9 +57,10 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         plan = plan_from_stored_json (preview->inquiry.plan.id, answer->message, &reason);
     if (plan)
         reply_times (self, preview->inquiry.peer, plan->id,
-                     plan->state == PLAN_CLOSE ? json_array ()
-                                               : times (plan, zones_of (self, plan),
-                                                        plan_occurrence (plan), preview->count));
+                     plan->state == PLAN_CLOSE
+                         ? json_array ()
+                         : occurrence_times (plan, zones_of (self, plan), plan_occurrence (plan),
+                                             preview->count));
     else if (result == STORE_DONE)
         reply_refuse (self, preview->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
     else
@@ -93,7 +94,8 @@ static void preview_frame (struct station *self, struct request *request, struct
     plan->skip_set = fields.skip_set;
     struct misses ignored;
     bool runs = misses_first (plan, zone, plan->schedule.received, &ignored, &first);
-    reply_times (self, &request->peer, 0, runs ? times (plan, zone, first, count) : json_array ());
+    reply_times (self, &request->peer, 0,
+                 runs ? occurrence_times (plan, zone, first, count) : json_array ());
     plan_destroy (&plan);
 }
 

@@ -385,8 +385,8 @@ static bool read_working (struct working *self, struct span text, struct reason 
     return !missing && !wrong;
 }
 
-static void start (struct station *self, struct request *request, struct span text,
-                   struct working *working)
+static void start_working (struct station *self, struct request *request, struct span text,
+                           struct working *working)
 {
     struct reason reason;
     struct plan_name plan;
@@ -412,7 +412,7 @@ static void start (struct station *self, struct request *request, struct span te
 void manage_alive (struct station *self, struct request *request, const struct arguments *arguments)
 {
     struct working *working = memory_new (sizeof *working);
-    start (self, request, arguments->at[0], working);
+    start_working (self, request, arguments->at[0], working);
 }
 
 void manage_report (struct station *self, struct request *request,
@@ -421,5 +421,5 @@ void manage_report (struct station *self, struct request *request,
     struct working *working = memory_new (sizeof *working);
     working->reports = true;
     working->retry_after_s = working->after_s = -1;
-    start (self, request, arguments->at[0], working);
+    start_working (self, request, arguments->at[0], working);
 }

@@ -55,7 +55,7 @@ static void restoring_end (struct plan_restore *self)
 }
 
 // Its runs are those of another station: one that was in progress there restarts here.
-static void settle (struct plan *plan)
+static void reset_run (struct plan *plan)
 {
     if (plan->state == PLAN_EXECUTE || plan->state == PLAN_NONE || plan->state == PLAN_SKIP)
         plan->state = plan->error_count || plan->tries ? PLAN_RETRY : PLAN_QUEUE;
@@ -127,15 +127,15 @@ static void answer_there (struct plan_restore *self, struct span message)
 {
     char id[IDENT_SIZE];
     struct reason reason;
-    struct plan *held = plan_from_stored_json (self->plan->id, message, &reason);
-    if (held && submit_repeats (self->plan, held)) {
+    struct plan *stored = plan_from_stored_json (self->plan->id, message, &reason);
+    if (stored && submit_repeats (self->plan, stored)) {
         manage_reply (self->station, self->peer, self->plan->id, "{\"restored\":0}");
     } else {
         reason_set (&reason, "plan_id: %s is in use by another plan",
                     ident_text (self->plan->id, id));
         reply_refuse (self->station, self->peer, ZPLAN_EPLAN, reason.text);
     }
-    plan_destroy (&held);
+    plan_destroy (&stored);
 }
 
 static void on_there (void *owner, const struct store_loaded *answer)
@@ -183,7 +183,7 @@ static void restore_plan (struct station *self, struct request *request, struct 
         plan_destroy (&plan);
         return;
     }
-    settle (plan);
+    reset_run (plan);
     struct plan_restore *restoring = memory_new (sizeof *restoring);
     *restoring = (struct plan_restore){self, peer_keep (self, request), plan};
     store_submit (self->store, &(struct store_submission){.plan = plan, .due = due_of (self, plan)},

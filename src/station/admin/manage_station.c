@@ -57,8 +57,8 @@ static json_t *flow_json (const struct flow_entry *entry)
                       "version", entry->use);
 }
 
-static void list (struct station *self, struct request *request, const struct arguments *arguments,
-                  const struct admin_subcommand *word)
+static void station_list (struct station *self, struct request *request,
+                          const struct arguments *arguments, const struct admin_subcommand *word)
 {
     (void)arguments;
     (void)word;
@@ -96,8 +96,8 @@ static void on_kept (void *owner, const struct store_stations *answer)
     station_resume (self);
 }
 
-static void keep (struct station *self, struct request *request,
-                  const struct target_settings *target, const char *text)
+static void store_target (struct station *self, struct request *request,
+                          const struct target_settings *target, const char *text)
 {
     struct stationing *stationing = memory_new (sizeof *stationing);
     *stationing = (struct stationing){self, peer_keep (self, request), text != NULL, *target};
@@ -113,8 +113,8 @@ static bool text_of (struct span argument, char out[TARGET_TEXT_MAX])
     return true;
 }
 
-static void add (struct station *self, struct request *request, const struct arguments *arguments,
-                 const struct admin_subcommand *word)
+static void station_add (struct station *self, struct request *request,
+                         const struct arguments *arguments, const struct admin_subcommand *word)
 {
     struct span argument = arguments->at[1];
     (void)word;
@@ -147,12 +147,12 @@ static void add (struct station *self, struct request *request, const struct arg
         reason_set (&reason, "station: at most %d", TARGETS_MAX);
         reply_refuse (self, &request->peer, ZPLAN_EBUSY, reason.text);
     } else {
-        keep (self, request, &target, text);
+        store_target (self, request, &target, text);
     }
 }
 
-static void take (struct station *self, struct request *request, const struct arguments *arguments,
-                  const struct admin_subcommand *word)
+static void take_off_target (struct station *self, struct request *request,
+                             const struct arguments *arguments, const struct admin_subcommand *word)
 {
     struct span name = arguments->at[1];
     (void)word;
@@ -178,13 +178,13 @@ static void take (struct station *self, struct request *request, const struct ar
         reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason.text);
         return;
     }
-    keep (self, request, settings, NULL);
+    store_target (self, request, settings, NULL);
 }
 
 static const struct admin_subcommand words[] = {
-    {"list", 1, CURVE_ROLE_OBSERVE, list, 0},
-    {"add", 2, CURVE_ROLE_MANAGE, add, 0},
-    {"remove", 2, CURVE_ROLE_MANAGE, take, 0},
+    {"list", 1, CURVE_ROLE_OBSERVE, station_list, 0},
+    {"add", 2, CURVE_ROLE_MANAGE, station_add, 0},
+    {"remove", 2, CURVE_ROLE_MANAGE, take_off_target, 0},
 };
 
 void manage_station (struct station *self, struct request *request,

@@ -35,7 +35,7 @@ struct facts {
 };
 
 // Add a reason. `until`: what ends it, as text; `at_us`: when, 0 = unknown.
-static void add (struct facts *self, const char *why, const char *until, int64_t at_us)
+static void add_reason (struct facts *self, const char *why, const char *until, int64_t at_us)
 {
     json_t *reason = json_object ();
     char when[RFC3339_SIZE];
@@ -51,14 +51,14 @@ static void add (struct facts *self, const char *why, const char *until, int64_t
 static void of_closed (struct facts *self)
 {
     if (self->plan->state == PLAN_CLOSE)
-        add (self, self->plan->stopped ? self->plan->stopped : "it has ended",
-             "never: it is kept until it is removed", 0);
+        add_reason (self, self->plan->stopped ? self->plan->stopped : "it has ended",
+                    "never: it is kept until it is removed", 0);
 }
 
 static void of_paused (struct facts *self)
 {
     if (self->plan->state == PLAN_PAUSE)
-        add (self, self->plan->stopped ? self->plan->stopped : "it is paused", "reset", 0);
+        add_reason (self, self->plan->stopped ? self->plan->stopped : "it is paused", "reset", 0);
 }
 
 static void of_error (struct facts *self)
@@ -75,10 +75,11 @@ static void of_error (struct facts *self)
                   plan->error_count, words);
     else // no failure that counts
         snprintf (why, sizeof why, "its target has rejected it: %s", words);
-    add (self, why,
-         plan->verdict == VERDICT_PENDING ? "done, when the failure was handled manually, or reset"
-                                          : "reset",
-         0);
+    add_reason (self, why,
+                plan->verdict == VERDICT_PENDING
+                    ? "done, when the failure was handled manually, or reset"
+                    : "reset",
+                0);
 }
 
 // What a limit of its target or its group has to do with it. False: nothing.
@@ -89,14 +90,14 @@ static bool of_limit (struct facts *self, const struct limit_use *use, const cha
     if (use->limit.concurrency && use->busy >= use->limit.concurrency) {
         snprintf (why, sizeof why, "%s runs as many as its limit allows (%" PRId64 ")", whose,
                   use->limit.concurrency);
-        add (self, why, "one of them ends", 0);
+        add_reason (self, why, "one of them ends", 0);
         return true;
     }
     if (next_us <= self->now_us)
         return false;
     snprintf (why, sizeof why, "%s starts no more runs than its rate allows (%g a second)", whose,
               use->limit.rate);
-    add (self, why, "the rate allows the next", next_us);
+    add_reason (self, why, "the rate allows the next", next_us);
     return true;
 }
 
@@ -133,17 +134,17 @@ static bool of_workers (struct facts *self, const char *since)
     if (!target || target_type (target) != TARGET_PULL)
         return false;
     snprintf (why, sizeof why, "workers may take it, or have it; offered last at %s", since);
-    add (self, why, "they have ended (see team), or its timeout expires", 0);
+    add_reason (self, why, "they have ended (see team), or its timeout expires", 0);
     if (!self->place->counted)
         of_limits (self);
     return true;
 }
 
 // ", its target has not answered yet", and since when it answers nothing at all.
-static void no_answer_words (const struct held_run *held, char out[NO_ANSWER_SIZE])
+static void no_answer_words (const struct active_run *active, char out[NO_ANSWER_SIZE])
 {
     char since[RFC3339_SIZE];
-    int64_t since_s = held->target ? target_unresponsive_since (held->target) : 0;
+    int64_t since_s = active->target ? target_unresponsive_since (active->target) : 0;
     rfc3339_format (since_s, since);
     snprintf (out, NO_ANSWER_SIZE, ", its target has not answered yet%s%s",
               since_s ? " and is unresponsive since " : "", since_s ? since : "");
@@ -152,21 +153,21 @@ static void no_answer_words (const struct held_run *held, char out[NO_ANSWER_SIZ
 static void of_running (struct facts *self)
 {
     char why[192], since[RFC3339_SIZE], no_answer[NO_ANSWER_SIZE] = "";
-    const struct held_run *held = runs_find (self->station, self->plan->id);
+    const struct active_run *active = runs_find (self->station, self->plan->id);
     if (!self->running || self->plan->flow_run) // of a flow: manage_why_flow.c
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
     if (of_workers (self, since))
         return;
-    if (held && held->unanswered)
-        no_answer_words (held, no_answer);
+    if (active && active->unanswered)
+        no_answer_words (active, no_answer);
     snprintf (why, sizeof why, "a run is in progress since %s%s", since, no_answer);
     int64_t end_us = engine_run_end_us (self->plan);
     if (end_us)
-        add (self, why, "its result, or its timeout", end_us);
+        add_reason (self, why, "its result, or its timeout", end_us);
     else
-        add (self, why, "its result, or the end of its lease without a heartbeat",
-             self->place->queued ? self->place->score_us : 0);
+        add_reason (self, why, "its result, or the end of its lease without a heartbeat",
+                    self->place->queued ? self->place->score_us : 0);
 }
 
 static void of_retry (struct facts *self)
@@ -182,8 +183,8 @@ static void of_retry (struct facts *self)
               plan->tries ? "its target did not take it" : "it has failed",
               plan->tries ? plan->tries : plan->error_count,
               plan->error_info && !plan->tries ? plan->error_info : status_word (plan->last_state));
-    add (self, why, self->place->waits ? "its retry, or its target connects" : "its retry",
-         self->place->score_us);
+    add_reason (self, why, self->place->waits ? "its retry, or its target connects" : "its retry",
+                self->place->score_us);
 }
 
 // Why it is not run although its time has come: a worker released it.
@@ -191,7 +192,7 @@ static void of_release (struct facts *self)
 {
     char why[WHY_MAX];
     snprintf (why, sizeof why, "its worker released it: %s", self->plan->error_info);
-    add (self, why, "the end of the delay", self->place->score_us);
+    add_reason (self, why, "the end of the delay", self->place->score_us);
 }
 
 static void of_time (struct facts *self)
@@ -202,15 +203,16 @@ static void of_time (struct facts *self)
     if (self->running || state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE)
         return;
     if (!self->place->queued)
-        add (self, "it is not in the queue: it was removed by hand", "pause, then reset", 0);
+        add_reason (self, "it is not in the queue: it was removed by hand", "pause, then reset", 0);
     else if (self->place->ready)
         return; // the plan is due
     else if (state == PLAN_EXECUTE && self->place->score_us > self->now_us)
-        add (self, "its run is no longer known", "the end of its lease", self->place->score_us);
+        add_reason (self, "its run is no longer known", "the end of its lease",
+                    self->place->score_us);
     else if (released && self->place->score_us > self->now_us)
         of_release (self);
     else if (state != PLAN_RETRY && self->place->score_us > self->now_us)
-        add (self, "it is not due yet", "its time", self->place->score_us);
+        add_reason (self, "it is not due yet", "its time", self->place->score_us);
 }
 
 static void of_callbacks (struct facts *self)
@@ -218,8 +220,8 @@ static void of_callbacks (struct facts *self)
     const struct policy *policy = self->plan->policy;
     if (!self->running && policy && policy->callback &&
         callback_book_full (self->station, self->loaded->station))
-        add (self, "too many callbacks of its target are kept", "they are delivered, or removed",
-             0);
+        add_reason (self, "too many callbacks of its target are kept",
+                    "they are delivered, or removed", 0);
 }
 
 static bool is_due (const struct facts *self)
@@ -236,8 +238,8 @@ static void of_misses (struct facts *self)
     const struct zone *zone = zones_of (self->station, self->plan);
     if (is_due (self) &&
         misses_present (self->plan, zone, self->now_us / 1000000, &misses, &next, &ended))
-        add (self, "its current time has passed", ended ? "never" : "its next time",
-             ended ? 0 : next.time * 1000000);
+        add_reason (self, "its current time has passed", ended ? "never" : "its next time",
+                    ended ? 0 : next.time * 1000000);
 }
 
 static void of_lane (struct facts *self)
@@ -249,7 +251,7 @@ static void of_lane (struct facts *self)
         snprintf (why, sizeof why,
                   "%" PRId64 " due plans of the target run before it, by priority or time",
                   self->place->before);
-        add (self, why, "they have run", 0);
+        add_reason (self, why, "they have run", 0);
     }
     of_limits (self);
 }
@@ -262,29 +264,29 @@ static void of_target (struct facts *self)
         return;
     if (!target && flow_book_takes (self->station, self->loaded->station)) {
         if (is_due (self) && !self->limited)
-            add (self, "it is due, and its run begins", "at once", 0);
+            add_reason (self, "it is due, and its run begins", "at once", 0);
     } else if (!target) {
         snprintf (why, sizeof why, "there is no target %s", quoted (self->loaded->station));
-        add (self, why, "it is added", 0);
+        add_reason (self, why, "it is added", 0);
     } else if (!target_connection (target)) {
         char since[RFC3339_SIZE];
         rfc3339_format (target_since (target), since);
         snprintf (why, sizeof why, "the target %s is not connected since %s", target_name (target),
                   since);
-        add (self, why, "it connects", 0);
+        add_reason (self, why, "it connects", 0);
     } else if (target_unresponsive_since (target)) {
         char since[RFC3339_SIZE];
         rfc3339_format (target_unresponsive_since (target), since);
         snprintf (why, sizeof why, "the target %s is unresponsive since %s: it gets no new runs",
                   target_name (target), since);
-        add (self, why, "it answers", 0);
+        add_reason (self, why, "it answers", 0);
     } else if (is_due (self) && !self->limited) {
         bool full = due_is_full (self->station, target);
         snprintf (why, sizeof why,
                   full ? "the target %s has as many unanswered runs as it may have"
                        : "it is due, and waits for its turn at the target %s comes",
                   target_name (target));
-        add (self, why, full ? "it answers some of them" : "at once", 0);
+        add_reason (self, why, full ? "it answers some of them" : "at once", 0);
     }
 }
 

@@ -27,7 +27,7 @@ struct flow_load {
     struct flow_wait *first, **last;
 };
 
-static struct flow_entry *find (const struct station *self, struct span name)
+static struct flow_entry *find_entry (const struct station *self, struct span name)
 {
     return self->flows ? flow_names_find (&self->flows->names, name) : NULL;
 }
@@ -44,7 +44,7 @@ static bool hidden (const struct station *self, struct span name)
 
 bool flow_book_has (const struct station *self, struct span name)
 {
-    return find (self, name) && !hidden (self, name);
+    return find_entry (self, name) && !hidden (self, name);
 }
 
 bool flow_book_takes (const struct station *self, struct span name)
@@ -54,12 +54,12 @@ bool flow_book_takes (const struct station *self, struct span name)
 
 bool flow_book_claims (const struct station *self, struct span name)
 {
-    return find (self, name) || (self->flows && span_is (name, self->flows->claimed));
+    return find_entry (self, name) || (self->flows && span_is (name, self->flows->claimed));
 }
 
 int flow_book_version (const struct station *self, struct span name)
 {
-    const struct flow_entry *entry = find (self, name);
+    const struct flow_entry *entry = find_entry (self, name);
     return entry ? entry->use : 0;
 }
 
@@ -98,7 +98,7 @@ static void on_mended (void *owner, const struct flow *flow, int version, const 
 }
 
 // Compile entries again that were edited by hand: some now, the others when they are requested.
-static void mend (struct station *self)
+static void repair_flows (struct station *self)
 {
     enum { MENDED_MAX = 100 };
     const struct flow_names *names = &self->flows->names;
@@ -123,7 +123,7 @@ static void on_heads (void *owner, const struct store_flow_heads *answer)
         for (size_t i = 0; i < answer->count; i++)
             add_head (&book->names, &answer->heads[i]);
         flow_names_renew (&book->names);
-        mend (self);
+        repair_flows (self);
     } else if (answer->result == STORE_ERROR) {
         log_event (LEVEL_ERROR, "flow.not_loaded", "error=%s", quoted (span_text (answer->error)));
     }
@@ -214,7 +214,7 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
     } else if (!flow) {
         set_unreadable (&reason, load, errors);
     }
-    struct flow_entry *entry = find (self, span_text (load->name));
+    struct flow_entry *entry = find_entry (self, span_text (load->name));
     if (flow && entry && entry->use == load->version && !entry->facts) {
         flow_entry_take (entry, flow_facts_of (flow));
         flow_names_renew (&self->flows->names);
@@ -255,7 +255,7 @@ static void on_text (void *owner, const struct store_flow *answer)
     flow_parser_ask (self->flows->parser, answer->text, &known, FLOW_PARSE_FIRST, on_parsed, load);
 }
 
-static void load (struct station *self, struct flow_wait *wait)
+static void load_definition (struct station *self, struct flow_wait *wait)
 {
     struct flow_load *load = self->flows->loads;
     while (load && (strcmp (load->name, wait->name) != 0 || load->version != wait->version))
@@ -292,14 +292,15 @@ static void answer_ready (void *owner)
         const struct flow *flow = flow_cache_find (&book->cache, name, wait->version);
         wait->next = NULL;
         reason_set (&reason,
-                    find (self, name) ? "flow %s: no version is in use" : "flow %s: not found",
+                    find_entry (self, name) ? "flow %s: no version is in use"
+                                            : "flow %s: not found",
                     wait->name);
         if (flow)
             flow_book_hold (self, flow);
         if (flow || !wait->version || !book->parser)
             answer_wait (wait, flow, reason.text);
         else
-            load (self, wait); // it made room meanwhile
+            load_definition (self, wait); // it made room meanwhile
         if (flow)
             flow_book_release (self, flow);
         wait = next;
@@ -319,7 +320,7 @@ void flow_book_get (struct station *self, const char *name, int version, flow_bo
         wait->version = flow_book_version (self, span_text (name));
     if (wait->version && book->parser &&
         !flow_cache_find (&book->cache, span_text (name), wait->version)) {
-        load (self, wait);
+        load_definition (self, wait);
         return;
     }
     *book->last_ready = wait;

@@ -63,7 +63,7 @@ static void list_remove (struct flow_cache *self, struct flow_kept *kept)
         self->newest = kept->older;
 }
 
-static void drop (struct flow_cache *self, struct flow_kept *kept)
+static void cache_drop (struct flow_cache *self, struct flow_kept *kept)
 {
     if (kept->holders == 0)
         list_remove (self, kept);
@@ -78,10 +78,10 @@ static void drop (struct flow_cache *self, struct flow_kept *kept)
     free (kept);
 }
 
-static void trim (struct flow_cache *self)
+static void cache_trim (struct flow_cache *self)
 {
     while (self->size > self->max && self->oldest)
-        drop (self, self->oldest);
+        cache_drop (self, self->oldest);
 }
 
 // -- what others call
@@ -90,7 +90,7 @@ void flow_cache_clear (struct flow_cache *self)
 {
     self->gone = NULL;
     for (struct table_node *node; (node = table_any (&self->by_flow));)
-        drop (self, kept_of_flow (node));
+        cache_drop (self, kept_of_flow (node));
     table_free (&self->by_name);
     table_free (&self->by_flow);
 }
@@ -105,10 +105,10 @@ const struct flow *flow_cache_find (struct flow_cache *self, struct span name, i
     return kept ? kept->flow : NULL;
 }
 
-static void forget (struct flow_cache *self, struct flow_kept *kept)
+static void cache_forget (struct flow_cache *self, struct flow_kept *kept)
 {
     if (kept->holders == 0) {
-        drop (self, kept);
+        cache_drop (self, kept);
         return;
     }
     table_remove (&self->by_name, &kept->by_name);
@@ -118,7 +118,7 @@ static void forget (struct flow_cache *self, struct flow_kept *kept)
 void flow_cache_forget (struct flow_cache *self, struct span name, int version)
 {
     for (struct flow_kept *kept; (kept = find_name (self, name, version));)
-        forget (self, kept);
+        cache_forget (self, kept);
 }
 
 const struct flow *flow_cache_put (struct flow_cache *self, const char *name, int version,
@@ -134,7 +134,7 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
     table_add (&self->by_name, &kept->by_name, table_hash (span_text (kept->name)));
     table_add (&self->by_flow, &kept->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
     self->size += kept->size;
-    trim (self); // it is not the one that makes room
+    cache_trim (self); // it is not the one that makes room
     list_add (self, kept);
     return flow;
 }
@@ -153,9 +153,9 @@ void flow_cache_release (struct flow_cache *self, const struct flow *flow)
         return;
     list_add (self, kept);
     if (kept->found)
-        trim (self);
+        cache_trim (self);
     else
-        drop (self, kept);
+        cache_drop (self, kept);
 }
 
 bool flow_cache_is_held (const struct flow_cache *self, struct span name, int version)

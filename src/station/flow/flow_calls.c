@@ -63,7 +63,7 @@ void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uin
 
 // -- the plan of a call
 
-static void copy (json_t *to, const json_t *from, const char *const *names, size_t count)
+static void copy_members (json_t *to, const json_t *from, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_object_get (from, names[i]);
@@ -96,7 +96,7 @@ static json_t *plan_frame (const struct flow_live *live, const struct flow_effec
     if (retry && !effect->undo && !json_object_get (frame, "retry"))
         json_object_set (frame, "retry", retry);
     json_decref (retry);
-    copy (frame, live->inherit, inherited, sizeof inherited / sizeof *inherited);
+    copy_members (frame, live->inherit, inherited, sizeof inherited / sizeof *inherited);
     if (effect->undo && !json_object_get (frame, "retry"))
         json_object_set_new (
             frame, "retry",
@@ -229,7 +229,7 @@ static struct plan_step step_of (const struct flow_live *live, const struct flow
 }
 
 // A call that failed and is retried has the id that it had.
-static void place (const struct flow_live *live, const struct plan *plan)
+static void place_call (const struct flow_live *live, const struct plan *plan)
 {
     bool first = live->straight && live->run->phase != FLOW_UNDOING;
     store_place (live->station->store, plan, first ? STORE_ID_FIRST : STORE_ID_AGAIN);
@@ -250,7 +250,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
         plan->flow_run = inner;
         plan->state = PLAN_RETRY;
     }
-    place (live, plan);
+    place_call (live, plan);
     flow_news_placed (live, plan);
     plan_destroy (&plan);
     FAILPOINT ("flow_placed");
@@ -270,7 +270,7 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
         plan_make (live, effect, &step, span_text (live->flow_name), fields, &reason);
     json_decref (fields);
     if (plan)
-        place (live, plan);
+        place_call (live, plan);
     else
         log_event (LEVEL_ERROR, "flow.timer", "run=%s error=\"%s\"", live->name, reason.text);
     plan_destroy (&plan);

@@ -39,7 +39,7 @@ static const struct flow_entry *entry_of (const struct flow_change *self)
 
 // -- its end: the peer was replied to
 
-static void end (struct flow_change *self)
+static void end_change (struct flow_change *self)
 {
     struct station *station = self->station;
     struct flow_book *book = station->flows;
@@ -59,10 +59,10 @@ static void end (struct flow_change *self)
     station_resume (station);
 }
 
-static void refuse (struct flow_change *self, enum wire_error error, const char *reason)
+static void refuse_change (struct flow_change *self, enum wire_error error, const char *reason)
 {
     reply_refuse (self->station, self->peer, error, reason);
-    end (self);
+    end_change (self);
 }
 
 // What Redis answered instead. Of a write it may not be known whether it is there.
@@ -73,7 +73,7 @@ static void refuse_store (struct flow_change *self, enum store_result result, co
     reply_refuse_store (station, self->peer, result, error);
     if (unknown && station->flows->parser)
         flow_book_look (station);
-    end (self);
+    end_change (self);
 }
 
 // All that is wrong, by its place.
@@ -91,7 +91,7 @@ static void refuse_errors (struct flow_change *self, json_t *errors, enum wire_e
     free (json);
     json_decref (object);
     json_decref (errors);
-    end (self);
+    end_change (self);
 }
 
 static void reply_done (struct flow_change *self)
@@ -104,13 +104,13 @@ static void reply_done (struct flow_change *self)
                 &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = "", .json = json});
     free (json);
     json_decref (object);
-    end (self);
+    end_change (self);
 }
 
 // -- judged with what the station and the key know
 
 // False: it was refused.
-static bool judge (struct flow_change *self)
+static bool check_change (struct flow_change *self)
 {
     struct station *station = self->station;
     struct reason reason;
@@ -132,7 +132,7 @@ static bool judge (struct flow_change *self)
     if (self->kind == FLOW_CHANGE_USE || entry || station->flows->names.count < FLOW_NAMES_MAX)
         return true;
     reason_set (&reason, "flow: quota exceeded: %d flows", FLOW_NAMES_MAX);
-    refuse (self, ZPLAN_EBUSY, reason.text);
+    refuse_change (self, ZPLAN_EBUSY, reason.text);
     return false;
 }
 
@@ -163,7 +163,7 @@ static void on_written (void *owner, enum store_result result, const char *error
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
         reply_send (station, self->peer,
                     &(struct reply){.status = ZERO_STATUS_OK_ID, .reason = ""});
-        end (self);
+        end_change (self);
     } else {
         reply_done (self);
     }
@@ -235,11 +235,11 @@ static void place_version (struct flow_change *self, const struct store_flow *an
         struct reason reason;
         reason_set (&reason, "version: the last version of %s is %d, not %d", self->name, last,
                     self->version);
-        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        refuse_change (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     if (last == INT32_MAX) {
-        refuse (self, ZPLAN_EBUSY, "flow: there are no more numbers of versions");
+        refuse_change (self, ZPLAN_EBUSY, "flow: there are no more numbers of versions");
         return;
     }
     self->unchanged = has_text && flow_text_same (answer->text, span_of (self->text, self->size));
@@ -273,7 +273,7 @@ static void judge_parsed (struct flow_change *self)
     struct station *station = self->station;
     if (self->kind == FLOW_CHANGE_PUT)
         memcpy (station->flows->claimed, self->name, sizeof self->name);
-    if (!judge (self))
+    if (!check_change (self))
         return;
     self->check = flow_report_json (self->flow);
     self->entry.updated = station_now (station);
@@ -326,13 +326,13 @@ static void on_parsed (void *owner, struct flow *flow, json_t *errors)
         struct reason reason;
         reason_set (&reason, "flow: version %d of %s is of flow %s", self->version, self->name,
                     flow->name);
-        refuse (self, ZPLAN_EARGUMENT, reason.text);
+        refuse_change (self, ZPLAN_EARGUMENT, reason.text);
         return;
     }
     memcpy (self->name, flow->name, strlen (flow->name) + 1);
     memcpy (self->entry.name, self->name, sizeof self->name);
     if (!permit_named (self->station, self->peer, "flow", span_text (self->name)))
-        end (self);
+        end_change (self);
     else if (self->kind == FLOW_CHANGE_USE || self->resolved)
         judge_parsed (self);
     else
@@ -359,7 +359,7 @@ static void on_version (void *owner, const struct store_flow *answer)
         refuse_store (self, answer->result, answer->error);
     } else if (answer->result == STORE_NONE || !answer->text.size) {
         reason_set (&reason, "flow: %s has no version %d", self->name, self->version);
-        refuse (self, ZPLAN_ENOTFIND, reason.text);
+        refuse_change (self, ZPLAN_ENOTFIND, reason.text);
     } else {
         int last = answer->last > self->version ? answer->last : self->version;
         const struct flow_entry *entry = entry_of (self);
@@ -384,7 +384,7 @@ static void on_plans (void *owner, const struct store_flow *answer)
     } else if (answer->plans > 0) {
         reason_set (&reason, "flow: %s has %" PRId64 " plan%s; remove them first", self->name,
                     answer->plans, answer->plans == 1 ? "" : "s");
-        refuse (self, ZPLAN_EBUSY, reason.text);
+        refuse_change (self, ZPLAN_EBUSY, reason.text);
     } else {
         store_flow_remove (self->station->store, self->name, on_written, self);
         link_flush (store_link (self->station->store));
@@ -412,7 +412,7 @@ static void begin_remove (struct flow_change *self)
         flow_names_caller (&station->flows->names, span_text (self->name));
     if (caller) {
         reason_set (&reason, "flow: %s is called by flow %s", self->name, caller->name);
-        refuse (self, ZPLAN_EBUSY, reason.text);
+        refuse_change (self, ZPLAN_EBUSY, reason.text);
         return;
     }
     memcpy (station->flows->removing, self->name, sizeof self->name);
@@ -422,7 +422,7 @@ static void begin_remove (struct flow_change *self)
 
 // -- their order
 
-static void begin (struct flow_change *self)
+static void begin_change (struct flow_change *self)
 {
     struct station *station = self->station;
     struct reason reason;
@@ -431,7 +431,7 @@ static void begin (struct flow_change *self)
         refuse_store (self, STORE_LOST, "");
     } else if (named && !entry_of (self)) {
         reason_set (&reason, "flow: no flow %s is known", quoted (span_text (self->name)));
-        refuse (self, ZPLAN_ENOTFIND, reason.text);
+        refuse_change (self, ZPLAN_ENOTFIND, reason.text);
     } else if (self->kind == FLOW_CHANGE_REMOVE) {
         begin_remove (self);
     } else if (self->kind == FLOW_CHANGE_USE) {
@@ -448,7 +448,7 @@ static void on_turn (void *owner)
     struct flow_book *book = self->flows;
     if (book->first && book->parser && !book->loading && !book->changing) {
         book->changing = true;
-        begin (book->first);
+        begin_change (book->first);
     }
 }
 

@@ -7,7 +7,7 @@
 
 // -- the set
 
-static int compare (struct span name, const char *other)
+static int compare_name (struct span name, const char *other)
 {
     size_t size = strlen (other), least = name.size < size ? name.size : size;
     int rc = least ? memcmp (name.data, other, least) : 0;
@@ -20,7 +20,7 @@ static size_t place_of (const struct flow_names *self, struct span name)
     size_t from = 0, to = self->count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (compare (name, self->entries[middle].name) > 0)
+        if (compare_name (name, self->entries[middle].name) > 0)
             from = middle + 1;
         else
             to = middle;
@@ -116,12 +116,12 @@ void flow_facts_release (struct flow_facts **self)
     free (facts);
 }
 
-static uint64_t add (uint64_t a, uint64_t b)
+static uint64_t add_bounded (uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static uint64_t multiply (uint64_t a, uint64_t b)
+static uint64_t multiply_bounded (uint64_t a, uint64_t b)
 {
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
@@ -135,7 +135,7 @@ static void add_call (struct flow_facts *self, const char *name, uint64_t times)
         snprintf (self->calls[at].name, sizeof self->calls[at].name, "%s", name);
         self->call_count++;
     }
-    self->calls[at].times = add (self->calls[at].times, times);
+    self->calls[at].times = add_bounded (self->calls[at].times, times);
 }
 
 struct flow_facts *flow_facts_of (const struct flow *flow)
@@ -154,7 +154,7 @@ struct flow_facts *flow_facts_of (const struct flow *flow)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t items = flow_items_max (step);
-        self->own_calls = add (self->own_calls, step->kind == FLOW_CALL ? items : 0);
+        self->own_calls = add_bounded (self->own_calls, step->kind == FLOW_CALL ? items : 0);
         if (step->call.is_flow)
             add_call (self, step->call.target, items);
     }
@@ -268,7 +268,7 @@ static const struct sum *sum_of (struct summing *self, size_t at, unsigned level
         if (!called)
             continue;
         const struct sum *its = sum_of (self, (size_t)(called - self->names->entries), level + 1);
-        sum->calls = add (sum->calls, multiply (facts->calls[i].times, its->calls));
+        sum->calls = add_bounded (sum->calls, multiply_bounded (facts->calls[i].times, its->calls));
         if (its->depth + 1 > sum->depth)
             sum->depth = its->depth + 1;
     }
@@ -276,8 +276,8 @@ static const struct sum *sum_of (struct summing *self, size_t at, unsigned level
     return sum;
 }
 
-static bool reaches (const struct flow_names *self, const struct flow_entry *entry, struct span to,
-                     bool *passed)
+static bool reaches_flow (const struct flow_names *self, const struct flow_entry *entry,
+                          struct span to, bool *passed)
 {
     size_t at = (size_t)(entry - self->entries);
     if (span_is (to, entry->name))
@@ -288,7 +288,7 @@ static bool reaches (const struct flow_names *self, const struct flow_entry *ent
     for (size_t i = 0; i < entry->facts->call_count; i++) {
         const struct flow_entry *called =
             flow_names_find (self, span_text (entry->facts->calls[i].name));
-        if (called && reaches (self, called, to, passed))
+        if (called && reaches_flow (self, called, to, passed))
             return true;
     }
     return false;
@@ -300,7 +300,7 @@ bool flow_names_reach (const struct flow_names *self, struct span from, struct s
     if (!entry)
         return false;
     bool *passed = memory_new (self->count + 1);
-    bool found = reaches (self, entry, to, passed);
+    bool found = reaches_flow (self, entry, to, passed);
     free (passed);
     return found;
 }

@@ -64,7 +64,7 @@ static bool look_up (void *context, const char *name, struct flow_target *ret)
 
 // -- one definition
 
-static void run (struct parse *self)
+static void run_parse (struct parse *self)
 {
     struct reason reason;
     struct flow_world world = {look_up, self};
@@ -93,14 +93,14 @@ static void run (struct parse *self)
 static void *run_on_thread (void *context)
 {
     struct parse *self = context;
-    run (self);
+    run_parse (self);
     uint64_t one = 1;
     ssize_t wrote = write (self->done_fd, &one, sizeof one);
     (void)wrote; // it cannot be full
     return NULL;
 }
 
-static void finish (struct parse *self)
+static void finish_parse (struct parse *self)
 {
     struct parse parse = *self;
     flow_known_clear (&parse.known);
@@ -112,7 +112,7 @@ static void finish (struct parse *self)
         flow_destroy (&parse.flow); // it was abandoned
 }
 
-static void next (struct flow_parser *self)
+static void parse_next (struct flow_parser *self)
 {
     struct parse *parse = self->first;
     if (self->running || !parse)
@@ -123,8 +123,8 @@ static void next (struct flow_parser *self)
     if (pthread_create (&self->thread, NULL, run_on_thread, parse) == 0)
         return;
     self->running = NULL;
-    run (parse); // no thread is left: here, then
-    finish (parse);
+    run_parse (parse); // no thread is left: here, then
+    finish_parse (parse);
 }
 
 static void on_done (void *owner, uint32_t events)
@@ -137,8 +137,8 @@ static void on_done (void *owner, uint32_t events)
         return;
     pthread_join (self->thread, NULL);
     self->running = NULL;
-    next (self);
-    finish (parse);
+    parse_next (self);
+    finish_parse (parse);
 }
 
 // -- all of them
@@ -168,7 +168,7 @@ void flow_parser_destroy (struct flow_parser **self_p)
     }
     for (struct parse *parse; (parse = self->first);) {
         self->first = parse->next;
-        finish (parse);
+        finish_parse (parse);
     }
     source_end (&self->source);
     if (self->done_fd >= 0)
@@ -195,7 +195,7 @@ static void wait_for_turn (struct flow_parser *self, struct parse *parse, enum f
         at = &(*at)->next;
     parse->next = *at;
     *at = parse;
-    next (self);
+    parse_next (self);
 }
 
 void flow_parser_reap (struct flow_parser *self, struct flow *flow)
@@ -220,8 +220,8 @@ void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_kn
     if (text.size)
         memcpy (parse->text, text.data, text.size);
     if (text.size <= FLOW_PARSE_HERE || text.size > FLOW_TEXT_MAX || !has_thread (self)) {
-        run (parse);
-        finish (parse);
+        run_parse (parse);
+        finish_parse (parse);
         return;
     }
     wait_for_turn (self, parse, turn);

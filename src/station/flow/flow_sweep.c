@@ -78,8 +78,8 @@ static void take_out (struct run_sweep *self)
 }
 
 // A field of a run, for this one.
-static void ask (struct run_sweep *self, uint64_t run, const char *field,
-                 void (*reply) (void *owner, const redisReply *reply))
+static void read_run_field (struct run_sweep *self, uint64_t run, const char *field,
+                            void (*reply) (void *owner, const redisReply *reply))
 {
     char key[KEY_SIZE], name[IDENT_SIZE];
     snprintf (key, sizeof key, "plan:flow:run:%s", ident_text (run, name));
@@ -114,12 +114,12 @@ static void on_parent (void *owner, const redisReply *reply)
     if (!reply)
         free (self);
     else if (text && plan_step_parse (span_of (reply->str, reply->len), &call))
-        ask (self, call.run, "ended_ms", on_parent_ended);
+        read_run_field (self, call.run, "ended_ms", on_parent_ended);
     else
         take_out (self);
 }
 
-static void sweep (struct station *self, const redisReply *run)
+static void sweep_run (struct station *self, const redisReply *run)
 {
     struct run_sweep *sweeping = memory_new (sizeof *sweeping);
     sweeping->station = self;
@@ -129,14 +129,14 @@ static void sweep (struct station *self, const redisReply *run)
         return;
     }
     ident_text (sweeping->id, sweeping->run);
-    ask (sweeping, sweeping->id, "parent", on_parent);
+    read_run_field (sweeping, sweeping->id, "parent", on_parent);
 }
 
 static void on_runs (void *owner, const redisReply *reply)
 {
     struct station *self = owner;
     for (size_t i = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
-        sweep (self, reply->element[i]);
+        sweep_run (self, reply->element[i]);
 }
 
 void flow_sweep_tick (struct station *self)

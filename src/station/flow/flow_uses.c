@@ -22,7 +22,7 @@ struct looking {
     void *owner;
 };
 
-static bool has (const struct flow_uses *self, int version)
+static bool uses_version (const struct flow_uses *self, int version)
 {
     for (size_t i = 0; i < self->count; i++)
         if (self->versions[i] == version)
@@ -35,7 +35,7 @@ size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t cou
     const struct flow_cache *cache = &self->station->flows->cache;
     size_t left = 0;
     for (size_t i = 0; i < count && left < most; i++)
-        if (!has (self, versions[i]) &&
+        if (!uses_version (self, versions[i]) &&
             !flow_cache_is_held (cache, span_text (self->name), versions[i]))
             versions[left++] = versions[i];
     return left;
@@ -55,7 +55,7 @@ static void page_over (struct looking *self)
     free (self);
 }
 
-static void answered (struct looking *self)
+static void version_answered (struct looking *self)
 {
     if (--self->left == 0)
         page_over (self);
@@ -64,7 +64,7 @@ static void answered (struct looking *self)
 static void note_version (struct looking *self, int version)
 {
     for (size_t i = 0; i < self->count; i++)
-        if (self->versions[i] == version && !has (&self->found, version))
+        if (self->versions[i] == version && !uses_version (&self->found, version))
             self->found.versions[self->found.count++] = version;
 }
 
@@ -78,7 +78,7 @@ static void on_run (void *owner, const redisReply *reply)
              reply->element[1]->type == REDIS_REPLY_STRING &&
              strcmp (reply->element[0]->str, self->name) == 0)
         note_version (self, (int)strtol (reply->element[1]->str, NULL, 10));
-    answered (self);
+    version_answered (self);
 }
 
 static void ask_run (struct looking *self, const redisReply *run)
@@ -106,7 +106,7 @@ static void on_page (void *owner, const redisReply *reply)
     for (size_t i = 0; sound && i < reply->element[1]->elements; i += 2)
         ask_run (self, reply->element[1]->element[i]);
     link_flush (store_link (self->station->store));
-    answered (self);
+    version_answered (self);
 }
 
 static void ask_page (struct looking *self)

@@ -169,8 +169,8 @@ static void set_group (struct plan *plan, struct span source)
 }
 
 // The callback of `of` with this body. Takes `fields` and `body`.
-static struct plan *make (struct station *self, uint64_t id, const struct plan *of,
-                          const json_t *end, json_t *fields, char *body)
+static struct plan *make_callback (struct station *self, uint64_t id, const struct plan *of,
+                                   const json_t *end, json_t *fields, char *body)
 {
     const json_t *rule = of->policy->callback;
     const char *method = json_string_value (json_object_get (end, "method"));
@@ -204,8 +204,8 @@ static struct plan *make (struct station *self, uint64_t id, const struct plan *
 struct plan *callback_plan (struct station *self, uint64_t id,
                             const struct callback_outcome *outcome)
 {
-    return make (self, id, outcome->plan, end_of (outcome), fields_of (outcome),
-                 body_text (self, outcome));
+    return make_callback (self, id, outcome->plan, end_of (outcome), fields_of (outcome),
+                          body_text (self, outcome));
 }
 
 struct plan *callback_test_plan (struct station *self, const struct plan *plan)
@@ -224,5 +224,6 @@ struct plan *callback_test_plan (struct station *self, const struct plan *plan)
     json_object_set_new (event, "data", data);
     char *body = json_write (event);
     json_decref (event);
-    return make (self, id, plan, end ? end : json_object_get (rule, "error"), fields, body);
+    return make_callback (self, id, plan, end ? end : json_object_get (rule, "error"), fields,
+                          body);
 }

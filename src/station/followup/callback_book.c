@@ -126,7 +126,7 @@ void callback_book_stop (struct station *self)
     self->callbacks = NULL;
 }
 
-static void change (struct station *self, const struct plan *callback, int sign)
+static void count_callback (struct station *self, const struct plan *callback, int sign)
 {
     const char *source = callback->source ? callback->source : "";
     int64_t bytes = 0;
@@ -168,12 +168,12 @@ static bool is_full (const struct station *self, const struct kept_callbacks *ta
 
 void callback_book_placed (struct station *self, const struct plan *callback)
 {
-    change (self, callback, 1);
+    count_callback (self, callback, 1);
 }
 
 void callback_book_gone (struct station *self, const struct plan *callback)
 {
-    change (self, callback, -1);
+    count_callback (self, callback, -1);
 }
 
 bool callback_book_full (const struct station *self, struct span source)

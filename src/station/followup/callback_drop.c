@@ -40,7 +40,7 @@ static void record_drop (const struct dropping *self, const struct plan *callbac
     free (text);
 }
 
-static bool drop (const struct dropping *self, const struct store_listed *listed)
+static bool drop_callback (const struct dropping *self, const struct store_listed *listed)
 {
     struct station *station = self->station;
     struct reason ignored;
@@ -58,14 +58,14 @@ static bool drop (const struct dropping *self, const struct store_listed *listed
 }
 
 // Whether one that stopped then is to go.
-static bool wants (const struct dropping *self, int64_t stopped_us)
+static bool is_dropped (const struct dropping *self, int64_t stopped_us)
 {
     if (self->source[0])
         return callback_book_full (self->station, span_text (self->source));
     return stopped_us < (station_now (self->station) - OLD_S) * 1000000;
 }
 
-static void ask (struct dropping *self);
+static void list_callbacks (struct dropping *self);
 
 // Those that an operator resolved: after the failed ones, whose list has them as well.
 static void list_closed (struct dropping *self)
@@ -74,7 +74,7 @@ static void list_closed (struct dropping *self)
     self->filter.state = PLAN_CLOSE;
     self->filter.after = 0;
     self->filter.after_us = 0;
-    ask (self);
+    list_callbacks (self);
 }
 
 static void on_page (void *owner, const struct store_page *page)
@@ -82,19 +82,20 @@ static void on_page (void *owner, const struct store_page *page)
     struct dropping *self = owner;
     struct station *station = self->station;
     size_t at = 0, dropped = 0;
-    for (; page->result == STORE_DONE && at < page->count && wants (self, page->plans[at].score_us);
+    for (; page->result == STORE_DONE && at < page->count &&
+           is_dropped (self, page->plans[at].score_us);
          at++)
-        dropped += drop (self, &page->plans[at]);
+        dropped += drop_callback (self, &page->plans[at]);
     bool done = page->result == STORE_DONE;
-    bool more = done && page->last && at == page->count && wants (self, page->last_us);
+    bool more = done && page->last && at == page->count && is_dropped (self, page->last_us);
     self->any = self->any || dropped;
     if (dropped)
         link_flush (store_link (station->store));
     if (more) {
         self->filter.after = page->last;
         self->filter.after_us = page->last_us;
-        ask (self);
-    } else if (done && self->filter.order == STORE_DEAD && wants (self, 0)) {
+        list_callbacks (self);
+    } else if (done && self->filter.order == STORE_DEAD && is_dropped (self, 0)) {
         list_closed (self);
     } else {
         station->dropping_us = self->any ? 0 : clock_mono_us () + AGAIN_US;
@@ -102,7 +103,7 @@ static void on_page (void *owner, const struct store_page *page)
     }
 }
 
-static void ask (struct dropping *self)
+static void list_callbacks (struct dropping *self)
 {
     self->filter.after_station = self->station->settings->callback_target;
     store_list (self->station->store, &self->filter, on_page, self);
@@ -127,7 +128,7 @@ static void begin (struct station *self, struct span source)
         dropping->filter.member_count = 1;
     }
     self->dropping_us = INT64_MAX; // until it is done
-    ask (dropping);
+    list_callbacks (dropping);
 }
 
 void callback_drop_full (struct station *self, struct span source)

@@ -20,7 +20,7 @@ struct state_query {
     bool exists;
 };
 
-static void answered (struct states_query *self)
+static void state_answered (struct states_query *self)
 {
     if (--self->left)
         return;
@@ -68,10 +68,10 @@ static void on_given_up (void *owner, const redisReply *reply)
             json_string (reply->type == REDIS_REPLY_NIL ? "delivered" : "given_up"));
     json_decref (self->callback);
     free (self);
-    answered (asking);
+    state_answered (asking);
 }
 
-static void ask (struct station *self, struct states_query *asking, json_t *run, uint64_t id)
+static void read_state (struct station *self, struct states_query *asking, json_t *run, uint64_t id)
 {
     char hex[IDENT_SIZE], key[STATION_NAME_MAX + IDENT_SIZE + 16];
     struct state_query *question = memory_new (sizeof *question);
@@ -102,9 +102,9 @@ void callback_states (struct station *self, json_t *runs, callback_states_fn *ca
     {
         json_int_t id = json_integer_value (json_object_get (run, "callback"));
         if (id > 0)
-            ask (self, asking, run, (uint64_t)id);
+            read_state (self, asking, run, (uint64_t)id);
     }
-    answered (asking);
+    state_answered (asking);
 }
 
 void callback_give_up (struct station *self, uint64_t id)

@@ -36,16 +36,16 @@ void access_destroy (struct access **self_p)
 int access_add (struct access *self, const struct curve_cert *cert, struct reason *reason)
 {
     unsigned roles;
-    const struct access_key *held = access_find (self, cert->keys.public_key);
+    const struct access_key *listed = access_find (self, cert->keys.public_key);
     if (curve_roles_read (cert->roles, &roles, reason) ||
         curve_stations_check (cert->stations, reason))
         return -1;
     if (!roles)
         return reason_set (reason,
                            "roles: want at least one of submit,observe,manage,result,signal");
-    if (held)
+    if (listed)
         return reason_set (reason, "public-key: is that of %s too",
-                           quoted (span_text (held->name)));
+                           quoted (span_text (listed->name)));
     if (access_size (self) == ACCESS_KEYS_MAX)
         return reason_set (reason, "keys: at most %d", ACCESS_KEYS_MAX);
     struct access_key *key = memory_new (sizeof *key);

@@ -73,7 +73,7 @@ static void drop_first (struct forward *self)
     free (kept);
 }
 
-static void keep (struct forward *self, const struct span *frames, size_t count)
+static void keep_message (struct forward *self, const struct span *frames, size_t count)
 {
     size_t bytes = sizeof (struct kept_answer) + sizeof (struct frames);
     for (size_t i = 0; i < count; i++)
@@ -111,7 +111,7 @@ static void send_answer (struct forward *self, const char *mailbox, struct messa
     if (send_kept (self) && packet_send (self->link, frames, count))
         self->passed++;
     else
-        keep (self, frames, count);
+        keep_message (self, frames, count);
 }
 
 // -- the targets
@@ -250,7 +250,7 @@ static void close_sockets (struct forward *self)
 }
 
 // Its sockets close; what was sent last may leave before the context ends, for which nothing waits.
-static void end (struct forward *self, int64_t now_us)
+static void end_forward (struct forward *self, int64_t now_us)
 {
     close_sockets (self);
     self->context_us = now_us + 2 * LINGER_MS * 1000;
@@ -276,7 +276,7 @@ static void on_tick (void *owner)
         return;
     }
     if (!self->context_us && now_us >= self->end_us)
-        end (self, now_us);
+        end_forward (self, now_us);
     if (!self->context_us) {
         ask_owner (self);
         read_on (self);

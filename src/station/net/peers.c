@@ -116,7 +116,7 @@ bool peers_wait_full (const struct station *self, const struct peer_load *load)
     return load->waiting_bytes >= share_of_each (self);
 }
 
-static bool owes (const struct station *self, const struct peer_load *load)
+static bool reads_too_slowly (const struct station *self, const struct peer_load *load)
 {
     return atomic_load (&load->unread.bytes) >= share_of_each (self);
 }
@@ -128,7 +128,7 @@ bool peers_send (struct station *self, struct span identity, const struct messag
     bool counted = message_size (message) >= COUNTED_MIN, sent;
     if (counted) {
         load = find_or_new (self, identity);
-        if (kind == REPLY_MADE && owes (self, load))
+        if (kind == REPLY_MADE && reads_too_slowly (self, load))
             return false;
         sent = watch_send_counted (&self->request_watch, self->request_socket, identity, message,
                                    &load->unread);

@@ -125,10 +125,10 @@ bool permit_roles (struct station *self, struct peer *peer, unsigned roles)
         deny_unknown (self, peer);
         return false;
     }
-    char wanted[ROLES_TEXT_MAX], held[ROLES_TEXT_MAX];
+    char wanted[ROLES_TEXT_MAX], granted[ROLES_TEXT_MAX];
     struct reason reason;
     reason_set (&reason, "role: want %s, the key %s has %s", roles_text (roles, wanted),
-                quoted (span_text (key->name)), roles_text (key->roles, held));
+                quoted (span_text (key->name)), roles_text (key->roles, granted));
     reply_refuse (self, peer, ZPLAN_EDENY, reason.text);
     return false;
 }

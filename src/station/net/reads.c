@@ -60,7 +60,7 @@ static bool may_read (const struct station *self, const struct peer_load *load)
 }
 
 // The peer is gone, or the station stops: as if Redis was lost.
-static void drop (struct station *self, const struct read *read)
+static void drop_read (struct station *self, const struct read *read)
 {
     if (read->of_plan) {
         on_loaded (read->owner, &(struct store_loaded){.result = STORE_LOST, .error = ""});
@@ -88,7 +88,7 @@ static void grant (struct station *self, struct peer_load *load, enum read_how h
     if (load->first)
         ring_add (&self->reading, load);
     if (how == READ_DROP)
-        drop (self, &read);
+        drop_read (self, &read);
     else
         read.go (read.owner);
 }
@@ -117,7 +117,7 @@ static void grant_all (struct station *self)
     ring->granting = false;
 }
 
-static void start (struct station *self, const struct read *wanted)
+static void start_read (struct station *self, const struct read *wanted)
 {
     struct peer *peer = wanted->peer;
     struct peer_load *load = peer->load;
@@ -135,7 +135,7 @@ static void start (struct station *self, const struct read *wanted)
 
 void reads_start (struct station *self, struct peer *peer, read_fn *go, void *owner)
 {
-    start (self, &(struct read){.peer = peer, .go = go, .owner = owner});
+    start_read (self, &(struct read){.peer = peer, .go = go, .owner = owner});
 }
 
 void reads_end (struct station *self, struct peer_load *load, int cost)
@@ -201,8 +201,8 @@ static void start_load (const struct queued_read *wanted, read_fn *go)
 {
     struct queued_read *loading = memory_new (sizeof *loading);
     *loading = *wanted;
-    start (wanted->station,
-           &(struct read){.peer = wanted->peer, .go = go, .owner = loading, .of_plan = true});
+    start_read (wanted->station,
+                &(struct read){.peer = wanted->peer, .go = go, .owner = loading, .of_plan = true});
 }
 
 void reads_load (struct station *self, struct peer *peer, uint64_t plan_id, store_loaded_fn *reply,

@@ -23,8 +23,9 @@ struct zap {
 };
 
 // The key, if it may connect. `ret_text` is its text, or empty.
-static const struct access_key *judge (const struct station *self, const struct packet *question,
-                                       char ret_text[CURVE_KEY_SIZE])
+static const struct access_key *authenticate (const struct station *self,
+                                              const struct packet *question,
+                                              char ret_text[CURVE_KEY_SIZE])
 {
     const struct span *frames = question->frames;
     *ret_text = '\0';
@@ -48,12 +49,12 @@ static void log_refused (struct station *self, const struct packet *question, co
                quoted (key ? span_text (key->name) : none));
 }
 
-static void answer (struct station *self, const struct packet *question)
+static void zap_answer (struct station *self, const struct packet *question)
 {
     char text[CURVE_KEY_SIZE];
     if (question->count <= REQUEST_ID)
         return; // not libzmq's: there is no peer to answer
-    const struct access_key *key = judge (self, question, text);
+    const struct access_key *key = authenticate (self, question, text);
     if (!key)
         log_refused (self, question, text);
     const struct span frames[] = {
@@ -77,7 +78,7 @@ static bool on_question (void *owner)
     for (int i = 0; i < TURN_QUESTIONS; i++) {
         if (!packet_recv (&question, self->zap->socket, &packet_of_peers))
             return false;
-        answer (self, &question);
+        zap_answer (self, &question);
         packet_clear (&question);
     }
     return true;

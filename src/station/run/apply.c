@@ -63,14 +63,14 @@ static int64_t lease_of (const struct station *self, enum cause cause, const str
 }
 
 // What is written of the lease may be old when Redis takes it: it was away for so long.
-static void extend_lease (struct station *self, struct held_run *held, int64_t lease_s)
+static void extend_lease (struct station *self, struct active_run *active, int64_t lease_s)
 {
     int64_t now_us = clock_mono_us ();
-    if (now_us - held->leasing_us < lease_s * 1000000 / LEASE_PART)
+    if (now_us - active->leasing_us < lease_s * 1000000 / LEASE_PART)
         return;
-    held->leasing_us = now_us;
-    store_extend_lease (self->store, span_text (held->key_station), held->plan_id,
-                        held->run.exec_id, lease_s);
+    active->leasing_us = now_us;
+    store_extend_lease (self->store, span_text (active->key_station), active->plan_id,
+                        active->run.exec_id, lease_s);
 }
 
 static bool has_team (const struct applying *self, const struct plan *plan)
@@ -161,7 +161,7 @@ static void keep_consequences (struct applying *self, struct plan *plan, int64_t
 }
 
 // Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
-static void commit (struct applying *self, struct plan *plan, int64_t nominal)
+static void commit_outcome (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
     const struct decision *decision = &self->decision;
@@ -240,7 +240,7 @@ static struct decision decide_timeout (struct applying *self, struct plan *plan)
     return decision;
 }
 
-static struct decision decide (struct applying *self, struct plan *plan)
+static struct decision decide_outcome (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
     self->run.phase = self->phase;
@@ -280,13 +280,13 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
     }
     plan->exec_id = self->run.exec_id;
     int64_t nominal = plan_nominal (plan, applying_run (self));
-    self->decision = decide (self, plan);
+    self->decision = decide_outcome (self, plan);
     bool applies = self->decision.commit != COMMIT_NONE;
-    struct held_run *held = runs_find_run (self->station, self->plan_id, self->run.exec_id);
+    struct active_run *active = runs_find_run (self->station, self->plan_id, self->run.exec_id);
     if (applies)
-        commit (self, plan, nominal);
-    if (applies && held && held->plan)
-        runs_set_plan (held, plan);
+        commit_outcome (self, plan, nominal);
+    if (applies && active && active->plan)
+        runs_set_plan (active, plan);
     else
         plan_destroy (&plan);
     return applies;
@@ -305,7 +305,7 @@ static void on_loaded_again (void *owner, const struct store_loaded *loaded)
 }
 
 // Count the written end.
-static void count (const struct applying *self)
+static void count_outcome (const struct applying *self)
 {
     struct counters *counters = &self->station->counters;
     struct target *target = station_target (self->station, span_text (self->key_station));
@@ -346,7 +346,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     if (answer->result == STORE_HELD || answer->result == STORE_CHANGED)
         self->counters.stale_commits++;
     if (answer->result == STORE_DONE)
-        count (applying);
+        count_outcome (applying);
     if (answer->result != STORE_DONE) {
         applying_forward (applying);
         applying_log_failure (applying, answer);
@@ -362,11 +362,11 @@ static void on_committed (void *owner, const struct store_committed *answer)
         publish_added (self, applying->callback);
     if (answer->result == STORE_DONE && applying->decision.commit != COMMIT_LEASE)
         station_run_ended (self);
-    struct held_run *held = runs_find_run (self, applying->plan_id, applying->run.exec_id);
-    if (held)
-        held->leasing_us = 0;
-    if (held && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
-        runs_drop (&held); // it was claimed again, or its plan is gone
+    struct active_run *active = runs_find_run (self, applying->plan_id, applying->run.exec_id);
+    if (active)
+        active->leasing_us = 0;
+    if (active && applying->cause == CAUSE_KEPT && answer->result == STORE_HELD)
+        runs_drop (&active); // it was claimed again, or its plan is gone
     if (applying->done)
         applying->done (applying->owner, answer->result);
     applying_destroy (applying);
@@ -400,21 +400,21 @@ static struct applying *applying_new (struct station *station, const struct run_
     return self;
 }
 
-struct decision apply (struct station *self, const struct run_outcome *outcome)
+struct decision apply_outcome (struct station *self, const struct run_outcome *outcome)
 {
     struct applying *applying = applying_new (self, outcome);
-    struct held_run *held = runs_find (self, outcome->plan->id);
+    struct active_run *active = runs_find (self, outcome->plan->id);
     int64_t nominal = outcome->cause == CAUSE_DUE
                           ? outcome->nominal
                           : plan_nominal (outcome->plan, outcome->run->exec_id);
-    applying->decision = decide (applying, outcome->plan);
+    applying->decision = decide_outcome (applying, outcome->plan);
     struct decision decision = applying->decision;
     outcome->run->phase = applying->run.phase;
     // A lease that is being renewed already need not be renewed again.
-    bool idle = decision.unchanged && !decision.save_work && !decision.open_poll && held &&
-                held->leasing_us;
+    bool idle = decision.unchanged && !decision.save_work && !decision.open_poll && active &&
+                active->leasing_us;
     if (idle)
-        extend_lease (self, held, lease_of (self, outcome->cause, outcome->plan));
+        extend_lease (self, active, lease_of (self, outcome->cause, outcome->plan));
     if (decision.commit == COMMIT_NONE || idle) {
         applying_destroy (applying);
         return decision;
@@ -430,8 +430,8 @@ struct decision apply (struct station *self, const struct run_outcome *outcome)
     }
     if (decision.commit == COMMIT_NEXT)
         FAILPOINT ("next");
-    commit (applying, outcome->plan, nominal);
-    if (held) // last: an earlier heartbeat, whose place this write took, was answered in there
-        held->leasing_us = decision.commit == COMMIT_LEASE ? clock_mono_us () : 0;
+    commit_outcome (applying, outcome->plan, nominal);
+    if (active) // last: an earlier heartbeat, whose place this write took, was answered in there
+        active->leasing_us = decision.commit == COMMIT_LEASE ? clock_mono_us () : 0;
     return decision;
 }

@@ -29,7 +29,7 @@ int64_t apply_lease_s (const struct station *self, const struct plan *plan);
 
 // Decide and commit; broadcast when it is written. Everything is copied. COMMIT_NONE: the answer is
 // late, and nothing is done.
-struct decision apply (struct station *self, const struct run_outcome *outcome);
+struct decision apply_outcome (struct station *self, const struct run_outcome *outcome);
 
 enum { LEASE_PART = 4 }; // of a lease that may pass before it is extended
 

@@ -85,7 +85,7 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
 
 // What the run wrote: its result, or what came with its failure; empty where it is not to be kept.
 // A vote has no one output.
-static struct span written (const struct applying *self, const struct plan *plan)
+static struct span output_written (const struct applying *self, const struct plan *plan)
 {
     bool kept = !plan->policy || plan->policy->log == LOG_TRANS;
     if (self->frames && kept && !self->decision.close_poll &&
@@ -100,7 +100,7 @@ static struct span written (const struct applying *self, const struct plan *plan
 static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
-    struct span text = written (self, plan);
+    struct span text = output_written (self, plan);
     size_t keep = (size_t)self->station->settings->output_bytes;
     *ret_size = 0;
     if (!keep || !text.size)
@@ -117,8 +117,8 @@ static size_t participants_of (const struct applying *self, bool save, struct pa
     size_t count = 0;
     *ret = NULL;
     if (self->decision.open_poll) {
-        struct held_run *held = runs_find (self->station, self->plan_id);
-        const struct ballot *ballot = held ? held->ballot : NULL;
+        struct active_run *active = runs_find (self->station, self->plan_id);
+        const struct ballot *ballot = active ? active->ballot : NULL;
         *ret = memory_new ((VOTERS_MAX + 1) * sizeof **ret);
         for (size_t i = 0; ballot && i < ballot->count; i++)
             (*ret)[count++] = (struct participant){.name = span_text (ballot->at[i].name)};
@@ -171,7 +171,7 @@ static char *call_failure_plan (struct applying *self, const struct plan *plan, 
                                        .nominal = nominal,
                                        .worker = worker_of (self),
                                        .reason = applying_reason (self),
-                                       .output = written (self, plan)};
+                                       .output = output_written (self, plan)};
     self->called = on_failure_plan (self->station, &failure);
     return self->called ? on_failure_unplaced (&failure, ret_size) : NULL;
 }

@@ -4,17 +4,17 @@
 #include "codes.h"
 #include "late.h"
 
-bool cancel_notify (const struct held_run *held, const char *reason)
+bool cancel_notify (const struct active_run *active, const char *reason)
 {
     char mailbox[MAILBOX_SIZE], plan_id[IDENT_SIZE], exec_id[IDENT_SIZE];
-    struct target *target = station_target (held->station, span_text (held->key_station));
+    struct target *target = station_target (active->station, span_text (active->key_station));
     if (!target || target_type (target) == TARGET_PULL || !target_connection (target))
         return false;
     struct message message;
     bool by_identity = target_way (target)->by_identity;
-    struct span name = span_text (mailbox_text (held->plan_id, mailbox));
-    ident_text (held->plan_id, plan_id);
-    ident_text (held->run.exec_id, exec_id);
+    struct span name = span_text (mailbox_text (active->plan_id, mailbox));
+    ident_text (active->plan_id, plan_id);
+    ident_text (active->run.exec_id, exec_id);
     message_start (&message, ZERO_BYTE_COMMAND_CLOSE_REQUEST);
     message_add (&message, ZERO_FRAME_STATUS, span_text (reason));
     if (by_identity) {
@@ -28,25 +28,25 @@ bool cancel_notify (const struct held_run *held, const char *reason)
     return target_send (target, &message);
 }
 
-bool cancel_run (struct held_run *held, const char *reason, applied_fn *done, void *owner)
+bool cancel_run (struct active_run *active, const char *reason, applied_fn *done, void *owner)
 {
-    struct station *self = held->station;
-    const uint64_t plan_id = held->plan_id, exec_id = held->run.exec_id;
+    struct station *self = active->station;
+    const uint64_t plan_id = active->plan_id, exec_id = active->run.exec_id;
     // One that was not sent yet is not, and its target knows nothing of it.
     bool sent = !prefetch_drop (self, plan_id);
     struct decision decision =
-        apply (self, &(struct run_outcome){.plan = held->plan,
-                                           .key_station = span_text (held->key_station),
-                                           .run = &held->run,
-                                           .cause = CAUSE_CANCEL,
-                                           .reason = reason,
-                                           .done = done,
-                                           .owner = owner});
+        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
+                                                   .key_station = span_text (active->key_station),
+                                                   .run = &active->run,
+                                                   .cause = CAUSE_CANCEL,
+                                                   .reason = reason,
+                                                   .done = done,
+                                                   .owner = owner});
     if (decision.commit == COMMIT_END)
-        late_remember (self, plan_id, exec_id, held->key_station);
-    bool notified = sent && cancel_notify (held, reason);
-    held = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
-    if (held)
-        runs_drop (&held);
+        late_remember (self, plan_id, exec_id, active->key_station);
+    bool notified = sent && cancel_notify (active, reason);
+    active = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
+    if (active)
+        runs_drop (&active);
     return notified;
 }

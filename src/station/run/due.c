@@ -187,7 +187,7 @@ static void fire_prefetched (struct station *self)
 {
     for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
         if (!due_is_stale (self, plan->claimed.lease_end_us, 1))
-            fire (self, &plan->claimed);
+            fire_run (self, &plan->claimed);
         free (plan);
     }
 }
@@ -209,7 +209,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
             if (claimed->at_us > claim->now_us || !store_is_leased (self->store))
                 prefetch_keep (self, claimed);
             else
-                fire (self, claimed);
+                fire_run (self, claimed);
         }
         if (claim->broken) {
             self->counters.lost_plans += claim->broken;
@@ -226,7 +226,7 @@ static void on_claimed (void *owner, const struct store_claim *claim)
     wake_arm (self);
 }
 
-static void claim (struct station *self)
+static void claim_plans (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
     struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
@@ -260,7 +260,7 @@ void due_turned (void *owner, struct target *target)
     struct station *self = owner;
     if (!self->claiming && has_ready (self, target) &&
         has_many_slots (self, target, clock_mono_us ())) {
-        claim (self);
+        claim_plans (self);
         wake_arm (self);
     }
     link_flush (store_link (self->store));
@@ -270,26 +270,26 @@ void due_turned (void *owner, struct target *target)
 
 // No status came in time. The run stays in flight until its retry: a status that comes in between
 // is still taken.
-static void give_up_status (struct station *self, struct held_run *held)
+static void give_up_status (struct station *self, struct active_run *active)
 {
     char reason[64];
-    if (unresponsive_keeps (self, held))
+    if (unresponsive_keeps (self, active))
         return;
     snprintf (reason, sizeof reason, "no status within %" PRId64 " ms",
               self->settings->send_timeout_ms);
     struct decision decision =
-        apply (self, &(struct run_outcome){.plan = held->plan,
-                                           .key_station = span_text (held->key_station),
-                                           .run = &held->run,
-                                           .cause = CAUSE_NO_STATUS,
-                                           .reason = reason});
+        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
+                                                   .key_station = span_text (active->key_station),
+                                                   .run = &active->run,
+                                                   .cause = CAUSE_NO_STATUS,
+                                                   .reason = reason});
     if (commit_ends_run (decision.commit))
-        runs_drop (&held);
+        runs_drop (&active);
     else
-        runs_forget_at (held, clock_mono_us () + decision.delay_ms * 1000 + FORGET_US);
+        runs_forget_at (active, clock_mono_us () + decision.delay_ms * 1000 + FORGET_US);
 }
 
-static void on_deadline (struct station *self, struct held_run *run)
+static void on_deadline (struct station *self, struct active_run *run)
 {
     if (run->end_us && clock_mono_us () >= run->end_us)
         results_end_run (run);
@@ -304,8 +304,8 @@ static void run_deadlines (struct station *self)
     int64_t now_us = clock_mono_us ();
     bool some = false;
     for (struct heap_node *node; (node = heap_first (&self->deadlines)) && node->at <= now_us;) {
-        on_deadline (self,
-                     (struct held_run *)((uint8_t *)node - offsetof (struct held_run, deadline)));
+        on_deadline (
+            self, (struct active_run *)((uint8_t *)node - offsetof (struct active_run, deadline)));
         some = true;
     }
     if (some) // they may have freed slots
@@ -327,7 +327,7 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
 // A plan is not in the queue, by an edit or a loss, but its message has it run: it is re-queued for
 // its time, or for the end of a lease if a run is in progress. A change of it since is not
 // overwritten.
-static bool requeue (struct station *self, const struct store_outside *outside)
+static bool requeue_plan (struct station *self, const struct store_outside *outside)
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (outside->plan_id, outside->message, &reason);
@@ -348,7 +348,7 @@ static bool requeue (struct station *self, const struct store_outside *outside)
                 .revision = revision,
                 .key_station = outside->station,
                 .exec_id = outside->exec_id,
-                .queue = outside->exec_id && !outside->given_up ? REQUEUE_LEASE : REQUEUE_TIME,
+                .queue = outside->exec_id && !outside->no_status ? REQUEUE_LEASE : REQUEUE_TIME,
                 .lease_s = runs ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
             on_requeued, self);
     }
@@ -363,7 +363,7 @@ static void on_swept (void *owner, const struct store_swept *swept)
         return;
     bool missing = false;
     for (size_t i = 0; i < swept->count; i++)
-        missing = requeue (self, &swept->outside[i]) || missing;
+        missing = requeue_plan (self, &swept->outside[i]) || missing;
     if (!swept->last)
         callback_drop_old (self);
     self->swept = swept->last;
@@ -376,7 +376,7 @@ static void on_swept (void *owner, const struct store_swept *swept)
         wake_arm (self);
 }
 
-static void sweep (struct station *self)
+static void sweep_runs (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
     if (now_us < self->sweep_us)
@@ -402,8 +402,8 @@ static void on_timer (void *owner, uint32_t events)
         fire_prefetched (self);
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
-        claim (self);
-    sweep (self);
+        claim_plans (self);
+    sweep_runs (self);
     link_flush (store_link (self->store));
     wake_arm (self);
 }

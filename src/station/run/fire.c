@@ -19,8 +19,8 @@
 #include "unresponsive.h"
 #include "zones.h"
 
-static bool dispatch (struct station *self, struct target *target, const struct plan *plan,
-                      int64_t at_us)
+static bool dispatch_run (struct station *self, struct target *target, const struct plan *plan,
+                          int64_t at_us)
 {
     struct plan_texts *texts = &self->texts;
     size_t json_size;
@@ -46,7 +46,7 @@ static bool dispatch (struct station *self, struct target *target, const struct 
 }
 
 // The plan record of a message that cannot be read: enough to report it.
-static struct plan *unreadable (const struct store_claimed *claimed)
+static struct plan *unreadable_plan (const struct store_claimed *claimed)
 {
     struct plan *plan = plan_new (claimed->station.size);
     plan->id = claimed->plan_id;
@@ -65,16 +65,17 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
         return false;
     *ret_cause = CAUSE_NOT_SENT;
     // Asked first: the message of a run that cannot be sent need not be made.
-    if (!target || !target_connection (target) || !dispatch (self, target, plan, claimed->at_us))
+    if (!target || !target_connection (target) ||
+        !dispatch_run (self, target, plan, claimed->at_us))
         return false;
     struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
-    struct held_run *held = runs_add (self, plan, claimed->station, run);
-    held->target = target;
-    held->connection = target_connection (target);
-    held->number = ++self->runs_number;
+    struct active_run *active = runs_add (self, plan, claimed->station, run);
+    active->target = target;
+    active->connection = target_connection (target);
+    active->number = ++self->runs_number;
     unresponsive_sent (target, plan->id);
-    runs_set_end (held);
-    runs_wait_status (held, clock_mono_us () + self->settings->send_timeout_ms * 1000);
+    runs_set_end (active);
+    runs_wait_status (active, clock_mono_us () + self->settings->send_timeout_ms * 1000);
     self->counters.runs_sent++;
     target_tally (target)->sent++;
     FAILPOINT ("sent");
@@ -176,14 +177,14 @@ static bool hand_over (struct station *self, struct claim *claim, enum cause *re
     return true;
 }
 
-void fire (struct station *self, const struct store_claimed *claimed)
+void fire_run (struct station *self, const struct store_claimed *claimed)
 {
     struct reason reason = {""};
     struct claim claim;
     read_claim (self, claimed, &claim, &reason);
     bool unread = !claim.plan;
     if (unread)
-        claim.plan = unreadable (claimed);
+        claim.plan = unreadable_plan (claimed);
     struct plan *plan = claim.plan;
     int64_t nominal = plan_nominal (plan, claimed->lost ? claimed->lost : claimed->exec_id);
     struct decision decision =
@@ -198,21 +199,22 @@ void fire (struct station *self, const struct store_claimed *claimed)
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID)
         log_event (LEVEL_WARN, "plan.error", "plan=%" PRIx64 " station=%s reason=\"%s\"", plan->id,
                    quoted (claimed->station), reason.text);
-    struct held_run *held = runs_find (self, plan->id);
-    if (held)
-        runs_drop (&held);
+    struct active_run *active = runs_find (self, plan->id);
+    if (active)
+        runs_drop (&active);
     struct run run = {claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};
-    apply (self, &(struct run_outcome){.plan = plan,
-                                       .key_station = claimed->station,
-                                       .run = &run,
-                                       .cause = cause,
-                                       .nominal = nominal,
-                                       .lost = claimed->lost,
-                                       .due = &claim.due,
-                                       .decision = &decision,
-                                       .keep_message = unread,
-                                       .reason = full            ? "too many callbacks are kept"
-                                                 : decision.send ? not_sent_reason (claim.target)
-                                                                 : reason.text});
+    apply_outcome (self,
+                   &(struct run_outcome){.plan = plan,
+                                         .key_station = claimed->station,
+                                         .run = &run,
+                                         .cause = cause,
+                                         .nominal = nominal,
+                                         .lost = claimed->lost,
+                                         .due = &claim.due,
+                                         .decision = &decision,
+                                         .keep_message = unread,
+                                         .reason = full            ? "too many callbacks are kept"
+                                                   : decision.send ? not_sent_reason (claim.target)
+                                                                   : reason.text});
     plan_destroy (&plan);
 }

@@ -4,7 +4,7 @@
 #include "station_state.h"
 
 // The run is in flight afterwards, or over.
-void fire (struct station *self, const struct store_claimed *claimed);
+void fire_run (struct station *self, const struct store_claimed *claimed);
 
 // Whether workers fetch the plans of this target, or it is a flow. `owner` is the station.
 bool fire_is_pull (void *owner, struct span target);

@@ -44,9 +44,9 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         flow_runs_want (station, self->run, on_sub_run, self);
         return;
     }
-    struct held_run *held = runs ? results_recall (station, plan_id, answer) : NULL;
-    if (held)
-        cancel_run (held, "its flow needs it no more", NULL, NULL);
+    struct active_run *active = runs ? results_recall (station, plan_id, answer) : NULL;
+    if (active)
+        cancel_run (active, "its flow needs it no more", NULL, NULL);
     FAILPOINT ("flow_cancelled");
     free (self);
     station_resume (station);

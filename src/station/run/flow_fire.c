@@ -68,13 +68,14 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
         message_add (&message, ZERO_FRAME_JSON, span_text (json));
     message_layout (&message, desc, frames);
     message.desc_bytes = frames[0];
-    apply (station, &(struct run_outcome){.plan = self->plan,
-                                          .key_station = span_text (self->key_station),
-                                          .run = &run,
-                                          .cause = cause,
-                                          .answer = cause == CAUSE_ANSWER ? &answer : NULL,
-                                          .message = cause == CAUSE_ANSWER ? &message : NULL,
-                                          .reason = reason && *reason ? reason : NULL});
+    apply_outcome (station,
+                   &(struct run_outcome){.plan = self->plan,
+                                         .key_station = span_text (self->key_station),
+                                         .run = &run,
+                                         .cause = cause,
+                                         .answer = cause == CAUSE_ANSWER ? &answer : NULL,
+                                         .message = cause == CAUSE_ANSWER ? &message : NULL,
+                                         .reason = reason && *reason ? reason : NULL});
     free (json);
     firing_destroy (self);
     station_resume (station);
@@ -84,14 +85,15 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
 static void put_back (struct firing *self)
 {
     struct run run = {self->exec_id, RUN_SENT, false};
-    apply (self->station, &(struct run_outcome){.plan = self->plan,
-                                                .key_station = span_text (self->key_station),
-                                                .run = &run,
-                                                .cause = CAUSE_PUT_BACK});
+    apply_outcome (self->station,
+                   &(struct run_outcome){.plan = self->plan,
+                                         .key_station = span_text (self->key_station),
+                                         .run = &run,
+                                         .cause = CAUSE_PUT_BACK});
     firing_destroy (self);
 }
 
-static void fail (struct firing *self, const char *reason)
+static void fail_run (struct firing *self, const char *reason)
 {
     end_plan (self, CAUSE_ANSWER, ZERO_STATUS_FAILED_ID, reason, NULL);
 }
@@ -101,7 +103,7 @@ static void fail_damaged (struct firing *self, const char *damage)
 {
     struct reason reason;
     reason_set (&reason, "the rows of its run do not fit together: %s", damage);
-    fail (self, reason.text);
+    fail_run (self, reason.text);
 }
 
 // "load failed: disk full", of a run that has failed.
@@ -134,7 +136,7 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
     else if (live->run->outcome == FLOW_LATE)
         end_plan (self, CAUSE_TIMEOUT, ZERO_STATUS_TIMEOUT_ID, reason, NULL);
     else
-        fail (self, reason);
+        fail_run (self, reason);
 }
 
 // -- a run that begins, or goes on
@@ -222,7 +224,7 @@ static void follow_retry (void *owner)
 }
 
 // Its run is in progress from now on, and its first calls are placed with that.
-static void commit (struct firing *self, void (*then) (void *owner))
+static void commit_run (struct firing *self, void (*then) (void *owner))
 {
     struct plan *plan = self->plan;
     int64_t revision = plan->revision;
@@ -240,12 +242,12 @@ static void commit (struct firing *self, void (*then) (void *owner))
                   on_begun, self);
 }
 
-static void begin (struct firing *self)
+static void begin_run (struct firing *self)
 {
     bool again = self->plan->flow_run && self->claim == FLOW_RETRIES;
     if (!again)
         self->plan->flow_run = self->exec_id;
-    commit (self, again ? follow_retry : follow_begin);
+    commit_run (self, again ? follow_retry : follow_begin);
 }
 
 static void publish_begun (struct station *self, const struct plan *plan)
@@ -276,7 +278,7 @@ static void on_begun (void *owner, const struct store_committed *answer)
         if (self->claim == FLOW_RETRIES && plan->flow_run)
             flow_runs_want (station, plan->flow_run, on_former_run, self);
         else
-            begin (self);
+            begin_run (self);
         return;
     }
     if (answer->result == STORE_DONE) {
@@ -295,18 +297,18 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
     struct firing *self = owner;
     struct plan_step step;
     if (!flow) {
-        fail (self, reason);
+        fail_run (self, reason);
         return;
     }
     if (plan_step_parse (self->plan->step, &step) && step.depth > FLOW_DEPTH_MAX) {
-        fail (self, "sub-flows nest at most 16 levels");
+        fail_run (self, "sub-flows nest at most 16 levels");
         return;
     }
     if (self->flow)
         flow_book_release (self->station, self->flow);
     self->flow = flow_book_hold (self->station, flow);
     self->version = version;
-    begin (self);
+    begin_run (self);
 }
 
 static void begin_new (struct firing *self)
@@ -320,11 +322,11 @@ static void on_former_run (void *owner, bool found, const char *damage)
     if (damage)
         fail_damaged (self, damage);
     else if (!found && is_undo (self))
-        fail (self, "the run that is to be undone was removed"); // never run it forward again
+        fail_run (self, "the run that is to be undone was removed"); // never run it forward again
     else if (!found)
         begin_new (self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
-        begin (self);
+        begin_run (self);
     else
         put_back (self);
 }
@@ -352,7 +354,7 @@ static void check_caller (const struct firing *self)
         flow_call_check (caller, call.step, call.item);
 }
 
-static void look (struct firing *self)
+static void find_live_run (struct firing *self)
 {
     struct flow_live *live = flow_live_find (self->station, self->plan->flow_run);
     int64_t now_ms = store_now_us (self->station->store) / 1000;
@@ -390,7 +392,7 @@ static void on_caller (void *owner, bool found, const char *damage)
     (void)damage;
     if (flow_runs_has (self->station, self->plan->flow_run) &&
         (!found || flow_runs_has (self->station, call.run)))
-        look (self);
+        find_live_run (self);
     else
         firing_destroy (self); // Redis is away: it is claimed again when its lease is over
 }
@@ -402,11 +404,11 @@ static void on_run (void *owner, bool found, const char *damage)
     if (damage)
         fail_damaged (self, damage);
     else if (!found)
-        fail (self, "the run of the flow is gone");
+        fail_run (self, "the run of the flow is gone");
     else if (plan_step_parse (self->plan->step, &call) && call.kind == STEP_FLOW)
         flow_runs_want (self->station, call.run, on_caller, self);
     else if (flow_runs_has (self->station, self->plan->flow_run))
-        look (self);
+        find_live_run (self);
     else
         firing_destroy (self);
 }

@@ -87,14 +87,14 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
         reason_set (&reason, "%.*s", (int)outcome->reason.size,
                     outcome->reason.size ? (const char *)outcome->reason.data : "");
     plan->exec_id = run.exec_id;
-    apply (self, &(struct run_outcome){.plan = plan,
-                                       .key_station = key_station,
-                                       .run = &run,
-                                       .cause = CAUSE_ANSWER,
-                                       .answer = &answer,
-                                       .message = &message,
-                                       .voter = outcome->worker,
-                                       .reason = reason.text});
+    apply_outcome (self, &(struct run_outcome){.plan = plan,
+                                               .key_station = key_station,
+                                               .run = &run,
+                                               .cause = CAUSE_ANSWER,
+                                               .answer = &answer,
+                                               .message = &message,
+                                               .voter = outcome->worker,
+                                               .reason = reason.text});
     free (bytes);
 }
 
@@ -104,11 +104,12 @@ static void time_out (struct offer_call *self)
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
               self->plan->policy ? self->plan->policy->timeout_s : 0);
     self->station->counters.timeouts++;
-    apply (self->station, &(struct run_outcome){.plan = self->plan,
-                                                .key_station = span_text (self->key_station),
-                                                .run = &self->run,
-                                                .cause = CAUSE_TIMEOUT,
-                                                .reason = reason});
+    apply_outcome (self->station,
+                   &(struct run_outcome){.plan = self->plan,
+                                         .key_station = span_text (self->key_station),
+                                         .run = &self->run,
+                                         .cause = CAUSE_TIMEOUT,
+                                         .reason = reason});
 }
 
 // -- the offer
@@ -159,9 +160,9 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
                  bool already_offered)
 {
     struct offer_call *call = memory_new (sizeof *call);
-    struct held_run *held = runs_find (self, plan->id);
-    if (held) // it was looked up
-        runs_drop (&held);
+    struct active_run *active = runs_find (self, plan->id);
+    if (active) // it was looked up
+        runs_drop (&active);
     call->station = self;
     call->plan = plan;
     call->run = (struct run){claimed->exec_id, RUN_SENT, claimed->earlier_may_answer};

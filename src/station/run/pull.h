@@ -35,9 +35,9 @@ struct take {
 
     int64_t from;      // where to look on
     int pages;         // looked at
-    bool waits;        // it is in the line
+    bool waits;        // it is in the queue
     bool asking;       // a call of the store is in flight
-    struct take *next; // in the line
+    struct take *next; // in the queue
 };
 
 // Ask for plans; answered at once, or when something is offered, or at the timeout. Takes it.

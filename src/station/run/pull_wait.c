@@ -1,7 +1,7 @@
-// Takes that found nothing wait in a line for each target, the oldest first. An offer for n
-// workers has n of them asked at a time, one after the other as long as some get nothing: a line is
-// walked once an offer. A look each second finds what was offered while nobody could be asked.
-// Where a limit keeps plans from being taken, the first in the line is asked again when a run ends
+// Takes that found nothing wait in a queue for each target, the oldest first. An offer for n
+// workers has n of them asked at a time, one after the other as long as some get nothing: a queue
+// is walked once an offer. A look each second finds what was offered while nobody could be asked.
+// Where a limit keeps plans from being taken, the first in the queue is asked again when a run ends
 // and when a rate allows the next, then those behind it until one gets nothing.
 #include <stdlib.h>
 
@@ -41,60 +41,60 @@ struct take_queue {
 };
 
 struct pull_queues {
-    struct take_queue *lines;
+    struct take_queue *queues;
     size_t waiters;
     int64_t look_us;
     struct timer timer; // of the first again_us
 };
 
-static struct take_queue *line_of (const struct station *self, const char *name)
+static struct take_queue *queue_of (const struct station *self, const char *name)
 {
-    struct take_queue *line = self->pull ? self->pull->lines : NULL;
-    while (line && strcmp (line->name, name) != 0)
-        line = line->next;
-    return line;
+    struct take_queue *queue = self->pull ? self->pull->queues : NULL;
+    while (queue && strcmp (queue->name, name) != 0)
+        queue = queue->next;
+    return queue;
 }
 
 static void on_rate (void *owner);
 
-static struct take_queue *line_for (struct station *self, const char *name)
+static struct take_queue *queue_for (struct station *self, const char *name)
 {
-    struct take_queue *line = line_of (self, name);
-    if (line)
-        return line;
+    struct take_queue *queue = queue_of (self, name);
+    if (queue)
+        return queue;
     if (!self->pull) {
         self->pull = memory_new (sizeof *self->pull);
         self->pull->timer = (struct timer){.call = on_rate, .owner = self};
     }
-    line = memory_new (sizeof *line);
-    snprintf (line->name, sizeof line->name, "%s", name);
-    line->last = &line->first;
-    line->next = self->pull->lines;
-    self->pull->lines = line;
-    return line;
+    queue = memory_new (sizeof *queue);
+    snprintf (queue->name, sizeof queue->name, "%s", name);
+    queue->last = &queue->first;
+    queue->next = self->pull->queues;
+    self->pull->queues = queue;
+    return queue;
 }
 
-static void enter (struct take *take)
+static void queue_add (struct take *take)
 {
-    struct take_queue *line = line_for (take->station, take->name);
+    struct take_queue *queue = queue_for (take->station, take->name);
     take->waits = true;
     take->next = NULL;
-    *line->last = take;
-    line->last = &take->next;
+    *queue->last = take;
+    queue->last = &take->next;
     take->station->pull->waiters++;
 }
 
-static void leave (struct take *take)
+static void queue_remove (struct take *take)
 {
-    struct take_queue *line = line_of (take->station, take->name);
-    struct take **at = &line->first;
+    struct take_queue *queue = queue_of (take->station, take->name);
+    struct take **at = &queue->first;
     while (*at != take)
         at = &(*at)->next;
     *at = take->next;
-    if (line->last == &take->next)
-        line->last = at;
-    if (line->untried == take)
-        line->untried = take->next;
+    if (queue->last == &take->next)
+        queue->last = at;
+    if (queue->untried == take)
+        queue->untried = take->next;
     take->waits = false;
     take->station->pull->waiters--;
 }
@@ -164,7 +164,7 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
 }
 
 // Answer with the jobs, NULL = none, and release the take.
-static void reply (struct take *take, const struct store_taken *answer)
+static void answer_take (struct take *take, const struct store_taken *answer)
 {
     struct station *self = take->station;
     json_t *object = json_object (), *jobs = json_array ();
@@ -182,20 +182,20 @@ static void reply (struct take *take, const struct store_taken *answer)
 
 // -- asking
 
-static void ask (struct take *take);
-static void walk (struct station *self, struct take_queue *line);
+static void take_from_store (struct take *take);
+static void serve_queue (struct station *self, struct take_queue *queue);
 
 // Once: more places, or fewer, for those behind it.
-static void walked (struct station *self, const char *name, bool got, bool limited)
+static void take_answered (struct station *self, const char *name, bool got, bool limited)
 {
-    struct take_queue *line = line_of (self, name);
-    if (!line)
+    struct take_queue *queue = queue_of (self, name);
+    if (!queue)
         return;
-    line->asking--;
-    line->free -= got && !line->probes && line->free > 0;
-    if (line->probes && limited && !got)
-        line->untried = NULL;
-    walk (self, line);
+    queue->asking--;
+    queue->free -= got && !queue->probes && queue->free > 0;
+    if (queue->probes && limited && !got)
+        queue->untried = NULL;
+    serve_queue (self, queue);
 }
 
 // -- limits
@@ -203,9 +203,9 @@ static void walked (struct station *self, const char *name, bool got, bool limit
 static void arm_rate (struct station *self)
 {
     int64_t first_us = INT64_MAX, left_us;
-    for (const struct take_queue *line = self->pull->lines; line; line = line->next)
-        if (line->again_us && line->again_us < first_us)
-            first_us = line->again_us;
+    for (const struct take_queue *queue = self->pull->queues; queue; queue = queue->next)
+        if (queue->again_us && queue->again_us < first_us)
+            first_us = queue->again_us;
     if (first_us == INT64_MAX)
         return;
     left_us = first_us - clock_mono_us ();
@@ -215,34 +215,34 @@ static void arm_rate (struct station *self)
 // A limit kept plans from this take.
 static void note_limit (struct station *self, const char *name, int64_t wait_ms)
 {
-    struct take_queue *line = line_of (self, name);
-    if (!line)
+    struct take_queue *queue = queue_of (self, name);
+    if (!queue)
         return;
-    line->limited = true;
-    line->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
+    queue->limited = true;
+    queue->again_us = wait_ms > 0 ? clock_mono_us () + wait_ms * 1000 : 0;
     arm_rate (self);
 }
 
-static void probe (struct station *self, struct take_queue *line)
+static void probe_queue (struct station *self, struct take_queue *queue)
 {
-    line->limited = false;
-    if (!line->first)
+    queue->limited = false;
+    if (!queue->first)
         return;
-    line->probes = line->probes || !line->untried;
-    line->free += line->free == 0;
-    line->untried = line->first;
-    walk (self, line);
+    queue->probes = queue->probes || !queue->untried;
+    queue->free += queue->free == 0;
+    queue->untried = queue->first;
+    serve_queue (self, queue);
 }
 
 static void on_rate (void *owner)
 {
     struct station *self = owner;
     int64_t now_us = clock_mono_us ();
-    for (struct take_queue *line = self->pull->lines; line; line = line->next) {
-        if (!line->again_us || line->again_us > now_us)
+    for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
+        if (!queue->again_us || queue->again_us > now_us)
             continue;
-        line->again_us = 0;
-        probe (self, line);
+        queue->again_us = 0;
+        probe_queue (self, queue);
     }
     arm_rate (self);
     link_flush (store_link (self->store));
@@ -251,10 +251,11 @@ static void on_rate (void *owner)
 void pull_freed (struct station *self)
 {
     bool some = false;
-    for (struct take_queue *line = self->pull ? self->pull->lines : NULL; line; line = line->next) {
-        if (!line->limited)
+    for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
+         queue = queue->next) {
+        if (!queue->limited)
             continue;
-        probe (self, line);
+        probe_queue (self, queue);
         some = true;
     }
     if (some)
@@ -272,25 +273,25 @@ static void on_taken (void *owner, const struct store_taken *answer)
     take->asking = false;
     if (answer->result == STORE_DONE && !got && answer->taken.next && ++take->pages < PAGES_MAX) {
         take->from = answer->taken.next;
-        ask (take);
+        take_from_store (take);
         return;
     }
     bool ends = got || answer->result != STORE_DONE || clock_mono_us () >= take->until_us ||
                 self->phase != PHASE_SERVING;
     if (ends && waited)
-        leave (take);
+        queue_remove (take);
     if (answer->result != STORE_DONE) {
         reply_refuse_store (self, take->peer, answer->result, answer->error);
         free (take);
     } else if (ends) {
-        reply (take, got ? answer : NULL);
+        answer_take (take, got ? answer : NULL);
     } else if (!waited) {
-        enter (take);
+        queue_add (take);
     }
     if (limited)
         note_limit (self, name, answer->taken.wait_ms);
     if (waited)
-        walked (self, name, got, limited);
+        take_answered (self, name, got, limited);
     if (answer->result == STORE_DONE)
         link_flush (store_link (self->store));
     station_resume (self);
@@ -299,17 +300,17 @@ static void on_taken (void *owner, const struct store_taken *answer)
 // Whether no other worker has asked for plans of this target lately.
 static bool is_alone (struct take *take)
 {
-    struct take_queue *line = line_for (take->station, take->name);
+    struct take_queue *queue = queue_for (take->station, take->name);
     int64_t now_us = clock_mono_us ();
-    if (strcmp (line->asker, take->worker) != 0) {
-        memcpy (line->asker, take->worker, sizeof line->asker);
-        line->other_us = line->asked_us;
+    if (strcmp (queue->asker, take->worker) != 0) {
+        memcpy (queue->asker, take->worker, sizeof queue->asker);
+        queue->other_us = queue->asked_us;
     }
-    line->asked_us = now_us;
-    return !line->other_us || now_us - line->other_us > (int64_t)WORKER_S * 1000000;
+    queue->asked_us = now_us;
+    return !queue->other_us || now_us - queue->other_us > (int64_t)WORKER_S * 1000000;
 }
 
-static void ask (struct take *take)
+static void take_from_store (struct take *take)
 {
     const struct target *target = station_target (take->station, span_text (take->name));
     struct span members[TAKE_MEMBERS];
@@ -335,29 +336,29 @@ void pull_take (struct take *take)
     struct target *target = station_target (take->station, span_text (take->name));
     if (target)
         target_tally (target)->asked_s = clock_wall_us () / 1000000;
-    ask (take);
+    take_from_store (take);
 }
 
 // -- a worker that leaves
 
-// Each take that came before it has had its answer from Redis now, and is in the line.
+// Each take that came before it has had its answer from Redis now, and is in the queue.
 static void on_left (void *owner, enum store_result result, const char *error)
 {
     struct take *leaving = owner;
     (void)result, (void)error;
-    const struct take_queue *line = line_of (leaving->station, leaving->name);
-    for (struct take *take = line ? line->first : NULL, *next; take; take = next) {
+    const struct take_queue *queue = queue_of (leaving->station, leaving->name);
+    for (struct take *take = queue ? queue->first : NULL, *next; take; take = next) {
         next = take->next;
         if (strcmp (take->worker, leaving->worker) != 0)
             continue;
         take->until_us = 0;
         if (take->asking)
             continue; // it ends with that answer
-        leave (take);
-        reply (take, NULL);
+        queue_remove (take);
+        answer_take (take, NULL);
     }
     station_resume (leaving->station);
-    reply (leaving, NULL);
+    answer_take (leaving, NULL);
 }
 
 void pull_leave (struct take *take)
@@ -376,8 +377,8 @@ void pull_worker_reported (struct station *self, struct span target)
 
 static bool has_waiting (const struct station *self, const struct target *target)
 {
-    const struct take_queue *line = line_of (self, target_name (target));
-    return line && line->first;
+    const struct take_queue *queue = queue_of (self, target_name (target));
+    return queue && queue->first;
 }
 
 // When a worker of the target was there last, Unix seconds; 0 = never.
@@ -410,50 +411,50 @@ int64_t pull_no_worker (struct station *self, struct target *target)
     return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 
-static void walk (struct station *self, struct take_queue *line)
+static void serve_queue (struct station *self, struct take_queue *queue)
 {
-    // Without Redis each would be answered before ask () returns.
-    while (station_store_up (self) && line->untried && line->asking < line->free &&
-           line->asking < WAKES_MAX) {
-        struct take *take = line->untried;
-        line->untried = take->next;
+    // Without Redis each would be answered before take_from_store () returns.
+    while (station_store_up (self) && queue->untried && queue->asking < queue->free &&
+           queue->asking < WAKES_MAX) {
+        struct take *take = queue->untried;
+        queue->untried = take->next;
         if (take->asking)
             continue;
         take->from = take->pages = 0;
-        line->asking++;
-        ask (take);
+        queue->asking++;
+        take_from_store (take);
     }
-    if (!line->untried && line->asking == 0)
-        line->free = 0;
+    if (!queue->untried && queue->asking == 0)
+        queue->free = 0;
 }
 
 void pull_wake (struct station *self, const char *name, int64_t places)
 {
-    struct take_queue *line = line_of (self, name);
-    if (!line || !line->first || places <= 0)
+    struct take_queue *queue = queue_of (self, name);
+    if (!queue || !queue->first || places <= 0)
         return;
-    line->free += places;
-    line->probes = false;
-    line->untried = line->first;
-    walk (self, line);
+    queue->free += places;
+    queue->probes = false;
+    queue->untried = queue->first;
+    serve_queue (self, queue);
 }
 
 // -- as time passes
 
-static int64_t offers_of (struct station *self, const struct take_queue *line)
+static int64_t offers_of (struct station *self, const struct take_queue *queue)
 {
-    int64_t offers = store_offers (self->store, line->name);
+    int64_t offers = store_offers (self->store, queue->name);
     return offers < WAKES_MAX ? offers : WAKES_MAX;
 }
 
-static void end_waiting (struct take_queue *line, int64_t now_us)
+static void end_waiting (struct take_queue *queue, int64_t now_us)
 {
-    for (struct take *take = line->first, *next; take; take = next) {
+    for (struct take *take = queue->first, *next; take; take = next) {
         next = take->next;
         if (take->asking || take->until_us > now_us)
             continue;
-        leave (take);
-        reply (take, NULL);
+        queue_remove (take);
+        answer_take (take, NULL);
     }
 }
 
@@ -463,10 +464,10 @@ void pull_tick (struct station *self)
     if (!self->pull)
         return;
     bool looks = now_us >= self->pull->look_us && station_store_up (self);
-    for (struct take_queue *line = self->pull->lines; line; line = line->next) {
-        end_waiting (line, now_us);
-        if (looks && line->first && line->asking == 0)
-            pull_wake (self, line->name, offers_of (self, line));
+    for (struct take_queue *queue = self->pull->queues; queue; queue = queue->next) {
+        end_waiting (queue, now_us);
+        if (looks && queue->first && queue->asking == 0)
+            pull_wake (self, queue->name, offers_of (self, queue));
     }
     if (looks)
         self->pull->look_us = now_us + LOOK_US;
@@ -474,8 +475,9 @@ void pull_tick (struct station *self)
 
 void pull_stop (struct station *self)
 {
-    for (struct take_queue *line = self->pull ? self->pull->lines : NULL; line; line = line->next)
-        end_waiting (line, INT64_MAX);
+    for (struct take_queue *queue = self->pull ? self->pull->queues : NULL; queue;
+         queue = queue->next)
+        end_waiting (queue, INT64_MAX);
 }
 
 void pull_destroy (struct station *self)
@@ -483,9 +485,9 @@ void pull_destroy (struct station *self)
     if (!self->pull)
         return;
     pull_stop (self);
-    for (struct take_queue *line = self->pull->lines, *next; line; line = next) {
-        next = line->next;
-        free (line);
+    for (struct take_queue *queue = self->pull->queues, *next; queue; queue = next) {
+        next = queue->next;
+        free (queue);
     }
     timer_end (&self->pull->timer);
     free (self->pull);

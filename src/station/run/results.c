@@ -1,5 +1,5 @@
 // The path of a result: which plan, which run (in flight, else looked up in Redis: it may be of
-// before a restart), then the engine decides and apply () writes.
+// before a restart), then the engine decides and apply_outcome () writes.
 #include "results.h"
 
 #include <czmq.h>
@@ -42,21 +42,21 @@ struct answer_lookup {
 
 // A target by identity sends back GLOBAL_ID, which holds the run, and REQUESTER, which holds the
 // mailbox.
-static const struct held_run *run_by_identity (struct station *self, const struct target *target,
-                                               const struct message *message, bool *ret_named)
+static const struct active_run *run_by_identity (struct station *self, const struct target *target,
+                                                 const struct message *message, bool *ret_named)
 {
     uint64_t exec_id = 0, plan_id;
     struct span requester = answer_trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL));
-    const struct held_run *named = NULL, *held = NULL;
+    const struct active_run *named = NULL, *active = NULL;
     if (mailbox_parse (requester, &plan_id))
         named = runs_find (self, plan_id);
     // The run's own number wins; mostly both name the same, and nothing is searched.
     if (answer_number (message, ZERO_FRAME_GLOBAL_ID, &exec_id) &&
         !(named && named->run.exec_id == exec_id))
-        held = runs_find_exec (self, exec_id);
+        active = runs_find_exec (self, exec_id);
     *ret_named = exec_id || requester.size;
-    held = held ? held : named;
-    return held && held->target == target ? held : NULL;
+    active = active ? active : named;
+    return active && active->target == target ? active : NULL;
 }
 
 static bool plan_of (struct station *self, const struct message *message,
@@ -66,7 +66,7 @@ static bool plan_of (struct station *self, const struct message *message,
         return answer_plan (message, ret_id);
     if (!target)
         return false;
-    const struct held_run *run = NULL;
+    const struct active_run *run = NULL;
     bool named = false;
     if (target_way (target)->by_identity)
         run = run_by_identity (self, target, message, &named);
@@ -85,26 +85,27 @@ static bool plan_of (struct station *self, const struct message *message,
 }
 
 // The decision is being written: the run is over, or stays in flight until its next message.
-static void keep_or_drop (struct held_run *held, const struct decision *decision)
+static void keep_or_drop (struct active_run *active, const struct decision *decision)
 {
-    struct station *self = held->station;
+    struct station *self = active->station;
     if (commit_ends_run (decision->commit)) {
-        runs_drop (&held);
+        runs_drop (&active);
         return;
     }
     // A large plan, or one too many, is not kept for as long as its target works: it is looked up
     // again. But at the end of its time it is needed.
-    bool ends = runs_forget_later (held);
-    if (!ends && (held->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > RUNS_WHOLE_MAX))
-        plan_destroy (&held->plan);
+    bool ends = runs_forget_later (active);
+    if (!ends &&
+        (active->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > RUNS_WHOLE_MAX))
+        plan_destroy (&active->plan);
 }
 
 // The worker's report of its progress is kept with the run and written nowhere.
-static void note_progress (struct held_run *held, const struct message *message)
+static void note_progress (struct active_run *active, const struct message *message)
 {
     uint8_t status = message->desc.code;
     if (status == ZERO_STATUS_WAITING_ID || status == ZERO_STATUS_VOTE_START_ID) // 23, see 7.4
-        runs_note_progress (held,
+        runs_note_progress (active,
                             answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
 }
 
@@ -154,26 +155,26 @@ static void note_worker (struct target *target, uint8_t status)
         tally->no_worker_s = clock_wall_us () / 1000000;
 }
 
-static void take_answer (struct held_run *held, const struct target *target, uint64_t connection,
-                         const struct message *message)
+static void take_answer (struct active_run *active, const struct target *target,
+                         uint64_t connection, const struct message *message)
 {
-    struct station *self = held->station;
-    struct target *of_plan = station_target (self, span_text (held->key_station));
+    struct station *self = active->station;
+    struct target *of_plan = station_target (self, span_text (active->key_station));
     char reason[REASON_MAX] = "";
     struct span voter = {0};
     if (target && target != of_plan) {
         self->counters.forged_answers++;
-        log_event (LEVEL_WARN, "answer.forged", "plan=%" PRIx64 " from=%s", held->plan_id,
+        log_event (LEVEL_WARN, "answer.forged", "plan=%" PRIx64 " from=%s", active->plan_id,
                    target_name (target));
         return;
     }
     FAILPOINT (message->desc.code == ZERO_STATUS_RUNING_ID ? "running_recv" : "result_recv");
     bool is_vote =
-        held->plan->vote.need != VOTE_NONE; // of one that was removed the type is not known
+        active->plan->vote.need != VOTE_NONE; // of one that was removed the type is not known
     enum target_type type = of_plan ? target_type (of_plan) : is_vote ? TARGET_VOTE : TARGET_API;
     struct answer answer = {
         .status = answer_status (self, target, type, message, reason),
-        .on_connection = connection != 0 && connection == held->connection,
+        .on_connection = connection != 0 && connection == active->connection,
         .target = type,
     };
     answer.exec_id = exec_of (message, target, &answer.has_exec_id);
@@ -181,122 +182,122 @@ static void take_answer (struct held_run *held, const struct target *target, uin
     struct span name = message_last_frame (message, ZERO_FRAME_RESPONSER, &named);
     if (answer.target == TARGET_VOTE)
         answer.tally.event = votes_event (message, named);
-    if (engine_is_late (&held->run, &answer)) {
-        late_report (self, &(struct late_answer){held->plan_id, answer.exec_id,
-                                                 span_text (held->key_station), answer.status});
+    if (engine_is_late (&active->run, &answer)) {
+        late_report (self, &(struct late_answer){active->plan_id, answer.exec_id,
+                                                 span_text (active->key_station), answer.status});
         return;
     }
     note_worker (of_plan, answer.status);
-    if (held->unanswered && answer.on_connection)
-        response_status (target_response (held->target), held->number,
+    if (active->unanswered && answer.on_connection)
+        response_status (target_response (active->target), active->number,
                          answer.status != ZERO_STATUS_NOT_WORKER_ID,
                          self->settings->limits.runs_target, clock_mono_us ());
     if (answer.target != TARGET_VOTE)
-        note_progress (held, message);
+        note_progress (active, message);
     if (answer.tally.event == POLL_VOTE)
         voter = name;
     if (answer.tally.event != POLL_NONE) {
-        if (!votes_count (held, message, &answer, name)) {
+        if (!votes_count (active, message, &answer, name)) {
             self->counters.broken_answers++;
-            log_event (LEVEL_WARN, "answer.no_vote", "plan=%" PRIx64 " voter=%s", held->plan_id,
+            log_event (LEVEL_WARN, "answer.no_vote", "plan=%" PRIx64 " voter=%s", active->plan_id,
                        quoted (name));
             return;
         }
-        votes_reason (held, &answer.tally, reason, sizeof reason);
+        votes_reason (active, &answer.tally, reason, sizeof reason);
     }
     struct decision decision =
-        apply (self, &(struct run_outcome){.plan = held->plan,
-                                           .key_station = span_text (held->key_station),
-                                           .run = &held->run,
-                                           .cause = CAUSE_ANSWER,
-                                           .answer = &answer,
-                                           .message = message,
-                                           .voter = voter,
-                                           .reason = reason});
-    keep_or_drop (held, &decision);
+        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
+                                                   .key_station = span_text (active->key_station),
+                                                   .run = &active->run,
+                                                   .cause = CAUSE_ANSWER,
+                                                   .answer = &answer,
+                                                   .message = message,
+                                                   .voter = voter,
+                                                   .reason = reason});
+    keep_or_drop (active, &decision);
 }
 
-static void end_poll (struct held_run *held)
+static void end_poll (struct active_run *active)
 {
     char reason[128];
     struct answer answer = {.status = ZERO_STATUS_TIMEOUT_ID,
                             .on_connection = true,
                             .has_exec_id = true,
-                            .exec_id = held->run.exec_id,
+                            .exec_id = active->run.exec_id,
                             .target = TARGET_VOTE,
-                            .tally = ballot_tally (votes_ballot (held), POLL_TIMEOUT)};
-    votes_reason (held, &answer.tally, reason, sizeof reason);
-    struct decision decision =
-        apply (held->station, &(struct run_outcome){.plan = held->plan,
-                                                    .key_station = span_text (held->key_station),
-                                                    .run = &held->run,
-                                                    .cause = CAUSE_ANSWER,
-                                                    .answer = &answer,
-                                                    .reason = reason});
-    keep_or_drop (held, &decision);
+                            .tally = ballot_tally (votes_ballot (active), POLL_TIMEOUT)};
+    votes_reason (active, &answer.tally, reason, sizeof reason);
+    struct decision decision = apply_outcome (
+        active->station, &(struct run_outcome){.plan = active->plan,
+                                               .key_station = span_text (active->key_station),
+                                               .run = &active->run,
+                                               .cause = CAUSE_ANSWER,
+                                               .answer = &answer,
+                                               .reason = reason});
+    keep_or_drop (active, &decision);
 }
 
-static void time_out (struct held_run *held)
+static void time_out (struct active_run *active)
 {
     char reason[64];
-    struct station *self = held->station;
-    const uint64_t plan_id = held->plan_id, exec_id = held->run.exec_id;
+    struct station *self = active->station;
+    const uint64_t plan_id = active->plan_id, exec_id = active->run.exec_id;
     snprintf (reason, sizeof reason, "timeout: no result within %" PRId64 " s",
-              held->plan->policy->timeout_s);
+              active->plan->policy->timeout_s);
     struct decision decision =
-        apply (self, &(struct run_outcome){.plan = held->plan,
-                                           .key_station = span_text (held->key_station),
-                                           .run = &held->run,
-                                           .cause = CAUSE_TIMEOUT,
-                                           .reason = reason});
-    cancel_notify (held, reason);
-    held = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
-    if (held)
-        keep_or_drop (held, &decision);
+        apply_outcome (self, &(struct run_outcome){.plan = active->plan,
+                                                   .key_station = span_text (active->key_station),
+                                                   .run = &active->run,
+                                                   .cause = CAUSE_TIMEOUT,
+                                                   .reason = reason});
+    cancel_notify (active, reason);
+    active = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
+    if (active)
+        keep_or_drop (active, &decision);
 }
 
-void results_end_run (struct held_run *held)
+void results_end_run (struct active_run *active)
 {
-    held->end_us = 0;
+    active->end_us = 0;
     // No status came, and its failed dispatch was reported.
-    bool given_up =
-        held->plan && !held->unanswered && held->plan->last_state == ZERO_STATUS_RECV_ERROR_ID;
+    bool reported = active->plan && !active->unanswered &&
+                    active->plan->last_state == ZERO_STATUS_RECV_ERROR_ID;
     // Too large to be kept: who claims it next ends it.
-    if (!held->plan || given_up || !engine_run_end_us (held->plan))
-        runs_drop (&held);
-    else if (engine_poll_end_us (held->plan) &&
-             engine_poll_end_us (held->plan) == engine_run_end_us (held->plan))
-        end_poll (held);
+    if (!active->plan || reported || !engine_run_end_us (active->plan))
+        runs_drop (&active);
+    else if (engine_poll_end_us (active->plan) &&
+             engine_poll_end_us (active->plan) == engine_run_end_us (active->plan))
+        end_poll (active);
     else
-        time_out (held);
+        time_out (active);
 }
 
 // -- a run that is not in memory
 
-struct held_run *results_recall (struct station *self, uint64_t plan_id,
-                                 const struct store_loaded *answer)
+struct active_run *results_recall (struct station *self, uint64_t plan_id,
+                                   const struct store_loaded *answer)
 {
     struct reason reason;
-    struct held_run *held = runs_find (self, plan_id);
-    if (held && held->plan)
-        return held;
+    struct active_run *active = runs_find (self, plan_id);
+    if (active && active->plan)
+        return active;
     if (answer->result != STORE_DONE || !answer->running)
         return NULL;
     struct plan *plan = plan_from_stored_json (plan_id, answer->message, &reason);
     if (!plan)
         return NULL;
     plan->exec_id = answer->exec_id;
-    if (held && held->run.exec_id == answer->exec_id) {
-        runs_set_plan (held, plan); // it may have been changed by hand
-        return held;
+    if (active && active->run.exec_id == answer->exec_id) {
+        runs_set_plan (active, plan); // it may have been changed by hand
+        return active;
     }
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
-    held = runs_add (self, plan, answer->station,
-                     (struct run){answer->exec_id, phase, answer->earlier_may_answer});
-    runs_set_end (held);
-    runs_forget_at (held, clock_mono_us () + RUN_FORGET_US);
-    votes_recall (held, answer->work);
-    return held;
+    active = runs_add (self, plan, answer->station,
+                       (struct run){answer->exec_id, phase, answer->earlier_may_answer});
+    runs_set_end (active);
+    runs_forget_at (active, clock_mono_us () + RUN_FORGET_US);
+    votes_recall (active, answer->work);
+    return active;
 }
 
 // A target may answer on its connection; on the request socket a key with the role result for it.
@@ -347,14 +348,14 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     struct station *self = lookup->station;
     struct message message;
     struct reason reason;
-    struct held_run *held = results_recall (self, lookup->plan_id, answer);
+    struct active_run *active = results_recall (self, lookup->plan_id, answer);
     int rc = message_read (lookup->frames->at, lookup->frames->count, &message, &reason);
     message.desc.code = lookup->status;
     const struct target *target = station_target (self, span_text (lookup->target));
     bool sound = rc == 0 && (target || !*lookup->target);
-    if (held && sound) {
-        if (may_answer (self, span_text (held->key_station), target, lookup->user))
-            take_answer (held, target, lookup->connection, &message);
+    if (active && sound) {
+        if (may_answer (self, span_text (active->key_station), target, lookup->user))
+            take_answer (active, target, lookup->connection, &message);
     } else if (!sound || !take_late (lookup, answer, target, &message)) {
         if (sound)
             forward_unread (lookup, answer, &message);
@@ -400,26 +401,26 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
 
 // A plan that is not kept is looked up for each heartbeat: while Redis is away its lease must not
 // end meanwhile.
-static void extend_unread (struct held_run *held, const struct target *target, const char *user,
+static void extend_unread (struct active_run *active, const struct target *target, const char *user,
                            const struct message *message)
 {
-    struct station *self = held->station;
+    struct station *self = active->station;
     int64_t lease_us = self->settings->exec_timeout_s * 1000000, now_us = clock_mono_us ();
     bool named;
     uint64_t exec_id = exec_of (message, target, &named);
-    bool its = named ? exec_id == held->run.exec_id
-                     : target && held->connection == target_connection (target);
+    bool its = named ? exec_id == active->run.exec_id
+                     : target && active->connection == target_connection (target);
     uint8_t status = message->desc.code;
     bool beats = status == ZERO_STATUS_RUNING_ID || status == ZERO_STATUS_WAITING_ID;
-    bool fresh = held->extended_us && now_us - held->extended_us < lease_us / LEASE_PART;
-    struct span key_station = span_text (held->key_station);
+    bool fresh = active->extended_us && now_us - active->extended_us < lease_us / LEASE_PART;
+    struct span key_station = span_text (active->key_station);
     bool may = target ? span_equal (key_station, span_text (target_name (target)))
                       : permits_station (self, user, key_station);
     if (!its || !may || !beats || fresh || station_store_up (self))
         return;
-    held->extended_us = now_us;
-    runs_forget_at (held, now_us + lease_us + RUN_FORGET_US);
-    store_extend_lease (self->store, key_station, held->plan_id, held->run.exec_id,
+    active->extended_us = now_us;
+    runs_forget_at (active, now_us + lease_us + RUN_FORGET_US);
+    store_extend_lease (self->store, key_station, active->plan_id, active->run.exec_id,
                         self->settings->exec_timeout_s);
 }
 
@@ -431,13 +432,13 @@ void results_take (struct station *self, struct target *target, const char *user
         self->counters.dropped_mailboxes++;
         return;
     }
-    struct held_run *held = runs_find (self, plan_id);
-    if (held && !held->plan)
-        extend_unread (held, target, user, message);
-    if (!held || !held->plan)
+    struct active_run *active = runs_find (self, plan_id);
+    if (active && !active->plan)
+        extend_unread (active, target, user, message);
+    if (!active || !active->plan)
         look_up (self, plan_id, target, user, message);
-    else if (may_answer (self, span_text (held->key_station), target, user))
-        take_answer (held, target, target ? target_connection (target) : 0, message);
+    else if (may_answer (self, span_text (active->key_station), target, user))
+        take_answer (active, target, target ? target_connection (target) : 0, message);
 }
 
 void results_take_packet (void *owner, struct target *target, const struct packet *packet)

@@ -14,9 +14,9 @@ void results_take_packet (void *station, struct target *target, const struct pac
 
 // A run has timed out: a vote is decided by the votes cast; any other run fails, and its target is
 // notified.
-void results_end_run (struct held_run *held);
+void results_end_run (struct active_run *active);
 
 // The run in flight of a plan that was just read from the store: as it is in memory, else made from
 // what is stored. NULL: no run is in flight, or its plan cannot be read.
-struct held_run *results_recall (struct station *self, uint64_t plan_id,
-                                 const struct store_loaded *answer);
+struct active_run *results_recall (struct station *self, uint64_t plan_id,
+                                   const struct store_loaded *answer);

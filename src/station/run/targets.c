@@ -45,7 +45,7 @@ static void wake_page (struct target_wake *waking)
     store_wake (waking->station->store, waking->target, WAKE_PAGE, on_woken, waking);
 }
 
-static void wake (struct station *self, const struct target *target)
+static void wake_plans (struct station *self, const struct target *target)
 {
     if (!station_store_up (self))
         return; // targets_wake follows
@@ -58,7 +58,7 @@ static void wake (struct station *self, const struct target *target)
 static void on_connected (void *owner, struct target *target)
 {
     struct station *self = owner;
-    wake (self, target);
+    wake_plans (self, target);
     link_flush (store_link (self->store));
 }
 
@@ -124,7 +124,7 @@ void targets_wake (struct station *self)
 {
     for (size_t i = 0; i < self->target_count; i++)
         if (target_connection (self->targets[i]))
-            wake (self, self->targets[i]);
+            wake_plans (self, self->targets[i]);
 }
 
 // -- the set

@@ -13,64 +13,64 @@ static int64_t timeout_us (const struct station *self)
 }
 
 // The probe, as long as it is known here: its run has no status, or waits for its retry.
-static const struct held_run *find_probe (struct station *self, const struct target *target)
+static const struct active_run *find_probe (struct station *self, const struct target *target)
 {
     uint64_t plan_id = target_response (target)->probe;
-    const struct held_run *held = plan_id ? runs_find (self, plan_id) : NULL;
-    return held && held->target == target ? held : NULL;
+    const struct active_run *active = plan_id ? runs_find (self, plan_id) : NULL;
+    return active && active->target == target ? active : NULL;
 }
 
 // Check it again at `until_us`; its lease is extended so that it does not end before.
-static void keep (struct station *self, struct held_run *held, int64_t until_us)
+static void keep_run (struct station *self, struct active_run *active, int64_t until_us)
 {
     int64_t now_us = clock_mono_us ();
     int64_t part_us = apply_kept_lease_s (self) * 1000000 / LEASE_PART;
-    bool extend = !held->extended_us || now_us - held->extended_us >= part_us;
-    runs_keep (held, until_us < now_us + part_us ? until_us : now_us + part_us);
+    bool extend = !active->extended_us || now_us - active->extended_us >= part_us;
+    runs_keep (active, until_us < now_us + part_us ? until_us : now_us + part_us);
     if (!extend)
         return;
-    held->extended_us = now_us;
-    apply (self, &(struct run_outcome){.plan = held->plan,
-                                       .key_station = span_text (held->key_station),
-                                       .run = &held->run,
-                                       .cause = CAUSE_KEPT});
+    active->extended_us = now_us;
+    apply_outcome (self, &(struct run_outcome){.plan = active->plan,
+                                               .key_station = span_text (active->key_station),
+                                               .run = &active->run,
+                                               .cause = CAUSE_KEPT});
 }
 
-static void begin (struct station *self, struct target *target)
+static void set_unresponsive (struct station *self, struct target *target)
 {
     response_set_unresponsive (target_response (target), clock_wall_us () / 1000000);
     log_event (LEVEL_WARN, "target.unresponsive", "station=%s unanswered=%d timeout_ms=%" PRId64,
                target_name (target), target_unanswered (target), self->settings->send_timeout_ms);
 }
 
-bool unresponsive_keeps (struct station *self, struct held_run *held)
+bool unresponsive_keeps (struct station *self, struct active_run *active)
 {
-    struct target *target = held->target;
+    struct target *target = active->target;
     int64_t until_us = clock_mono_us () + timeout_us (self);
     if (!target || !target_connection (target))
         return false;
     struct response *response = target_response (target);
-    bool present = held->connection == target_connection (target);
+    bool present = active->connection == target_connection (target);
     enum no_status verdict = response->unresponsive ? NO_STATUS_UNRESPONSIVE : NO_STATUS_RETRY;
     if (present && target_paused (target)) // its messages wait in the socket
         verdict = NO_STATUS_WAIT;
     else if (present)
-        verdict =
-            response_judge (response, held->number, timeout_us (self), clock_mono_us (), &until_us);
+        verdict = response_judge (response, active->number, timeout_us (self), clock_mono_us (),
+                                  &until_us);
     if (verdict == NO_STATUS_RETRY)
         return false;
     if (verdict == NO_STATUS_UNRESPONSIVE) {
         if (!response->unresponsive)
-            begin (self, target);
+            set_unresponsive (self, target);
         target_check_stuck (target);
-        const struct held_run *probe = find_probe (self, target);
-        if (!probe || probe == held) {
-            response->probe = held->plan_id;
+        const struct active_run *probe = find_probe (self, target);
+        if (!probe || probe == active) {
+            response->probe = active->plan_id;
             target_try_connection (target);
             return false;
         }
     }
-    keep (self, held, until_us);
+    keep_run (self, active, until_us);
     return true;
 }
 
@@ -79,14 +79,14 @@ void unresponsive_ends (struct station *self, struct target *target)
     int64_t until_us = clock_mono_us () + timeout_us (self);
     log_event (LEVEL_INFO, "target.responsive", "station=%s unanswered=%d", target_name (target),
                target_unanswered (target));
-    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
+    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
         if (run->target == target && run->unanswered)
             runs_wait_status (run, until_us);
 }
 
 uint64_t unresponsive_probe (struct station *self, const struct target *target)
 {
-    const struct held_run *probe =
+    const struct active_run *probe =
         target_response (target)->unresponsive ? find_probe (self, target) : NULL;
     return probe && !probe->unanswered ? probe->plan_id : 0;
 }
@@ -106,7 +106,7 @@ bool unresponsive_allows (struct station *self, const struct target *target, uin
 {
     if (!target_response (target)->unresponsive || !target_connection (target))
         return target_unanswered (target) < self->settings->limits.runs_target;
-    const struct held_run *probe = find_probe (self, target);
+    const struct active_run *probe = find_probe (self, target);
     return probe ? probe->plan_id == plan_id : target_unanswered (target) == 0;
 }
 

@@ -8,7 +8,7 @@
 #include "runs.h"
 
 // No status of this run came in time. True: it is kept for now; false: it is to be retried.
-bool unresponsive_keeps (struct station *self, struct held_run *held);
+bool unresponsive_keeps (struct station *self, struct active_run *active);
 
 // A target that was unresponsive has answered.
 void unresponsive_ends (struct station *self, struct target *target);

@@ -7,11 +7,11 @@
 
 enum { VOTES_BYTES_MAX = 4 << 20 }; // of all votes of a run, more than one over it is not taken
 
-struct ballot *votes_ballot (struct held_run *held)
+struct ballot *votes_ballot (struct active_run *active)
 {
-    if (!held->ballot)
-        held->ballot = ballot_new ();
-    return held->ballot;
+    if (!active->ballot)
+        active->ballot = ballot_new ();
+    return active->ballot;
 }
 
 enum poll votes_event (const struct message *message, bool named)
@@ -31,10 +31,10 @@ enum poll votes_event (const struct message *message, bool named)
     }
 }
 
-bool votes_count (struct held_run *held, const struct message *message, struct answer *answer,
+bool votes_count (struct active_run *active, const struct message *message, struct answer *answer,
                   struct span voter)
 {
-    struct ballot *ballot = votes_ballot (held);
+    struct ballot *ballot = votes_ballot (active);
     enum poll event = answer->tally.event;
     bool fits = true;
     if (event == POLL_OPENED)
@@ -48,25 +48,25 @@ bool votes_count (struct held_run *held, const struct message *message, struct a
     return fits;
 }
 
-void votes_reason (const struct held_run *held, const struct vote_tally *tally, char *out,
+void votes_reason (const struct active_run *active, const struct vote_tally *tally, char *out,
                    size_t size)
 {
-    size_t needed = vote_rule_needed (&held->plan->vote, tally->voters);
+    size_t needed = vote_rule_needed (&active->plan->vote, tally->voters);
     snprintf (out, size, "vote: %zu of %zu in favour, %zu against, %zu wanted%s", tally->in_favour,
               tally->voters, tally->voted - tally->in_favour, needed,
               tally->event == POLL_TIMEOUT ? "; its deadline has passed" : "");
 }
 
-void votes_recall (struct held_run *held, const redisReply *work)
+void votes_recall (struct active_run *active, const redisReply *work)
 {
-    const struct target *target = station_target (held->station, span_text (held->key_station));
+    const struct target *target = station_target (active->station, span_text (active->key_station));
     enum dialect dialect = target ? target_settings (target)->dialect : DIALECT_ZERONET;
-    if (held->plan->poll != held->run.exec_id)
+    if (active->plan->poll != active->run.exec_id)
         return; // those are of an earlier run
     for (size_t i = 0; work && i + 1 < work->elements; i += 2) {
         const redisReply *name = work->element[i], *text = work->element[i + 1];
         json_t *frames = json_loadb (text->str, text->len, 0, NULL);
-        ballot_recall (votes_ballot (held), span_of (name->str, name->len), frames, dialect);
+        ballot_recall (votes_ballot (active), span_of (name->str, name->len), frames, dialect);
         json_decref (frames);
     }
 }

@@ -118,8 +118,8 @@ int center_settings_parse (const char *text, struct center_settings *ret, struct
 
 static bool on_answer (void *owner);
 static bool on_event (void *owner);
-static void ask (struct center *self);
-static void lose (struct center *self, const char *why);
+static void request_changes (struct center *self);
+static void lose_center (struct center *self, const char *why);
 
 static void close_socket (void **socket)
 {
@@ -183,9 +183,9 @@ static void on_timer (void *owner)
 {
     struct center *self = owner;
     if (self->asking)
-        lose (self, "no answer");
+        lose_center (self, "no answer");
     else
-        ask (self);
+        request_changes (self);
 }
 
 static void set_timer (struct center *self, int64_t delay_ms)
@@ -200,7 +200,7 @@ static void end_question (struct center *self)
     self->asking = false;
 }
 
-static void lose (struct center *self, const char *why)
+static void lose_center (struct center *self, const char *why)
 {
     end_question (self);
     close_socket (&self->requests);
@@ -233,11 +233,11 @@ static void grant_changes (struct center *self)
     self->changes = self->changes + more < CHANGES_MAX ? self->changes + (int)more : CHANGES_MAX;
 }
 
-static void ask (struct center *self)
+static void request_changes (struct center *self)
 {
     grant_changes (self);
     if (!open_sockets (self)) {
-        lose (self, zmq_strerror (zmq_errno ()));
+        lose_center (self, zmq_strerror (zmq_errno ()));
         return;
     }
     if (self->events_read >= EVENTS_READ)
@@ -246,7 +246,7 @@ static void ask (struct center *self)
     self->news = false;
     throw_away (self->requests);
     if (!send_question (self)) {
-        lose (self, "it does not read");
+        lose_center (self, "it does not read");
         return;
     }
     self->asking = true;
@@ -289,7 +289,7 @@ static bool on_answer (void *owner)
     packet_clear (&packet);
     end_question (self);
     if (rc)
-        lose (self, reason.text);
+        lose_center (self, reason.text);
     else
         take_list (self);
     return false;
@@ -338,7 +338,7 @@ struct center *center_new (const struct center_settings *settings, struct reacto
     self->retry_ms = RETRY_FIRST_MS;
     self->changes = CHANGES_MAX;
     self->granted_us = clock_mono_us ();
-    ask (self);
+    request_changes (self);
     return self;
 }
 

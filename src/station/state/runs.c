@@ -29,7 +29,7 @@ void runs_start (struct station *self)
     zhashx_set_key_destructor (self->runs, NULL);
 }
 
-static void set_unanswered (struct held_run *run, bool unanswered, bool kept)
+static void set_unanswered (struct active_run *run, bool unanswered, bool kept)
 {
     int change = (int)unanswered - (int)run->unanswered;
     int counted = (int)(unanswered && !kept) - (int)(run->unanswered && !run->kept);
@@ -40,7 +40,7 @@ static void set_unanswered (struct held_run *run, bool unanswered, bool kept)
         target_count_unanswered (run->target, change);
 }
 
-static void release (struct held_run *run)
+static void free_run (struct active_run *run)
 {
     struct station *self = run->station;
     heap_remove (&self->deadlines, &run->deadline);
@@ -56,36 +56,36 @@ void runs_stop (struct station *self)
 {
     if (!self->runs)
         return;
-    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
-        release (run);
+    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs))
+        free_run (run);
     zhashx_destroy (&self->runs);
     heap_free (&self->deadlines);
 }
 
-struct held_run *runs_find (struct station *self, uint64_t plan_id)
+struct active_run *runs_find (struct station *self, uint64_t plan_id)
 {
     return zhashx_lookup (self->runs, &plan_id);
 }
 
-struct held_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id)
+struct active_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id)
 {
-    struct held_run *held = runs_find (self, plan_id);
-    return held && held->run.exec_id == exec_id ? held : NULL;
+    struct active_run *active = runs_find (self, plan_id);
+    return active && active->run.exec_id == exec_id ? active : NULL;
 }
 
-struct held_run *runs_find_exec (struct station *self, uint64_t exec_id)
+struct active_run *runs_find_exec (struct station *self, uint64_t exec_id)
 {
-    struct held_run *run = zhashx_first (self->runs);
+    struct active_run *run = zhashx_first (self->runs);
     while (run && run->run.exec_id != exec_id)
         run = zhashx_next (self->runs);
     return run;
 }
 
-struct held_run *runs_next_to_answer (struct station *self, const struct target *target)
+struct active_run *runs_next_to_answer (struct station *self, const struct target *target)
 {
-    struct held_run *oldest = NULL, *other = NULL;
+    struct active_run *oldest = NULL, *other = NULL;
     size_t others = 0;
-    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
+    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
         if (run->target != target || run->connection != target_connection (target))
             continue;
         if (!run->unanswered) {
@@ -100,7 +100,7 @@ struct held_run *runs_next_to_answer (struct station *self, const struct target 
 
 void runs_forget_target (struct station *self, const struct target *target)
 {
-    for (struct held_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
+    for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
         if (run->target != target)
             continue;
         // It still counts as unanswered until its deadline, but takes no room of a target.
@@ -111,30 +111,30 @@ void runs_forget_target (struct station *self, const struct target *target)
     }
 }
 
-void runs_drop (struct held_run **run)
+void runs_drop (struct active_run **run)
 {
     zhashx_delete ((*run)->station->runs, &(*run)->plan_id);
-    release (*run);
+    free_run (*run);
     *run = NULL;
 }
 
-struct held_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
-                           struct run run)
+struct active_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
+                             struct run run)
 {
-    struct held_run *held = runs_find (self, plan->id);
-    if (held)
-        runs_drop (&held);
-    held = memory_new (sizeof *held);
-    held->plan_id = plan->id;
-    held->station = self;
-    held->run = run;
-    held->plan = plan;
-    memcpy (held->key_station, key_station.data, key_station.size);
-    zhashx_insert (self->runs, &held->plan_id, held);
-    return held;
+    struct active_run *active = runs_find (self, plan->id);
+    if (active)
+        runs_drop (&active);
+    active = memory_new (sizeof *active);
+    active->plan_id = plan->id;
+    active->station = self;
+    active->run = run;
+    active->plan = plan;
+    memcpy (active->key_station, key_station.data, key_station.size);
+    zhashx_insert (self->runs, &active->plan_id, active);
+    return active;
 }
 
-void runs_note_progress (struct held_run *run, struct span words)
+void runs_note_progress (struct active_run *run, struct span words)
 {
     words = utf8_cut (words, RUN_PROGRESS_MAX);
     if (!words.size || !utf8_is_text (words) ||
@@ -145,14 +145,14 @@ void runs_note_progress (struct held_run *run, struct span words)
     run->progress[span_put (run->progress, 0, words)] = '\0';
 }
 
-void runs_set_end (struct held_run *run)
+void runs_set_end (struct active_run *run)
 {
     int64_t end_us = engine_run_end_us (run->plan);
     if (end_us && !run->end_us)
         run->end_us = clock_mono_us () + end_us - store_now_us (run->station->store);
 }
 
-static void wait_status (struct held_run *run, bool kept, int64_t deadline_us)
+static void wait_status (struct active_run *run, bool kept, int64_t deadline_us)
 {
     set_unanswered (run, true, kept);
     if (run->end_us && run->end_us < deadline_us)
@@ -160,23 +160,23 @@ static void wait_status (struct held_run *run, bool kept, int64_t deadline_us)
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }
 
-void runs_wait_status (struct held_run *run, int64_t deadline_us)
+void runs_wait_status (struct active_run *run, int64_t deadline_us)
 {
     wait_status (run, false, deadline_us);
 }
 
-void runs_keep (struct held_run *run, int64_t deadline_us)
+void runs_keep (struct active_run *run, int64_t deadline_us)
 {
     wait_status (run, true, deadline_us);
 }
 
-void runs_forget_at (struct held_run *run, int64_t deadline_us)
+void runs_forget_at (struct active_run *run, int64_t deadline_us)
 {
     set_unanswered (run, false, false);
     heap_set (&run->station->deadlines, &run->deadline, deadline_us);
 }
 
-bool runs_forget_later (struct held_run *run)
+bool runs_forget_later (struct active_run *run)
 {
     int64_t lease_us = run->station->settings->exec_timeout_s * 1000000;
     int64_t until_us = clock_mono_us () + lease_us + RUN_FORGET_US;
@@ -185,7 +185,7 @@ bool runs_forget_later (struct held_run *run)
     return ends;
 }
 
-void runs_set_plan (struct held_run *run, struct plan *plan)
+void runs_set_plan (struct active_run *run, struct plan *plan)
 {
     int64_t was_us = run->end_us;
     plan_destroy (&run->plan);
@@ -199,10 +199,10 @@ void runs_set_plan (struct held_run *run, struct plan *plan)
 bool runs_in_progress (struct station *self, const struct plan *plan,
                        const struct store_loaded *answer)
 {
-    if (!answer->running || answer->given_up)
+    if (!answer->running || answer->no_status)
         return false;
-    const struct held_run *held = runs_find (self, plan->id);
-    return plan->state == PLAN_EXECUTE || (held && held->run.exec_id == answer->exec_id) ||
+    const struct active_run *active = runs_find (self, plan->id);
+    return plan->state == PLAN_EXECUTE || (active && active->run.exec_id == answer->exec_id) ||
            plan->exec_time + self->settings->exec_timeout_s > station_now (self) ||
            engine_poll_end_us (plan) > store_now_us (self->store);
 }

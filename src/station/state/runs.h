@@ -12,7 +12,7 @@ enum {
     RUNS_WHOLE_MAX = 8192 // in flight: of more runs neither the plan nor the progress is kept
 };
 
-struct held_run {
+struct active_run {
     uint64_t plan_id;
     struct station *station;
     struct run run;                         // what the rules need
@@ -35,48 +35,48 @@ void runs_start (struct station *self);
 void runs_stop (struct station *self);
 
 // Add a run, which owns the plan from now on. An earlier run of the plan is dropped.
-struct held_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
-                           struct run run);
+struct active_run *runs_add (struct station *self, struct plan *plan, struct span key_station,
+                             struct run run);
 
-struct held_run *runs_find (struct station *self, uint64_t plan_id);
+struct active_run *runs_find (struct station *self, uint64_t plan_id);
 
 // The same, if this is its run.
-struct held_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id);
+struct active_run *runs_find_run (struct station *self, uint64_t plan_id, uint64_t exec_id);
 
 // By the number of the run. Looks at every run in flight.
-struct held_run *runs_find_exec (struct station *self, uint64_t exec_id);
+struct active_run *runs_find_exec (struct station *self, uint64_t exec_id);
 
 // The run that a message without any name on the target's present connection belongs to: the oldest
 // that has no status yet, else the only one. NULL: unknown. Looks at every run in flight.
-struct held_run *runs_next_to_answer (struct station *self, const struct target *target);
+struct active_run *runs_next_to_answer (struct station *self, const struct target *target);
 
 // A target is taken away: what was sent to it has no connection any more.
 void runs_forget_target (struct station *self, const struct target *target);
 
 // Drop it: later messages look it up again.
-void runs_drop (struct held_run **run);
+void runs_drop (struct active_run **run);
 
 // Keep the worker's report of its progress: UTF-8 without NUL, else nothing is done; cut at
 // RUN_PROGRESS_MAX bytes. When very many runs are in flight it is not kept.
-void runs_note_progress (struct held_run *run, struct span words);
+void runs_note_progress (struct active_run *run, struct span words);
 
 // Set end_us by the plan's vote or timeout, if any. Needs run->plan.
-void runs_set_end (struct held_run *run);
+void runs_set_end (struct active_run *run);
 
 // Its plan was changed meanwhile: the run owns this one now, and ends by that one's times.
-void runs_set_plan (struct held_run *run, struct plan *plan);
+void runs_set_plan (struct active_run *run, struct plan *plan);
 
 // It was sent: wait for its status until this moment, in monotonic microseconds.
-void runs_wait_status (struct held_run *run, int64_t deadline_us);
+void runs_wait_status (struct active_run *run, int64_t deadline_us);
 
 // It has none, and is kept until its target answers; it is checked again then.
-void runs_keep (struct held_run *run, int64_t deadline_us);
+void runs_keep (struct active_run *run, int64_t deadline_us);
 
 // It needs no status (any more): forget it at this moment. Until then answers find it here.
-void runs_forget_at (struct held_run *run, int64_t deadline_us);
+void runs_forget_at (struct active_run *run, int64_t deadline_us);
 
 // The same when its lease would be over, or at its end, if that is earlier. Returns whether it is.
-bool runs_forget_later (struct held_run *run);
+bool runs_forget_later (struct active_run *run);
 
 // Whether a run of the plan is in flight. One of an unqueued plan has no lease in Redis:
 // it counts while this station gets its heartbeats, or as long as a lease would be.

@@ -57,7 +57,7 @@ const struct zone *zones_of (struct station *self, const struct plan *plan)
     return self->zone;
 }
 
-static struct zone *reread (const char *name)
+static struct zone *load_zone (const char *name)
 {
     struct reason reason;
     struct zone *zone = zonefile_load (name, &reason);
@@ -68,14 +68,14 @@ static struct zone *reread (const char *name)
 
 void zones_reread (struct station *self)
 {
-    struct zone *own = reread (self->settings->timezone);
+    struct zone *own = load_zone (self->settings->timezone);
     if (own) {
         zone_destroy (&self->zone);
         self->zone = own;
     }
     zlistx_t *names = self->zones ? zhashx_keys (self->zones) : NULL;
     for (const char *name = names ? zlistx_first (names) : NULL; name; name = zlistx_next (names)) {
-        struct zone *zone = reread (name);
+        struct zone *zone = load_zone (name);
         if (zone)
             zhashx_update (self->zones, name, zone);
     }

@@ -44,12 +44,12 @@ void submission_accept (struct submission *submission, const char *words)
                                 .plan_time = submission->next});
 }
 
-bool submit_repeats (const struct plan *plan, const struct plan *held)
+bool submit_repeats (const struct plan *plan, const struct plan *stored)
 {
     bool same =
-        span_equal (held->station, plan->station) && held->message_count == plan->message_count;
+        span_equal (stored->station, plan->station) && stored->message_count == plan->message_count;
     for (size_t i = 1; same && i < plan->message_count; i++)
-        same = span_equal (held->messages[i], plan->messages[i]);
+        same = span_equal (stored->messages[i], plan->messages[i]);
     return same;
 }
 
@@ -110,15 +110,15 @@ static void answer_held (struct submission *submission, struct span message)
         return;
     }
     struct reason reason;
-    struct plan *held = plan_from_stored_json (submission->plan->id, message, &reason);
-    if (held && submit_repeats (submission->plan, held)) {
+    struct plan *stored = plan_from_stored_json (submission->plan->id, message, &reason);
+    if (stored && submit_repeats (submission->plan, stored)) {
         submission_set_words (submission, "already exists", PLAN_NONE);
-        submission->next = submission_next (held);
+        submission->next = submission_next (stored);
         submission_accept_existing (submission);
     } else {
         submission_refuse_in_use (submission, "GLOBAL_ID:");
     }
-    plan_destroy (&held);
+    plan_destroy (&stored);
 }
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
@@ -247,7 +247,7 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
 
 // Compute its first occurrence, and store it. The submission may be over. A plan that
 // its flow rejects never runs.
-static void place (struct submission *submission)
+static void place_plan (struct submission *submission)
 {
     struct station *self = submission->station;
     struct plan *plan = submission->plan;
@@ -281,7 +281,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     struct station *self = submission->station;
     (void)version;
     check_params (submission, flow, reason);
-    place (submission);
+    place_plan (submission);
     link_flush (store_link (self->store));
     station_resume (self);
 }
@@ -294,10 +294,10 @@ static void place_checked (struct submission *submission)
     char name[STATION_NAME_MAX + 1] = "";
     const struct flow *flow;
     if (station_target (self, station)) {
-        place (submission);
+        place_plan (submission);
     } else if ((flow = flow_book_find (self, station, 0))) {
         check_params (submission, flow, NULL);
-        place (submission);
+        place_plan (submission);
     } else {
         memcpy (name, station.data, station.size);
         flow_book_get (self, name, 0, on_flow, submission);

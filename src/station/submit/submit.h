@@ -17,4 +17,4 @@ int submit_check_policy (const struct target *target, const struct policy *polic
 void submit_request (struct station *self, struct request *request);
 
 // Whether what stands under the id is this very submission: station, description and frames.
-bool submit_repeats (const struct plan *plan, const struct plan *held);
+bool submit_repeats (const struct plan *plan, const struct plan *stored);

@@ -98,7 +98,8 @@ static bool has_repeats_left (const struct plan *plan, struct reason *reason)
 }
 
 // Replace the kept plan, which has no run in flight, with this one.
-static void replace (struct submission *submission, const struct plan *held, uint64_t exec_id)
+static void replace_plan (struct submission *submission, const struct plan *stored,
+                          uint64_t exec_id)
 {
     bool update = submission->plan->policy->if_exists == EXISTS_UPDATE;
     bool stays = false, good = !submission->never;
@@ -106,9 +107,9 @@ static void replace (struct submission *submission, const struct plan *held, uin
     struct plan *plan = good ? copy_of (submission->plan) : NULL;
     submission->changed = plan;
     if (plan) {
-        plan->exec_id = held->exec_id; // never repeated
+        plan->exec_id = stored->exec_id; // never repeated
         plan->revision = station_revision ();
-        stays = update && plan_copy_progress (plan, held);
+        stays = update && plan_copy_progress (plan, stored);
         good = has_repeats_left (plan, &submission->reason);
     }
     if (!plan || !good) {
@@ -116,12 +117,12 @@ static void replace (struct submission *submission, const struct plan *held, uin
         submission_end (submission);
         return;
     }
-    const struct target *target = station_target (submission->station, held->station);
+    const struct target *target = station_target (submission->station, stored->station);
     enum requeue requeue = stays                       ? REQUEUE_KEEP
                            : plan->state == PLAN_PAUSE ? REQUEUE_OUT
                                                        : REQUEUE_TIME;
     // In the place of the plan that had it, nothing lies before its beginning.
-    bool begins = !update || plan->missed > held->missed;
+    bool begins = !update || plan->missed > stored->missed;
     size_t size = 0;
     char *missed = begins
                        ? missed_record (plan, &submission->misses,
@@ -130,8 +131,8 @@ static void replace (struct submission *submission, const struct plan *held, uin
     submission_set_words (submission, update ? "updated" : "replaced", plan->state);
     store_change (submission->station->store,
                   &(struct store_change){.plan = plan,
-                                         .revision = held->revision,
-                                         .key_station = held->station,
+                                         .revision = stored->revision,
+                                         .key_station = stored->station,
                                          .exec_id = exec_id,
                                          .queue = requeue,
                                          .begins_anew = requeue == REQUEUE_TIME && target &&
@@ -150,26 +151,27 @@ static void refuse_second (struct submission *submission)
     submission_end (submission);
 }
 
-static void answer_key (struct submission *submission, const struct plan *held,
+static void answer_key (struct submission *submission, const struct plan *stored,
                         const struct store_loaded *answer)
 {
     const struct plan *plan = submission->plan;
-    bool running = runs_in_progress (submission->station, held, answer);
-    bool same = submit_repeats (plan, held);
+    bool running = runs_in_progress (submission->station, stored, answer);
+    bool same = submit_repeats (plan, stored);
     // The same bytes with a REQUEST_ID are the same request, sent again.
     bool repeated = same && plan->request_id.size;
     bool refused = plan->policy->if_exists == EXISTS_REFUSE && !repeated;
-    if (!same && (strcmp (submission_key (held), submission_key (plan)) != 0 ||
-                  !span_equal (held->station, plan->station)))
+    if (!same && (strcmp (submission_key (stored), submission_key (plan)) != 0 ||
+                  !span_equal (stored->station, plan->station)))
         submission_refuse_in_use (submission, "key: its id");
     else if (refused)
         refuse_second (submission);
     else if (!same && !running && plan->policy->if_exists != EXISTS_KEEP)
-        replace (submission, held, answer->exec_id);
+        replace_plan (submission, stored, answer->exec_id);
     else {
-        submission_set_words (
-            submission, running ? "already exists, and is running" : "already exists", held->state);
-        submission->next = submission_next (held);
+        submission_set_words (submission,
+                              running ? "already exists, and is running" : "already exists",
+                              stored->state);
+        submission->next = submission_next (stored);
         submission_accept_existing (submission);
     }
 }
@@ -178,12 +180,12 @@ static void answer_key (struct submission *submission, const struct plan *held,
 static void answer_loaded (struct submission *submission, const struct store_loaded *answer)
 {
     struct reason reason;
-    struct plan *held = plan_from_stored_json (submission->plan->id, answer->message, &reason);
-    if (held)
-        answer_key (submission, held, answer);
+    struct plan *stored = plan_from_stored_json (submission->plan->id, answer->message, &reason);
+    if (stored)
+        answer_key (submission, stored, answer);
     else
         submission_refuse_in_use (submission, "key: its id");
-    plan_destroy (&held);
+    plan_destroy (&stored);
 }
 
 static void on_held_loaded (void *owner, const struct store_loaded *answer)

@@ -24,7 +24,7 @@ struct owner {
     uint64_t epoch;                // the greatest seen
     int64_t acked, batch;
     bool full, handover; // memory is
-    bool held;           // it was the owner until now, and OWNER_STANDBY was not said yet
+    bool lost_ownership; // it was the owner until now, and OWNER_STANDBY was not said yet
     enum owner_loss loss;
     enum owner_loss lost;         // that no owner reported yet, as far as is known
     char found[OWNER_TOKEN_SIZE]; // by the last look
@@ -87,7 +87,7 @@ static uint64_t epoch_of (struct span found)
     return epoch;
 }
 
-static void copy (struct span token, char out[OWNER_TOKEN_SIZE])
+static void copy_token (struct span token, char out[OWNER_TOKEN_SIZE])
 {
     size_t size = token.size < OWNER_TOKEN_SIZE ? token.size : OWNER_TOKEN_SIZE - 1;
     if (size)
@@ -97,32 +97,32 @@ static void copy (struct span token, char out[OWNER_TOKEN_SIZE])
 
 static void keep_seen (struct owner *self, struct span token, int64_t batch, int64_t now_us)
 {
-    copy (token, self->seen);
+    copy_token (token, self->seen);
     self->seen_batch = batch;
     self->seen_us = now_us;
 }
 
 // -- steps
 
-static struct owner_step step (enum owner_do what, enum owner_news news)
+static struct owner_step step_of (enum owner_do what, enum owner_news news)
 {
     return (struct owner_step){what, news};
 }
 
-static struct owner_step ask (struct owner *self, enum owner_do what, enum owner_news news,
-                              int64_t now_us)
+static struct owner_step owner_read (struct owner *self, enum owner_do what, enum owner_news news,
+                                     int64_t now_us)
 {
     self->link = LOOKING;
     self->asked_us = now_us;
     self->wake_us = INT64_MAX;
-    return step (what, news);
+    return step_of (what, news);
 }
 
 // Nothing before that time; then a tick goes on.
-static struct owner_step rest (struct owner *self, enum owner_news news, int64_t until_us)
+static struct owner_step wait_until (struct owner *self, enum owner_news news, int64_t until_us)
 {
     self->wake_us = until_us;
-    return step (OWNER_WAIT, news);
+    return step_of (OWNER_WAIT, news);
 }
 
 static int64_t heartbeat_us (const struct owner *self)
@@ -130,12 +130,12 @@ static int64_t heartbeat_us (const struct owner *self)
     return self->config.alone ? INT64_MAX : self->leased_us + OWNER_LEASE_US / 4;
 }
 
-static struct owner_step send (struct owner *self, enum owner_news news, int64_t now_us)
+static struct owner_step send_batch (struct owner *self, enum owner_news news, int64_t now_us)
 {
     if (!self->batch)
         self->sent_us = now_us;
     self->batch = self->acked + 1;
-    return ask (self, OWNER_SEND, news, now_us);
+    return owner_read (self, OWNER_SEND, news, now_us);
 }
 
 // What Redis lost of the batches that this station, or the owner it saw last, had written.
@@ -163,7 +163,8 @@ static void note_loss (struct owner *self, const struct owner_event *event)
         self->lost = OWNER_LOST_NOTHING;
 }
 
-static struct owner_step take (struct owner *self, const struct owner_event *event, int64_t now_us)
+static struct owner_step take_ownership (struct owner *self, const struct owner_event *event,
+                                         int64_t now_us)
 {
     // The seed is of the name if that is planted (writer.c).
     uint64_t nonce = PLANTED (TOKEN_BY_NAME) ? self->config.seed
@@ -171,26 +172,26 @@ static struct owner_step take (struct owner *self, const struct owner_event *eve
                                              : next_random (self);
     note_loss (self, event);
     self->full = event->refusal == OWNER_NO_MEMORY;
-    self->held = self->held || self->token[0];
+    self->lost_ownership = self->lost_ownership || self->token[0];
     self->token[0] = '\0';
     snprintf (self->taking, sizeof self->taking, "%" PRIu64 ".%016" PRIx64, ++self->epoch, nonce);
     self->sent_us = now_us;
-    return ask (self, OWNER_TAKE, OWNER_NOTHING, now_us);
+    return owner_read (self, OWNER_TAKE, OWNER_NOTHING, now_us);
 }
 
-static struct owner_step serve (struct owner *self, int64_t batch, int64_t now_us)
+static struct owner_step owner_serve (struct owner *self, int64_t batch, int64_t now_us)
 {
     if (batch != 0)
-        return step (OWNER_WAIT, OWNER_IMPOSSIBLE);
+        return step_of (OWNER_WAIT, OWNER_IMPOSSIBLE);
     memcpy (self->token, self->taking, sizeof self->token);
     self->taking[0] = self->stored[0] = '\0';
     self->acked = self->batch = 0;
-    self->full = self->handover = self->held = false;
+    self->full = self->handover = self->lost_ownership = false;
     self->loss = self->lost;
     self->lost = OWNER_LOST_NOTHING;
     self->leased_us = self->sent_us;
     keep_seen (self, span_text (self->token), 0, now_us);
-    return rest (self, OWNER_SERVES, heartbeat_us (self));
+    return wait_until (self, OWNER_SERVES, heartbeat_us (self));
 }
 
 // A standby has looked.
@@ -206,47 +207,47 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
     bool own = is_token (token, self->stored);
     bool vacant = !token.size || owner_is_free (token) || own || self->config.alone;
     bool anew = self->stored[0] && (own || !token.size);
-    if (self->held && !anew) { // first it forgets what it was
-        self->held = false;
+    if (self->lost_ownership && !anew) { // first it forgets what it was
+        self->lost_ownership = false;
         keep_seen (self, token, event->batch, now_us);
-        return rest (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
+        return wait_until (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
     }
     if (event->refusal == OWNER_NOT_NOW)
-        return rest (self, OWNER_NOTHING, now_us + OWNER_RETRY_US);
+        return wait_until (self, OWNER_NOTHING, now_us + OWNER_RETRY_US);
     if (vacant && now_us >= self->away_until_us)
-        return take (self, event, now_us);
+        return take_ownership (self, event, now_us);
     if (same && !late && now_us - self->seen_us >= OWNER_LEASE_US)
-        return take (self, event, now_us);
+        return take_ownership (self, event, now_us);
     if (!same)
         note_loss (self, event);
     if (!same || late)
         keep_seen (self, token, event->batch, now_us);
-    return rest (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
+    return wait_until (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
 }
 
 static struct owner_step judge_own (struct owner *self, const struct owner_event *event,
                                     int64_t now_us)
 {
     if (event->batch < self->acked)
-        return take (self, event, now_us);
+        return take_ownership (self, event, now_us);
     if (event->batch == self->acked + 1 && self->batch) {
         self->acked = self->batch;
         self->batch = 0;
         self->full = false;
         self->leased_us = PLANTED (LEASE_FROM_RECEIPT) ? now_us : self->sent_us;
         keep_seen (self, event->token, event->batch, now_us);
-        return rest (self, OWNER_ACKED, self->handover ? now_us : heartbeat_us (self));
+        return wait_until (self, OWNER_ACKED, self->handover ? now_us : heartbeat_us (self));
     }
     if (event->batch != self->acked)
-        return step (OWNER_WAIT, OWNER_IMPOSSIBLE);
+        return step_of (OWNER_WAIT, OWNER_IMPOSSIBLE);
     if (event->refusal) {
         self->full = event->refusal == OWNER_NO_MEMORY;
-        return rest (self, self->batch ? OWNER_REFUSED : OWNER_NOTHING,
-                     self->full ? now_us : now_us + OWNER_RETRY_US);
+        return wait_until (self, self->batch ? OWNER_REFUSED : OWNER_NOTHING,
+                           self->full ? now_us : now_us + OWNER_RETRY_US);
     }
     if (self->batch)
-        return send (self, OWNER_NOTHING, now_us);
-    return rest (self, OWNER_NOTHING, self->handover ? now_us : heartbeat_us (self));
+        return send_batch (self, OWNER_NOTHING, now_us);
+    return wait_until (self, OWNER_NOTHING, self->handover ? now_us : heartbeat_us (self));
 }
 
 static struct owner_step found (struct owner *self, const struct owner_event *event, int64_t now_us)
@@ -255,17 +256,17 @@ static struct owner_step found (struct owner *self, const struct owner_event *ev
     self->link = WATCHED;
     if (epoch > self->epoch && epoch < INT64_MAX)
         self->epoch = epoch;
-    copy (event->token, self->found);
+    copy_token (event->token, self->found);
     self->found_batch = event->batch;
     if (is_token (event->token, self->taking))
-        return serve (self, event->batch, now_us);
+        return owner_serve (self, event->batch, now_us);
     if (is_token (event->token, self->token))
         return judge_own (self, event, now_us);
     if (self->token[0] && !event->token.size)
-        return take (self, event, now_us);
+        return take_ownership (self, event, now_us);
     if (self->token[0]) { // another owner, or it was released
         note_loss (self, event);
-        self->held = true;
+        self->lost_ownership = true;
         self->token[0] = '\0';
         self->batch = self->acked = 0;
         if (self->handover && owner_is_free (event->token))
@@ -276,53 +277,53 @@ static struct owner_step found (struct owner *self, const struct owner_event *ev
 }
 
 // The lease ends before it is known whether another station may take over.
-static struct owner_step release (struct owner *self, int64_t now_us)
+static struct owner_step give_up_lease (struct owner *self, int64_t now_us)
 {
     self->leased_us = INT64_MIN / 2;
-    return ask (self, OWNER_RELEASE, OWNER_NOTHING, now_us);
+    return owner_read (self, OWNER_RELEASE, OWNER_NOTHING, now_us);
 }
 
-static struct owner_step anew (struct owner *self)
+static struct owner_step owner_reopen (struct owner *self)
 {
     if (self->token[0]) {
         memcpy (self->stored, self->token, sizeof self->stored);
         self->token[0] = '\0';
         self->batch = self->acked = 0;
         self->handover = false;
-        self->held = true;
+        self->lost_ownership = true;
     }
-    return step (OWNER_WAIT, OWNER_NOTHING);
+    return step_of (OWNER_WAIT, OWNER_NOTHING);
 }
 
 // -- events
 
-static struct owner_step tick (struct owner *self, int64_t now_us)
+static struct owner_step owner_tick (struct owner *self, int64_t now_us)
 {
     if (now_us < self->wake_us)
-        return step (OWNER_WAIT, OWNER_NOTHING);
+        return step_of (OWNER_WAIT, OWNER_NOTHING);
     switch (self->link) {
     case CLOSED:
         self->link = OPENING;
         self->wake_us = INT64_MAX;
-        return step (OWNER_OPEN, OWNER_NOTHING);
+        return step_of (OWNER_OPEN, OWNER_NOTHING);
     case WATCHED:
         if (!self->token[0])
-            return ask (self, OWNER_LOOK, OWNER_NOTHING, now_us);
+            return owner_read (self, OWNER_LOOK, OWNER_NOTHING, now_us);
         if (self->handover && !self->batch)
-            return release (self, now_us);
-        return send (self, OWNER_NOTHING, now_us); // again, or a heartbeat
+            return give_up_lease (self, now_us);
+        return send_batch (self, OWNER_NOTHING, now_us); // again, or a heartbeat
     case BLIND:
-        return ask (self, OWNER_LOOK, OWNER_NOTHING, now_us);
+        return owner_read (self, OWNER_LOOK, OWNER_NOTHING, now_us);
     default: // an event is awaited
         self->wake_us = INT64_MAX;
-        return step (OWNER_WAIT, OWNER_NOTHING);
+        return step_of (OWNER_WAIT, OWNER_NOTHING);
     }
 }
 
 static struct owner_step closed (struct owner *self, int64_t now_us)
 {
     self->link = CLOSED;
-    return rest (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
+    return wait_until (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
 }
 
 struct owner_step owner_event (struct owner *self, const struct owner_event *event, int64_t boot_us)
@@ -333,7 +334,7 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         if (self->config.yields)
             self->away_until_us = boot_us + OWNER_LEASE_US;
         self->config.yields = false;
-        return ask (self, OWNER_LOOK, OWNER_NOTHING, boot_us);
+        return owner_read (self, OWNER_LOOK, OWNER_NOTHING, boot_us);
     case OWNER_CLOSED:
         return closed (self, boot_us);
     case OWNER_FOUND:
@@ -344,22 +345,22 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         if (moved)
             return closed (self, boot_us);
         self->link = BLIND;
-        return rest (self, OWNER_NOTHING, boot_us + OWNER_RETRY_US);
+        return wait_until (self, OWNER_NOTHING, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:
         if (!owner_may_send (self))
-            return step (OWNER_WAIT, OWNER_NOTHING);
-        return send (self, OWNER_NOTHING, boot_us);
+            return step_of (OWNER_WAIT, OWNER_NOTHING);
+        return send_batch (self, OWNER_NOTHING, boot_us);
     case OWNER_HANDOVER:
         self->handover = self->token[0] != '\0';
         if (self->handover && self->link == WATCHED && !self->batch)
-            return release (self, boot_us);
-        return step (OWNER_WAIT, OWNER_NOTHING);
+            return give_up_lease (self, boot_us);
+        return step_of (OWNER_WAIT, OWNER_NOTHING);
     case OWNER_ANEW:
-        return anew (self);
+        return owner_reopen (self);
     case OWNER_TICK:
-        return tick (self, boot_us);
+        return owner_tick (self, boot_us);
     }
-    return step (OWNER_WAIT, OWNER_NOTHING);
+    return step_of (OWNER_WAIT, OWNER_NOTHING);
 }
 
 // -- what it is

@@ -29,7 +29,7 @@ static void hand_over (struct writer *self)
     commands_clear (&self->sent);
 }
 
-static void look (struct writer *self)
+static void read_ownership (struct writer *self)
 {
     self->exec_at = SIZE_MAX;
     // The watch of the last look still stands: with that, the owner's next batch ends a take.
@@ -86,7 +86,7 @@ static void send_batch (struct writer *self, struct commands *owner, int64_t mon
     hand_over (self);
 }
 
-static void take (struct writer *self, int64_t mono_us)
+static void write_ownership (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};
     const char *token = owner_token (self->owner);
@@ -148,10 +148,10 @@ void writer_carry_out (struct writer *self, int64_t mono_us)
                        *self->refusal ? self->refusal : "another Redis is the master");
         return;
     case OWNER_LOOK:
-        look (self);
+        read_ownership (self);
         return;
     case OWNER_TAKE:
-        take (self, mono_us);
+        write_ownership (self, mono_us);
         return;
     case OWNER_SEND:
         send_rows (self, mono_us);

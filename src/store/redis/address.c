@@ -5,7 +5,7 @@
 
 #include "settings.h"
 
-static int want (struct reason *reason)
+static int reject_address (struct reason *reason)
 {
     return reason_set (reason, "redis_addr: want embedded, HOST:PORT[:PASSWORD], unix:PATH or "
                                "sentinel:MASTER@HOST:PORT,...");
@@ -33,7 +33,7 @@ static int parse_endpoint (const char *text, size_t size, char host[256], int *r
     int64_t number;
     if (host_size == 0 || host_size >= sizeof ((struct endpoint *)0)->host || digits == 0 ||
         digits >= sizeof port)
-        return want (reason);
+        return reject_address (reason);
     memcpy (port, colon + 1, digits);
     if (!number_parse (port, &number) || number < 1 || number > 65535)
         return reason_set (reason, "redis_addr: want a port 1..65535");

@@ -33,7 +33,7 @@ static const char *path_of (const char *folder, const char *name, char out[PATH_
     return out;
 }
 
-static bool has (const char *folder, const char *name)
+static bool file_exists (const char *folder, const char *name)
 {
     char path[PATH_MAX];
     return access (path_of (folder, name, path), F_OK) == 0;
@@ -106,23 +106,23 @@ enum data_state data_folder_check (const char *folder, struct reason *reason)
 {
     char last[NAME_SIZE];
     struct reason why;
-    if (has (folder, MANIFEST)) {
+    if (file_exists (folder, MANIFEST)) {
         data_folder_mark (folder);
         if (read_manifest (folder, last, &why) == 0)
             return DATA_WHOLE;
         reason_set (reason, "data: restore a backup: %s", why.text);
         return DATA_DAMAGED;
     }
-    const char *sign = has (folder, MARK)         ? MARK
-                       : has (folder, "dump.rdb") ? "dump.rdb"
-                       : has_increments (folder)  ? AOF_FOLDER
-                                                  : NULL;
-    if (!sign || has (folder, OLD_FILE))
+    const char *sign = file_exists (folder, MARK)         ? MARK
+                       : file_exists (folder, "dump.rdb") ? "dump.rdb"
+                       : has_increments (folder)          ? AOF_FOLDER
+                                                          : NULL;
+    if (!sign || file_exists (folder, OLD_FILE))
         return DATA_WHOLE;
     reason_set (reason,
                 "data: %s is missing, but %s shows that there were plans; restore a backup, or "
                 "remove the latter to begin without plans: in %s",
-                has (folder, AOF_FOLDER) ? MANIFEST : AOF_FOLDER, sign, folder);
+                file_exists (folder, AOF_FOLDER) ? MANIFEST : AOF_FOLDER, sign, folder);
     return DATA_DAMAGED;
 }
 
@@ -176,7 +176,8 @@ struct tail {
     size_t good;
 };
 
-static enum data_state cut (const struct tail *self, enum aof_state state, struct reason *reason)
+static enum data_state cut_tail (const struct tail *self, enum aof_state state,
+                                 struct reason *reason)
 {
     char path[PATH_MAX];
     size_t size = self->file.size - self->good;
@@ -200,13 +201,13 @@ static enum data_state cut (const struct tail *self, enum aof_state state, struc
     return DATA_CUT;
 }
 
-static enum data_state judge (struct tail *self, bool repair, struct reason *reason)
+static enum data_state judge_tail (struct tail *self, bool repair, struct reason *reason)
 {
     enum aof_state state = aof_scan (self->file, &self->good);
     if (state == AOF_WHOLE)
         return DATA_WHOLE;
     if (state == AOF_TORN || repair)
-        return cut (self, state, reason);
+        return cut_tail (self, state, reason);
     reason_set (reason,
                 "data: damaged at byte %zu of %zu; restore a backup, or start once with --repair, "
                 "which cuts it off there: %s/" AOF_FOLDER "/%s",
@@ -222,7 +223,7 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
 {
     char name[NAME_SIZE], path[PATH_MAX];
     struct stat entry;
-    if (!has (folder, MANIFEST))
+    if (!file_exists (folder, MANIFEST))
         return DATA_WHOLE;
     if (read_manifest (folder, name, reason))
         return DATA_DAMAGED;
@@ -235,7 +236,7 @@ enum data_state data_folder_repair (const char *folder, bool repair, struct reas
     void *bytes = size ? mmap (NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     if (bytes != MAP_FAILED) {
         struct tail tail = {folder, name, fd, span_of (bytes, size), 0};
-        state = judge (&tail, repair, reason);
+        state = judge_tail (&tail, repair, reason);
         munmap (bytes, size);
     }
     close (fd);

@@ -228,7 +228,7 @@ bool embedded_disk_full (const struct embedded *self, struct reason *reason)
     return true;
 }
 
-static void stop (struct embedded *self)
+static void stop_process (struct embedded *self)
 {
     struct reason reason;
     int64_t deadline = clock_mono_us () + STOP_WAIT_US;
@@ -249,7 +249,7 @@ void embedded_destroy (struct embedded **self_p)
     if (!self)
         return;
     if (self->pid)
-        stop (self);
+        stop_process (self);
     if (self->redis_lock >= 0)
         close (self->redis_lock);
     if (self->station_lock >= 0)

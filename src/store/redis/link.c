@@ -314,7 +314,7 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 // -- time
 
 // hiredis has no timeouts: they are here, for the whole link, by its oldest call.
-static void look (struct link *self, int64_t now)
+static void check_timeouts (struct link *self, int64_t now)
 {
     // An answer that waits in the socket is none that is missing: this process may have been
     // stopped.
@@ -336,7 +336,7 @@ static void on_tick (void *owner)
     struct link *self = owner;
     int64_t now = clock_mono_us ();
     if (connection_exists (self->connection))
-        look (self, now);
+        check_timeouts (self, now);
     else if (now >= self->retry_us)
         link_open (self);
     if (!timer_is_set (&self->timer))

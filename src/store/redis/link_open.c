@@ -18,7 +18,7 @@ static void send_own (struct link *self, redisCallbackFn *reply, int argc, const
 }
 
 // Redis is there, and must not hold plans.
-static void refuse (struct link *self, const char *why)
+static void refuse_redis (struct link *self, const char *why)
 {
     self->refused = true;
     link_give_up (self, why);
@@ -42,7 +42,7 @@ static void on_setup_reply (redisAsyncContext *context, void *data, void *arg)
     if (!reply || reply->type != REDIS_REPLY_ERROR)
         return;
     if (is_refusal (reply->str))
-        refuse (arg, reply->str);
+        refuse_redis (arg, reply->str);
     else
         link_give_up (arg, reply->str);
 }
@@ -69,7 +69,7 @@ static void on_schema (redisAsyncContext *context, void *data, void *arg)
         return;
     reason_set (&reason, "holds plans of another version of zplan (plan:meta schema %s, not %d)",
                 quoted (span_of (reply->str, reply->len)), schemas[0]);
-    refuse (arg, reason.text);
+    refuse_redis (arg, reason.text);
 }
 
 static void on_info (redisAsyncContext *context, void *data, void *arg)
@@ -92,7 +92,7 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
     enum info_verdict verdict =
         redis_info_check (info, self->config.accept_loss ? LOSS_ACCEPTED : LOSS_REFUSED, &reason);
     if (verdict == INFO_REFUSED)
-        refuse (self, reason.text);
+        refuse_redis (self, reason.text);
     else if (verdict == INFO_NOT_NOW)
         link_give_up (self, reason.text);
 }
@@ -134,7 +134,7 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
                     "appendfsync is %s, but durable requires always: an acknowledged plan "
                     "could be lost",
                     self->fsync);
-        refuse (self, reason.text);
+        refuse_redis (self, reason.text);
     }
 }
 

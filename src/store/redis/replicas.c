@@ -30,7 +30,7 @@ struct replicas {
     int64_t asked_us;              // when the WAIT was sent, monotonic
 };
 
-static void answer (struct replica_waiters *list, bool enough)
+static void answer_waiters (struct replica_waiters *list, bool enough)
 {
     struct replica_waiter *waiter = list->first;
     *list = (struct replica_waiters){0};
@@ -47,8 +47,8 @@ static void on_replicas (redisAsyncContext *context, void *data, void *arg)
     struct replicas *self = arg;
     const redisReply *reply = data;
     (void)context;
-    answer (&self->asked, reply && reply->type == REDIS_REPLY_INTEGER &&
-                              reply->integer >= self->config->replicas);
+    answer_waiters (&self->asked, reply && reply->type == REDIS_REPLY_INTEGER &&
+                                      reply->integer >= self->config->replicas);
 }
 
 static void on_nothing (redisAsyncContext *context, void *data, void *arg)
@@ -65,7 +65,7 @@ static void connect_anew (struct replicas *self)
                            self);
 }
 
-static void ask (struct replicas *self)
+static void send_wait (struct replicas *self)
 {
     char count[24], timeout[24];
     const char *touch[] = {"HINCRBY", "plan:meta", "waited", "1"};
@@ -90,9 +90,9 @@ void replicas_flush (struct replicas *self)
         connect_anew (self);
     if (self->asking.first && !self->asked.first) {
         if (connection_context (self->connection))
-            ask (self);
+            send_wait (self);
         else
-            answer (&self->asking, false);
+            answer_waiters (&self->asking, false);
     }
     connection_flush (self->connection);
     connection_settle (self->connection);
@@ -119,8 +119,8 @@ void replicas_open (struct replicas *self, const struct address *address)
 void replicas_close (struct replicas *self)
 {
     connection_close (self->connection);
-    answer (&self->asked, false);
-    answer (&self->asking, false);
+    answer_waiters (&self->asked, false);
+    answer_waiters (&self->asking, false);
 }
 
 struct replicas *replicas_new (const struct link_config *config, struct reactor *reactor)

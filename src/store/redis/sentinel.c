@@ -39,7 +39,7 @@ static void end_question (struct sentinel *self)
     self->found (self->owner, self->epoch >= 0 ? &self->master : NULL, self->trouble.text);
 }
 
-static void look (struct sentinel *self)
+static void query_sentinels (struct sentinel *self)
 {
     bool all = true;
     if (!self->asking || self->settling)
@@ -63,7 +63,7 @@ static void look (struct sentinel *self)
 
 static void on_turn (void *owner)
 {
-    look (((struct probe *)owner)->sentinel);
+    query_sentinels (((struct probe *)owner)->sentinel);
 }
 
 // "name", "value", "name", "value", ...

@@ -88,7 +88,7 @@ static void job_remove (struct bulk_job *self)
 }
 
 // False: it was deleted.
-static bool landed (struct bulk_job *self)
+static bool call_ended (struct bulk_job *self)
 {
     self->flying--;
     if (self->gone && !self->flying)
@@ -119,7 +119,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     struct bulk_job *self = owner;
     size_t i;
     const json_t *plan;
-    if (!landed (self))
+    if (!call_ended (self))
         return;
     if (answer->error != ZPLAN_OK || answer->status >= ZERO_STATUS_ERROR_FLAG) {
         self->state = BULK_FAILED;
@@ -177,7 +177,7 @@ static void on_command (void *owner, const struct station_answer *answer)
                        unknown ? "no answer: it is unknown whether it was done" : answer->reason);
     }
     free (sent);
-    if (landed (self) && self->at == self->count && !self->flying)
+    if (call_ended (self) && self->at == self->count && !self->flying)
         self->state = BULK_DONE;
 }
 

@@ -25,7 +25,7 @@ static void look_why (struct exchange *self, const struct station_answer *answer
     exchange_question (self, &question, fn);
 }
 
-static bool is (const json_t *plan, const char *state)
+static bool state_is (const json_t *plan, const char *state)
 {
     const char *its = json_state_name (json_object_get (plan, "plan_state"));
     return its && strcmp (its, state) == 0;
@@ -41,11 +41,11 @@ static void on_looked (struct exchange *self, const struct station_answer *answe
     if (exchange_failed (self, answer))
         return;
     const json_t *plan = answer->json;
-    bool paused = is (plan, "paused"),
-         open = plan && !paused && !is (plan, "error") && !is (plan, "closed");
+    bool paused = state_is (plan, "paused"),
+         open = plan && !paused && !state_is (plan, "error") && !state_is (plan, "closed");
     if ((route == &routes[ROUTE_PAUSE] && paused) || (route == &routes[ROUTE_RESUME] && open))
         exchange_json (self, 200, json_names (JSON_PLAN, plan));
-    else if (is (plan, "running") || !json_object_size (self->json))
+    else if (state_is (plan, "running") || !json_object_size (self->json))
         exchange_problem (self, 409, "wrong_state", "%s", words);
     else
         exchange_problem (self, 422, "manage_arg_error", "%s", words);
@@ -124,7 +124,7 @@ static void on_looked_for_update (struct exchange *self, const struct station_an
     exchange_header (self, "ETag", plan_etag (answer->json, false, etag));
     if (json_integer_value (json_object_get (answer->json, "revision")) != wanted)
         exchange_problem (self, 412, "changed", "the plan has changed: read it and decide again");
-    else if (is (answer->json, "running"))
+    else if (state_is (answer->json, "running"))
         exchange_problem (self, 409, "running", "%s", words);
     else
         exchange_problem (self, 422, "manage_arg_error", "%s", words);

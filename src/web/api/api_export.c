@@ -29,7 +29,7 @@ struct export
     size_t size, sent;
 };
 
-static void advance (struct export *self);
+static void export_advance (struct export *self);
 
 static void export_free (struct export *self)
 {
@@ -40,7 +40,7 @@ static void export_free (struct export *self)
 }
 
 // One question has ended. False: so has all of it.
-static bool landed (struct export *self, const struct station_answer *answer)
+static bool call_ended (struct export *self, const struct station_answer *answer)
 {
     self->flying--;
     if (!self->exchange) {
@@ -57,7 +57,7 @@ static bool landed (struct export *self, const struct station_answer *answer)
     return true;
 }
 
-static void ask (struct export *self, const char *word, const char *arg, gateway_fn *fn)
+static void export_request (struct export *self, const char *word, const char *arg, gateway_fn *fn)
 {
     const struct exchange *exchange = self->exchange;
     const struct question question = {
@@ -69,7 +69,7 @@ static void ask (struct export *self, const char *word, const char *arg, gateway
 static void on_plan (void *owner, const struct station_answer *answer)
 {
     struct export *self = owner;
-    if (!landed (self, answer))
+    if (!call_ended (self, answer))
         return;
     json_t *plan = answer->json ? plan_submitted (answer->json) : NULL;
     char *line = plan ? json_write (plan) : NULL;
@@ -82,7 +82,7 @@ static void on_plan (void *owner, const struct station_answer *answer)
     }
     free (line);
     json_decref (plan);
-    advance (self);
+    export_advance (self);
     exchange_resume (self->exchange);
 }
 
@@ -91,7 +91,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     struct export *self = owner;
     size_t i;
     const json_t *plan;
-    if (!landed (self, answer))
+    if (!call_ended (self, answer))
         return;
     self->count = self->next = 0;
     json_array_foreach (json_object_get (answer->json, "plans"), i, plan)
@@ -104,21 +104,21 @@ static void on_page (void *owner, const struct station_answer *answer)
     self->last = !next;
     if (next)
         json_object_set (self->filter, "after", next);
-    advance (self);
+    export_advance (self);
     exchange_resume (self->exchange);
 }
 
 // Ask for as much as may be asked for now.
-static void advance (struct export *self)
+static void export_advance (struct export *self)
 {
     while (self->next < self->count && self->flying < IN_FLIGHT &&
            self->size - self->sent < AHEAD && !self->failed)
-        ask (self, "message", self->ids[self->next++], on_plan);
+        export_request (self, "message", self->ids[self->next++], on_plan);
     if (self->next < self->count || self->flying || self->last || self->failed)
         return;
     free (self->asked);
     self->asked = json_write (self->filter);
-    ask (self, "list", self->asked, on_page);
+    export_request (self, "list", self->asked, on_page);
 }
 
 static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
@@ -128,7 +128,7 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     if (self->sent == self->size) {
         self->sent = self->size = 0;
         if (!self->exchange->server->ending)
-            advance (self);
+            export_advance (self);
     }
     if (self->size) {
         size_t size = self->size - self->sent < most ? self->size - self->sent : most;

@@ -14,7 +14,7 @@ enum { LIMIT_MAX = 1000 };
 
 // -- names: instants are "..._at", as everywhere
 
-static json_t *named (const json_t *wire)
+static json_t *names_from_wire (const json_t *wire)
 {
     const char *name;
     json_t *value, *made = json_object ();
@@ -38,7 +38,7 @@ static json_t *named (const json_t *wire)
 static void answer_named (struct exchange *self, const struct station_answer *answer)
 {
     if (!exchange_failed (self, answer))
-        exchange_json (self, 200, named (answer->json));
+        exchange_json (self, 200, names_from_wire (answer->json));
 }
 
 // Lists of the station, which become `items`: the subcommand, and the list in its answer.
@@ -69,7 +69,7 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
         return;
     json_t *items = json_array (), *body = json_pack ("{s:o}", "items", items);
     json_array_foreach (json_object_get (answer->json, listing_of (self)->list), i, item)
-        json_array_append_new (items, named (item));
+        json_array_append_new (items, names_from_wire (item));
     if (json_is_integer (next)) {
         char text[24];
         snprintf (text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value (next));

@@ -38,7 +38,7 @@ struct import {
     struct slot slots[IN_FLIGHT];
 };
 
-static void advance (struct import *self);
+static void import_advance (struct import *self);
 
 static void add_error (struct import *self, size_t line, const char *detail)
 {
@@ -62,16 +62,16 @@ static void end_slot (struct slot *slot, const char *outcome, const char *id)
     if (exchange->user)
         audit_each (exchange->server->audit, exchange->user, "import", id, outcome);
     slot_clear (slot);
-    advance (self);
+    import_advance (self);
 }
 
 // The plan that has the id: an export names the defaults, so the bytes of the same plan may differ.
 static void on_held (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
-    json_t *held = answer->json ? plan_submitted (answer->json) : NULL;
-    bool same = held && plan_submitted_same (held, slot->read.object);
-    json_decref (held);
+    json_t *existing = answer->json ? plan_submitted (answer->json) : NULL;
+    bool same = existing && plan_submitted_same (existing, slot->read.object);
+    json_decref (existing);
     if (same)
         slot->import->existing++;
     else
@@ -135,7 +135,7 @@ static int read_line (const struct import *self, struct slot *slot, struct span 
     return rc;
 }
 
-static void submit (struct import *self, struct slot *slot, struct span line)
+static void submit_slot (struct import *self, struct slot *slot, struct span line)
 {
     struct reason reason;
     slot->line = self->line;
@@ -179,7 +179,7 @@ static struct span cut_line (struct import *self)
     return line;
 }
 
-static void advance (struct import *self)
+static void import_advance (struct import *self)
 {
     struct slot *slot;
     size_t lines = 0;
@@ -188,7 +188,7 @@ static void advance (struct import *self)
     while (goes_on && self->rest.size && lines++ < LINES_A_TURN && (slot = free_slot (self))) {
         struct span line = cut_line (self);
         if (line.size && line.data[0] != '\r')
-            submit (self, slot, line);
+            submit_slot (self, slot, line);
     }
     if (goes_on && self->rest.size && free_slot (self))
         task_set (&self->task, self->exchange->server->reactor);
@@ -204,7 +204,7 @@ static void advance (struct import *self)
 
 static void on_task (void *owner)
 {
-    advance (owner);
+    import_advance (owner);
 }
 
 static void on_clear (struct exchange *exchange)
@@ -245,11 +245,11 @@ void api_import (struct exchange *exchange)
     exchange->state = EXCHANGE_ASKING;
     self->task = (struct task){.call = on_task, .owner = self};
     peer_deadline (exchange->peer, IMPORT_MS);
-    advance (self);
+    import_advance (self);
 }
 
 void api_import_end (struct server *server)
 {
     if (server->import && server->import->exchange->state == EXCHANGE_ASKING)
-        advance (server->import);
+        import_advance (server->import);
 }

@@ -56,14 +56,14 @@ static void write_own (const struct server *server, FILE *out)
              server->peers, process_memory ());
 }
 
-static void answer (struct scrape *self, struct exchange *exchange)
+static void answer_scrape (struct scrape *self, struct exchange *exchange)
 {
     char *copy = memory_new (self->size + 1);
     memcpy (copy, self->text, self->size);
     exchange_bytes (exchange, 200, type, copy, self->size);
 }
 
-static void finish (struct scrape *self, const json_t *stats)
+static void finish_scrape (struct scrape *self, const json_t *stats)
 {
     free (self->text);
     FILE *out = open_memstream (&self->text, &self->size);
@@ -77,13 +77,13 @@ static void finish (struct scrape *self, const json_t *stats)
     while (self->waiting) {
         struct exchange *first = self->waiting;
         self->waiting = first->next;
-        answer (self, first);
+        answer_scrape (self, first);
     }
 }
 
 static void on_stats (void *owner, const struct station_answer *got)
 {
-    finish (owner, got->json);
+    finish_scrape (owner, got->json);
 }
 
 static void on_health (void *owner, const struct station_answer *got)
@@ -91,7 +91,7 @@ static void on_health (void *owner, const struct station_answer *got)
     static const struct question question = {.word = "stats", .deadline_ms = GATEWAY_SOON_MS};
     struct scrape *self = owner;
     if (got->error != ZPLAN_OK || !got->json) {
-        finish (self, NULL);
+        finish_scrape (self, NULL);
         return;
     }
     self->health = json_incref ((json_t *)(uintptr_t)got->json);
@@ -108,7 +108,7 @@ static void scrape_wait (struct exchange *self)
     }
     struct scrape *scrape = server->scrape;
     if (scrape->text && !scrape->asking && clock_mono_us () - scrape->made_us < FRESH_US) {
-        answer (scrape, self);
+        answer_scrape (scrape, self);
         return;
     }
     self->state = EXCHANGE_ASKING;

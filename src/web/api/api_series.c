@@ -47,7 +47,7 @@ void recorder_destroy (struct recorder **self_p)
     *self_p = NULL;
 }
 
-static void show (struct exchange *self)
+static void answer_series (struct exchange *self)
 {
     struct reason reason;
     int64_t now_s = clock_wall_us () / 1000000, from_s = now_s - 24 * 3600, step_s;
@@ -69,5 +69,5 @@ static void show (struct exchange *self)
 
 void api_series (struct exchange *self)
 {
-    api_ask_observer (self, show);
+    api_ask_observer (self, answer_series);
 }

@@ -18,7 +18,8 @@ static json_t *items_of (const json_t *objects, const char *inside)
     return items;
 }
 
-static void ask (struct exchange *self, const char *word, const char *text, exchange_fn *fn)
+static void shelf_request (struct exchange *self, const char *word, const char *text,
+                           exchange_fn *fn)
 {
     const char *const args[] = {word, self->routed.args[0], text};
     exchange_ask (self, args, text ? 3 : self->routed.args[0] ? 2 : 1, fn);
@@ -38,7 +39,7 @@ static void on_kinds (struct exchange *self, const struct station_answer *answer
 
 void api_kinds (struct exchange *self)
 {
-    ask (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
+    shelf_request (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
 }
 
 // The body is kept as text until the station has answered. NULL: it was answered.
@@ -54,7 +55,7 @@ void api_kind_put (struct exchange *self)
 {
     const char *text = body_text (self, json_object_get (self->json, "spec"));
     if (text)
-        ask (self, "put", text, on_kinds);
+        shelf_request (self, "put", text, on_kinds);
 }
 
 static void on_limits (struct exchange *self, const struct station_answer *answer)
@@ -67,7 +68,7 @@ static void on_limits (struct exchange *self, const struct station_answer *answe
 
 void api_limits (struct exchange *self)
 {
-    ask (self, "list", NULL, on_limits);
+    shelf_request (self, "list", NULL, on_limits);
 }
 
 static void on_done (struct exchange *self, const struct station_answer *answer)
@@ -86,10 +87,10 @@ void api_limit_put (struct exchange *self)
 {
     const char *text = body_text (self, self->json);
     if (text)
-        ask (self, "set", text, on_done);
+        shelf_request (self, "set", text, on_done);
 }
 
 void api_shelf_delete (struct exchange *self)
 {
-    ask (self, "remove", NULL, on_done);
+    shelf_request (self, "remove", NULL, on_done);
 }

@@ -37,7 +37,7 @@ static void clear_submitting (struct exchange *self)
 }
 
 // 0, or -1: it was answered with why the plan is wrong.
-static int judge (struct exchange *self, const char *plan)
+static int check_submission (struct exchange *self, const char *plan)
 {
     struct reason reason = {""};
     int rc = submission_check (plan, &reason);
@@ -58,7 +58,7 @@ static int read_body (struct exchange *self, struct submission_body *ret)
         exchange_problem (self, 422, "plan_error", "%s", reason.text);
         return -1;
     }
-    return judge (self, ret->plan);
+    return check_submission (self, ret->plan);
 }
 
 // -- the answer
@@ -262,7 +262,7 @@ void api_preview (struct exchange *self)
         return;
     }
     char *plan = exchange_keep (self, json_dumps (spec, JSON_COMPACT));
-    if (judge (self, plan))
+    if (check_submission (self, plan))
         return;
     const char *const args[] = {plan, count};
     exchange_ask (self, args, 2, on_preview);

@@ -66,7 +66,7 @@ static void follow_path (struct audit *self)
 }
 
 // `line` is taken.
-static bool append (struct audit *self, json_t *line)
+static bool audit_append (struct audit *self, json_t *line)
 {
     char *text = json_dumps (line, JSON_COMPACT);
     json_decref (line);
@@ -108,7 +108,7 @@ static bool write_line (struct audit *self, const struct exchange *exchange, con
     for (size_t i = 0; exchange->status && i < exchange->header_count; i++)
         if (strcmp (exchange->headers[i].name, "ETag") == 0)
             set_revision (line, "revision", exchange->headers[i].value);
-    return append (self, line);
+    return audit_append (self, line);
 }
 
 bool audit_before (struct audit *self, const struct exchange *exchange)
@@ -130,10 +130,10 @@ void audit_wrong_token (struct audit *self, const struct exchange *exchange)
     self->wrong++;
     if (now_us < self->wrong_next_us)
         return;
-    append (self,
-            json_pack ("{s:o, s:s, s:s, s:s, s:I}", "at", json_instant_ms (clock_wall_us () / 1000),
-                       "event", "wrong_token", "address", exchange->address, "route",
-                       exchange->routed.route->path, "count", (json_int_t)self->wrong));
+    audit_append (self, json_pack ("{s:o, s:s, s:s, s:s, s:I}", "at",
+                                   json_instant_ms (clock_wall_us () / 1000), "event",
+                                   "wrong_token", "address", exchange->address, "route",
+                                   exchange->routed.route->path, "count", (json_int_t)self->wrong));
     self->wrong = 0;
     self->wrong_next_us = now_us + WRONG_EVERY_US;
 }
@@ -142,7 +142,8 @@ void audit_each (struct audit *self, const char *user, const char *action, const
                  const char *outcome)
 {
     if (self)
-        append (self, json_pack ("{s:o, s:s, s:s, s:s, s:s, s:s}", "at",
+        audit_append (self,
+                      json_pack ("{s:o, s:s, s:s, s:s, s:s, s:s}", "at",
                                  json_instant_ms (clock_wall_us () / 1000), "event", "bulk", "user",
                                  user, "action", action, "name", id, "outcome", outcome));
 }

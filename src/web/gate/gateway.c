@@ -146,7 +146,7 @@ static void on_timer (void *owner)
 }
 
 // Whether the question may be asked once more in a while, and is.
-static bool rest (struct pending_question *ask)
+static bool repeat_later (struct pending_question *ask)
 {
     if (!ask->fn || !ask->question.repeat || ask->gateway->closing ||
         clock_mono_us () + REPEAT_MS * 1000 >= ask->deadline_us)
@@ -166,7 +166,7 @@ static bool ask_rests (struct pending_question *ask, const struct zplan_reply *r
     if (busy && problem_busy (words, false, &after_s) != 503)
         return false;
     bool again = busy ? !ask->was_busy : reply->status == ZERO_STATUS_NET_ERROR_ID;
-    if (!again || !rest (ask))
+    if (!again || !repeat_later (ask))
         return false;
     ask->was_busy = ask->was_busy || busy;
     return true;
@@ -178,7 +178,8 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     set_flying (ask, false);
     // Another one timed out, and its connection ended with all that was in flight. A change may be
     // done already. Once: a station that is away should show soon.
-    if (error == ZPLAN_ERROR_NO_ANSWER && ask->question.reads && !ask->was_lost && rest (ask)) {
+    if (error == ZPLAN_ERROR_NO_ANSWER && ask->question.reads && !ask->was_lost &&
+        repeat_later (ask)) {
         ask->was_lost = true;
         schedule (ask->gateway);
         return;

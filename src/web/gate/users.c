@@ -142,7 +142,7 @@ static bool is_alive (const struct users *self, const struct session *session)
            user_has_token (&user->file, session->token, now_s ());
 }
 
-static void sweep (struct users *self)
+static void sweep_users (struct users *self)
 {
     self->swept_us = clock_mono_us ();
     for (size_t i = 0; i < BUCKETS; i++)
@@ -188,7 +188,7 @@ static int read_folder (struct users *self, struct reason *reason)
                 self->keys[i].wanted = !self->keys[i].replaced;
     }
     log_event (LEVEL_INFO, "users.read", "count=%zu", count);
-    sweep (self);
+    sweep_users (self);
     return 0;
 }
 
@@ -212,7 +212,7 @@ static void on_timer (void *owner)
         log_event (LEVEL_WARN, "users.unreadable", "reason=\"%s\"", reason.text);
     look_at_keys (self);
     if (clock_mono_us () - self->swept_us >= SWEEP_US)
-        sweep (self);
+        sweep_users (self);
     timer_set (&self->timer, self->reactor, LOOK_MS);
 }
 
@@ -246,7 +246,7 @@ void users_destroy (struct users **self_p)
     timer_end (&self->timer);
     users_end (self);
     self->count = 0; // so that no session counts
-    sweep (self);
+    sweep_users (self);
     free (self->users);
     free (self);
     *self_p = NULL;
@@ -329,7 +329,7 @@ static struct user *user_of_token (struct users *self, const uint8_t sum[TOKEN_S
 }
 
 // Set the user and the connection. True: the request was rejected.
-static bool enter (struct exchange *self, struct user *user)
+static bool admit_user (struct exchange *self, struct user *user)
 {
     struct users *users = self->server->users;
     struct reason reason;
@@ -384,7 +384,7 @@ bool users_judge (struct exchange *self)
         return true;
     if (session)
         session->idle_us = clock_mono_us () + IDLE_S * 1000000LL;
-    return enter (self, user);
+    return admit_user (self, user);
 }
 
 bool users_still (const struct exchange *self)
@@ -464,13 +464,13 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
     if (deny_pace (exchange, user, sum))
         return false;
     if (self->session_count >= SESSIONS_MAX)
-        sweep (self);
+        sweep_users (self);
     end_idlest (self, sum);
     if (self->session_count >= SESSIONS_MAX) {
         deny (exchange, 503, "too_many", "there are 10000 sessions already");
         return false;
     }
-    if (enter (exchange, user))
+    if (admit_user (exchange, user))
         return false;
     struct session *session = memory_new (sizeof *session);
     token_make ("zps_", out);

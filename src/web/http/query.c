@@ -40,7 +40,7 @@ static const struct query_row {
     {"step", "step", NUMBER, 1, 604800},
 };
 
-static int wrong (struct reason *reason, const char *name, const char *want, const char *got)
+static int reject_field (struct reason *reason, const char *name, const char *want, const char *got)
 {
     return reason_set (reason, "%s: want %s, got %s", name, want, quoted (span_text (got)));
 }
@@ -49,7 +49,7 @@ static int read_flag (const char *name, const char *text, bool *ret, struct reas
 {
     bool yes = strcmp (text, "1") == 0 || strcmp (text, "true") == 0;
     if (!yes && strcmp (text, "0") != 0 && strcmp (text, "false") != 0)
-        return wrong (reason, name, "1, true, 0 or false", text);
+        return reject_field (reason, name, "1, true, 0 or false", text);
     *ret = yes;
     return 0;
 }
@@ -64,7 +64,7 @@ static int read_number (const char *name, const char *text, int64_t min, int64_t
     }
     char want[64];
     snprintf (want, sizeof want, "%lld..%lld", (long long)min, (long long)max);
-    return wrong (reason, name, want, text);
+    return reject_field (reason, name, want, text);
 }
 
 // The state's number on the wire, by its word here; of those with one word that of the queue.
@@ -114,7 +114,7 @@ static json_t *value_of (const struct query_row *row, const char *text, struct r
     case YES: // the station has no filter for the opposite
         if (strcmp (text, "1") == 0 || strcmp (text, "true") == 0)
             return json_true ();
-        wrong (reason, row->name, "1 or true", text);
+        reject_field (reason, row->name, "1 or true", text);
         return NULL;
     case INTEGER_OR_TEXT:
         return number_parse (text, &number) ? json_integer (number) : json_string (text);
@@ -125,8 +125,8 @@ static json_t *value_of (const struct query_row *row, const char *text, struct r
     case STATE:
         state = state_of (text);
         if (!state)
-            wrong (reason, "state",
-                   "queued, running, retrying, paused, failed (or error) or closed", text);
+            reject_field (reason, "state",
+                          "queued, running, retrying, paused, failed (or error) or closed", text);
         return state;
     default:
         return json_string (text);
@@ -161,7 +161,7 @@ int query_instant (const char *name, const char *text, int64_t *ret, struct reas
     if ((number_parse (text, ret) && *ret >= 0) ||
         rfc3339_parse (span_text (whole), ret, &ignored) == 0)
         return 0;
-    return wrong (reason, name, "RFC 3339 with an offset, or Unix seconds", text);
+    return reject_field (reason, name, "RFC 3339 with an offset, or Unix seconds", text);
 }
 
 int query_number (const struct request_target *target, const char *name, int64_t min, int64_t max,

@@ -53,7 +53,7 @@ static struct span cut (struct span *rest, char at)
     return part;
 }
 
-static int wrong (struct reason *reason, const char *text)
+static int reject_target (struct reason *reason, const char *text)
 {
     return reason_set (reason, "%s", text);
 }
@@ -67,15 +67,16 @@ static int read_path (struct span path, struct request_target *ret, char **at,
         struct span raw = cut (&rest, '/');
         char *text = *at;
         if (ret->segment_count == TARGET_SEGMENTS_MAX)
-            return wrong (reason, "path: too many segments");
+            return reject_target (reason, "path: too many segments");
         *at = raw.size ? decode (raw, false, text) : NULL;
         if (!*at)
-            return wrong (reason, "path: want UTF-8 text, segments that are not empty, and %HH");
+            return reject_target (reason,
+                                  "path: want UTF-8 text, segments that are not empty, and %HH");
         if (strpbrk (text, "/\\") || strcmp (text, ".") == 0 || strcmp (text, "..") == 0)
-            return wrong (reason, "path: want no slash, backslash, . or .. in a segment");
+            return reject_target (reason, "path: want no slash, backslash, . or .. in a segment");
         ret->segments[ret->segment_count++] = text;
         if (!last && !rest.size)
-            return wrong (reason, "path: want no slash at its end");
+            return reject_target (reason, "path: want no slash at its end");
     }
     return 0;
 }
@@ -90,11 +91,11 @@ static int read_query (struct span rest, struct request_target *ret, char **at,
         if (name.size == 0 && value.size == 0)
             continue;
         if (ret->field_count == TARGET_FIELDS_MAX)
-            return wrong (reason, "query: want at most 32 fields");
+            return reject_target (reason, "query: want at most 32 fields");
         field.value = *at = decode (name, true, *at);
         *at = *at ? decode (value, true, *at) : NULL;
         if (!*at)
-            return wrong (reason, "query: want UTF-8 text and %HH");
+            return reject_target (reason, "query: want UTF-8 text and %HH");
         if (request_target_field (ret, field.name))
             return reason_set (reason, "query: %s is given twice", quoted (span_text (field.name)));
         ret->fields[ret->field_count++] = field;
@@ -124,11 +125,12 @@ int request_target_read (struct span raw, struct request_target *ret, struct rea
     struct request_target self = {0};
     if (raw.size > TARGET_SIZE_MAX ||
         (raw.size && (memchr (raw.data, '#', raw.size) || memchr (raw.data, ' ', raw.size))))
-        return wrong (reason, "target: want at most 8192 bytes, without blanks or a fragment");
+        return reject_target (reason,
+                              "target: want at most 8192 bytes, without blanks or a fragment");
     struct span query = path_of (raw, &self.authority);
     struct span path = cut (&query, '?');
     if (path.size == 0 || path.data[0] != '/')
-        return wrong (reason, "target: want a path");
+        return reject_target (reason, "target: want a path");
     // No part is longer decoded; each has a NUL, in the place of what is before it or behind it.
     char *at = self.text = memory_new (raw.size + 2 * TARGET_FIELDS_MAX + 2);
     if (read_path (path, &self, &at, reason) || read_query (query, &self, &at, reason)) {

@@ -64,7 +64,7 @@ struct follower **follower_next (struct follower *self)
 
 // -- what is sent
 
-static void append (struct follower *self, const char *text, size_t size)
+static void follower_append (struct follower *self, const char *text, size_t size)
 {
     self->pending = memory_resize (self->pending, self->size + size);
     memcpy (self->pending + self->size, text, size);
@@ -75,12 +75,12 @@ static void append_event (struct follower *self, const char *name, json_t *data)
 {
     size_t size;
     char *text = stream_text (NULL, name, data, &size);
-    append (self, text, size);
+    follower_append (self, text, size);
     free (text);
     json_decref (data);
 }
 
-static bool sees (const struct follower *self, const struct ring_event *event)
+static bool follower_sees (const struct follower *self, const struct ring_event *event)
 {
     struct span target = span_text (event->target);
     if (event->kind == RING_STATION)
@@ -97,11 +97,11 @@ static bool sees (const struct follower *self, const struct ring_event *event)
            (!self->title[0] || fnmatch (self->title, event->title, 0) == 0);
 }
 
-static void greet (struct follower *self)
+static void send_greeting (struct follower *self)
 {
     const struct ring *ring = stream_ring (self->stream);
     self->greeted = true;
-    append (self, "retry: 2000\n", 12);
+    follower_append (self, "retry: 2000\n", 12);
     append_event (self, "hello",
                   json_pack ("{s:s, s:I, s:s}", "epoch", ring->epoch, "last",
                              (json_int_t)ring->last, "station", stream_state (self->stream)));
@@ -159,8 +159,8 @@ static void on_behind (void *owner, const struct station_answer *answer)
             !stream_run (epoch, run, &event))
             continue;
         self->seq = event.seq;
-        if (sees (self, &event))
-            append (self, event.text, event.size);
+        if (follower_sees (self, &event))
+            follower_append (self, event.text, event.size);
         free (event.text);
         free (event.title);
     }
@@ -186,12 +186,12 @@ static void read_behind (struct follower *self)
 // -- the ring
 
 // Fill what is to be sent from the ring, a block or so.
-static void fill (struct follower *self)
+static void fill_stream (struct follower *self)
 {
     const struct ring *ring = stream_ring (self->stream);
     const struct ring_event *event;
     if (!self->greeted && stream_is_known (self->stream))
-        greet (self);
+        send_greeting (self);
     if (!self->greeted) {
         if (!self->down_sent && strcmp (stream_state (self->stream), "down") == 0)
             append_event (self, "station", json_pack ("{s:s}", "state", "down"));
@@ -218,8 +218,8 @@ static void fill (struct follower *self)
             continue;
         if (event->seq)
             self->seq = event->seq;
-        if (sees (self, event))
-            append (self, event->text, event->size);
+        if (follower_sees (self, event))
+            follower_append (self, event->text, event->size);
     }
 }
 
@@ -232,11 +232,11 @@ static ssize_t on_bytes (void *cls, uint64_t position, char *out, size_t most)
     if (self->sent == self->size) {
         self->sent = self->size = 0;
         if (!self->ending)
-            fill (self);
+            fill_stream (self);
     }
     int64_t now_us = clock_mono_us ();
     if (!self->size && now_us - self->comment_us >= COMMENT_US)
-        append (self, ":\n\n", 3);
+        follower_append (self, ":\n\n", 3);
     if (self->size) {
         size_t size = self->size - self->sent < most ? self->size - self->sent : most;
         memcpy (out, self->pending + self->sent, size);
@@ -328,7 +328,7 @@ static void on_clear (struct exchange *exchange)
         follower_free (self);
 }
 
-static void begin (struct exchange *exchange)
+static void begin_stream (struct exchange *exchange)
 {
     struct follower *self = exchange->own;
     stream_join (self->stream, self, self->wants);
@@ -346,7 +346,7 @@ static void on_whoami (struct exchange *exchange, const struct station_answer *a
     if (exchange_failed (exchange, answer))
         return;
     if (take_right (self, answer->json))
-        begin (exchange);
+        begin_stream (exchange);
     else
         exchange_problem (exchange, 403, "deny", "wants the role observe");
 }
@@ -418,5 +418,5 @@ void api_stream (struct exchange *exchange)
     else if (exchange->user)
         exchange_question (exchange, &question, on_whoami);
     else
-        begin (exchange);
+        begin_stream (exchange);
 }

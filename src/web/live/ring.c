@@ -9,7 +9,7 @@ static struct ring_event *place_of (struct ring *self, int64_t place)
     return &self->events[place % RING_EVENTS];
 }
 
-static void drop (struct ring *self)
+static void drop_oldest (struct ring *self)
 {
     struct ring_event *oldest = place_of (self, self->first++);
     if (oldest->seq > self->base)
@@ -24,7 +24,7 @@ void ring_put (struct ring *self, const struct ring_event *event)
 {
     while (self->end - self->first >= RING_EVENTS ||
            (self->first < self->end && self->bytes + event->size > RING_BYTES))
-        drop (self);
+        drop_oldest (self);
     *place_of (self, self->end++) = *event;
     self->bytes += event->size;
     if (event->seq > self->last)
@@ -39,7 +39,7 @@ const struct ring_event *ring_at (const struct ring *self, int64_t place)
 void ring_reset (struct ring *self, const char *epoch, int64_t last)
 {
     while (self->first < self->end)
-        drop (self);
+        drop_oldest (self);
     self->base = self->last = last;
     snprintf (self->epoch, sizeof self->epoch, "%s", epoch);
 }

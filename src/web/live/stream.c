@@ -95,8 +95,8 @@ static void wake_all (struct stream *self)
 }
 
 // `data` is taken.
-static void put (struct stream *self, enum ring_kind kind, const char *name, json_t *data,
-                 const json_t *plan)
+static void ring_add_event (struct stream *self, enum ring_kind kind, const char *name,
+                            json_t *data, const json_t *plan)
 {
     struct ring_event event = {.kind = kind};
     const json_t *id = json_object_get (plan, "plan_id");
@@ -111,7 +111,7 @@ static void put (struct stream *self, enum ring_kind kind, const char *name, jso
 // Something may have been missed: who follows plans reads its list again.
 static void put_reload (struct stream *self)
 {
-    put (self, RING_PLAN, "reload", json_object (), NULL);
+    ring_add_event (self, RING_PLAN, "reload", json_object (), NULL);
 }
 
 static void set_down (struct stream *self, bool down)
@@ -122,10 +122,10 @@ static void set_down (struct stream *self, bool down)
     self->down = down;
     if (!changed)
         return;
-    put (self, RING_STATION, "station",
-         json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
-                    json_instant_ms (clock_wall_us () / 1000)),
-         NULL);
+    ring_add_event (self, RING_STATION, "station",
+                    json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
+                               json_instant_ms (clock_wall_us () / 1000)),
+                    NULL);
     if (!down) // its events may come only later
         put_reload (self);
 }
@@ -141,8 +141,8 @@ static void set_gap (struct stream *self, const json_t *answer, const char *epoc
     ring_reset (&self->ring, epoch, last);
     self->known = true;
     if (!first)
-        put (self, RING_STATION, "gap", json_pack ("{s:s, s:I}", "epoch", epoch, "last", last),
-             NULL);
+        ring_add_event (self, RING_STATION, "gap",
+                        json_pack ("{s:s, s:I}", "epoch", epoch, "last", last), NULL);
 }
 
 static void take_runs (struct stream *self, const json_t *answer)
@@ -282,7 +282,7 @@ static void take_event (struct stream *self, const struct zplan_event *event)
         return;
     json_t *data = json_names (JSON_PLAN, plan);
     json_object_set_new (data, "event", json_string (event_word (event->code)));
-    put (self, RING_PLAN, "plan", data, plan);
+    ring_add_event (self, RING_PLAN, "plan", data, plan);
     json_decref (plan);
 }
 
@@ -306,7 +306,7 @@ static void on_stats (void *owner, const struct station_answer *answer)
         return;
     json_t *data = json_names (JSON_ANSWER, answer->json);
     json_object_del (data, "histograms");
-    put (self, RING_STATS, "stats", data, NULL);
+    ring_add_event (self, RING_STATS, "stats", data, NULL);
 }
 
 static void on_tick (void *owner)

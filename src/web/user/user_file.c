@@ -12,7 +12,7 @@ bool user_name_valid (const char *name)
                size;
 }
 
-static int wrong (int line, const char *want, struct reason *reason)
+static int reject_line (int line, const char *want, struct reason *reason)
 {
     return reason_set (reason, "line %d: want %s", line, want);
 }
@@ -25,13 +25,13 @@ static int take_token (struct user_file *self, const char *value, int line, stru
     size_t size = 0;
     const char *end;
     if (self->token_count == USER_TOKENS_MAX)
-        return wrong (line, "at most 8 tokens", reason);
+        return reject_line (line, "at most 8 tokens", reason);
     if (sodium_hex2bin (token.sum, sizeof token.sum, value, strlen (value), NULL, &size, &end) ||
         size != sizeof token.sum || (*end && *end != ' '))
-        return wrong (line, "token = SHA256-HEX [UNTIL]", reason);
+        return reject_line (line, "token = SHA256-HEX [UNTIL]", reason);
     end += strspn (end, " ");
     if (*end && rfc3339_parse (span_text (end), &token.until, &why))
-        return wrong (line, "UNTIL as 2027-01-01T00:00:00Z", reason);
+        return reject_line (line, "UNTIL as 2027-01-01T00:00:00Z", reason);
     self->tokens[self->token_count++] = token;
     return 0;
 }
@@ -43,7 +43,7 @@ static int take_rate (struct user_file *self, const char *value, int line, struc
     for (size_t i = 0; i < size && rate <= USER_RATE_MAX; i++)
         rate = rate * 10 + (value[i] - '0');
     if (value[size] || rate < 1 || rate > USER_RATE_MAX || self->rate)
-        return wrong (line, "one rate of 1..100000 requests a second", reason);
+        return reject_line (line, "one rate of 1..100000 requests a second", reason);
     self->rate = rate;
     return 0;
 }
@@ -53,12 +53,12 @@ static int take_line (struct user_file *self, struct span text, int line, struct
     char value[USER_PATH_SIZE];
     const uint8_t *equals = memchr (text.data, '=', text.size);
     if (!equals)
-        return wrong (line, "NAME = VALUE", reason);
+        return reject_line (line, "NAME = VALUE", reason);
     size_t at = (size_t)(equals - text.data);
     struct span name = span_trimmed (span_of (text.data, at));
     struct span rest = span_trimmed (span_of (equals + 1, text.size - at - 1));
     if (rest.size == 0 || rest.size >= sizeof value || memchr (rest.data, '\0', rest.size))
-        return wrong (line, "a value of 1..511 bytes", reason);
+        return reject_line (line, "a value of 1..511 bytes", reason);
     memcpy (value, rest.data, rest.size);
     value[rest.size] = '\0';
     if (span_is (name, "token"))
@@ -70,8 +70,8 @@ static int take_line (struct user_file *self, struct span text, int line, struct
         return 0;
     }
     if (!span_is (name, "name") || self->name[0] || !user_name_valid (value))
-        return wrong (line, "name, key, rate and token; a name is 1..64 of A-Z a-z 0-9 _ . @ -",
-                      reason);
+        return reject_line (
+            line, "name, key, rate and token; a name is 1..64 of A-Z a-z 0-9 _ . @ -", reason);
     memcpy (self->name, value, rest.size + 1);
     return 0;
 }

@@ -23,7 +23,7 @@ static struct span make_mailbox (char out[MAILBOX_MADE_SIZE])
     return span_text (out);
 }
 
-static struct span keep (uint8_t **at, struct span bytes)
+static struct span append_bytes (uint8_t **at, struct span bytes)
 {
     uint8_t *start = *at;
     if (bytes.size)
@@ -48,14 +48,14 @@ struct job *job_new (struct span identity, const struct message *request, enum j
     self->kind = kind;
     self->number = ++count;
     self->size = size;
-    self->identity = keep (&at, identity);
-    self->mailbox = keep (&at, mailbox);
+    self->identity = append_bytes (&at, identity);
+    self->mailbox = append_bytes (&at, mailbox);
     self->message.envelope = request->envelope;
     self->message.sender = of_plan ? self->mailbox : (struct span){0};
     self->message.desc = request->desc;
-    self->message.desc_bytes = keep (&at, request->desc_bytes);
+    self->message.desc_bytes = append_bytes (&at, request->desc_bytes);
     for (size_t i = 0; i < request->desc.count; i++)
-        self->message.frames[i] = keep (&at, request->frames[i]);
+        self->message.frames[i] = append_bytes (&at, request->frames[i]);
     if (kind == JOB_RUN)
         self->deadline_s = run_deadline_s (&self->message);
     return self;
@@ -119,8 +119,8 @@ void job_renew (struct job *self, struct span identity, const struct message *ru
 {
     struct span local_id = message_last_frame (run, ZERO_FRAME_LOCAL_ID, NULL);
     uint8_t *bytes = memory_new (identity.size + local_id.size + 1), *at = bytes;
-    self->identity = keep (&at, identity);
-    self->local_id = keep (&at, local_id);
+    self->identity = append_bytes (&at, identity);
+    self->local_id = append_bytes (&at, local_id);
     self->deadline_s = run_deadline_s (run);
     self->rerouted = false;
     free (self->renewed);

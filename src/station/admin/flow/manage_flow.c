@@ -46,7 +46,8 @@ static bool read_version (struct station *self, struct request *request, struct 
 
 // -- changes
 
-static void check (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_check (struct station *self, struct request *request,
+                        const struct flow_words *words)
 {
     flow_change_ask (self, request,
                      &(struct flow_wanted){.kind = FLOW_CHANGE_CHECK,
@@ -54,7 +55,7 @@ static void check (struct station *self, struct request *request, const struct f
                                            .version = FLOW_VERSION_ANY});
 }
 
-static void put (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_put (struct station *self, struct request *request, const struct flow_words *words)
 {
     int version = FLOW_VERSION_ANY;
     if (words->count > 1 && !read_version (self, request, words->at[1], 0, &version))
@@ -64,7 +65,7 @@ static void put (struct station *self, struct request *request, const struct flo
         &(struct flow_wanted){.kind = FLOW_CHANGE_PUT, .text = words->at[0], .version = version});
 }
 
-static void use (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_use (struct station *self, struct request *request, const struct flow_words *words)
 {
     int version;
     if (read_name (self, request, words->at[0]) &&
@@ -193,7 +194,7 @@ static void get_go (void *owner)
     store_flow_read (self->station->store, self->name, self->version, LINK_ONCE, on_flow, self);
 }
 
-static void get (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_get (struct station *self, struct request *request, const struct flow_words *words)
 {
     int version = STORE_FLOW_IN_USE;
     if (!read_name (self, request, words->at[0]) ||
@@ -223,7 +224,7 @@ static const struct json_field filter_fields[] = {
     {"limit", AS_NUMBER, offsetof (struct flow_filter, limit), 1, PAGE_MAX},
 };
 
-static bool fits (const struct flow_filter *filter, const char *name)
+static bool name_matches (const struct flow_filter *filter, const char *name)
 {
     size_t size = strlen (filter->name);
     if (size && filter->name[size - 1] == '*')
@@ -247,7 +248,8 @@ static json_t *entry_json (const struct flow_entry *entry)
     return object;
 }
 
-static void list (struct station *self, struct request *request, const struct flow_words *words)
+static void flow_list (struct station *self, struct request *request,
+                       const struct flow_words *words)
 {
     const struct flow_names *names = &self->flows->names;
     struct flow_filter filter = {.limit = PAGE_MAX};
@@ -262,7 +264,7 @@ static void list (struct station *self, struct request *request, const struct fl
     size_t at = flow_names_after (names, span_text (filter.after));
     for (; at < names->count && (int64_t)json_array_size (flows) < filter.limit; at++) {
         const struct flow_entry *entry = &names->entries[at];
-        if (fits (&filter, entry->name) &&
+        if (name_matches (&filter, entry->name) &&
             permits_station (self, request->peer.user, span_text (entry->name)))
             json_array_append_new (flows, entry_json (entry));
     }
@@ -282,11 +284,11 @@ static const struct flow_subcommand {
     flow_subcommand_fn *run;
     enum flow_event_kind event; // of what changes a run
 } words[] = {
-    {"list", 0, 1, false, CURVE_ROLE_OBSERVE, list},
-    {"get", 1, 2, false, CURVE_ROLE_OBSERVE, get},
-    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, check},
-    {"put", 1, 2, true, CURVE_ROLE_MANAGE, put},
-    {"use", 2, 2, false, CURVE_ROLE_MANAGE, use},
+    {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
+    {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},
+    {"check", 1, 1, true, CURVE_ROLE_SUBMIT | CURVE_ROLE_OBSERVE, flow_check},
+    {"put", 1, 2, true, CURVE_ROLE_MANAGE, flow_put},
+    {"use", 2, 2, false, CURVE_ROLE_MANAGE, flow_use},
     {"remove", 1, 1, false, CURVE_ROLE_MANAGE, take_out},
     {"runs", 0, 1, false, CURVE_ROLE_OBSERVE, manage_flow_show_runs},
     {"show", 1, 2, false, CURVE_ROLE_OBSERVE, manage_flow_show_run},
@@ -300,8 +302,8 @@ static const struct flow_subcommand {
     {"cancel", 1, 3, false, CURVE_ROLE_MANAGE, manage_flow_change_run, FLOW_CANCEL},
 };
 
-static void collect (const struct arguments *arguments, const struct message *message,
-                     bool takes_definition, struct flow_words *ret)
+static void collect_words (const struct arguments *arguments, const struct message *message,
+                           bool takes_definition, struct flow_words *ret)
 {
     bool framed = false;
     struct span frame = message_frame (message, ZERO_FRAME_JSON, &framed);
@@ -316,7 +318,7 @@ void manage_flow (struct station *self, struct request *request, const struct ar
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct flow_words given;
-        collect (arguments, &request->message, words[i].takes_definition, &given);
+        collect_words (arguments, &request->message, words[i].takes_definition, &given);
         given.event = words[i].event;
         if (!span_is (arguments->at[0], words[i].name) || given.count < words[i].args_min ||
             given.count > words[i].args_max)

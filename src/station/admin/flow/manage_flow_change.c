@@ -118,7 +118,7 @@ static void carry_alone (struct run_command *self)
 
 // -- a run that has ended goes on in its flow plan, if that is parked or waits for its retry
 
-static void go_on (struct run_command *self, struct flow_live *live);
+static void carry_event (struct run_command *self, struct flow_live *live);
 
 static bool carry_with_plan (void *owner)
 {
@@ -137,7 +137,7 @@ static void on_plan_changed (void *owner, enum store_result result, const char *
     struct run_command *self = owner;
     struct flow_live *live = flow_live_find (self->station, self->run);
     if (result == STORE_CHANGED && live && !self->carried)
-        go_on (self, live);
+        carry_event (self, live);
     else if (result == STORE_NONE || result == STORE_CHANGED)
         carry_alone (self);
     else
@@ -177,7 +177,7 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     plan_destroy (&plan);
 }
 
-static void go_on (struct run_command *self, struct flow_live *live)
+static void carry_event (struct run_command *self, struct flow_live *live)
 {
     bool may_reopen = self->event.kind == FLOW_RETRY || self->event.kind == FLOW_SKIP;
     if (live->run->phase == FLOW_ENDED && may_reopen)
@@ -202,7 +202,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         return;
     }
     self->flow = flow_book_hold (station, flow);
-    go_on (self, live);
+    carry_event (self, live);
     link_flush (store_link (station->store));
 }
 
@@ -211,7 +211,7 @@ static void go_on_with_version (struct run_command *self, struct flow_live *live
     if (self->version && self->version != live->version)
         flow_book_get (self->station, live->flow_name, self->version, on_definition, self);
     else
-        go_on (self, live);
+        carry_event (self, live);
 }
 
 // -- the subcommands
@@ -225,7 +225,7 @@ static void take_text (char *out, size_t room, const struct flow_words *words, s
 static struct run_command *change_new (struct station *self, struct request *request,
                                        const struct flow_words *words)
 {
-    struct run_command *command = run_command_new (self, request, words->at[0], go_on);
+    struct run_command *command = run_command_new (self, request, words->at[0], carry_event);
     if (!command)
         return NULL;
     char who[SPEAKER_SIZE];

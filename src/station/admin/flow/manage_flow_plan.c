@@ -27,7 +27,7 @@ static void command_end (struct flow_command *self)
     free (self);
 }
 
-static void refuse (struct flow_command *self, enum wire_error error, const char *reason)
+static void refuse_command (struct flow_command *self, enum wire_error error, const char *reason)
 {
     struct station *station = self->inquiry->station;
     reply_refuse (station, self->inquiry->peer, error, reason);
@@ -111,7 +111,7 @@ static void cancel_flow (struct flow_command *self)
         store_when_written (station->store, on_written, self);
     } else {
         snprintf (text, sizeof text, "cancel: %s", reason.text);
-        refuse (self, ZPLAN_EARGUMENT, text);
+        refuse_command (self, ZPLAN_EARGUMENT, text);
     }
 }
 
@@ -120,7 +120,7 @@ static void on_run (void *owner, bool found, const char *damage)
     struct flow_command *self = owner;
     (void)damage;
     if (found && !flow_runs_has (self->inquiry->station, self->run)) {
-        refuse (self, ZPLAN_ENET, "Redis was lost meanwhile");
+        refuse_command (self, ZPLAN_ENET, "Redis was lost meanwhile");
         return;
     } // what is gone needs nothing
     if (self->plan->step.size && !self->plan->flow_run)
@@ -158,9 +158,9 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
                                   .go_on = go_on};
     memcpy (self->key_station, answer->station.data, answer->station.size);
     snprintf (self->reason, sizeof self->reason, "%s", why);
-    struct held_run *held = runs ? results_recall (station, plan->id, answer) : NULL;
-    if (held) { // what ends the run ends the plan, and the step
-        cancel_run (held, self->reason, on_cancelled, self);
+    struct active_run *active = runs ? results_recall (station, plan->id, answer) : NULL;
+    if (active) { // what ends the run ends the plan, and the step
+        cancel_run (active, self->reason, on_cancelled, self);
         return true;
     }
     flow_runs_want (station, self->run, on_run, self);

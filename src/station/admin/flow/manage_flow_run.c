@@ -96,8 +96,8 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
     if (node->state == FLOW_NONE && node->flags & FLOW_PLACED)
         state = "new";
     if (id && store_exec_id (live->station->store, id)) {
-        const struct held_run *held = runs_find (live->station, id);
-        state = held && held->unanswered ? "accepted" : "running";
+        const struct active_run *active = runs_find (live->station, id);
+        state = active && active->unanswered ? "accepted" : "running";
     }
     json_object_set_new (object, "step", json_string (step->name));
     json_object_set_new (object, "state", json_string (state));
@@ -180,7 +180,7 @@ static const struct json_field step_fields[] = {
     {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
-static void show (struct run_command *self, struct flow_live *live)
+static void show_run (struct run_command *self, struct flow_live *live)
 {
     struct step_filter filter = {.limit = STEPS_MAX};
     struct reason reason;
@@ -239,7 +239,7 @@ bool run_command_json (struct run_command *self, const struct flow_words *words,
 void manage_flow_show_run (struct station *self, struct request *request,
                            const struct flow_words *words)
 {
-    struct run_command *command = run_command_new (self, request, words->at[0], show);
+    struct run_command *command = run_command_new (self, request, words->at[0], show_run);
     if (!command)
         return;
     if (run_command_json (command, words, 1))

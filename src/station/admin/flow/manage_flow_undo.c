@@ -13,7 +13,7 @@ struct resolve_request {
     bool again;
 };
 
-static void end (struct resolve_request *self)
+static void end_request (struct resolve_request *self)
 {
     struct station *station = self->station;
     free (self);
@@ -27,7 +27,7 @@ static void on_written (void *owner, enum store_result result, const char *error
         manage_reply (self->station, self->peer, 0, NULL);
     else
         reply_refuse_store (self->station, self->peer, result, error);
-    end (self);
+    end_request (self);
 }
 
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
@@ -37,7 +37,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
                                      .item = -1};
     if (!live) { // it was rejected
-        end (self);
+        end_request (self);
         return;
     }
     if (flow_undo_is_parked (live, step, self->name.item) &&
@@ -48,7 +48,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     reason_set (&reason, "%s: no undo of %s has failed permanently", self->again ? "reset" : "done",
                 self->name.step);
     reply_refuse (self->station, self->peer, ZPLAN_EARGUMENT, reason.text);
-    end (self);
+    end_request (self);
 }
 
 bool manage_flow_undo (struct station *self, struct request *request, struct span name, bool again)

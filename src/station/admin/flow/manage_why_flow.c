@@ -19,7 +19,7 @@ struct run_reasons {
 };
 
 // `at_ms`: when that ends it, 0 = that is not known.
-static void add (struct run_reasons *self, const char *why, const char *until, int64_t at_ms)
+static void add_reason (struct run_reasons *self, const char *why, const char *until, int64_t at_ms)
 {
     char when[RFC3339_SIZE];
     if (json_array_size (self->reasons) >= REASONS_MAX) {
@@ -119,12 +119,12 @@ static void add_step (struct run_reasons *self, uint32_t index, int64_t item, co
     if (item >= 0)
         snprintf (number, sizeof number, ".%" PRId64, item);
     snprintf (why, sizeof why, "%s%s%s %s", name, number, timer ? "" : ":", words);
-    add (self, why,
-         timer ? "its time, or a signal"
-         : self->live->run->undo_parked
-             ? "done, when that was undone manually, or reset, of its plan"
-             : "its end",
-         timer && data ? data->at : 0);
+    add_reason (self, why,
+                timer ? "its time, or a signal"
+                : self->live->run->undo_parked
+                    ? "done, when that was undone manually, or reset, of its plan"
+                    : "its end",
+                timer && data ? data->at : 0);
 }
 
 static void add_items (struct run_reasons *self, uint32_t index)
@@ -148,8 +148,8 @@ static void add_steps (struct run_reasons *self)
     const struct flow_run *run = live->run;
     char words[WHY_MAX];
     if (run->suspended)
-        add (self, "the run is suspended: what is in flight goes on, nothing else starts",
-             "flow resume", 0);
+        add_reason (self, "the run is suspended: what is in flight goes on, nothing else starts",
+                    "flow resume", 0);
     if (run->phase == FLOW_UNDOING && run->undo_at < run->undo_count) {
         const struct flow_undo *undo = &run->undos[run->undo_at];
         call_text (live, undo->step, undo->item, words, sizeof words);
@@ -165,10 +165,10 @@ static void add_steps (struct run_reasons *self)
         }
     }
     if (live->timeout_ms && json_array_size (self->reasons))
-        add (self, "the run has a timeout", "its timeout", live->timeout_ms);
+        add_reason (self, "the run has a timeout", "its timeout", live->timeout_ms);
     if (!json_array_size (self->reasons))
-        add (self, run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on", "at once",
-             0);
+        add_reason (self, run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
+                    "at once", 0);
 }
 
 struct run_reply {
@@ -191,8 +191,8 @@ static void on_run (void *owner, bool found, const char *damage)
     if (answer.live)
         add_steps (&answer);
     else
-        add (&answer, found ? "its run could not be read" : why.text, "the next check of the run",
-             0);
+        add_reason (&answer, found ? "its run could not be read" : why.text,
+                    "the next check of the run", 0);
     add_more (&answer);
     if (!json_object_get (self->object, "run"))
         json_object_set_new (self->object, "run", json_string (ident_text (self->run, run)));
@@ -226,7 +226,8 @@ static void add_decided (struct run_reasons *self, uint32_t index)
                                           : " by rule",
               data && data->error ? ": " : "", data && data->error ? data->error : "");
     bool well = node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED;
-    add (self, why, well ? "never, unless flow retry repeats it" : "flow retry, or flow skip", 0);
+    add_reason (self, why,
+                well ? "never, unless flow retry repeats it" : "flow retry, or flow skip", 0);
 }
 
 static void add_blocked (struct run_reasons *self, uint32_t index)
@@ -234,7 +235,7 @@ static void add_blocked (struct run_reasons *self, uint32_t index)
     char cause[REASON_MAX], why[WHY_MAX];
     flow_why_blocked (self->live->flow, self->live->run, index, cause, sizeof cause);
     snprintf (why, sizeof why, "blocked: %s", cause);
-    add (self, why, "flow retry of that, or flow skip", 0);
+    add_reason (self, why, "flow retry of that, or flow skip", 0);
 }
 
 // Its sources that are not decided.
@@ -251,10 +252,10 @@ static void add_sources (struct run_reasons *self, uint32_t index)
         step_words (live, source, words, sizeof words);
         snprintf (why, sizeof why, "%s waits for %s: %s", step->name,
                   live->flow->steps[source].name, words);
-        add (self, why, "its end", 0);
+        add_reason (self, why, "its end", 0);
     }
     if (live->flow->final == (int64_t)index)
-        add (self, "it runs last (finally)", "all others are decided and undone", 0);
+        add_reason (self, "it runs last (finally)", "all others are decided and undone", 0);
 }
 
 // It, or its next item.
@@ -271,13 +272,13 @@ static void add_ready (struct run_reasons *self, uint32_t index)
         snprintf (why, sizeof why,
                   "%" PRIu32 " items are in flight, max_parallel of %s is %" PRIu32, items,
                   step->name, step->parallel);
-        add (self, why, "one of them ends", 0);
+        add_reason (self, why, "one of them ends", 0);
     } else if (run->parallel && run->in_flight >= run->parallel) {
         snprintf (why, sizeof why, "%" PRIu32 " steps are in flight, max_parallel is %" PRIu32,
                   run->in_flight, run->parallel);
-        add (self, why, "one of them ends", 0);
+        add_reason (self, why, "one of them ends", 0);
     } else if (!items && !run->suspended) {
-        add (self, "it is ready to start", "at once", 0);
+        add_reason (self, "it is ready to start", "at once", 0);
     }
 }
 
@@ -287,13 +288,14 @@ static void add_undecided (struct run_reasons *self, uint32_t index)
     const struct flow_node *node = &live->run->nodes[index];
     char words[WHY_MAX];
     if (live->run->suspended)
-        add (self, "the run is suspended", "flow resume", 0);
+        add_reason (self, "the run is suspended", "flow resume", 0);
     if (node->flags & FLOW_STOPPING)
-        add (self, "it is being cancelled", "its end", 0);
+        add_reason (self, "it is being cancelled", "its end", 0);
     if (waits_for_time (live, index)) {
         timer_words (live, index, words, sizeof words);
-        add (self, words, live->flow->steps[index].kind == FLOW_WAIT ? "its time" : "a signal",
-             live->run->data[index] ? live->run->data[index]->at : 0);
+        add_reason (self, words,
+                    live->flow->steps[index].kind == FLOW_WAIT ? "its time" : "a signal",
+                    live->run->data[index] ? live->run->data[index]->at : 0);
     } else if (node->flags & FLOW_READY || items_in_flight (live, index)) {
         add_ready (self, index);
     } else {
@@ -302,8 +304,8 @@ static void add_undecided (struct run_reasons *self, uint32_t index)
     if (items_in_flight (live, index))
         add_items (self, index);
     if (!json_array_size (self->reasons))
-        add (self, live->run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
-             live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
+        add_reason (self, live->run->phase == FLOW_ENDED ? "its run has ended" : "its run goes on",
+                    live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
 }
 
 // -- why RUN/STEP
@@ -342,8 +344,8 @@ static void on_plan (void *owner, const struct store_loaded *answer)
     if (answer->result == STORE_DONE)
         plan = self->of_plan (self->station, self->plan_id, answer, &run, &reason);
     if (answer->result == STORE_NONE) {
-        add (&(struct run_reasons){.reasons = reasons}, "its plan is gone",
-             "the next check of the run", 0);
+        add_reason (&(struct run_reasons){.reasons = reasons}, "its plan is gone",
+                    "the next check of the run", 0);
         reply_step (self);
     } else if (answer->result != STORE_DONE) {
         reply_refuse_store (self->station, self->peer, answer->result, answer->error);
@@ -378,13 +380,13 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
                               live->flow_name, "step", self->name.step, "step_state",
                               flow_state_name (node->state), "reasons", answer.reasons);
     if (flow_undo_is_parked (live, index, item)) {
-        add (&answer, "its undo has failed, and is parked", "reset, or done", 0);
+        add_reason (&answer, "its undo has failed, and is parked", "reset, or done", 0);
         reply_step (self);
         return;
     }
     if (flow_call_in_flight (live, index, item)) {
         if (node->flags & FLOW_STOPPING)
-            add (&answer, "it is being cancelled", "its end", 0);
+            add_reason (&answer, "it is being cancelled", "its end", 0);
         self->plan_id = flow_call_id (live, index, item);
         reads_load_place (self->station, self->peer, self->plan_id, on_plan, self);
         return;
