@@ -6,6 +6,7 @@
 #include "decimal.h"
 #include "ident.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum { KEY_MAX = 10 + STATION_NAME_MAX + 1 + IDENT_SIZE, CALLERS_MAX = 10000 };
 
@@ -14,7 +15,7 @@ enum { KEY_MAX = 10 + STATION_NAME_MAX + 1 + IDENT_SIZE, CALLERS_MAX = 10000 };
 struct span member_of (struct core *self, const struct open_plan *plan)
 {
     char member[KEY_MAX], id[IDENT_SIZE];
-    size_t size = span_put (member, 0, span_text ("plan:msg:"));
+    size_t size = span_put (member, 0, span_text (KEY_MESSAGE));
     size = span_put (member, size, span_of (plan->target->name, plan->target->name_size));
     member[size++] = ':';
     size = span_put (member, size, span_text (ident_text (plan->id, id)));
@@ -242,7 +243,7 @@ static void emit_tokens (struct table_node *node, void *owner)
         return;
     state->unwritten = false;
     int size = snprintf (used, sizeof used, "%.0f", state->used_us);
-    const struct span words[] = {span_text ("HSET"), span_text ("plan:tokens"),
+    const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
                                  rows_copy (rows, span_text (state->name)),
                                  rows_copy (rows, span_of (used, (size_t)size))};
     rows_command (rows, words, sizeof words / sizeof *words);
@@ -251,7 +252,7 @@ static void emit_tokens (struct table_node *node, void *owner)
 static void emit_numbers (struct core *self)
 {
     struct rows *rows = self->gathering;
-    struct span words[10] = {span_text ("HSET"), span_text ("plan:meta")};
+    struct span words[10] = {span_text ("HSET"), span_text (KEY_META)};
     size_t count = 2;
     if (self->exec_id != self->exec_written) {
         words[count++] = span_text ("exec");

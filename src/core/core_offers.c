@@ -5,6 +5,7 @@
 #include "core_private.h"
 #include "ident.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum {
     DONE_MS = 1000,
@@ -197,8 +198,8 @@ void pull_write (struct core *self, struct open_plan *plan)
     char key[16 + STATION_NAME_MAX + IDENT_SIZE], id[IDENT_SIZE];
     if (!plan->pull)
         return;
-    int size = snprintf (key, sizeof key, "plan:team:%s:%s", plan->target->name,
-                         ident_text (plan->id, id));
+    int size =
+        snprintf (key, sizeof key, KEY_TEAM "%s:%s", plan->target->name, ident_text (plan->id, id));
     struct span copy = rows_copy (self->gathering, span_of (key, (size_t)size));
     team_write (plan->pull->team, copy, self->gathering);
 }

@@ -5,6 +5,7 @@
 
 #include "core_private.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum { REPORTED_US = 60000000, REPORTED_MAX = 100000 };
 
@@ -15,24 +16,24 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
     open_touch (self, plan, WRITE_RUN);
 }
 
-// Keys of a plan besides those of its record: `kinds` are their second words. By a command: what
-// was written of them before in this batch is a command as well.
-static void delete_keys (struct core *self, const struct open_plan *plan, const char *const *kinds)
+// Keys of a plan besides those of its record, with these starts. By a command: what was written of
+// them before in this batch is a command as well.
+static void delete_keys (struct core *self, const struct open_plan *plan, const char *const *starts)
 {
     struct span member = member_of (self, plan), words[4] = {span_text ("DEL")};
-    size_t count = 1;
-    for (; kinds[count - 1]; count++) {
+    size_t count = 1, start = sizeof KEY_MESSAGE - 1;
+    for (; starts[count - 1]; count++) {
         char key[16 + STATION_NAME_MAX + 20];
-        int size = snprintf (key, sizeof key, "plan:%s:%.*s", kinds[count - 1],
-                             (int)(member.size - 9), (const char *)member.data + 9);
+        int size = snprintf (key, sizeof key, "%s%.*s", starts[count - 1],
+                             (int)(member.size - start), (const char *)member.data + start);
         words[count] = rows_copy (self->gathering, span_of (key, (size_t)size));
     }
     rows_command (self->gathering, words, count);
 }
 
-static const char *const answers_of[] = {"work", "failed", NULL};
-static const char *const team_of[] = {"team", NULL};
-static const char *const all_of[] = {"work", "failed", "team", NULL};
+static const char *const answers_of[] = {KEY_WORK, KEY_FAILED, NULL};
+static const char *const team_of[] = {KEY_TEAM, NULL};
+static const char *const all_of[] = {KEY_WORK, KEY_FAILED, KEY_TEAM, NULL};
 
 // -- outcomes
 
@@ -225,7 +226,7 @@ void open_wait_for_target (struct core *self, const struct open_plan *plan, bool
     char key[10 + STATION_NAME_MAX + 1];
     if (!waits && !plan->target->has_waiting)
         return;
-    int size = snprintf (key, sizeof key, "plan:wait:%s", plan->target->name);
+    int size = snprintf (key, sizeof key, KEY_WAIT "%s", plan->target->name);
     struct span name = rows_copy (rows, span_of (key, (size_t)size));
     const struct span add[] = {span_text ("ZADD"), name, rows_number (rows, now_us),
                                member_of (self, plan)};

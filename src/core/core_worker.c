@@ -5,6 +5,7 @@
 #include "core_private.h"
 #include "ident.h"
 #include "memory.h"
+#include "redis_keys.h"
 #include "sha1.h"
 
 static const char NO_PLAN[] = "there is no such plan";
@@ -192,7 +193,7 @@ void reports_write (struct core *self)
     for (const struct kept_report *kept = self->reports; kept; kept = kept->next)
         count++;
     struct span *words = memory_new ((2 + 2 * count) * sizeof *words),
-                key = span_text ("plan:reports");
+                key = span_text (KEY_REPORTS);
     words[0] = span_text ("ZADD");
     words[1] = key;
     for (const struct kept_report *kept = self->reports; kept; kept = kept->next) {

@@ -4,6 +4,7 @@
 
 #include "decimal.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum { CHUNK_BYTES = 65536, LIST_FIRST = 64 };
 
@@ -16,14 +17,14 @@ struct rows_chunk {
 const struct column_form column_forms[COLUMNS] = {
     [COLUMN_SET] = {"MSET", "", 2},
     [COLUMN_DEL] = {"DEL", "", 1},
-    [COLUMN_QUEUE] = {"ZADD", "plan:time:set", 2},
-    [COLUMN_UNQUEUE] = {"ZREM", "plan:time:set", 1},
-    [COLUMN_LIST] = {"ZADD", "plan:ids", 2},
-    [COLUMN_UNLIST] = {"ZREM", "plan:ids", 1},
-    [COLUMN_RUN] = {"HSET", "plan:run", 2},
-    [COLUMN_UNRUN] = {"HDEL", "plan:run", 1},
-    [COLUMN_CLASS] = {"HSET", "plan:class", 2},
-    [COLUMN_UNCLASS] = {"HDEL", "plan:class", 1},
+    [COLUMN_QUEUE] = {"ZADD", KEY_TIME_SET, 2},
+    [COLUMN_UNQUEUE] = {"ZREM", KEY_TIME_SET, 1},
+    [COLUMN_LIST] = {"ZADD", KEY_INDEX, 2},
+    [COLUMN_UNLIST] = {"ZREM", KEY_INDEX, 1},
+    [COLUMN_RUN] = {"HSET", KEY_RUNS, 2},
+    [COLUMN_UNRUN] = {"HDEL", KEY_RUNS, 1},
+    [COLUMN_CLASS] = {"HSET", KEY_CLASS, 2},
+    [COLUMN_UNCLASS] = {"HDEL", KEY_CLASS, 1},
 };
 
 bool rows_empty (const struct rows *self)

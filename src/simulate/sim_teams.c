@@ -4,6 +4,7 @@
 #include "core_pull.h"
 #include "ident.h"
 #include "memory.h"
+#include "redis_keys.h"
 #include "sim_station.h"
 
 struct sim_field {
@@ -44,7 +45,7 @@ void sim_team_clear (struct sim_plan *plan)
 
 static struct sim_plan *plan_of_key (const struct sim_station *self, struct span key)
 {
-    static const char prefix[] = "plan:team:";
+    static const char prefix[] = KEY_TEAM;
     uint64_t id;
     if (key.size < sizeof prefix || memcmp (key.data, prefix, sizeof prefix - 1) != 0)
         return NULL;

@@ -147,7 +147,7 @@ void store_change (struct store *self, const struct store_change *change, store_
     caller_field (self, plan->caller, changing->caller);
     changing->change.caller = span_text (changing->caller);
     set_place (self, change, &changing->change);
-    member_make (member, "msg", change->key_station, plan->id);
+    member_make (member, KEY_MESSAGE, change->key_station, plan->id);
     store_ask (self, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (member)), on_message, changing);
 }
 

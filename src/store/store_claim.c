@@ -102,7 +102,7 @@ static void take_all (struct claim_call *self)
         struct core_taken taken;
         enum core_result result = core_take (store->core, choice, &self->wish, now_us, &taken);
         if (result == CORE_CHANGED && !self->answer.broken++) {
-            member_make (self->first_broken, "msg", taken.target, taken.id);
+            member_make (self->first_broken, KEY_MESSAGE, taken.target, taken.id);
             self->answer.first_broken = span_text (self->first_broken);
         }
         if (result != CORE_DONE)
@@ -157,7 +157,7 @@ static void ask_plans (struct store *self, const struct core_choice *choices, co
     struct span *words = memory_resize (NULL, (count + 2) * sizeof *words);
     for (size_t i = 0; i < count; i++) {
         const struct core_choice *choice = &choices[which ? which[i] : i];
-        member_make (members[i], "msg", core_choice_target (choice), core_choice_id (choice));
+        member_make (members[i], KEY_MESSAGE, core_choice_target (choice), core_choice_id (choice));
         words[2 + i] = span_text (members[i]);
     }
     words[1] = TEXT ("MGET");

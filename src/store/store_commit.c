@@ -282,9 +282,10 @@ void store_callback_try (struct store *self, uint64_t plan_id, struct span stati
     char id[IDENT_SIZE], ended[24], most[24];
     snprintf (ended, sizeof ended, "%" PRId64, store_now_us (self) / 1000);
     snprintf (most, sizeof most, "%" PRId64, self->bounds.history_count);
-    store_write (self, WORDS (TEXT ("XADD"), TEXT (KEY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
-                              TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
-                              TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
+    store_write (self,
+                 WORDS (TEXT ("XADD"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MAXLEN"), TEXT ("~"),
+                        TEXT (most), TEXT ("*"), TEXT ("p"), TEXT (ident_text (plan_id, id)),
+                        TEXT ("s"), station, TEXT ("t"), TEXT (ended), TEXT ("r"), record));
 }
 
 // -- a commit
@@ -302,7 +303,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     if (commit->decision->commit == COMMIT_END) // nobody counts it any more
         caller_field (self, commit->plan->caller, call->caller);
     if (has_work || commit->decision->close_poll)
-        member_make (call->work, "work", commit->key_station, commit->plan->id);
+        member_make (call->work, KEY_WORK, commit->key_station, commit->plan->id);
     note_stop_and_failure (call, commit);
     call->commit = commit_of (self, commit, call->caller);
     call->commit.target = span_of (call->target, commit->key_station.size);

@@ -89,7 +89,7 @@ void store_failure (struct store *self, struct span station, uint64_t plan_id, s
 {
     char key[MEMBER_MAX + 2], last[8];
     char *text = memory_new (record.size + 32);
-    member_make (key, "failed", station, plan_id);
+    member_make (key, KEY_FAILED, station, plan_id);
     snprintf (last, sizeof last, "%d", FAILURES_MAX - 1);
     size_t size = (size_t)sprintf (text, "%" PRId64 " ", store_now_us (self) / 1000);
     memcpy (text + size, record.data, record.size);
@@ -136,8 +136,8 @@ void store_history (struct store *self, const struct history_filter *filter,
     if (filter->to_ms)
         snprintf (to_ms, sizeof to_ms, "%" PRId64, filter->to_ms);
     store_script (self, SCRIPT_HISTORY, 3,
-                  WORDS (TEXT (filter->callbacks ? KEY_CALLBACKS : KEY_HISTORY), TEXT (KEY_META),
-                         TEXT (KEY_OUTPUT), TEXT (from), TEXT (limit),
+                  WORDS (TEXT (filter->callbacks ? KEY_HISTORY_CALLBACKS : KEY_HISTORY),
+                         TEXT (KEY_META), TEXT (KEY_OUTPUT), TEXT (from), TEXT (limit),
                          TEXT (filter->newest ? "1" : "0"), TEXT (plan), TEXT (filter->station),
                          TEXT (filter->output ? "1" : ""), TEXT (flow_run), TEXT (filter->statuses),
                          TEXT (from_ms), TEXT (to_ms)),
@@ -236,7 +236,8 @@ static void on_oldest_callback (void *owner, const redisReply *reply)
     if (!any || reply_number (reply->element[0]->element[0]) >= oldest_ms)
         return;
     snprintf (oldest, sizeof oldest, "%" PRId64, oldest_ms);
-    store_write (self, WORDS (TEXT ("XTRIM"), TEXT (KEY_CALLBACKS), TEXT ("MINID"), TEXT (oldest)));
+    store_write (
+        self, WORDS (TEXT ("XTRIM"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("MINID"), TEXT (oldest)));
 }
 
 void store_history_trim (struct store *self)
@@ -248,7 +249,7 @@ void store_history_trim (struct store *self)
                       TEXT (count)),
                on_oldest, self);
     store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("XRANGE"), TEXT (KEY_CALLBACKS), TEXT ("-"), TEXT ("+"), TEXT ("COUNT"),
-                      TEXT ("1")),
+               WORDS (TEXT ("XRANGE"), TEXT (KEY_HISTORY_CALLBACKS), TEXT ("-"), TEXT ("+"),
+                      TEXT ("COUNT"), TEXT ("1")),
                on_oldest_callback, self);
 }

@@ -151,8 +151,8 @@ static void drop_member (struct store *self, const char *key, struct span entry)
     if (!ident_parse (span_of (entry.data, IDENT_SIZE - 1), &id) ||
         core_view (self->core, id, &view))
         return;
-    member_make (member, "msg", span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION),
-                 id);
+    member_make (member, KEY_MESSAGE,
+                 span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION), id);
     store_write (self, WORDS (TEXT ("ZREM"), TEXT (key), TEXT (member)));
 }
 
@@ -192,7 +192,7 @@ static void ask_ordered (struct list_call *self)
     char place[24] = "", member[MEMBER_MAX + 2] = "", from[24] = "", to[24] = "", count[24];
     if (filter->after) {
         snprintf (place, sizeof place, "%" PRId64, filter->after_us);
-        member_make (member, "msg", span_text (filter->after_station), filter->after);
+        member_make (member, KEY_MESSAGE, span_text (filter->after_station), filter->after);
     }
     if (filter->from_s)
         snprintf (from, sizeof from, "%" PRId64, filter->from_s);
@@ -250,7 +250,7 @@ static void ask_running (struct list_call *self)
     for (size_t i = 0; i < self->id_count; i++) {
         struct core_view view;
         core_view (store->core, self->ids[i], &view);
-        member_make (members[i], "msg", view.target, self->ids[i]);
+        member_make (members[i], KEY_MESSAGE, view.target, self->ids[i]);
         keys[i] = span_text (members[i]);
     }
     store_script (store, SCRIPT_MESSAGES, self->id_count, keys, self->id_count, on_running, self);

@@ -356,11 +356,11 @@ static void read_team (struct store_loading *loading, const struct core_team_nam
     struct team_read *read = memory_new (sizeof *read);
     *read = (struct team_read){.loading = loading, .name = *name, .found = {.report = -1}};
     loading->left++;
-    member_make (key, "msg", name->target, name->id);
+    member_make (key, KEY_MESSAGE, name->target, name->id);
     store_ask (store, LINK_ONCE, WORDS (TEXT ("GET"), TEXT (key)), on_team_message, read);
     store_ask (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)),
                on_team_score, read);
-    member_make (key, "team", name->target, name->id);
+    member_make (key, KEY_TEAM, name->target, name->id);
     store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, read);
 }
 

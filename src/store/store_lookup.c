@@ -126,7 +126,7 @@ static void on_waits (void *owner, const redisReply *reply)
     if (failed (self, reply))
         return;
     self->place.waits = reply_text (reply).size > 0;
-    member_make (member, "msg", span_text (self->target), self->plan_id);
+    member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
     lookup_send (self, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (member)), on_place);
 }
 
@@ -134,17 +134,17 @@ static void ask_more (struct store_lookup *self)
 {
     char key[MEMBER_MAX + 8], member[MEMBER_MAX + 2];
     if (self->more == MORE_PLACE) {
-        member_make (member, "msg", span_text (self->target), self->plan_id);
-        snprintf (key, sizeof key, "plan:wait:%s", self->target);
+        member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
+        snprintf (key, sizeof key, KEY_WAIT "%s", self->target);
         lookup_send (self, WORDS (TEXT ("ZSCORE"), TEXT (key), TEXT (member)), on_waits);
     } else if (self->more == MORE_FAILURES && message_exec_id (self->answer.message)) {
-        member_make (key, "failed", span_text (self->target), self->plan_id);
+        member_make (key, KEY_FAILED, span_text (self->target), self->plan_id);
         lookup_send (self, WORDS (TEXT ("LRANGE"), TEXT (key), TEXT ("0"), TEXT ("-1")),
                      on_failures);
     } else if (self->more == MORE_NOTHING || self->more == MORE_FAILURES) {
         answer_lookup (self);
     } else {
-        member_make (key, "work", span_text (self->target), self->plan_id);
+        member_make (key, KEY_WORK, span_text (self->target), self->plan_id);
         lookup_send (self, WORDS (TEXT ("HGETALL"), TEXT (key)), on_work);
     }
 }
@@ -239,7 +239,7 @@ static void look_next (struct store_lookup *self)
         return;
     }
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
-    member_make (member, "msg", span_text (self->target), self->plan_id);
+    member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
     if (self->more == LESS_MESSAGE)
         // One of another type is none, and is replaced.
         lookup_send (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),

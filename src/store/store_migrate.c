@@ -15,8 +15,6 @@
 
 enum { PAGE = 1000, ABSENT_S = 15, WAIT_MS = 1000, KEY_MAX = 2 * STATION_NAME_MAX + 96 };
 
-#define HELD "plan:held:"
-
 struct migration {
     struct store *store; // NULL: it was abandoned
     struct timer timer;
@@ -101,7 +99,7 @@ static void finish_migration (struct migration *self)
 {
     char schema[8];
     snprintf (schema, sizeof schema, "%d", STORE_SCHEMA);
-    write_pair (self, "DEL", "plan:told");
+    write_pair (self, "DEL", KEY_FORMER_TOLD);
     store_write (self->store,
                  WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), span_text (schema)));
     store_wait (self->store, WAITER_SURE, on_finished, self);
@@ -251,15 +249,16 @@ static void next_key (struct migration *self)
         finish_migration (self);
         return;
     }
-    self->held = strncmp (self->keys[self->key_at], HELD, strlen (HELD)) == 0;
+    self->held = strncmp (self->keys[self->key_at], KEY_FORMER_HELD, strlen (KEY_FORMER_HELD)) == 0;
     next_page (self);
 }
 
 // Of those that only schema 1 has.
 static void take_key (struct migration *self, struct span name)
 {
-    static const char *const former[] = {HELD,         "plan:lane:",  "plan:lanes:", "plan:offers:",
-                                         "plan:busy:", "plan:claim:", "plan:sent:"};
+    static const char *const former[] = {KEY_FORMER_HELD,   KEY_FORMER_LANE, KEY_FORMER_LANES,
+                                         KEY_FORMER_OFFERS, KEY_FORMER_BUSY, KEY_FORMER_CLAIM,
+                                         KEY_FORMER_SENT};
     enum { COUNT = sizeof former / sizeof *former, APART = 2 };
     char key[KEY_MAX] = "";
     if (name.size >= KEY_MAX || !name.size)
@@ -312,7 +311,7 @@ static void on_keys (void *owner, const redisReply *reply)
 static void search (struct migration *self, const char *cursor)
 {
     store_ask (self->store, LINK_ONCE,
-               WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT ("plan:[bchlos]*"),
+               WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
                       TEXT ("COUNT"), TEXT ("1000")),
                on_keys, self);
 }
@@ -407,18 +406,17 @@ static void on_schema_written (void *owner, enum store_result result, const char
         back_end (self, result, error);
         return;
     }
-    store_ask (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT ("plan:owner")), on_owner_gone,
-               self);
+    store_ask (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT (KEY_OWNER)), on_owner_gone, self);
 }
 
 // Workers of the former version get what is in plan:offers, and that only.
 static void write_offer (struct store *store, const struct offer *offer)
 {
     char key[STATION_NAME_MAX + 16], score[DECIMAL_SIZE + 1], plan[MEMBER_MAX + 2];
-    snprintf (key, sizeof key, "plan:offers:%.*s", (int)offer->target.size,
+    snprintf (key, sizeof key, KEY_FORMER_OFFERS "%.*s", (int)offer->target.size,
               (const char *)offer->target.data);
     snprintf (score, sizeof score, "%" PRId64, offer->order);
-    member_make (plan, "msg", offer->target, offer->id);
+    member_make (plan, KEY_MESSAGE, offer->target, offer->id);
     store_write (store, WORDS (TEXT ("ZADD"), TEXT (key), TEXT (score), TEXT (plan)));
 }
 

@@ -4,6 +4,7 @@
 #include "core.h"
 #include "ident.h"
 #include "json_text.h"
+#include "redis_keys.h"
 #include "store_kept.h"
 #include "store_read.h"
 #include "stored_text.h"
@@ -53,26 +54,6 @@ struct store {
     void (*due) (void *owner, int64_t redis_us);
     struct later *later, **last_later; // calls that wait until it serves
 };
-
-#define KEY_TIME_SET   "plan:time:set"
-#define KEY_INDEX      "plan:ids"
-#define KEY_RUNS       "plan:run"
-#define KEY_CLASS      "plan:class"
-#define KEY_META       "plan:meta"
-#define KEY_HISTORY    "plan:history"
-#define KEY_CALLBACKS  "plan:history:callbacks"
-#define KEY_OUTPUT     "plan:output"
-#define KEY_STATIONS   "plan:stations"
-#define KEY_KINDS      "plan:kinds"
-#define KEY_LIMITS     "plan:limits"
-#define KEY_TOKENS     "plan:tokens"
-#define KEY_COUNT      "plan:count"
-#define KEY_ATTENDING  "plan:attending"
-#define KEY_IDENTITIES "plan:identities"
-#define KEY_FLOW_NAMES "plan:flow:names"
-#define KEY_FLOW_DEF   "plan:flow:def:"
-#define KEY_STOPPED    "plan:stopped"
-#define KEY_DEAD       "plan:dead"
 
 #define WORDS(...)                                                                                 \
     (const struct span[]){__VA_ARGS__},                                                            \
@@ -154,8 +135,8 @@ void store_when_serving (struct store *self, enum waiter_kind kind,
 
 enum { MEMBER_MAX = 10 + STATION_NAME_MAX + 1 + 16 + 1, CALLER_FIELD_MAX = 2 + 40 + 1 };
 
-// plan:msg:STATION:ID, or with another word in the place of msg.
-void member_make (char out[MEMBER_MAX + 2], const char *word, struct span station,
+// A key of one plan, `start` is such as KEY_MESSAGE.
+void member_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
                   uint64_t plan_id);
 
 // A caller as a field of plan:count.

@@ -202,16 +202,16 @@ static void on_plan (void *owner, const struct store_loaded *plan)
         return;
     }
     uint64_t id = self->op == OP_OFFER ? self->offer.id : self->worker.id;
-    member_make (key, "msg", self->found.target, id);
+    member_make (key, KEY_MESSAGE, self->found.target, id);
     store_ask (store, LINK_ONCE, WORDS (TEXT ("ZSCORE"), TEXT (KEY_TIME_SET), TEXT (key)), on_score,
                self);
     if (self->op == OP_REPORT) {
         size_t size = core_report_name (&self->worker, report);
         store_ask (store, LINK_ONCE,
-                   WORDS (TEXT ("ZSCORE"), TEXT ("plan:reports"), span_of (report, size)),
-                   on_report, self);
+                   WORDS (TEXT ("ZSCORE"), TEXT (KEY_REPORTS), span_of (report, size)), on_report,
+                   self);
     }
-    member_make (key, "team", self->found.target, id);
+    member_make (key, KEY_TEAM, self->found.target, id);
     store_ask (store, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (key)), on_team, self);
 }
 

@@ -81,7 +81,7 @@ static void read_page (struct store *self, const struct core_cursor *cursor)
     if (cursor->score_us != INT64_MIN)
         snprintf (score, sizeof score, "%" PRId64, cursor->score_us);
     if (cursor->score_us != INT64_MIN && !cursor->all)
-        member_make (member, "msg", TEXT (cursor->target), cursor->id);
+        member_make (member, KEY_MESSAGE, TEXT (cursor->target), cursor->id);
     snprintf (most, sizeof most, "%d", CORE_PAGE);
     store_script (
         self, SCRIPT_PAGE, 2,

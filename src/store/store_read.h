@@ -91,7 +91,7 @@ typedef void store_removed_fn (void *owner, const struct store_removed *answer);
 void store_remove (struct store *self, uint64_t plan_id, const char *station,
                    store_loaded_fn *decided, store_removed_fn *reply, void *owner);
 
-// "plan:msg:STATION:ID" taken apart. False: it is no message key.
+// plan:msg:STATION:ID taken apart. False: it is no message key.
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id);
 
 // A plan of a page.

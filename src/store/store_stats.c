@@ -153,7 +153,7 @@ static void on_owner (void *owner, const redisReply *reply)
 void store_owner (struct store *self, store_owner_fn *reply, void *owner)
 {
     store_ask (self, LINK_ONCE,
-               WORDS (TEXT ("HMGET"), TEXT ("plan:owner"), TEXT ("token"), TEXT ("name"),
+               WORDS (TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("name"),
                       TEXT ("endpoints"), TEXT ("key")),
                on_owner, ask_new (self, (void (*) (void))reply, owner));
 }

@@ -39,7 +39,7 @@ void store_write_stopped (struct store *self, struct span station, uint64_t plan
                           enum stop_state stop_state)
 {
     char member[MEMBER_MAX + 2];
-    member_make (member, "msg", station, plan_id);
+    member_make (member, KEY_MESSAGE, station, plan_id);
     if (stop_state == STOP_NONE)
         store_write (self, WORDS (TEXT ("ZREM"), TEXT (KEY_STOPPED), TEXT (member)));
     else

@@ -127,7 +127,7 @@ static void ask_plans (struct queue_sweep *self)
     store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_indexed, self);
     words[1] = TEXT (KEY_TIME_SET);
     for (size_t i = 0; i < self->count; i++) {
-        member_make (members[i], "msg", span_text (self->plans[i].target), self->plans[i].id);
+        member_make (members[i], KEY_MESSAGE, span_text (self->plans[i].target), self->plans[i].id);
         words[2 + i] = span_text (members[i]);
     }
     store_ask (self->store, LINK_ONCE, words, 2 + self->count, on_sweep_scores, self);
@@ -302,7 +302,7 @@ void store_wake (struct store *self, const char *station, int64_t limit, store_d
                                   .reply = reply,
                                   .owner = owner};
     snprintf (waking->target, sizeof waking->target, "%s", station);
-    snprintf (waking->key, sizeof waking->key, "plan:wait:%s", station);
+    snprintf (waking->key, sizeof waking->key, KEY_WAIT "%s", station);
     snprintf (most, sizeof most, "%zu", waking->limit - 1);
     store_ask (self, LINK_ONCE,
                WORDS (TEXT ("ZRANGE"), TEXT (waking->key), TEXT ("0"), TEXT (most)), on_waiting,

@@ -5,12 +5,11 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-void member_make (char out[MEMBER_MAX + 2], const char *word, struct span station, uint64_t plan_id)
+void member_make (char out[MEMBER_MAX + 2], const char *start, struct span station,
+                  uint64_t plan_id)
 {
     char id[IDENT_SIZE];
-    size_t size = span_put (out, 0, span_text ("plan:"));
-    size = span_put (out, size, span_text (word));
-    out[size++] = ':';
+    size_t size = span_put (out, 0, span_text (start));
     size = span_put (out, size, station);
     out[size++] = ':';
     size = span_put (out, size, span_text (ident_text (plan_id, id)));
@@ -19,7 +18,7 @@ void member_make (char out[MEMBER_MAX + 2], const char *word, struct span statio
 
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id)
 {
-    static const char prefix[] = "plan:msg:";
+    static const char prefix[] = KEY_MESSAGE;
     const size_t size = sizeof prefix - 1;
     if (key.size <= size || memcmp (key.data, prefix, size) != 0)
         return false;

@@ -130,6 +130,19 @@ def test_the_clients_send_again_what_only_reads():
     assert set(zplan._READS) | {" ".join(row) for row in zplan._READS_OF} == reads - {"flow check"}
 
 
+# -- keys in Redis
+
+def test_every_key_has_one_name_and_is_described():
+    """redis_keys.h and the lists of proto/redis.md have the same keys, and no other file says one."""
+    named = re.findall(r'(?m)^#define KEY_\w+ +"(plan:[^"]+)"', text_of("src", "base", "redis_keys.h").partition("// Of schema 1")[0])
+    described = {re.sub("[A-Z].*", "", key) for key in re.findall(r"(?m)^\| `(plan:[\w:]+)` \|", text_of("proto", "redis.md"))}
+    assert set(named) == described - {"plan:forgot"}     # that is of a script alone
+    assert len(named) == len(set(named))
+    others = {os.path.relpath(path, REPO) for path in glob.glob(os.path.join(REPO, "src", "**", "*.[ch]"), recursive=True)
+              if re.search(r'"plan:[^" ]+"', text_of(path))}
+    assert {path for path in others if not path.startswith("src/cli/")} == {"src/base/redis_keys.h"}
+
+
 # -- the console
 
 def test_every_asset_is_built_and_imported_by_its_name():

@@ -40,7 +40,7 @@ static void keys_of_messages_are_taken_apart (void **state)
         CHECK_INT (row->name, good, row->target != NULL);
         if (good) {
             CHECK (row->name, span_is (target, row->target) && id == row->id);
-            member_make (member, "msg", target, id);
+            member_make (member, KEY_MESSAGE, target, id);
             CHECK (row->name, span_is (row->key, member));
         }
         free (bytes);

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "reads.h"
+#include "redis_keys.h"
 #include "reply.h"
 
 enum { BUCKETS_MAX = 1440, STEP_DEFAULT_S = 60, BUCKETS_DEFAULT = 60, WEEK_S = 604800 };
@@ -70,7 +71,7 @@ static void read_buckets (struct load_inquiry *self, size_t at)
     snprintf (from, sizeof from, "%" PRId64, start_s);
     snprintf (to, sizeof to, "(%" PRId64, start_s + self->step_s);
     store_get (self->station->store,
-               (const struct span[]){span_text ("ZCOUNT"), span_text ("plan:time:set"),
+               (const struct span[]){span_text ("ZCOUNT"), span_text (KEY_TIME_SET),
                                      span_text (from), span_text (to)},
                4, on_count, bucket);
 }

@@ -12,6 +12,7 @@
 #include "log.h"
 #include "memory.h"
 #include "plan_message.h"
+#include "redis_keys.h"
 #include "sha1.h"
 #include "zones.h"
 
@@ -55,7 +56,7 @@ void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uin
     char name[48], value[IDENT_SIZE], key[FLOW_KEY_SIZE];
     call_name (step, item, name);
     json_object_set_new (live->subs, name, json_integer ((json_int_t)run));
-    snprintf (key, sizeof key, "plan:flow:run:%s", live->name);
+    snprintf (key, sizeof key, KEY_FLOW_RUN "%s", live->name);
     const struct span words[] = {span_text ("HSET"), span_text (key), span_text (name),
                                  span_text (ident_text (run, value))};
     store_put (live->station->store, words, 4);

@@ -6,6 +6,7 @@
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum { CARRIES_MAX = 16 }; // calls of flow_step in a turn; then the flow plan is due at once
 
@@ -84,8 +85,8 @@ static void note_end (struct flow_live *live)
         FAILPOINT ("flow_sub_end");
     live->ended_ms = live->updated_ms;
     snprintf (score, sizeof score, "%" PRId64, live->ended_ms / 1000);
-    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
-                                 span_text (score), span_text (live->name)};
+    const struct span words[] = {span_text ("ZADD"), span_text (KEY_FLOW_ENDED), span_text (score),
+                                 span_text (live->name)};
     store_put (self->store, words, 4);
     flow_live_due (live, store_now_us (self->store));
 }
@@ -93,7 +94,7 @@ static void note_end (struct flow_live *live)
 // A command has reopened a run that had ended: it is no longer one that may be removed.
 static void note_reopened (struct flow_live *live)
 {
-    const struct span words[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
+    const struct span words[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
                                  span_text (live->name)};
     live->ended_ms = 0;
     store_put (live->station->store, words, 3);

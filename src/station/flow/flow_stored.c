@@ -11,6 +11,7 @@
 #include "json_text.h"
 #include "log.h"
 #include "memory.h"
+#include "redis_keys.h"
 #include "utf8.h"
 
 enum {
@@ -18,13 +19,12 @@ enum {
     DETAIL_MAX = 512 // bytes of an error in a line of it
 };
 
-static const char *const key_starts[] = {[FLOW_KEY_RUN] = "plan:flow:run:",
-                                         [FLOW_KEY_NODE] = "plan:flow:node:",
-                                         [FLOW_KEY_DATA] = "plan:flow:data:",
-                                         [FLOW_KEY_INPUT] = "plan:flow:input:",
-                                         [FLOW_KEY_MAP] = "plan:flow:map:"};
+static const char *const key_starts[] = {[FLOW_KEY_RUN] = KEY_FLOW_RUN,
+                                         [FLOW_KEY_NODE] = KEY_FLOW_NODE,
+                                         [FLOW_KEY_DATA] = KEY_FLOW_DATA,
+                                         [FLOW_KEY_INPUT] = KEY_FLOW_INPUT,
+                                         [FLOW_KEY_MAP] = KEY_FLOW_MAP};
 
-// "plan:flow:run:RUN"
 static struct span key_of (const char *run, enum flow_key key, uint32_t step,
                            char out[FLOW_KEY_SIZE])
 {
@@ -95,7 +95,7 @@ static void write_begin (struct flow_live *live)
                      &(struct flow_row){.key = FLOW_KEY_MAP, .step = i, .kind = FLOW_ROW_DROP});
     put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
-    const struct span reopened[] = {span_text ("ZREM"), span_text ("plan:flow:ended"),
+    const struct span reopened[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
                                     span_text (live->name)};
     if (strcmp (plan, live->name) != 0) // its flow plan is retried, from the beginning
         store_put (live->station->store, reopened, 3);
@@ -114,8 +114,8 @@ static void write_begin (struct flow_live *live)
     put_field (live, "inherit", span_text (inherit));
     char score[24];
     snprintf (score, sizeof score, "%" PRId64, live->began_ms);
-    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:runs"),
-                                 span_text (score), span_text (live->name)};
+    const struct span words[] = {span_text ("ZADD"), span_text (KEY_FLOW_RUNS), span_text (score),
+                                 span_text (live->name)};
     store_put (live->station->store, words, 4);
     free (inherit);
 }
@@ -139,7 +139,7 @@ static void write_log (struct flow_live *live, const struct flow_event *event,
     struct json_text line;
     char key[FLOW_KEY_SIZE];
     size_t lines = 0;
-    snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
+    snprintf (key, sizeof key, KEY_FLOW_LOG "%s", live->name);
     json_text_start (&line, 128);
     for (size_t i = 0; i < effects->changed_count; i++) {
         uint32_t step = effects->changed[i];

@@ -7,13 +7,14 @@
 #include "flow_runs_private.h"
 #include "memory.h"
 #include "plan_step.h"
+#include "redis_keys.h"
 
 enum { SWEEP_US = 2000000, PAGE = 100, KEY_SIZE = 96 };
 
-static void drop_key (struct station *self, const char *kind, const char *run)
+static void drop_key (struct station *self, const char *start, const char *run)
 {
     char key[KEY_SIZE + 64];
-    snprintf (key, sizeof key, "plan:flow:%s:%s", kind, run);
+    snprintf (key, sizeof key, "%s%s", start, run);
     const struct span words[] = {span_text ("DEL"), span_text (key)};
     store_put (self->store, words, 2);
 }
@@ -51,20 +52,20 @@ static void on_fields (void *owner, const redisReply *reply)
     bool sound = reply && reply->type == REDIS_REPLY_ARRAY && !goes_on (station, self->id);
     for (size_t i = 0; sound && i < reply->elements; i++) {
         const redisReply *field = reply->element[i];
-        char kind[32] = "map";
         size_t size = field->type == REDIS_REPLY_STRING ? field->len : 0, tail = sizeof list - 1;
         char key[KEY_SIZE];
         if (size <= tail || size > 12 + tail || memcmp (field->str + size - tail, list, tail) != 0)
             continue;
         snprintf (key, sizeof key, "%s:%.*s", self->run, (int)(size - tail), field->str);
-        drop_key (station, kind, key);
+        drop_key (station, KEY_FLOW_MAP, key);
     }
-    static const char *const kinds[] = {"run", "node", "data", "input", "log"};
-    for (size_t i = 0; sound && i < sizeof kinds / sizeof *kinds; i++)
-        drop_key (station, kinds[i], self->run);
+    static const char *const starts[] = {KEY_FLOW_RUN, KEY_FLOW_NODE, KEY_FLOW_DATA, KEY_FLOW_INPUT,
+                                         KEY_FLOW_LOG};
+    for (size_t i = 0; sound && i < sizeof starts / sizeof *starts; i++)
+        drop_key (station, starts[i], self->run);
     if (sound) {
-        drop_member (station, "plan:flow:ended", self->run);
-        drop_member (station, "plan:flow:runs", self->run);
+        drop_member (station, KEY_FLOW_ENDED, self->run);
+        drop_member (station, KEY_FLOW_RUNS, self->run);
     }
     free (self);
 }
@@ -72,7 +73,7 @@ static void on_fields (void *owner, const redisReply *reply)
 static void take_out (struct run_sweep *self)
 {
     char key[KEY_SIZE];
-    snprintf (key, sizeof key, "plan:flow:data:%s", self->run);
+    snprintf (key, sizeof key, KEY_FLOW_DATA "%s", self->run);
     const struct span words[] = {span_text ("HKEYS"), span_text (key)};
     store_get (self->station->store, words, 2, on_fields, self);
 }
@@ -82,7 +83,7 @@ static void read_run_field (struct run_sweep *self, uint64_t run, const char *fi
                             void (*reply) (void *owner, const redisReply *reply))
 {
     char key[KEY_SIZE], name[IDENT_SIZE];
-    snprintf (key, sizeof key, "plan:flow:run:%s", ident_text (run, name));
+    snprintf (key, sizeof key, KEY_FLOW_RUN "%s", ident_text (run, name));
     const struct span words[] = {span_text ("HGET"), span_text (key), span_text (field)};
     store_get (self->station->store, words, 3, reply, self);
 }
@@ -99,8 +100,8 @@ static void on_parent_ended (void *owner, const redisReply *reply)
     }
     char now[24];
     snprintf (now, sizeof now, "%" PRId64, station_now (self->station));
-    const struct span words[] = {span_text ("ZADD"), span_text ("plan:flow:ended"),
-                                 span_text ("XX"), span_text (now), span_text (self->run)};
+    const struct span words[] = {span_text ("ZADD"), span_text (KEY_FLOW_ENDED), span_text ("XX"),
+                                 span_text (now), span_text (self->run)};
     if (reply)
         store_put (self->station->store, words, 5);
     free (self);
@@ -149,7 +150,7 @@ void flow_sweep_tick (struct station *self)
     snprintf (page, sizeof page, "%d", PAGE);
     snprintf (first, sizeof first, "%" PRId64, station_now (self) - self->settings->flow_age_s);
     const struct span old[] = {span_text ("ZRANGEBYSCORE"),
-                               span_text ("plan:flow:ended"),
+                               span_text (KEY_FLOW_ENDED),
                                span_text ("-inf"),
                                span_text (first),
                                span_text ("LIMIT"),
@@ -159,7 +160,7 @@ void flow_sweep_tick (struct station *self)
     // Those behind the newest flow_count, the newest of them first.
     snprintf (first, sizeof first, "%" PRId64, self->settings->flow_count);
     snprintf (page, sizeof page, "%" PRId64, self->settings->flow_count + PAGE - 1);
-    const struct span many[] = {span_text ("ZREVRANGE"), span_text ("plan:flow:ended"),
+    const struct span many[] = {span_text ("ZREVRANGE"), span_text (KEY_FLOW_ENDED),
                                 span_text (first), span_text (page)};
     store_get (self->store, many, 4, on_runs, self);
 }

@@ -6,6 +6,7 @@
 #include "flow_book.h"
 #include "ident.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum { KEY_SIZE = 96, CURSOR_SIZE = 24 };
 
@@ -86,7 +87,7 @@ static void ask_run (struct looking *self, const redisReply *run)
     char key[KEY_SIZE];
     if (run->type != REDIS_REPLY_STRING)
         return;
-    snprintf (key, sizeof key, "plan:flow:run:%.*s", IDENT_SIZE, run->str);
+    snprintf (key, sizeof key, KEY_FLOW_RUN "%.*s", IDENT_SIZE, run->str);
     const struct span words[] = {span_text ("HMGET"), span_text (key), span_text ("flow"),
                                  span_text ("version")};
     self->left++;
@@ -111,7 +112,7 @@ static void on_page (void *owner, const redisReply *reply)
 
 static void ask_page (struct looking *self)
 {
-    const struct span words[] = {span_text ("ZSCAN"), span_text ("plan:flow:runs"),
+    const struct span words[] = {span_text ("ZSCAN"), span_text (KEY_FLOW_RUNS),
                                  span_text (self->cursor), span_text ("COUNT"), span_text ("200")};
     store_get (self->station->store, words, 5, on_page, self);
     link_flush (store_link (self->station->store));

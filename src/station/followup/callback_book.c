@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-
-#define KEY "plan:callbacks" // SOURCE -> how many, and " SOURCE" -> bytes of their frames
+#include "redis_keys.h"
 
 struct kept_callbacks {
     int64_t count, bytes;
@@ -50,14 +49,15 @@ static struct callback_book *book_of (struct station *self)
     return self->callbacks;
 }
 
-// A number as it is, not a change of it: it may be written twice. 0 is no field.
+// SOURCE -> how many, " SOURCE" -> bytes of their frames. A number as it is, not a change of it: it
+// may be written twice. 0 is no field.
 static void write_number (struct station *self, const char *field, int64_t number)
 {
     char text[24];
     snprintf (text, sizeof text, "%" PRId64, number);
-    const struct span set[] = {span_text ("HSET"), span_text (KEY), span_text (field),
+    const struct span set[] = {span_text ("HSET"), span_text (KEY_CALLBACKS), span_text (field),
                                span_text (text)};
-    const struct span drop[] = {span_text ("HDEL"), span_text (KEY), span_text (field)};
+    const struct span drop[] = {span_text ("HDEL"), span_text (KEY_CALLBACKS), span_text (field)};
     store_put (self->store, number ? set : drop, number ? 4 : 3);
 }
 
@@ -113,8 +113,8 @@ void callback_book_load (struct station *self)
     if (book->read || book->asked)
         return;
     book->asked = true;
-    store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY)}, 2,
-               on_read, self);
+    store_get (self->store, (const struct span[]){span_text ("HGETALL"), span_text (KEY_CALLBACKS)},
+               2, on_read, self);
 }
 
 void callback_book_stop (struct station *self)

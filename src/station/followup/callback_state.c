@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "memory.h"
+#include "redis_keys.h"
 #include "stored_text.h"
-
-#define KEY_GIVEN_UP "plan:callback:given_up"
 
 struct states_query {
     size_t left; // questions without an answer
@@ -79,7 +78,7 @@ static void read_state (struct station *self, struct states_query *asking, json_
     ident_text (id, hex);
     json_object_set_new (question->callback, "id", json_string (hex));
     json_object_set (run, "callback", question->callback);
-    snprintf (key, sizeof key, "plan:msg:%.*s:%s", STATION_NAME_MAX,
+    snprintf (key, sizeof key, KEY_MESSAGE "%.*s:%s", STATION_NAME_MAX,
               self->settings->callback_target, hex);
     asking->left++;
     store_get (self->store,

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_key.h"
+#include "redis_keys.h"
 
 bool manage_plan_span (struct span text, char out[PLAN_TEXT_SIZE])
 {
@@ -75,10 +76,10 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
     if (text.size >= 4 && memcmp (text.data, "key:", 4) == 0)
         return read_key (self, request, span_of (text.data + 4, text.size - 4), ret);
     // MicroZero's monitor names a plan by the key that it has at a center: msg:STATION:ID.
-    char key[sizeof "plan:msg::" + STATION_NAME_MAX + IDENT_SIZE];
+    char key[sizeof KEY_MESSAGE ":" + STATION_NAME_MAX + IDENT_SIZE];
     struct span given = text;
     if (text.size < sizeof key - 5 && text.size > 4 && memcmp (text.data, "msg:", 4) == 0)
-        text = span_of (key, (size_t)snprintf (key, sizeof key, "plan:%.*s", (int)text.size,
+        text = span_of (key, (size_t)snprintf (key, sizeof key, KEY_START "%.*s", (int)text.size,
                                                (const char *)text.data));
     if (message_key_parse (text, &station, &ret->id)) {
         memcpy (ret->station, station.data, station.size);

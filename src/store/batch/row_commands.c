@@ -3,6 +3,7 @@
 #include "decimal.h"
 #include "ident.h"
 #include "outcome.h"
+#include "redis_keys.h"
 
 static struct span number (struct commands *self, int64_t value)
 {
@@ -69,7 +70,7 @@ static void add_outputs (struct commands *self, const struct outcome_row *rows, 
         outputs += rows[i].output.size > 0;
     if (!outputs)
         return;
-    ADD (TEXT ("XADD"), TEXT ("plan:output"), entry, TEXT ("t"), ended);
+    ADD (TEXT ("XADD"), TEXT (KEY_OUTPUT), entry, TEXT ("t"), ended);
     for (size_t i = 0; i < count; i++) {
         if (!rows[i].output.size)
             continue;
@@ -84,7 +85,7 @@ static void add_one (struct commands *self, const struct outcome_row *row)
     struct span entry = entry_id (self, row->seq, row->sub);
     struct span ended = number (self, row->ended_ms);
     struct span plan = commands_copy (self, span_text (ident_text (row->plan_id, id)));
-    ADD (TEXT ("XADD"), TEXT ("plan:history"), entry, TEXT ("p"), plan, TEXT ("s"), row->station,
+    ADD (TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("p"), plan, TEXT ("s"), row->station,
          TEXT ("t"), ended, TEXT ("r"), row->record);
     add_outputs (self, row, 1, entry, ended);
 }
@@ -96,7 +97,7 @@ static void add_many (struct commands *self, const struct outcome_row *rows, siz
     size_t size;
     char *packed = outcomes_pack (rows, count, &size);
     commands_own (self, packed);
-    ADD (TEXT ("XADD"), TEXT ("plan:history"), entry, TEXT ("t"), ended, TEXT ("n"),
+    ADD (TEXT ("XADD"), TEXT (KEY_HISTORY), entry, TEXT ("t"), ended, TEXT ("n"),
          number (self, (int64_t)count), TEXT ("m"), span_of (packed, size));
     add_outputs (self, rows, count, entry, ended);
 }
@@ -123,11 +124,9 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
     int64_t oldest = last->seq - outcomes + 1;
     if (!last->sub && first->seq / TRIM_EACH == last->seq / TRIM_EACH && last->seq % TRIM_EACH)
         return;
-    ADD (TEXT ("XTRIM"), TEXT ("plan:history"), TEXT ("MAXLEN"), TEXT ("~"),
-         number (self, outcomes));
+    ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MAXLEN"), TEXT ("~"), number (self, outcomes));
     if (oldest > 1)
-        ADD (TEXT ("XTRIM"), TEXT ("plan:history"), TEXT ("MINID"), TEXT ("~"),
-             number (self, oldest));
+        ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MINID"), TEXT ("~"), number (self, oldest));
 }
 
 // -- all of them
@@ -141,7 +140,7 @@ void commands_of_rows (struct commands *self, const struct rows *rows, int64_t o
     for (size_t i = 0; i < rows->command_count; word += rows->commands[i++])
         commands_add (self, word, rows->commands[i]);
     for (size_t i = 0; i < rows->counts.count; i += 2)
-        ADD (TEXT ("HINCRBY"), TEXT ("plan:count"), rows->counts.at[i], rows->counts.at[i + 1]);
+        ADD (TEXT ("HINCRBY"), TEXT (KEY_COUNT), rows->counts.at[i], rows->counts.at[i + 1]);
     if (rows->outcome_count)
         add_outcomes (self, rows, outcomes);
 }

@@ -112,7 +112,7 @@ static void read_exec (struct writer *self, const redisReply *reply)
             writer_note_failure (self, i, one->str);
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
                  span_is (words[0], "HINCRBY") && // a count of plans that has come to 0 is no field
-                 span_is (words[1], "plan:count"))
+                 span_is (words[1], KEY_COUNT))
             core_write (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]}, 3);
     }
     const redisReply *time = reply->element[reply->elements - 1]; // Redis' clock

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "plant.h"
+#include "redis_keys.h"
 #include "row_commands.h"
 #include "writer.h"
 
 enum { REFUSAL_SIZE = 128 };
-
-#define KEY_OWNER "plan:owner"
 
 struct waiter_list {
     struct waiter *first;

@@ -39,7 +39,7 @@ static void add_cure (struct writer *self, struct commands *to, const struct fai
     else if (failure->cure == REPLACE_FIELD)
         ADD (to, TEXT ("HDEL"), key, commands_copy (to, words[2]));
     else if (failure->cure == REPLACE_HISTORY) // its numbers are higher: of data that were replaced
-        ADD (to, TEXT ("DEL"), TEXT ("plan:history"), TEXT ("plan:output"));
+        ADD (to, TEXT ("DEL"), TEXT (KEY_HISTORY), TEXT (KEY_OUTPUT));
     if (failure->cure == REPLACE_KEY || failure->cure == REPLACE_HISTORY)
         self->io.wrong_key (self->io.owner, key);
 }

@@ -14,7 +14,8 @@ static struct span number (struct commands *commands, int64_t value)
 
 static void add_look (struct writer *self)
 {
-    ADD (&self->sent, TEXT ("WATCH"), TEXT (PLANTED (TOKEN_WATCHED) ? "plan:token" : KEY_OWNER));
+    ADD (&self->sent, TEXT ("WATCH"),
+         TEXT (PLANTED (TOKEN_WATCHED) ? KEY_PLANTED_TOKEN : KEY_OWNER));
     ADD (&self->sent, TEXT ("HMGET"), TEXT (KEY_OWNER), TEXT ("token"), TEXT ("batch"));
 }
 
@@ -96,7 +97,7 @@ static void write_ownership (struct writer *self, int64_t mono_us)
          TEXT ("0"), TEXT ("name"), span_text (self->name), TEXT ("endpoints"),
          span_text (self->endpoints), TEXT ("key"), span_text (self->key));
     if (PLANTED (TOKEN_WATCHED))
-        ADD (&owner, TEXT ("HSET"), TEXT ("plan:token"), TEXT ("token"), span_text (token));
+        ADD (&owner, TEXT ("HSET"), TEXT (KEY_PLANTED_TOKEN), TEXT ("token"), span_text (token));
     send_batch (self, &owner, mono_us);
     commands_free (&owner);
 }

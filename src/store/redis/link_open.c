@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "link_private.h"
 #include "redis_info.h"
+#include "redis_keys.h"
 
 enum {
     CHECK_US = 5000000,
@@ -141,7 +142,7 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
 // Whether Redis may hold plans, and ours: at the start, and from time to time after it.
 void link_check (struct link *self)
 {
-    const char *schema[] = {"HGET", "plan:meta", "schema"};
+    const char *schema[] = {"HGET", KEY_META, "schema"};
     const char *info[] = {"INFO"};
     const char *fsync[] = {"CONFIG", "GET", "appendfsync"};
     const char *time[] = {"TIME"};

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "connection.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum { SLACK_US = 2000000 }; // behind the timeout of a WAIT, for the way and a slow Redis
 
@@ -68,7 +69,7 @@ static void connect_anew (struct replicas *self)
 static void send_wait (struct replicas *self)
 {
     char count[24], timeout[24];
-    const char *touch[] = {"HINCRBY", "plan:meta", "waited", "1"};
+    const char *touch[] = {"HINCRBY", KEY_META, "waited", "1"};
     const char *wait[] = {"WAIT", count, timeout};
     snprintf (count, sizeof count, "%" PRId64, self->config->replicas);
     snprintf (timeout, sizeof timeout, "%" PRId64, self->config->replica_timeout_ms);

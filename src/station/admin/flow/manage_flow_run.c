@@ -10,6 +10,7 @@
 #include "manage_flow_command.h"
 #include "memory.h"
 #include "permit.h"
+#include "redis_keys.h"
 #include "runs.h"
 
 enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
@@ -270,7 +271,7 @@ static void on_log (void *owner, const redisReply *reply)
 static void show_log (struct run_command *self, struct flow_live *live)
 {
     char key[FLOW_KEY_SIZE], first[24];
-    snprintf (key, sizeof key, "plan:flow:log:%s", live->name);
+    snprintf (key, sizeof key, KEY_FLOW_LOG "%s", live->name);
     snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
     const struct span words[] = {span_text ("LRANGE"), span_text (key), span_text (first),
                                  span_text ("-1")};
@@ -392,7 +393,7 @@ static void on_runs (void *owner, const redisReply *reply)
         char key[FLOW_KEY_SIZE];
         one->listing = self;
         snprintf (one->run, sizeof one->run, "%s", reply->element[i]->str);
-        snprintf (key, sizeof key, "plan:flow:run:%s", one->run);
+        snprintf (key, sizeof key, KEY_FLOW_RUN "%s", one->run);
         const struct span words[] = {
             span_text ("HMGET"),    span_text (key),        span_text ("flow"),
             span_text ("version"),  span_text ("plan"),     span_text ("shown"),
@@ -420,7 +421,7 @@ void manage_flow_show_runs (struct station *self, struct request *request,
     char first[24], last[24];
     snprintf (first, sizeof first, "%" PRId64, filter.offset);
     snprintf (last, sizeof last, "%" PRId64, filter.offset + filter.limit - 1);
-    const struct span asked[] = {span_text ("ZREVRANGE"), span_text ("plan:flow:runs"),
+    const struct span asked[] = {span_text ("ZREVRANGE"), span_text (KEY_FLOW_RUNS),
                                  span_text (first), span_text (last)};
     store_get (self->store, asked, 4, on_runs, listing);
 }
