@@ -321,7 +321,7 @@ static void on_team (void *owner, const redisReply *reply)
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
     if (current_loading (loading) && reply && reply->type == REDIS_REPLY_ERROR &&
-        strncmp (reply->str, "WRONGTYPE", 9) != 0)
+        !link_is_wrong_type (reply))
         loading->refused = true;
     else if (current_loading (loading) && reply)
         core_load_team (loading->store->core, self->name.target, self->name.id, &self->found,

@@ -57,7 +57,7 @@ enum store_result reply_result (const redisReply *reply, const char **ret_error)
 enum store_result reply_key_result (const redisReply *reply, const char **ret_error)
 {
     enum store_result result = reply_result (reply, ret_error);
-    return result == STORE_ERROR && strncmp (*ret_error, "WRONGTYPE", 9) == 0 ? STORE_DONE : result;
+    return link_is_wrong_type (reply) ? STORE_DONE : result;
 }
 
 struct span reply_text (const redisReply *reply)
@@ -130,7 +130,7 @@ void run_parse (struct span text, uint64_t *ret_exec_id, bool *ret_again)
 
 bool store_cure (struct store *self, const char *key, const redisReply *reply)
 {
-    if (!reply || reply->type != REDIS_REPLY_ERROR || strncmp (reply->str, "WRONGTYPE", 9) != 0)
+    if (!link_is_wrong_type (reply))
         return false;
     store_write (self, WORDS (TEXT ("DEL"), TEXT (key)));
     snprintf (self->wrong_key, sizeof self->wrong_key, "%s", key);

@@ -90,8 +90,7 @@ static void on_read (void *owner, const redisReply *reply)
     if (!self || self->read || self->resets != store_resets (station->store))
         return;
     self->asked = false;
-    bool error = !reply || reply->type == REDIS_REPLY_ERROR;
-    if (error && !(reply && strncmp (reply->str, "WRONGTYPE", 9) == 0))
+    if ((!reply || reply->type == REDIS_REPLY_ERROR) && !link_is_wrong_type (reply))
         return; // asked again with the next change
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
         const char *name = reply->element[i]->str, *number = reply->element[i + 1]->str;

@@ -109,7 +109,7 @@ static void read_exec (struct writer *self, const redisReply *reply)
     for (size_t i = 0; i < self->rows.commands; words += self->rows.sizes[i++]) {
         const redisReply *one = reply->element[i];
         if (one->type == REDIS_REPLY_ERROR)
-            writer_note_failure (self, i, one->str);
+            writer_note_failure (self, i, one);
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
                  span_is (words[0], "HINCRBY") && // a count of plans that has come to 0 is no field
                  span_is (words[1], KEY_COUNT))

@@ -63,7 +63,7 @@ void writer_carry_out (struct writer *self, int64_t mono_us);
 // Note that Redis did not take a command of the batch in flight, with its error; and replace the
 // keys that block those, in front of the rows that are to be resent. False: there are none.
 // writer_repair.c.
-void writer_note_failure (struct writer *self, size_t command, const char *error);
+void writer_note_failure (struct writer *self, size_t command, const redisReply *reply);
 bool writer_repair (struct writer *self);
 
 #define ADD(commands, ...)                                                                         \

@@ -1,6 +1,7 @@
 // Rows that Redis did not take: the keys that block them are replaced, and they are written by the
 // next batch.
 
+#include "link.h"
 #include "memory.h"
 #include "writer_private.h"
 
@@ -12,11 +13,11 @@ static const struct span *command_at (const struct commands *commands, size_t in
     return word;
 }
 
-void writer_note_failure (struct writer *self, size_t command, const char *error)
+void writer_note_failure (struct writer *self, size_t command, const redisReply *reply)
 {
     const struct span *words = command_at (&self->rows, command);
     struct failed_row failure = {command, DROP};
-    if (strncmp (error, "WRONGTYPE", 9) == 0 && !span_is (words[0], "SETRANGE"))
+    if (link_is_wrong_type (reply) && !span_is (words[0], "SETRANGE"))
         failure.cure = REPLACE_KEY;
     else if (span_is (words[0], "HINCRBY"))
         failure.cure = REPLACE_FIELD;

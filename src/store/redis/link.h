@@ -29,6 +29,12 @@ enum link_state {
 // "down", "opening", "up", "refused"
 const char *link_state_name (enum link_state state);
 
+// Whether Redis rejected a command as its key has another type. NULL: the answer was lost.
+static inline bool link_is_wrong_type (const redisReply *reply)
+{
+    return reply && reply->type == REDIS_REPLY_ERROR && strncmp (reply->str, "WRONGTYPE", 9) == 0;
+}
+
 enum link_repeat { LINK_ONCE, LINK_REPEAT };
 
 struct link_config {

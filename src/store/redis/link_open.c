@@ -59,7 +59,7 @@ static void on_schema (redisAsyncContext *context, void *data, void *arg)
     struct reason reason;
     const redisReply *reply = data;
     // A key of another type is put right by the first script that uses it.
-    if (reply && reply->type == REDIS_REPLY_ERROR && strncmp (reply->str, "WRONGTYPE", 9) != 0)
+    if (reply && reply->type == REDIS_REPLY_ERROR && !link_is_wrong_type (reply))
         on_setup_reply (context, data, arg);
     if (!reply || reply->type != REDIS_REPLY_STRING)
         return;
