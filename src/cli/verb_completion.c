@@ -6,6 +6,7 @@
 
 #include "call.h"
 #include "flow_command.h"
+#include "flow_help.h"
 #include "print.h"
 #include "select.h"
 #include "verb_table.h"
@@ -118,6 +119,24 @@ static void print_words (const struct verb *verb)
     puts ("' ;;");
 }
 
+// What completes the words of a subcommand of `flow`, by what its help calls them.
+static void print_flow_words (void)
+{
+    static const struct {
+        const char *start, *kind;
+        bool repeats;
+    } kinds[] = {{"FILE", "@files", true}, {"NAME", "@flows", true}, {"RUN", "@runs", false}};
+    for (size_t i = 0; i < FLOW_WORDS; i++) {
+        const char *name = flow_rows[i].word.name, *words = flow_rows[i].arguments;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (strncmp (words + strspn (words, "["), kinds[k].start, strlen (kinds[k].start)) == 0)
+                printf ("    'flow %s'%s) echo %s ;;\n", name, kinds[k].repeats ? "*" : "",
+                        kinds[k].kind);
+        if (strstr (words, " STEP") || strstr (words, " [STEP"))
+            printf ("    'flow %s +') echo @steps ;;\n", name);
+    }
+}
+
 // The functions that both shells know.
 static void print_tables (void)
 {
@@ -143,7 +162,12 @@ static void print_tables (void)
     puts ("    esac\n}\n\n# of a verb: what its own words are\n_zplan_words ()\n{\n    case $1 in");
     for (size_t i = 0; i < count; i++)
         print_words (&verbs[i]);
-    puts ("    esac\n}\n");
+    puts ("    esac\n}\n\n# of a verb and its words so far: what the next one may be\n"
+          "_zplan_next ()\n{\n    case \"$1 $2${3:+ +}\" in\n"
+          "    'target remove'*) echo @stations ;;");
+    print_flow_words ();
+    puts ("    *) [[ -n $2 && $(_zplan_words \"$1\") == '='* ]] || _zplan_words \"$1\" ;;\n"
+          "    esac\n}\n");
 }
 
 // -- bash
@@ -204,22 +228,8 @@ static const char bash_script[] =
     "        _zplan_reply \"= $(_zplan_options \"$verb\") $_zplan_shared\" \"$current\"\n"
     "    elif [[ ! $verb ]]; then\n"
     "        _zplan_reply \"= $_zplan_verbs\" \"$current\"\n"
-    "    elif [[ $verb == target && $first == remove ]]; then\n"
-    "        _zplan_reply @stations \"$current\"\n"
-    "    elif [[ $verb == flow && $first == @(get|list|remove|use|start|backfill|export) ]]; then\n"
-    "        _zplan_reply @flows \"$current\"\n"
-    "    elif [[ $verb == flow && $second && $first == @(signal|reject|skip|retry) ]]; then\n"
-    "        _zplan_reply @steps \"$current\"\n"
-    "    elif [[ $verb == flow && $first == "
-    "@(show|log|why|done|reset|signal|reject|skip|retry|suspend|resume|cancel) ]]; then\n"
-    "        [[ $second ]] || _zplan_reply @runs \"$current\"\n"
-    "    elif [[ $verb == flow && $first == runs ]]; then\n"
-    "        :\n"
-    "    elif [[ $verb == flow && $first ]]; then\n"
-    "        _zplan_reply @files \"$current\"\n"
     "    else\n"
-    "        kind=$(_zplan_words \"$verb\")\n"
-    "        [[ $first && $kind == '='* ]] || _zplan_reply \"$kind\" \"$current\"\n"
+    "        _zplan_reply \"$(_zplan_next \"$verb\" \"$first\" \"$second\")\" \"$current\"\n"
     "    fi\n"
     "}\n\n"
     "complete -F _zplan zplan\n";
@@ -269,22 +279,8 @@ static const char zsh_script[] =
     "        _zplan_reply \"= $(_zplan_options \"$verb\") $_zplan_shared\"\n"
     "    elif [[ -z $verb ]]; then\n"
     "        _zplan_reply \"= $_zplan_verbs\"\n"
-    "    elif [[ $verb == target && $first == remove ]]; then\n"
-    "        _zplan_reply @stations\n"
-    "    elif [[ $verb == flow && $first == (get|list|remove|use|start|backfill|export) ]]; then\n"
-    "        _zplan_reply @flows\n"
-    "    elif [[ $verb == flow && -n $second && $first == (signal|reject|skip|retry) ]]; then\n"
-    "        _zplan_reply @steps\n"
-    "    elif [[ $verb == flow && $first == "
-    "(show|log|why|done|reset|signal|reject|skip|retry|suspend|resume|cancel) ]]; then\n"
-    "        [[ -n $second ]] || _zplan_reply @runs\n"
-    "    elif [[ $verb == flow && $first == runs ]]; then\n"
-    "        :\n"
-    "    elif [[ $verb == flow && -n $first ]]; then\n"
-    "        _zplan_reply @files\n"
     "    else\n"
-    "        kind=$(_zplan_words \"$verb\")\n"
-    "        [[ -n $first && $kind == '='* ]] || _zplan_reply \"$kind\"\n"
+    "        _zplan_reply \"$(_zplan_next \"$verb\" \"$first\" \"$second\")\"\n"
     "    fi\n"
     "}\n\n"
     "if [[ ${funcstack[1]} == _zplan ]]; then _zplan \"$@\"; else compdef _zplan zplan; fi\n";
