@@ -66,30 +66,40 @@ json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char
     return NULL;
 }
 
+bool flow_page_next (const json_t *page, json_t *filter)
+{
+    json_t *next = json_object_get (page, "next");
+    if (!next || json_equal (next, json_object_get (filter, "after"))) // else it would never end
+        return false;
+    json_object_set (filter, "after", next);
+    return true;
+}
+
+json_t *flow_page (const struct cli *cli, struct zplan_client *client, const char *word,
+                   json_t *filter, bool *ret_more, int *ret_code)
+{
+    char *text = json_write (filter);
+    json_t *page = flow_ask (cli, client, (const char *[]){word, text, NULL}, NULL, ret_code);
+    *ret_more = flow_page_next (page, filter);
+    free (text);
+    return page;
+}
+
 int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
                void *owner)
 {
     int code;
     struct zplan_client *client = call_open (cli, &code);
-    char after[FLOW_NAME_MAX + 1] = "";
-    bool more = client != NULL;
-    while (more) {
-        json_t *filter = json_pack ("{s:s}", "after", after);
-        if (pattern)
-            json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
-        char *text = json_write (filter);
-        json_t *answer = flow_ask (cli, client, (const char *[]){"list", text, NULL}, NULL, &code),
-               *flow;
-        size_t i;
-        json_array_foreach (json_object_get (answer, "flows"), i, flow) take (owner, flow);
-        const char *next = json_string_value (json_object_get (answer, "next"));
-        more = next && strlen (next) < sizeof after && strcmp (next, after) > 0;
-        if (more)
-            snprintf (after, sizeof after, "%s", next);
-        json_decref (answer);
-        json_decref (filter);
-        free (text);
+    json_t *filter = json_object (), *flow;
+    size_t i;
+    if (pattern)
+        json_object_set_new (filter, "name", json_from_frame (span_text (pattern)));
+    for (bool more = client != NULL; more;) {
+        json_t *page = flow_page (cli, client, "list", filter, &more, &code);
+        json_array_foreach (json_object_get (page, "flows"), i, flow) take (owner, flow);
+        json_decref (page);
     }
+    json_decref (filter);
     zplan_client_destroy (&client);
     return code;
 }

@@ -25,6 +25,14 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
 int flow_put_text (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *last, const char *subject);
 
+// A page of `word`, "list" or "runs", by this filter, which then asks for the next one; `ret_more`:
+// there is one. NULL: the error was printed.
+json_t *flow_page (const struct cli *cli, struct zplan_client *client, const char *word,
+                   json_t *filter, bool *ret_more, int *ret_code);
+
+// The same of a page that was read: the filter asks for the next one. False: it is the last.
+bool flow_page_next (const json_t *page, json_t *filter);
+
 // Each flow that the station has, page by page, in the order of their names. `pattern` NULL: all.
 // Returns an exit code.
 int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),

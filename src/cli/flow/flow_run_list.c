@@ -87,16 +87,6 @@ void flow_run_print_json (const struct cli *cli, const json_t *run)
 
 // -- asking
 
-json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_t *filter,
-                       int64_t after, int *ret_code)
-{
-    json_object_set_new (filter, "after", json_integer (after));
-    char *text = json_write (filter);
-    json_t *answer = flow_ask (cli, client, (const char *[]){"runs", text, NULL}, NULL, ret_code);
-    free (text);
-    return answer;
-}
-
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
                        const char *state, struct verdict *ret)
 {
@@ -106,12 +96,8 @@ json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const
         char *text = json_write (filter);
         json_t *page =
             flow_ask_quietly (cli, client, (const char *[]){"show", run, text, NULL}, ret);
-        json_t *next = json_object_get (page, "next");
         free (text);
-        more = json_is_string (next) &&
-               !json_equal (next, json_object_get (filter, "after")); // else it would never end
-        if (more)
-            json_object_set (filter, "after", next);
+        more = flow_page_next (page, filter);
         if (page && whole)
             json_array_extend (json_object_get (whole, "steps"), json_object_get (page, "steps"));
         if (!page || whole) {
@@ -149,14 +135,11 @@ static int read_last (const struct cli *cli, struct zplan_client *client, const 
                       char out[IDENT_SIZE])
 {
     int code = EXIT_DONE;
-    bool found = false;
-    int64_t after = 0;
+    bool found = false, more = true;
     json_t *filter = json_pack ("{s:s*}", "flow", flow);
-    while (!found && after >= 0) {
-        json_t *answer = flow_run_page (cli, client, filter, after, &code);
+    while (!found && more) {
+        json_t *answer = flow_page (cli, client, "runs", filter, &more, &code);
         found = find_newest (json_object_get (answer, "runs"), flow, out);
-        const json_t *next = json_object_get (answer, "next");
-        after = json_integer_value (next) > after ? json_integer_value (next) : -1;
         json_decref (answer);
     }
     json_decref (filter);
@@ -227,7 +210,7 @@ static const struct column columns[] = {
 int flow_runs (const struct cli *cli, const struct flow_wish *wish)
 {
     int code;
-    int64_t left = wish->rows ? wish->rows : RUNS_DEFAULT, after = 0;
+    int64_t left = wish->rows ? wish->rows : RUNS_DEFAULT;
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
@@ -236,8 +219,8 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
     json_t *filter =
         json_pack ("{s:i, s:s*, s:s*}", "limit", left < PAGE_MAX ? (int)left : PAGE_MAX, "flow",
                    wish->flow, "state", wish->state);
-    while (left > 0 && after >= 0) {
-        json_t *answer = flow_run_page (cli, client, filter, after, &code), *run;
+    for (bool more = true; left > 0 && more;) {
+        json_t *answer = flow_page (cli, client, "runs", filter, &more, &code), *run;
         size_t i;
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
@@ -246,8 +229,6 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
             else if (left >= 0)
                 table_row (table, run);
         }
-        const json_t *next = json_object_get (answer, "next");
-        after = json_integer_value (next) > after ? json_integer_value (next) : -1;
         json_decref (answer);
     }
     (code == EXIT_DONE ? table_end : table_break) (&table);
@@ -261,11 +242,12 @@ int flow_print_runs (const struct cli *cli)
 {
     enum { RUNS_OFFERED = 50 };
     int code;
+    bool more;
     size_t i;
     json_t *run;
     struct zplan_client *client = call_open (cli, &code);
     json_t *filter = json_pack ("{s:i}", "limit", RUNS_OFFERED);
-    json_t *answer = client ? flow_run_page (cli, client, filter, 0, &code) : NULL;
+    json_t *answer = client ? flow_page (cli, client, "runs", filter, &more, &code) : NULL;
     json_array_foreach (json_object_get (answer, "runs"), i, run)
     {
         print_bytes (field_text (run, "run"));

@@ -14,11 +14,6 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
 struct zplan_client *flow_run_open (const struct cli *cli, const char *text, const char *flow,
                                     char out[IDENT_SIZE], int *ret_code);
 
-// One page of `runs` with these members of the filter, from `after` on. NULL: the error was
-// printed.
-json_t *flow_run_page (const struct cli *cli, struct zplan_client *client, json_t *filter,
-                       int64_t after, int *ret_code);
-
 // All that `show` says of a run, with all of its steps, or those in this state; `state` NULL: all.
 // NULL: the caller reports the verdict.
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,

@@ -59,6 +59,7 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
                       const char *plan, int64_t *answered_us, char out[IDENT_SIZE], int *ret_code)
 {
     size_t i;
+    bool more;
     uint64_t id = 0;
     const json_t *run;
     struct verdict verdict;
@@ -67,7 +68,7 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
         id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
         json_t *filter = json_pack ("{s:s}", "flow", flow);
-        json_t *answer = flow_run_page (cli, client, filter, 0, ret_code);
+        json_t *answer = flow_page (cli, client, "runs", filter, &more, ret_code);
         json_array_foreach (json_object_get (answer, "runs"), i, run)
         {
             if (span_is (field_text (run, "plan"), plan))
