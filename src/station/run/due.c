@@ -11,25 +11,20 @@
 
 #include "prefetch.h"
 #include "apply.h"
-#include "callback_drop.h"
 #include "clock.h"
-#include "codes.h"
 #include "failpoint.h"
 #include "fire.h"
 #include "log.h"
-#include "plan_json.h"
+#include "requeue.h"
 #include "results.h"
 #include "runs.h"
 #include "unresponsive.h"
 
 enum {
-    BATCH = 256,             // plans a claim
-    LOOK_US = 1000000,       // between two claims, though nothing asks for one
-    FORGET_US = 5000000,     // a failed run is forgotten this long after its retry was due
-    SWEEP_PAGE = 100,        // plans
-    SWEEP_TURN_US = 1000000, // between two pages
-    SWEEP_SOON_US = 10000,   // the same where plans were missing in the queue
-    AWAY_SLOTS = 64,         // plans a claim of a target that is not connected: each a failed send
+    BATCH = 256,         // plans a claim
+    LOOK_US = 1000000,   // between two claims, though nothing asks for one
+    FORGET_US = 5000000, // a failed run is forgotten this long after its retry was due
+    AWAY_SLOTS = 64,     // plans a claim of a target that is not connected: each a failed send
     AWAY_PAUSE_US = 20000,
     BORN_US = 200000, // for its first connection
     AGAIN_US = 50000, // when due plans have no taker: a timeout may free slots
@@ -38,8 +33,7 @@ enum {
 
 // -- the timer
 
-// Arm the timer again, after what it waits for has changed.
-static void wake_arm (struct station *self)
+void due_arm (struct station *self)
 {
     const struct heap_node *first = heap_first (&self->deadlines);
     int64_t at_us = self->claiming ? INT64_MAX : self->claim_us,
@@ -68,7 +62,7 @@ static void wake_claim_at (struct station *self, int64_t mono_us)
     if (mono_us >= self->claim_us)
         return;
     self->claim_us = mono_us;
-    wake_arm (self);
+    due_arm (self);
 }
 
 void due_wake_at (void *owner, int64_t redis_us)
@@ -158,8 +152,7 @@ bool due_is_full (struct station *self, const struct target *target)
 
 // -- claim
 
-// Until the first heartbeat: a station that lives writes that, or that none came, before its end.
-static int64_t first_lease_s (const struct station_settings *settings)
+int64_t due_first_lease_s (const struct station_settings *settings)
 {
     enum { MARGIN_S = 3 };
     int64_t lease_s = (settings->send_timeout_ms + 999) / 1000 + MARGIN_S;
@@ -171,7 +164,7 @@ static int64_t first_lease_s (const struct station_settings *settings)
 bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
 {
     enum { PART = 8, MARGIN_MAX_US = 1000000 };
-    int64_t margin_us = first_lease_s (self->settings) * 1000000 / PART;
+    int64_t margin_us = due_first_lease_s (self->settings) * 1000000 / PART;
     margin_us = margin_us < MARGIN_MAX_US ? margin_us : MARGIN_MAX_US;
     if (store_now_us (self->store) <= lease_end_us - margin_us)
         return false;
@@ -223,13 +216,13 @@ static void on_claimed (void *owner, const struct store_claim *claim)
         self->limits_full = claim->full;
         wake_claim_at (self, free_slots_next_us (self));
     }
-    wake_arm (self);
+    due_arm (self);
 }
 
 static void claim_plans (struct station *self)
 {
     struct claim_target targets[TARGETS_MAX];
-    struct claim_wish wish = {.first_lease_s = first_lease_s (self->settings),
+    struct claim_wish wish = {.first_lease_s = due_first_lease_s (self->settings),
                               .targets = targets,
                               .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
@@ -261,7 +254,7 @@ void due_turned (void *owner, struct target *target)
     if (!self->claiming && has_ready (self, target) &&
         has_many_slots (self, target, clock_mono_us ())) {
         claim_plans (self);
-        wake_arm (self);
+        due_arm (self);
     }
     link_flush (store_link (self->store));
 }
@@ -312,82 +305,6 @@ static void run_deadlines (struct station *self)
         wake_claim_at (self, free_slots_next_us (self));
 }
 
-// -- sweep
-
-static void on_requeued (void *owner, enum store_result result, const char *error)
-{
-    struct station *self = owner;
-    if (result == STORE_DONE) {
-        self->counters.requeued++;
-    } else if (result == STORE_ERROR) {
-        log_event (LEVEL_ERROR, "plan.requeue_failed", "error=%s", quoted (span_text (error)));
-    }
-}
-
-// A plan is not in the queue, by an edit or a loss, but its message has it run: it is re-queued for
-// its time, or for the end of a lease if a run is in progress. A change of it since is not
-// overwritten.
-static bool requeue_plan (struct station *self, const struct store_outside *outside)
-{
-    struct reason reason;
-    struct plan *plan = plan_from_stored_json (outside->plan_id, outside->message, &reason);
-    bool missing = plan && (plan->state == PLAN_QUEUE || plan->state == PLAN_EXECUTE ||
-                            plan->state == PLAN_RETRY);
-    if (missing) {
-        log_event (LEVEL_WARN, "plan.requeued",
-                   "plan=%" PRIx64 " state=%s reason=\"it was missing in plan:time:set, and is "
-                   "re-queued\"",
-                   outside->plan_id, plan_state_name (plan->state));
-        bool runs = plan->last_state == ZERO_STATUS_RUNING_ID;
-        int64_t revision = plan->revision;
-        plan->revision = station_revision ();
-        store_change (
-            self->store,
-            &(struct store_change){
-                .plan = plan,
-                .revision = revision,
-                .key_station = outside->station,
-                .exec_id = outside->exec_id,
-                .queue = outside->exec_id && !outside->no_status ? REQUEUE_LEASE : REQUEUE_TIME,
-                .lease_s = runs ? apply_lease_s (self, plan) : first_lease_s (self->settings)},
-            on_requeued, self);
-    }
-    plan_destroy (&plan);
-    return missing;
-}
-
-static void on_swept (void *owner, const struct store_swept *swept)
-{
-    struct station *self = owner;
-    if (swept->result != STORE_DONE)
-        return;
-    bool missing = false;
-    for (size_t i = 0; i < swept->count; i++)
-        missing = requeue_plan (self, &swept->outside[i]) || missing;
-    if (!swept->last)
-        callback_drop_old (self);
-    self->swept = swept->last;
-    self->sweep_us = clock_mono_us () + (!swept->last ? self->settings->sweep_interval_s * 1000000
-                                         : missing    ? SWEEP_SOON_US
-                                                      : SWEEP_TURN_US);
-    if (missing)
-        link_flush (store_link (self->store));
-    if (swept->last)
-        wake_arm (self);
-}
-
-static void sweep_runs (struct station *self)
-{
-    int64_t now_us = clock_mono_us ();
-    if (now_us < self->sweep_us)
-        return;
-    self->sweep_us = now_us + SWEEP_TURN_US; // in the past it would fire without end
-    if (self->phase != PHASE_SERVING || !station_store_up (self))
-        return;
-    self->sweep_us = now_us + self->settings->sweep_interval_s * 1000000;
-    store_sweep (self->store, self->swept, SWEEP_PAGE, on_swept, self);
-}
-
 // -- life
 
 static void on_timer (void *owner, uint32_t events)
@@ -403,9 +320,9 @@ static void on_timer (void *owner, uint32_t events)
     run_deadlines (self);
     if (!self->claiming && clock_mono_us () >= self->claim_us)
         claim_plans (self);
-    sweep_runs (self);
+    requeue_sweep (self);
     link_flush (store_link (self->store));
-    wake_arm (self);
+    due_arm (self);
 }
 
 int due_start (struct station *self, struct reason *reason)
@@ -416,8 +333,8 @@ int due_start (struct station *self, struct reason *reason)
     self->due_source = (struct source){.call = on_timer, .owner = self};
     source_set (&self->due_source, self->reactor, self->timer_fd, EPOLLIN);
     self->claim_us = clock_mono_us ();
-    self->sweep_us = self->claim_us + SWEEP_TURN_US;
-    wake_arm (self);
+    self->sweep_us = self->claim_us + REQUEUE_TURN_US;
+    due_arm (self);
     return 0;
 }
 

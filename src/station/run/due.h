@@ -1,11 +1,18 @@
-// The wake-up at the next due time, what each target takes, the claim; the deadlines of runs in
-// progress; and the sweep, which finds plans that are missing in the queue.
+// The wake-up at the next due time, what each target takes, the claim; and the deadlines of runs in
+// progress.
 #pragma once
 
 #include "station_state.h"
 
 int due_start (struct station *self, struct reason *reason);
 void due_stop (struct station *self);
+
+// Arm the timer again, after what it waits for has changed.
+void due_arm (struct station *self);
+
+// The lease until the first heartbeat: a station that lives writes that, or that none came, before
+// its end.
+int64_t due_first_lease_s (const struct station_settings *settings);
 
 // Whether this process may have been stopped since these plans were claimed: the lease of their
 // runs is nearly over. What was not sent is then left alone, which is logged and counted; it is due
