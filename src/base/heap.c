@@ -11,7 +11,7 @@ void heap_free (struct heap *self)
     *self = (struct heap){0};
 }
 
-static void place (struct heap *self, struct heap_node *node, size_t position)
+static void put_node (struct heap *self, struct heap_node *node, size_t position)
 {
     self->nodes[position - 1] = node;
     node->position = position;
@@ -27,10 +27,10 @@ static void sift_up (struct heap *self, struct heap_node *node)
 {
     size_t at = node->position;
     while (at > 1 && is_before (node, self->nodes[at / 2 - 1])) {
-        place (self, self->nodes[at / 2 - 1], at);
+        put_node (self, self->nodes[at / 2 - 1], at);
         at /= 2;
     }
-    place (self, node, at);
+    put_node (self, node, at);
 }
 
 static void sift_down (struct heap *self, struct heap_node *node)
@@ -44,10 +44,10 @@ static void sift_down (struct heap *self, struct heap_node *node)
             child++;
         if (!is_before (self->nodes[child - 1], node))
             break;
-        place (self, self->nodes[child - 1], at);
+        put_node (self, self->nodes[child - 1], at);
         at = child;
     }
-    place (self, node, at);
+    put_node (self, node, at);
 }
 
 void heap_set (struct heap *self, struct heap_node *node, int64_t at)
@@ -59,7 +59,7 @@ void heap_set (struct heap *self, struct heap_node *node, int64_t at)
             self->capacity = self->capacity ? self->capacity * 2 : 64;
             self->nodes = memory_resize (self->nodes, self->capacity * sizeof *self->nodes);
         }
-        place (self, node, ++self->count);
+        put_node (self, node, ++self->count);
     }
     sift_up (self, node);
     sift_down (self, node);
@@ -71,7 +71,7 @@ void heap_remove (struct heap *self, struct heap_node *node)
         return;
     struct heap_node *last = self->nodes[--self->count];
     if (last != node) {
-        place (self, last, node->position);
+        put_node (self, last, node->position);
         sift_up (self, last);
         sift_down (self, last);
     }

@@ -181,7 +181,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
 }
 
 // The URL, by its receiver if it is named. 0, or -1 with the reason.
-static int locate (struct delivery *job, struct reason *reason)
+static int resolve_url (struct delivery *job, struct reason *reason)
 {
     const struct sender_settings *settings = job->sender->settings;
     struct callback *callback = &job->callback;
@@ -239,7 +239,7 @@ void job_begin (struct delivery *job, const json_t *taken)
     struct reason reason;
     struct resolved resolved;
     job->state = JOB_READY;
-    if (callback_read (taken, callback, &reason) || locate (job, &reason) ||
+    if (callback_read (taken, callback, &reason) || resolve_url (job, &reason) ||
         sender_url_check (settings, &callback->url, &reason) || find_secret (job, &reason)) {
         finish_final (job, reason.text);
         return;

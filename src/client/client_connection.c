@@ -18,7 +18,7 @@ enum {
     FULL_US = 10000                          // retry of what a connection does not take
 };
 
-static void prepare (void *owner, void *socket, size_t index)
+static void prepare_socket (void *owner, void *socket, size_t index)
 {
     struct zplan_client *self = owner;
     keys_put (&self->keys, socket, index);
@@ -50,7 +50,7 @@ static int watch_socket (struct zplan_client *self, size_t index)
 
 int client_connect (struct zplan_client *self)
 {
-    if (dealers_open (&self->dealers, self->context, &self->endpoints, prepare, self))
+    if (dealers_open (&self->dealers, self->context, &self->endpoints, prepare_socket, self))
         return -1;
     for (size_t i = 0; i < self->endpoints.count; i++)
         if (watch_socket (self, i))

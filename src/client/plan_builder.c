@@ -75,7 +75,7 @@ const char *zplan_plan_error (const struct zplan_plan *plan)
 
 // -- the members of the PLAN frame
 
-static int64_t member (const json_t *members, const char *name)
+static int64_t member_number (const json_t *members, const char *name)
 {
     return json_integer_value (json_object_get (members, name));
 }
@@ -214,7 +214,7 @@ int zplan_plan_set_title (struct zplan_plan *plan, const char *title)
 
 static enum schedule_type type_of (const json_t *members)
 {
-    return (enum schedule_type)member (members, "plan_type");
+    return (enum schedule_type)member_number (members, "plan_type");
 }
 
 static bool plan_repeats (const json_t *members)

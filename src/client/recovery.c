@@ -67,7 +67,7 @@ static void look_later (struct recovery *self)
 }
 
 // Begin to read the history behind the last result.
-static void fill (struct recovery *self)
+static void begin_filling (struct recovery *self)
 {
     struct filling *filling = &self->filling;
     filling->opened = false;
@@ -80,7 +80,7 @@ static void start_filling (struct recovery *self, enum purpose purpose, int64_t 
     int64_t patience_us = purpose == FOR_WAITING && self->answered ? PATIENCE_US : 0;
     self->filling = (struct filling){
         .purpose = purpose, .before = before, .until_us = clock_mono_us () + patience_us};
-    fill (self);
+    begin_filling (self);
 }
 
 // -- reading the history
@@ -111,7 +111,7 @@ static void open_history (struct zplan_subscriber *self, const struct history_he
 }
 
 // All that the history has was returned.
-static void filled (struct recovery *self)
+static void end_filling (struct recovery *self)
 {
     struct filling *filling = &self->filling;
     int64_t before = filling->before;
@@ -236,7 +236,7 @@ static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret
         int64_t seq = 0;
         if (json_get_integer (run, "seq", 1, INT64_MAX, &seq) && seq >= filling->before) {
             close_page (filling);
-            filled (recovery);
+            end_filling (recovery);
             return false;
         }
         if (return_run (self, run, ret))
@@ -247,7 +247,7 @@ static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret
     json_t *page = filling->page;
     filling->page = NULL;
     if (!filling_advance (self, page))
-        filled (recovery);
+        end_filling (recovery);
     json_decref (page);
     return false;
 }
@@ -285,7 +285,8 @@ static void take_head (struct zplan_subscriber *self)
 // -- results
 
 // Give the one that was received. False: it is not wanted.
-static bool pass (struct zplan_subscriber *self, enum gap_sort sort, struct zplan_result *ret)
+static bool return_result (struct zplan_subscriber *self, enum gap_sort sort,
+                           struct zplan_result *ret)
 {
     if (sort != GAP_STRAY)
         gap_pass (&self->recovery.gap, &self->mark);
@@ -309,7 +310,7 @@ static bool receive_result (struct zplan_subscriber *self, int *turns, struct zp
         }
         if (sort == GAP_BACK)
             notify_seqs (self, ZPLAN_NOTICE_BACK, recovery->gap.last, self->mark.seq);
-        if (sort != GAP_AGAIN && pass (self, sort, ret))
+        if (sort != GAP_AGAIN && return_result (self, sort, ret))
             return true;
     }
     return false;
@@ -324,7 +325,7 @@ static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_r
         if (recovery->result_waits) {
             recovery->result_waits = false;
             look_later (recovery);
-            return pass (self, GAP_MISSING, ret);
+            return return_result (self, GAP_MISSING, ret);
         }
         if (receive_result (self, turns, ret))
             return true;
@@ -340,7 +341,7 @@ static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_r
     case PHASE_RETURN:
         return return_page (self, ret);
     case PHASE_REST:
-        fill (recovery);
+        begin_filling (recovery);
         return false;
     }
     return false;

@@ -191,7 +191,7 @@ static void emit_commands (struct core *self, struct open_plan *plan, unsigned w
         pull_write (self, plan);
 }
 
-static void emit (struct core *self, struct open_plan *plan, unsigned writes)
+static void emit_rows (struct core *self, struct open_plan *plan, unsigned writes)
 {
     struct rows *rows = self->gathering;
     struct span member = member_of (self, plan), none = {0};
@@ -307,7 +307,7 @@ const struct rows *core_take_rows (struct core *self)
         struct open_plan *plan = written->plan;
         written->writes = plan->writes;
         plan->writes = 0;
-        emit (self, plan, written->writes);
+        emit_rows (self, plan, written->writes);
         if (written->writes & (WRITE_HEAD | WRITE_TEAM))
             emit_commands (self, plan, written->writes);
     }
@@ -427,7 +427,7 @@ const struct rows *core_without_submissions (struct core *self)
             refuse_submission (self, written.plan, rows);
             continue;
         }
-        emit (self, written.plan, written.writes);
+        emit_rows (self, written.plan, written.writes);
         self->batch_plans.at[kept++] = written;
     }
     self->gathering = gathering;

@@ -55,7 +55,7 @@ void pull_withdraw (struct open_plan *plan)
     plan->pull->offered = false;
 }
 
-static void offer (struct open_plan *plan, int64_t order)
+static void list_offer (struct open_plan *plan, int64_t order)
 {
     struct offer_list *list = &plan->target->offers;
     struct pull_record *pull = plan->pull;
@@ -267,7 +267,7 @@ struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_
     if (done)
         placed.outcome = outcome_of (&tally);
     if (placed.free)
-        offer (plan, order_of (team));
+        list_offer (plan, order_of (team));
     else
         pull_withdraw (plan);
     set_busy (self, plan, &tally, now_us);
@@ -313,14 +313,14 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
 }
 
 // A run that was offered by the owner before: it is offered still, and nothing is to be written.
-static void resume (struct core *self, struct open_plan *plan, int64_t now_us)
+static void resume_offer (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     const struct team *team = plan->pull->team;
     struct team_tally tally = team_count (team);
     if (!team_is_current (team))
         return;
     if (free_slots (team, &tally))
-        offer (plan, order_of (team));
+        list_offer (plan, order_of (team));
     set_busy (self, plan, &tally, now_us);
 }
 
@@ -349,5 +349,5 @@ void core_load_team (struct core *self, struct span target, uint64_t id,
         team_load (pull_for (plan)->team, found->team[i], found->team[i + 1]);
     pull_read_message (plan);
     if (plan->flight == FLIGHT_OFFERED && plan->pull && plan->message)
-        resume (self, plan, now_us);
+        resume_offer (self, plan, now_us);
 }

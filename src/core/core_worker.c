@@ -234,8 +234,9 @@ static enum core_result report_again (const struct core *self, const struct core
 // -- report
 
 // False: it has reported something else.
-static bool accept (struct core *self, struct team_worker *worker, const struct core_worker *of,
-                    const struct core_report *report, int64_t now_us)
+static bool accept_report (struct core *self, struct team_worker *worker,
+                           const struct core_worker *of, const struct core_report *report,
+                           int64_t now_us)
 {
     enum worker_state state = report->success ? WORKER_SUCCESS : WORKER_FAIL;
     if (worker->state != WORKER_RUNNING)
@@ -281,7 +282,7 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
         ret->refused = MORE_WORKERS;
         return CORE_DONE;
     }
-    if (!accept (self, worker, of, report, now_us)) {
+    if (!accept_report (self, worker, of, report, now_us)) {
         ret->refused = OTHER_REPORT;
         return CORE_DONE;
     }

@@ -52,7 +52,7 @@ static bool has_bound (const struct limit *limit)
     return limit->concurrency > 0 || limit->rate > 0;
 }
 
-static bool same (const struct limit *one, const struct limit *other)
+static bool limit_equals (const struct limit *one, const struct limit *other)
 {
     return one->concurrency == other->concurrency && !(one->rate < other->rate) &&
            !(one->rate > other->rate) && one->burst == other->burst;
@@ -62,7 +62,7 @@ static bool apply_setting (struct limit_state *state)
 {
     struct limit before = state->limit;
     state->limit = state->is_set ? state->set : state->by_settings;
-    return !same (&before, &state->limit);
+    return !limit_equals (&before, &state->limit);
 }
 
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit)

@@ -13,7 +13,7 @@ struct answer_event {
     int64_t now;
 };
 
-static struct decision heartbeat (const struct answer_event *step)
+static struct decision answer_heartbeat (const struct answer_event *step)
 {
     // A repeated heartbeat of a run: only its lease is renewed.
     // Out of the queue the lease is kept by exec_time, which is written now and then.
@@ -28,7 +28,7 @@ static struct decision heartbeat (const struct answer_event *step)
     return (struct decision){.commit = COMMIT_LEASE};
 }
 
-static struct decision succeed (const struct answer_event *step)
+static struct decision answer_success (const struct answer_event *step)
 {
     struct plan *plan = step->plan;
     plan->last_state = step->answer->status;
@@ -51,7 +51,7 @@ static struct decision no_worker (const struct answer_event *step)
     return ending_not_taken (step->plan, step->answer->status, COMMIT_RETRY);
 }
 
-static struct decision park (const struct answer_event *step)
+static struct decision answer_parked (const struct answer_event *step)
 {
     step->plan->last_state = step->answer->status;
     step->plan->state = PLAN_ERROR;
@@ -62,11 +62,11 @@ static struct decision park (const struct answer_event *step)
                              .attempts = step->plan->error_count + 1};
 }
 
-static struct decision fail (const struct answer_event *step)
+static struct decision answer_failed (const struct answer_event *step)
 {
     // Plan document 3.3(3): this status ends the right to run, from any sender.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
-        return park (step);
+        return answer_parked (step);
     // NOT_WORKER is broadcast once a minute even as a result: a station sends it of a run it had
     // taken.
     bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
@@ -81,9 +81,9 @@ static struct decision fail (const struct answer_event *step)
 
 // An error from the target itself. Plan document 3.3(11): it takes the plan out of the queue; a
 // retry policy replaces that.
-static struct decision refuse (const struct answer_event *step)
+static struct decision answer_refused (const struct answer_event *step)
 {
-    return ending_retry (step->plan) ? fail (step) : park (step);
+    return ending_retry (step->plan) ? answer_failed (step) : answer_parked (step);
 }
 
 // -- votes
@@ -114,7 +114,8 @@ static struct decision end_poll (const struct answer_event *step, uint8_t status
     answer.status = status;
     struct answer_event ended = *step;
     ended.answer = &answer;
-    struct decision decision = status < ZERO_STATUS_ERROR_FLAG ? succeed (&ended) : fail (&ended);
+    struct decision decision =
+        status < ZERO_STATUS_ERROR_FLAG ? answer_success (&ended) : answer_failed (&ended);
     decision.save_work = step->answer->tally.event == POLL_VOTE;
     decision.open_poll = !step->answer->tally.stored;
     decision.close_poll = true;
@@ -123,7 +124,7 @@ static struct decision end_poll (const struct answer_event *step, uint8_t status
 
 // A vote ends as soon as its outcome is certain: enough are in favour, or enough cannot be any
 // more. Before the voters are known only a number of them can be reached.
-static struct decision poll (const struct answer_event *step)
+static struct decision answer_poll (const struct answer_event *step)
 {
     const struct vote_tally *tally = &step->answer->tally;
     const struct vote_rule *rule = &step->plan->vote;
@@ -134,7 +135,7 @@ static struct decision poll (const struct answer_event *step)
             return end_poll (step, ZERO_STATUS_OK_ID);
         if (tally->opened && tally->in_favour + (tally->voters - tally->voted) < needed)
             return end_poll (step, ZERO_STATUS_FAILED_ID);
-        struct decision decision = heartbeat (step);
+        struct decision decision = answer_heartbeat (step);
         decision.save_work = tally->event == POLL_VOTE;
         decision.open_poll = tally->event == POLL_OPENED || !tally->stored;
         if (decision.open_poll) {
@@ -183,9 +184,12 @@ static const struct answer_rule {
     struct decision (*as_status) (const struct answer_event *step);
     struct decision (*as_result) (const struct answer_event *step);
 } answer_rules[CLASSES] = {
-    [CLASS_RUNING] = {heartbeat, heartbeat}, [CLASS_WAITING] = {heartbeat, heartbeat},
-    [CLASS_OK] = {succeed, succeed},         [CLASS_NOT_WORKER] = {no_worker, fail},
-    [CLASS_OTHER_GOOD] = {park, succeed},    [CLASS_OTHER_ERROR] = {refuse, fail},
+    [CLASS_RUNING] = {answer_heartbeat, answer_heartbeat},
+    [CLASS_WAITING] = {answer_heartbeat, answer_heartbeat},
+    [CLASS_OK] = {answer_success, answer_success},
+    [CLASS_NOT_WORKER] = {no_worker, answer_failed},
+    [CLASS_OTHER_GOOD] = {answer_parked, answer_success},
+    [CLASS_OTHER_ERROR] = {answer_refused, answer_failed},
 };
 
 bool engine_is_result (uint8_t status)
@@ -226,7 +230,7 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
     enum plan_state was = plan->state;
     struct decision decision;
     if (answer->tally.event != POLL_NONE)
-        decision = poll (&step);
+        decision = answer_poll (&step);
     else if (answer->on_connection && run->phase == RUN_SENT) // a status
         decision = rule->as_status (&step);
     else

@@ -11,7 +11,7 @@ static int peek (const struct expr_lexer *self, size_t ahead)
 }
 
 // Pass over one byte; columns count characters.
-static void pass (struct expr_lexer *self)
+static void next_byte (struct expr_lexer *self)
 {
     uint8_t byte = self->text.data[self->at++];
     if (byte == '\n') {
@@ -38,9 +38,9 @@ static void pass_blanks (struct expr_lexer *self)
         int byte = peek (self, 0);
         if (byte == '/' && peek (self, 1) == '/')
             while (peek (self, 0) >= 0 && peek (self, 0) != '\n')
-                pass (self);
+                next_byte (self);
         else if (byte == ' ' || byte == '\t' || byte == '\r' || (byte == '\n' && !self->program))
-            pass (self);
+            next_byte (self);
         else
             return;
     }
@@ -68,7 +68,7 @@ static void read_name (struct expr_lexer *self, struct expr_token *token)
     size_t begin = self->pool_size;
     while (is_letter (peek (self, 0)) || is_digit (peek (self, 0))) {
         keep_byte (self, (char)peek (self, 0));
-        pass (self);
+        next_byte (self);
     }
     end_text (self, begin, token);
     token->kind = TOKEN_NAME;
@@ -77,7 +77,7 @@ static void read_name (struct expr_lexer *self, struct expr_token *token)
 static void pass_digits (struct expr_lexer *self)
 {
     while (is_digit (peek (self, 0)))
-        pass (self);
+        next_byte (self);
 }
 
 static int too_large (const struct expr_lexer *self, const struct expr_token *token,
@@ -94,14 +94,14 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
     token->kind = TOKEN_INTEGER;
     if (peek (self, 0) == '.' && is_digit (peek (self, 1))) {
         token->kind = TOKEN_DECIMAL;
-        pass (self);
+        next_byte (self);
         pass_digits (self);
     }
     size_t sign = peek (self, 1) == '+' || peek (self, 1) == '-';
     if ((peek (self, 0) == 'e' || peek (self, 0) == 'E') && is_digit (peek (self, 1 + sign))) {
         token->kind = TOKEN_DECIMAL;
-        pass (self);
-        pass (self);
+        next_byte (self);
+        next_byte (self);
         pass_digits (self);
     }
     if (is_letter (peek (self, 0)))
@@ -129,13 +129,13 @@ static int read_number (struct expr_lexer *self, struct expr_token *token)
 static int read_quoted (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
-    for (pass (self);; pass (self)) {
+    for (next_byte (self);; next_byte (self)) {
         int byte = peek (self, 0);
         if (byte < 0)
             return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
                                   "the string is not closed with '");
         if (byte == '\'') {
-            pass (self);
+            next_byte (self);
             if (peek (self, 0) != '\'')
                 break;
         }
@@ -154,7 +154,7 @@ static int32_t read_unit (struct expr_lexer *self)
         if (!is_digit (byte) && (small < 'a' || small > 'f' || byte < 0))
             return -1;
         unit = unit << 4 | (is_digit (byte) ? byte - '0' : small - 'a' + 10);
-        pass (self);
+        next_byte (self);
     }
     return unit;
 }
@@ -180,16 +180,16 @@ static int read_escape (struct expr_lexer *self)
     const char *letter = byte > 0 ? strchr (letters, byte) : NULL;
     if (letter) {
         keep_byte (self, meant[letter - letters]);
-        pass (self);
+        next_byte (self);
         return 0;
     }
     if (byte != 'u')
         return fail (self, "no such escape in a string");
-    pass (self);
+    next_byte (self);
     int32_t point = read_unit (self);
     if (point >= 0xD800 && point < 0xDC00 && peek (self, 0) == '\\' && peek (self, 1) == 'u') {
-        pass (self);
-        pass (self);
+        next_byte (self);
+        next_byte (self);
         int32_t low = read_unit (self);
         point =
             low >= 0xDC00 && low < 0xE000 ? 0x10000 + ((point & 0x3FF) << 10 | (low & 0x3FF)) : -1;
@@ -204,14 +204,14 @@ static int read_escape (struct expr_lexer *self)
 static int read_json_string (struct expr_lexer *self, struct expr_token *token)
 {
     size_t begin = self->pool_size;
-    for (pass (self); peek (self, 0) != '"';) {
+    for (next_byte (self); peek (self, 0) != '"';) {
         int byte = peek (self, 0);
         if (byte < 0)
             return expr_error_at (self->error, EXPR_SYNTAX, token->line, token->column,
                                   "the string is not closed with \"");
         if (byte < 0x20)
             return fail (self, "a control character in \"...\": write \\n, \\t or \\u00XX");
-        pass (self);
+        next_byte (self);
         if (byte != '\\') {
             keep_byte (self, (char)byte);
         } else {
@@ -220,7 +220,7 @@ static int read_json_string (struct expr_lexer *self, struct expr_token *token)
                 return rc;
         }
     }
-    pass (self);
+    next_byte (self);
     end_text (self, begin, token);
     return 0;
 }
@@ -238,9 +238,9 @@ static int read_sign (struct expr_lexer *self, struct expr_token *token)
         token->sign[0] = sign[0];
         token->sign[1] = sign[1];
         token->sign[2] = '\0';
-        pass (self);
+        next_byte (self);
         if (sign[1])
-            pass (self);
+            next_byte (self);
         return 0;
     }
     return fail (self, "this character begins nothing");
@@ -256,7 +256,7 @@ int expr_lexer_next (struct expr_lexer *self, struct expr_token *ret)
         token.kind = TOKEN_END;
     } else if (self->program && (byte == '\n' || byte == ';')) {
         token.kind = TOKEN_LINE;
-        pass (self);
+        next_byte (self);
     } else if (is_letter (byte)) {
         read_name (self, &token);
     } else if (is_digit (byte)) {

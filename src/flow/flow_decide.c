@@ -36,7 +36,7 @@ enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_r
     return on & live ? FLOW_EDGE_LIVE : on & broken ? FLOW_EDGE_BROKEN : FLOW_EDGE_DEAD;
 }
 
-static uint16_t *counter (struct flow_node *target, enum flow_edge_kind kind)
+static uint16_t *edge_counter (struct flow_node *target, enum flow_edge_kind kind)
 {
     return kind == FLOW_EDGE_LIVE   ? &target->live
            : kind == FLOW_EDGE_DEAD ? &target->dead
@@ -81,7 +81,7 @@ static void settle_targets (struct flow_turn *turn, uint32_t index)
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
         struct flow_node *target = &turn->run->nodes[edge->step];
-        ++*counter (target, flow_edge_kind (turn->flow, turn->run, index, edge->on));
+        ++*edge_counter (target, flow_edge_kind (turn->flow, turn->run, index, edge->on));
         if (!(target->flags & FLOW_JOINED) && !flow_decided (target) &&
             judge_node (&turn->flow->steps[edge->step], target) != VERDICT_OPEN)
             flow_decide_later (turn, edge->step);
@@ -98,8 +98,8 @@ void flow_unsettle (struct flow_turn *turn, uint32_t index)
     flow_touch (turn->run, index);
     for (uint32_t i = 0; i < step->out_count; i++) {
         const struct flow_edge *edge = &turn->flow->out[step->out_first + i];
-        --*counter (&turn->run->nodes[edge->step],
-                    flow_edge_kind (turn->flow, turn->run, index, edge->on));
+        --*edge_counter (&turn->run->nodes[edge->step],
+                         flow_edge_kind (turn->flow, turn->run, index, edge->on));
     }
 }
 
@@ -227,7 +227,7 @@ void flow_count_edges (const struct flow *flow, struct flow_run *run)
         const struct flow_step *step = &flow->steps[i];
         for (uint32_t j = 0; run->nodes[i].flags & FLOW_SETTLED && j < step->out_count; j++) {
             const struct flow_edge *edge = &flow->out[step->out_first + j];
-            ++*counter (&run->nodes[edge->step], flow_edge_kind (flow, run, i, edge->on));
+            ++*edge_counter (&run->nodes[edge->step], flow_edge_kind (flow, run, i, edge->on));
         }
     }
 }

@@ -6,7 +6,7 @@
 #include "memory.h"
 
 // What a cancel of the run, its timeout or fail_fast cancelled is no failure.
-static bool failing (const struct flow_node *node)
+static bool is_failing (const struct flow_node *node)
 {
     return node->state == FLOW_FAILED ||
            (node->state == FLOW_CANCELLED && node->flags & FLOW_BY_PERSON);
@@ -49,14 +49,14 @@ json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run)
     for (uint32_t i = flow->step_count; i-- > 0;) {
         uint32_t index = flow->order[i];
         const struct flow_node *node = &run->nodes[index];
-        if (failing (node) || node->flags & FLOW_BLOCKED)
+        if (is_failing (node) || node->flags & FLOW_BLOCKED)
             stops[index] = stops_something (flow, run, stops, index);
     }
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_node *node = &run->nodes[i];
         bool handled =
             node->state == FLOW_FAILED && (flow_goes_on (flow, run, i) || is_caught (flow, run, i));
-        if (failing (node) && stops[i] && !handled)
+        if (is_failing (node) && stops[i] && !handled)
             json_array_append_new (names, json_string (flow->steps[i].name));
     }
     free (stops);
@@ -260,7 +260,7 @@ void flow_finish (struct flow_turn *turn)
         } else {
             const struct flow_node *node = &run->nodes[turn->flow->final];
             assert (flow_decided (node));
-            if (failing (node) && !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
+            if (is_failing (node) && !flow_goes_on (turn->flow, run, (uint32_t)turn->flow->final)) {
                 if (run->outcome == FLOW_WELL)
                     run->outcome = FLOW_BADLY;
                 run->touched_fields |= FLOW_TOUCHED_UNCAUGHT;

@@ -36,7 +36,7 @@ uint64_t flow_items_max (const struct flow_step *step)
     return most;
 }
 
-static bool retries (const struct flow_step *step)
+static bool may_retry (const struct flow_step *step)
 {
     const json_t *retry = json_object_get (step->json, "retry");
     const char *strategy = json_string_value (json_object_get (retry, "strategy"));
@@ -47,11 +47,11 @@ static void judge_retry (struct flow *flow, const struct flow_step *step)
 {
     json_t *because = flow->report.because;
     const json_t *retry = json_object_get (step->json, "retry");
-    if (retries (step) && !json_object_get (retry, "max"))
+    if (may_retry (step) && !json_object_get (retry, "max"))
         add_warning (because, step->name, "a retry without max");
     if (json_is_true (json_object_get (retry, "need_manual")))
         add_warning (because, step->name, "need_manual waits for an operator");
-    if (retries (step) && step->has_undo && !step->undo_started)
+    if (may_retry (step) && step->has_undo && !step->undo_started)
         add_warning (
             flow->report.warnings, step->name,
             "an attempt that failed may have worked, and is not undone: use \"on\": \"started\"");
@@ -125,7 +125,8 @@ static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *st
     struct flow_target target = flow_target_of (self, &step->call);
     if (!step->call.is_flow)
         add_warning (because, step->name, "a target without total_timeout");
-    else if (!target.report || !target.report->bounded || target.report->has_tail || retries (step))
+    else if (!target.report || !target.report->bounded || target.report->has_tail ||
+             may_retry (step))
         add_warning (because, step->name,
                      "a flow without total_timeout whose runs are not bounded");
     return target.report ? target.report->seconds_max : 0;

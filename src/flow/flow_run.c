@@ -243,7 +243,7 @@ void flow_effects_clear (struct flow_effects *self)
     *self = (struct flow_effects){.count = 0};
 }
 
-static void begin (struct flow_turn *turn, const struct flow_event *event)
+static void begin_run (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     struct reason reason;
@@ -262,7 +262,7 @@ static void begin (struct flow_turn *turn, const struct flow_event *event)
     flow_rebuild_todo (turn->flow, run);
 }
 
-static void cancel (struct flow_turn *turn, const struct flow_event *event)
+static void cancel_run (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     struct reason *reason = &turn->effects->rejected;
@@ -319,12 +319,12 @@ static void undo_resolved (struct flow_turn *turn, bool again)
     turn->effects->run_changed = true;
 }
 
-static void handle (struct flow_turn *turn, const struct flow_event *event)
+static void handle_event (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
     switch (event->kind) {
     case FLOW_BEGIN:
-        begin (turn, event);
+        begin_run (turn, event);
         break;
     case FLOW_CALL_ENDED:
         flow_call_ended (turn, event);
@@ -350,7 +350,7 @@ static void handle (struct flow_turn *turn, const struct flow_event *event)
         turn->effects->run_changed = true;
         break;
     case FLOW_CANCEL:
-        cancel (turn, event);
+        cancel_run (turn, event);
         break;
     case FLOW_TIMEOUT:
         stop_run (turn, FLOW_LATE, "the timeout of the run expired");
@@ -373,7 +373,7 @@ void flow_step (const struct flow *flow, struct flow_run *run, const struct flow
     struct flow_turn turn = {.flow = flow, .run = run, .effects = effects, .now = now};
     effects->more = false;
     effects->decisions = effects->steps = effects->placed = 0;
-    handle (&turn, event);
+    handle_event (&turn, event);
     if (event->was && effects->rejected.text[0])
         turn.flow = event->was;
     if (run->phase != FLOW_ENDED && run->phase != FLOW_UNBORN) {

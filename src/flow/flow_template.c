@@ -200,7 +200,8 @@ void flow_template_visit (const struct flow_template *self, const char *path,
     }
 }
 
-static void found (void *context, const struct expr *expr, const char *text, const char *path)
+static void note_expression (void *context, const struct expr *expr, const char *text,
+                             const char *path)
 {
     (void)expr, (void)text, (void)path;
     *(bool *)context = true;
@@ -209,7 +210,7 @@ static void found (void *context, const struct expr *expr, const char *text, con
 bool flow_template_computes (const struct flow_template *self)
 {
     bool computes = false;
-    flow_template_visit (self, "", found, &computes);
+    flow_template_visit (self, "", note_expression, &computes);
     return computes;
 }
 

@@ -212,8 +212,8 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
     return kind_of (self)->skip (self, zone, current, count, ret);
 }
 
-static bool after (const struct schedule *self, const struct late *late, struct missed *ret_missed,
-                   struct occurrence *ret)
+static bool next_after (const struct schedule *self, const struct late *late,
+                        struct missed *ret_missed, struct occurrence *ret)
 {
     assert (late->now >= 0 && late->catch_up->keep >= 0);
     if (ret_missed)
@@ -229,14 +229,14 @@ bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret)
 {
-    return after (self, &(struct late){zone, current, now, catch_up, false}, ret_missed, ret);
+    return next_after (self, &(struct late){zone, current, now, catch_up, false}, ret_missed, ret);
 }
 
 bool schedule_still (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret)
 {
-    return after (self, &(struct late){zone, current, now, catch_up, true}, ret_missed, ret);
+    return next_after (self, &(struct late){zone, current, now, catch_up, true}, ret_missed, ret);
 }
 
 bool schedule_next (const struct schedule *self, const struct zone *zone,

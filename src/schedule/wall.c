@@ -13,7 +13,7 @@ static void enter_stretch (struct wall *self, int64_t instant)
         self->stretch = zone_stretch (self->zone, instant);
 }
 
-static bool holds (const struct zone_stretch *stretch, int64_t local)
+static bool stretch_has (const struct zone_stretch *stretch, int64_t local)
 {
     int64_t instant = local - stretch->offset;
     return instant >= stretch->begin && instant < stretch->end;
@@ -50,7 +50,7 @@ static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
         if (counts_local (self, local))
             break;
         struct zone_stretch other = overlapping_stretch (self);
-        local = holds (&other, local) ? other.end + other.offset : local + 1;
+        local = stretch_has (&other, local) ? other.end + other.offset : local + 1;
     }
     *ret = local - self->stretch.offset;
     return true;
@@ -67,7 +67,7 @@ static bool stretch_previous (const struct wall *self, int64_t local, int64_t *r
         if (counts_local (self, local))
             break;
         struct zone_stretch other = overlapping_stretch (self);
-        local = (holds (&other, local) ? other.begin + other.offset : local) - 1;
+        local = (stretch_has (&other, local) ? other.begin + other.offset : local) - 1;
     }
     *ret = local - self->stretch.offset;
     return true;

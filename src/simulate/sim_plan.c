@@ -148,7 +148,7 @@ void sim_plan_destroy (struct sim_plan **plan)
 
 // -- what becomes of a run
 
-static void commit (struct sim_plan *self, const struct decision *decision)
+static void commit_decision (struct sim_plan *self, const struct decision *decision)
 {
     static const enum core_end ends[COMMITS] = {
         [COMMIT_LEASE] = CORE_LEASE, [COMMIT_RETRY] = CORE_RETRY, [COMMIT_DOUBT] = CORE_DOUBT,
@@ -190,7 +190,7 @@ static bool fails_for_ever (const struct sim_plan *self)
 
 static void end_run (struct sim_plan *self, const struct decision *decision)
 {
-    commit (self, decision);
+    commit_decision (self, decision);
     if (decision->commit != COMMIT_RETRY)
         self->events->over (self, decision);
     else if (fails_for_ever (self))
@@ -246,7 +246,7 @@ static int64_t run_end_ms (const struct sim_plan *self)
 }
 
 // False: the time of its run is over.
-static bool offer (struct sim_plan *self, const struct core_taken *taken, bool already_offered)
+static bool offer_run (struct sim_plan *self, const struct core_taken *taken, bool already_offered)
 {
     struct core_offered offered;
     struct core_offer offer = {.target = taken->target,
@@ -287,7 +287,7 @@ void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken)
     self->offered = pull;
     if (!pull)
         sim_plan_begin (self);
-    else if (!offer (self, taken, already_offered))
+    else if (!offer_run (self, taken, already_offered))
         time_out (self);
     if (already_offered)
         return;

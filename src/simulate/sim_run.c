@@ -115,8 +115,8 @@ static void on_limit (struct sim_timer *timer)
 }
 
 // A retry resets steps, and may start them at once.
-static void follow (struct sim_run *self, const struct flow_event *event,
-                    const struct flow_effects *effects)
+static void follow_effects (struct sim_run *self, const struct flow_event *event,
+                            const struct flow_effects *effects)
 {
     for (size_t i = 0; i < effects->changed_count; i++) {
         if (event->kind == FLOW_RETRY)
@@ -151,7 +151,7 @@ bool sim_run_carry (struct sim_run *self, const struct flow_event *event)
     bool done = !effects.rejected.text[0];
     while (effects.more)
         flow_step (self->flow, self->run, &more, self->station->now, &effects);
-    follow (self, event, &effects);
+    follow_effects (self, event, &effects);
     if (self->run->undo_parked && !was_parked)
         sim_note_parked (self);
     flow_effects_clear (&effects);

@@ -258,7 +258,7 @@ static void explain_waits (struct sim_station *self)
 
 // -- what is next
 
-static void sooner (void *owner, const char *name, int64_t left, int64_t wake_us)
+static void earliest_wake (void *owner, const char *name, int64_t left, int64_t wake_us)
 {
     int64_t *next = owner;
     (void)name;
@@ -270,7 +270,7 @@ static void sooner (void *owner, const char *name, int64_t left, int64_t wake_us
 static int64_t next_wake (const struct sim_station *self)
 {
     int64_t next = SIM_NEVER;
-    core_each_limit (self->core, self->now * 1000, sooner, &next);
+    core_each_limit (self->core, self->now * 1000, earliest_wake, &next);
     for (size_t i = 0; i < self->guesses->outage_count; i++) {
         const char *target = self->guesses->outages[i].target;
         int64_t back = sim_target_back (self, target, self->now);

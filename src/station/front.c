@@ -119,7 +119,7 @@ static void take_request (struct station *self, const struct packet *packet)
 }
 
 // False: there is no message.
-static bool receive (struct station *self)
+static bool receive_request (struct station *self)
 {
     struct packet packet;
     if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
@@ -144,7 +144,7 @@ void front_shut (struct station *self)
     if (!self->request_socket)
         return;
     // Messages that came before it was known are answered.
-    for (int i = 0; i < TURN_MESSAGES && receive (self); i++)
+    for (int i = 0; i < TURN_MESSAGES && receive_request (self); i++)
         ;
     front_drain (self);
     zmq_close (self->request_socket);
@@ -163,7 +163,7 @@ static bool on_request (void *owner)
             more = false;
             break;
         }
-        more = receive (self);
+        more = receive_request (self);
         if (!more)
             break;
     }

@@ -83,7 +83,7 @@ static void on_message (void *owner, const redisReply *reply)
     }
 }
 
-static char *copy (struct span text)
+static char *copy_text (struct span text)
 {
     char *copied = memory_resize (NULL, text.size + 1);
     if (text.size)
@@ -128,8 +128,8 @@ void store_change (struct store *self, const struct store_change *change, store_
     changing->first = change->first;
     changing->reply = reply;
     changing->owner = owner;
-    changing->message = copy (message);
-    changing->missed = copy (change->missed);
+    changing->message = copy_text (message);
+    changing->missed = copy_text (change->missed);
     memcpy (changing->target, change->key_station.data, change->key_station.size);
     changing->change =
         (struct core_change){.target = span_of (changing->target, change->key_station.size),

@@ -197,7 +197,7 @@ static void end_reading (struct reading_flow *self)
 }
 
 // An answer that says nothing ends it.
-static bool failed (struct reading_flow *self, const redisReply *reply)
+static bool read_failed (struct reading_flow *self, const redisReply *reply)
 {
     self->answer.result = reply_key_result (reply, &self->answer.error);
     if (self->answer.result == STORE_DONE)
@@ -209,7 +209,7 @@ static bool failed (struct reading_flow *self, const redisReply *reply)
 static void on_text (void *owner, const redisReply *reply)
 {
     struct reading_flow *self = owner;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     self->answer.text = reply_text (reply);
     end_reading (self);
@@ -226,7 +226,7 @@ static void ask_text (struct reading_flow *self)
 static void on_plans (void *owner, const redisReply *reply)
 {
     struct reading_flow *self = owner;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     self->answer.plans = reply_counter (reply);
     ask_text (self);
@@ -236,7 +236,7 @@ static void on_numbers (void *owner, const redisReply *reply)
 {
     struct reading_flow *self = owner;
     struct store_flow *answer = &self->answer;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     if (reply_is_array (reply, 3)) {
         answer->use = version_of (reply->element[0]);
@@ -263,7 +263,7 @@ static void on_fields (void *owner, const redisReply *reply)
     struct reading_flow *self = owner;
     struct store_flow *answer = &self->answer;
     char key[KEY_SIZE];
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     size_t found = reply_is_array (reply, 0) ? reply->elements : 0;
     for (size_t i = 0; i < found && answer->version_count < 2 * STORE_FLOW_VERSIONS; i++) {

@@ -35,7 +35,7 @@ static void answer_lookup (struct store_lookup *self)
     free (self);
 }
 
-static void fail (struct store_lookup *self, enum store_result result, const char *error)
+static void fail_lookup (struct store_lookup *self, enum store_result result, const char *error)
 {
     self->answer = (struct store_loaded){.result = result, .error = error};
     answer_lookup (self);
@@ -48,12 +48,12 @@ static void lookup_send (struct store_lookup *self, const struct span *words, si
 }
 
 // An answer that says nothing ends the look.
-static bool failed (struct store_lookup *self, const redisReply *reply)
+static bool read_failed (struct store_lookup *self, const redisReply *reply)
 {
     const char *error;
     enum store_result result = reply_key_result (reply, &error);
     if (result != STORE_DONE)
-        fail (self, result, error);
+        fail_lookup (self, result, error);
     return result != STORE_DONE;
 }
 
@@ -62,7 +62,7 @@ static bool failed (struct store_lookup *self, const redisReply *reply)
 static void on_work (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     self->answer.work = reply;
     answer_lookup (self);
@@ -71,7 +71,7 @@ static void on_work (void *owner, const redisReply *reply)
 static void on_failures (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     self->answer.failures = reply;
     answer_lookup (self);
@@ -93,7 +93,7 @@ static void set_limit (const struct core *core, const char *kind, struct span na
 static void on_place (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     struct core *core = self->store->core;
     struct store_place *place = &self->place;
@@ -123,7 +123,7 @@ static void on_waits (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     char member[MEMBER_MAX + 2];
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     self->place.waits = reply_text (reply).size > 0;
     member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
@@ -170,7 +170,7 @@ static void on_settled (struct waiter *waiter, enum written how, const char *err
     struct store_lookup *self = (struct store_lookup *)waiter; // it is the first member
     (void)error;
     if (how == WRITTEN_UNKNOWN)
-        fail (self, STORE_UNKNOWN, "");
+        fail_lookup (self, STORE_UNKNOWN, "");
     else if (store_serves (self->store))
         look_now (self, true);
     else
@@ -188,7 +188,7 @@ static void on_message (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     struct core_view view;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     struct span message = reply_text (reply);
     bool known =
@@ -219,7 +219,7 @@ static void on_message (void *owner, const redisReply *reply)
 static void on_existence (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     if (!reply_text (reply).size) {
         look_next (self);
@@ -235,7 +235,7 @@ static void look_next (struct store_lookup *self)
 {
     char member[MEMBER_MAX + 2];
     if (self->at == self->count) {
-        fail (self, STORE_NONE, "");
+        fail_lookup (self, STORE_NONE, "");
         return;
     }
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
@@ -263,7 +263,7 @@ static void on_entries (void *owner, const redisReply *reply)
 {
     struct store_lookup *self = owner;
     struct core_view view;
-    if (failed (self, reply))
+    if (read_failed (self, reply))
         return;
     for (size_t i = 0; reply_is_array (reply, 0) && i < reply->elements; i++) {
         struct span entry = reply_text (reply->element[i]);
@@ -303,7 +303,7 @@ static void look_now (void *owner, bool serves)
     if (serves)
         read_queue_range (owner);
     else
-        fail (owner, STORE_LOST, "");
+        fail_lookup (owner, STORE_LOST, "");
 }
 
 // The core does not know results of participants: those that gather are written first.

@@ -279,7 +279,7 @@ static void take_key (struct migration *self, struct span name)
     memcpy (self->keys[self->key_count++], key, sizeof key);
 }
 
-static void search (struct migration *self, const char *cursor);
+static void scan_keys (struct migration *self, const char *cursor);
 
 static void on_keys (void *owner, const redisReply *reply)
 {
@@ -303,12 +303,12 @@ static void on_keys (void *owner, const redisReply *reply)
     if (strcmp (cursor, "0") == 0)
         next_key (self);
     else
-        search (self, cursor);
+        scan_keys (self, cursor);
 }
 
 // All keys are looked at, once: nothing else lists those of targets, groups and stations that are
 // gone. Messages and results are left out by Redis.
-static void search (struct migration *self, const char *cursor)
+static void scan_keys (struct migration *self, const char *cursor)
 {
     store_ask (self->store, LINK_ONCE,
                WORDS (TEXT ("SCAN"), TEXT (cursor), TEXT ("MATCH"), TEXT (KEY_FORMER_ALL),
@@ -347,7 +347,7 @@ static void on_attending (void *owner, const redisReply *reply)
         return;
     }
     store_write (store, WORDS (TEXT ("HSET"), TEXT (KEY_META), TEXT ("schema"), TEXT ("1>2")));
-    search (self, "0");
+    scan_keys (self, "0");
 }
 
 static void ask_attending (void *owner)

@@ -162,7 +162,7 @@ static void take_back (struct target_server *station, const struct target_reques
 }
 
 // Jobs in progress are older than those that wait.
-static void cancel (struct target_server *station, const struct target_request *request)
+static void cancel_job (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker;
     struct job *job = cancel_find_in_hand (station, request, &worker);
@@ -182,7 +182,7 @@ static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, call},
     {ZERO_BYTE_COMMAND_PROXY, run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel},
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_job},
 };
 
 // -- workers
@@ -212,8 +212,8 @@ static void worker_answer (struct target_server *station, struct worker *worker,
 }
 
 // Report to the requester what became of the worker that had its job.
-static void fail (struct target_server *station, struct worker *worker, struct job *job,
-                  const char *what)
+static void fail_job (struct target_server *station, struct worker *worker, struct job *job,
+                      const char *what)
 {
     struct reason reason;
     reason_set (&reason, "worker %s %s", worker->name, what);
@@ -223,7 +223,7 @@ static void fail (struct target_server *station, struct worker *worker, struct j
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
     workers_take (station->workers, worker, job);
-    fail (station, worker, job, "sent a malformed answer");
+    fail_job (station, worker, job, "sent a malformed answer");
     serve_queue (station);
 }
 
@@ -231,7 +231,7 @@ static void worker_lost (struct target_server *station, struct worker *worker, s
                          size_t count, const char *what)
 {
     for (size_t i = 0; i < count; i++)
-        fail (station, worker, jobs[i], what);
+        fail_job (station, worker, jobs[i], what);
     worker_gone (station, "the last worker is gone");
 }
 
@@ -244,12 +244,12 @@ static void worker_drained (struct target_server *station, struct worker *worker
 static const struct worker_rules workers = {
     worker_ready, worker_answer, worker_broken, worker_lost, worker_drained, WORKER_JOBS_MAX, true};
 
-static void drain (struct target_server *station)
+static void drain_queue (struct target_server *station)
 {
     fail_queue (station, "the station is stopped");
 }
 
-static bool busy (const struct target_server *station)
+static bool api_busy (const struct target_server *station)
 {
     return workers_jobs (station->workers) > 0;
 }
@@ -259,7 +259,7 @@ const struct station_kind api_station = {
     .answers_max = 1000,
     .workers = &workers,
     .tick = port_tick,
-    .drain = drain,
-    .busy = busy,
+    .drain = drain_queue,
+    .busy = api_busy,
     .stop = port_stop,
 };

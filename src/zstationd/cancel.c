@@ -6,7 +6,8 @@
 // -- which job is meant
 
 // Whether the request, if it has a frame of this type, has that of the job.
-static bool agrees (const struct target_request *request, const struct job *job, uint8_t type)
+static bool frame_matches (const struct target_request *request, const struct job *job,
+                           uint8_t type)
 {
     bool given;
     struct span wanted = message_last_frame (&request->message, type, &given);
@@ -34,8 +35,8 @@ bool cancel_is_of (const struct target_request *request, const struct job *job)
     if (boxed)
         return span_equal (request->message.sender, job->mailbox);
     return span_equal (request->identity, job->identity) &&
-           agrees (request, job, ZERO_FRAME_REQUEST_ID) &&
-           agrees (request, job, ZERO_FRAME_REQUESTER);
+           frame_matches (request, job, ZERO_FRAME_REQUEST_ID) &&
+           frame_matches (request, job, ZERO_FRAME_REQUESTER);
 }
 
 struct job *cancel_find_in_hand (const struct target_server *station,

@@ -24,7 +24,7 @@ struct unsent_answer {
 
 // -- opening
 
-static void prepare (void *owner, void *socket, size_t index)
+static void prepare_socket (void *owner, void *socket, size_t index)
 {
     struct plan_link *self = owner;
     char server_key[CURVE_KEY_SIZE];
@@ -46,7 +46,7 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
     self->dealers.watch_single = true;
     if (endpoints_read (&self->endpoints, endpoints, reason))
         return -1;
-    if (dealers_open (&self->dealers, wire_context (), &self->endpoints, prepare, self) == 0)
+    if (dealers_open (&self->dealers, wire_context (), &self->endpoints, prepare_socket, self) == 0)
         return 0;
     return reason_set (reason, "%s: %s", endpoints, zmq_strerror (errno));
 }

@@ -139,7 +139,7 @@ static const char *read_words (struct target_server *station, struct worker *wor
     return NULL;
 }
 
-static void join (struct target_server *station, const struct target_request *request)
+static void worker_join (struct target_server *station, const struct target_request *request)
 {
     int64_t jobs_max = 1;
     struct span name = message_frame (&request->message, ZERO_FRAME_ARG, NULL);
@@ -223,8 +223,10 @@ static void ping (struct target_server *station, const struct target_request *re
 }
 
 static const struct target_command rows[] = {
-    {ZERO_BYTE_COMMAND_HEART_JOIN, join},     {ZERO_BYTE_COMMAND_HEART_READY, ready},
-    {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat}, {ZERO_BYTE_COMMAND_HEART_LEFT, worker_left},
+    {ZERO_BYTE_COMMAND_HEART_JOIN, worker_join},
+    {ZERO_BYTE_COMMAND_HEART_READY, ready},
+    {ZERO_BYTE_COMMAND_HEART_PITPAT, pitpat},
+    {ZERO_BYTE_COMMAND_HEART_LEFT, worker_left},
     {ZERO_BYTE_COMMAND_PING, ping},
 };
 

@@ -97,7 +97,7 @@ static void serve_worker (struct target_server *station, struct worker *worker)
 }
 
 // Without its requester those who have not got it yet need not vote. It may be over then.
-static void withdraw (struct target_server *station, struct worker_ballot *ballot)
+static void withdraw_ballot (struct target_server *station, struct worker_ballot *ballot)
 {
     ballot->expected++; // keeps it open while the voters are gone through
     for (size_t i = 0; i < ballot->count; i++)
@@ -115,7 +115,7 @@ static void withdraw_earlier (struct target_server *station, const struct job *j
         next = ballot->next;
         if (ballot->job->kind == JOB_RUN && span_equal (ballot->job->mailbox, job->mailbox) &&
             span_equal (ballot->job->identity, job->identity))
-            withdraw (station, ballot);
+            withdraw_ballot (station, ballot);
     }
 }
 
@@ -181,7 +181,7 @@ static void run (struct target_server *station, const struct target_request *req
 }
 
 // The votes of those who have it come all the same, and then its end.
-static void cancel (struct target_server *station, const struct target_request *request)
+static void cancel_ballot (struct target_server *station, const struct target_request *request)
 {
     struct worker_ballot *oldest = NULL;
     for (struct worker_ballot *ballot = ballots_first (station->ballots); ballot;
@@ -199,14 +199,14 @@ static void cancel (struct target_server *station, const struct target_request *
         if (voter->worker && voter_has_ballot (voter))
             cancel_notify_worker (station, request, voter->worker, oldest->job);
     }
-    withdraw (station, oldest);
+    withdraw_ballot (station, oldest);
 }
 
 static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, call},
     {ZERO_BYTE_COMMAND_PROXY, run},
     {ZERO_BYTE_COMMAND_PING, front_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel},
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_ballot},
 };
 
 // -- votes
@@ -220,7 +220,7 @@ static void lay_down (struct target_server *station, struct worker *worker)
 }
 
 // Its vote must have the reason, or the requester would wait forever.
-static void spoil (struct target_server *station, struct worker *worker, const char *what)
+static void spoil_vote (struct target_server *station, struct worker *worker, const char *what)
 {
     forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
     lay_down (station, worker);
@@ -229,7 +229,7 @@ static void spoil (struct target_server *station, struct worker *worker, const c
 static void worker_broken (struct target_server *station, struct worker *worker, struct job *job)
 {
     (void)job; // that of the first voter in the worker's queue
-    spoil (station, worker, "sent a malformed answer");
+    spoil_vote (station, worker, "sent a malformed answer");
 }
 
 // What the station itself says about a ballot cannot be a vote: a voter would end it for all.
@@ -261,9 +261,9 @@ static void worker_answer (struct target_server *station, struct worker *worker,
     struct ballot_worker *voter = worker->voters.head;
     uint8_t status = answer->desc.code;
     if (!has_room_for_name (answer)) {
-        spoil (station, worker, "sent too many frames: want at most 31");
+        spoil_vote (station, worker, "sent too many frames: want at most 31");
     } else if (is_words_of_station (status)) {
-        spoil (station, worker, "sent a status that is not a vote");
+        spoil_vote (station, worker, "sent a status that is not a vote");
     } else if (is_heartbeat (status) || status == ZERO_STATUS_VOTE_SENDED_ID) {
         worker_at_it (station, voter, answer);
     } else {
@@ -316,7 +316,7 @@ static void vote_tick (struct target_server *station)
 }
 
 // A vote that has begun is ended by all its voters, those among them that have not been asked yet.
-static bool busy (const struct target_server *station)
+static bool vote_busy (const struct target_server *station)
 {
     return ballots_count (station->ballots) > 0;
 }
@@ -342,6 +342,6 @@ const struct station_kind vote_station = {
     .answers_max = 25000, // when workers leave, each ballot is notified of each of them
     .workers = &workers,
     .tick = vote_tick,
-    .busy = busy,
+    .busy = vote_busy,
     .stop = end_ballots,
 };

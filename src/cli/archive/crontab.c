@@ -82,7 +82,7 @@ static struct span take_word (struct crontab_reader *self)
     return span_of (from, (size_t)(self->at - from));
 }
 
-static char *copy (const char *from, const char *end)
+static char *copy_text (const char *from, const char *end)
 {
     size_t size = (size_t)(end - from);
     char *text = memory_new (size + 1);
@@ -103,7 +103,7 @@ static char *take_quoted (struct crontab_reader *self)
                             : NULL;
     if (!close)
         return NULL;
-    char *text = copy (self->at + 1, close);
+    char *text = copy_text (self->at + 1, close);
     self->at = close + 1;
     return text;
 }
@@ -169,7 +169,7 @@ static bool take_variable (struct crontab_reader *self)
     if (!name) {
         while (self->at < self->end && !is_blank (*self->at) && *self->at != '=')
             self->at++;
-        name = copy (from, self->at);
+        name = copy_text (from, self->at);
     }
     skip_blanks (self);
     if (!*name || self->at == self->end || *self->at != '=') {
@@ -191,7 +191,7 @@ static bool take_variable (struct crontab_reader *self)
         free (name);
         free (value);
     } else {
-        set_variable (self, from, name, value ? value : copy (begin, end));
+        set_variable (self, from, name, value ? value : copy_text (begin, end));
     }
     return true;
 }
@@ -275,7 +275,7 @@ static char *input_of (const char *at, const char *end)
 // -- jobs
 
 // FNV-1a of the texts and the NUL behind each.
-static void digest (struct crontab_job *job)
+static void job_digest (struct crontab_job *job)
 {
     const char *const texts[] = {job->times, job->timezone, job->user, job->script, job->input};
     uint64_t hash = UINT64_C (14695981039346656037);
@@ -344,13 +344,13 @@ static void take_job (struct crontab_reader *self)
     struct crontab_job *job = &crontab->jobs[crontab->job_count++];
     const char *zone = variable_value (self, "CRON_TZ");
     *job = (struct crontab_job){.line = self->line, .times = times};
-    job->timezone = zone && *zone ? copy (zone, zone + strlen (zone)) : NULL;
-    job->user = self->format == CRONTAB_SYSTEM ? copy (user, user_end) : NULL;
+    job->timezone = zone && *zone ? copy_text (zone, zone + strlen (zone)) : NULL;
+    job->user = self->format == CRONTAB_SYSTEM ? copy_text (user, user_end) : NULL;
     job->command = memory_new ((size_t)(self->end - self->at) + 1);
     const char *percent = copy_command (self->at, self->end, job->command);
     job->script = script_of (self, job->command);
     job->input = percent < self->end ? input_of (percent + 1, self->end) : NULL;
-    digest (job);
+    job_digest (job);
 }
 
 // -- all of it

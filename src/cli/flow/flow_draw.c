@@ -104,7 +104,7 @@ static void print_lines (const char *text, bool has_states)
     }
 }
 
-static int draw (const struct cli *cli, const struct graph *graph, enum flow_form form)
+static int draw_graph (const struct cli *cli, const struct graph *graph, enum flow_form form)
 {
     static char *(*const makers[]) (const struct graph *,
                                     size_t *) = {[FLOW_LAYERS] = graph_layers,
@@ -133,8 +133,8 @@ static int draw_file (const struct cli *cli, const char *file, enum flow_form fo
     struct reason reason;
     json_t *definition = flow_file_json (file, &reason);
     struct flow_graph *graph = definition ? flow_graph_new (definition, NULL, NULL, &reason) : NULL;
-    int code =
-        graph ? draw (cli, flow_graph_of (graph), form) : complain (file, span_text (reason.text));
+    int code = graph ? draw_graph (cli, flow_graph_of (graph), form)
+                     : complain (file, span_text (reason.text));
     flow_graph_destroy (&graph);
     json_decref (definition);
     return code;
@@ -165,7 +165,7 @@ static int draw_definition (const struct cli *cli, const json_t *definition, con
         graph, i, json_string_value (json_object_get (step, "step")), state_of (step));
     if (run && !cli->json && form == FLOW_LAYERS)
         flow_run_print_state (run);
-    int code = draw (cli, flow_graph_of (graph), form);
+    int code = draw_graph (cli, flow_graph_of (graph), form);
     flow_graph_destroy (&graph);
     return code;
 }

@@ -147,8 +147,8 @@ static bool has_ended (const struct cli *cli, struct zplan_client *client, const
     return closed || verdict.status == ZERO_STATUS_NOT_FIND_ID;
 }
 
-static int follow (const struct cli *cli, struct zplan_client *client, const char *plan,
-                   json_t *last)
+static int follow_plan (const struct cli *cli, struct zplan_client *client, const char *plan,
+                        json_t *last)
 {
     enum { PAUSE_US = 300000 };
     int code = EXIT_DONE;
@@ -208,7 +208,7 @@ static int print_last (const struct cli *cli, struct zplan_client *client, const
     size_t runs = print_runs (cli, found, &last);
     json_decref (found);
     if (logs->follow)
-        return follow (cli, client, plan, last);
+        return follow_plan (cli, client, plan, last);
     json_decref (last);
     if (runs)
         return EXIT_DONE;

@@ -111,7 +111,7 @@ static bool has_member (const json_t *plan, const char *field)
 }
 
 // Whether the plan will have this policy.
-static bool stays (const json_t *fields, const json_t *plan, const char *field)
+static bool has_policy (const json_t *fields, const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (has_member (fields, field) ? fields : plan, field);
     return value && !json_is_null (value);
@@ -153,7 +153,7 @@ static void set_keep (const struct update_options *self, const struct when *when
     // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
     bool lapses = new_kind && repeat_changes (when, plan) && schedule_repeats (when->rule.type);
     bool said = self->no_keep || words->keep;
-    if (!said && stays (fields, plan, "misfire"))
+    if (!said && has_policy (fields, plan, "misfire"))
         return; // the misfire policy decides
     if (said || (new_kind && keep) || lapses)
         json_object_set_new (fields, "no_keep",
@@ -205,7 +205,7 @@ static int set_times_in (const struct update_options *self, const struct zone *z
     else if (rc == 0 && words.wall_clock)
         json_object_update (fields, when.members);
     bool repeats = words.repeat || (new_kind && repeat_changes (&when, plan));
-    if (repeats && !stays (fields, NULL, "iteration"))
+    if (repeats && !has_policy (fields, NULL, "iteration"))
         json_object_set_new (fields, "plan_repet", json_integer (when.rule.repeat));
     if (words.skip)
         json_object_set_new (fields, "skip_set", json_integer (when.skip));

@@ -90,7 +90,7 @@ static const char about[] =
 // -- printing
 
 // After each line: whether to go on.
-static void printed (struct event_watch *self)
+static void after_line (struct event_watch *self)
 {
     self->left--;
     // main reports failed writes at its end.
@@ -144,7 +144,7 @@ static void place_write (struct event_watch *self, const char *epoch, int64_t se
     self->ended = true;
 }
 
-static void print (struct event_watch *self, const struct zplan_result *result)
+static void print_result (struct event_watch *self, const struct zplan_result *result)
 {
     struct reason reason;
     struct span text = result->from_history ? span_of (result->run, result->run_size)
@@ -164,7 +164,7 @@ static void print (struct event_watch *self, const struct zplan_result *result)
     if (done && self->place && result->seq && *result->epoch)
         place_write (self, result->epoch, result->seq);
     if (wanted)
-        printed (self);
+        after_line (self);
 }
 
 // -- what the subscriber has to say besides
@@ -220,14 +220,14 @@ static void take_notice (void *context, const struct zplan_notice *notice)
 // -- results
 
 // Take what has come, but look for signals now and then.
-static void receive (struct event_watch *self)
+static void receive_results (struct event_watch *self)
 {
     struct zplan_result result;
     for (int i = 0; i < RESULTS_AT_ONCE && !self->ended; i++) {
         if (zplan_subscriber_recv (self->subscriber, 0, &result) != ZPLAN_OK)
             break;
         if (!self->ended)
-            print (self, &result);
+            print_result (self, &result);
     }
 }
 
@@ -239,7 +239,7 @@ static int wait_and_print (struct event_watch *self)
         if (poll (items, 2, -1) < 0 && errno != EINTR)
             return EXIT_REFUSED;
         if (!is_ended (self))
-            receive (self);
+            receive_results (self);
     }
     return self->code;
 }
@@ -292,7 +292,8 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
 
 // Without --since the watch begins with results from now on. Without an answer of the history it
 // begins anyway, unless --since was given.
-static int begin (struct event_watch *self, const char *title, const struct watch_wanted *wanted)
+static int begin_watch (struct event_watch *self, const char *title,
+                        const struct watch_wanted *wanted)
 {
     const struct cli *cli = self->cli;
     struct zplan_recovery recovery = {.endpoint = cli->connect,
@@ -342,7 +343,7 @@ static int watch_results (struct event_watch *self, const char *title, struct wa
         return code;
     code = self->place && wanted->since < 0 ? place_make (self, wanted) : EXIT_DONE;
     if (code == EXIT_DONE)
-        code = begin (self, title, wanted);
+        code = begin_watch (self, title, wanted);
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 

@@ -156,8 +156,8 @@ static bool submit_line (struct load_test *self, struct load_line *item)
     return pipeline_send (self->pipeline, ZERO_BYTE_COMMAND_PLAN, frames, count, item);
 }
 
-static bool manage (struct load_test *self, struct load_line *item, enum stage stage,
-                    const char *word)
+static bool send_command (struct load_test *self, struct load_line *item, enum stage stage,
+                          const char *word)
 {
     item->stage = stage;
     return pipeline_manage (self->pipeline, word, (const char *[]){item->entry.id}, 1, item);
@@ -214,7 +214,7 @@ static void on_submitted (struct load_test *self, struct load_line *item,
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
     if (reply->status == ZERO_STATUS_FRAME_PLANERROR_ID && *item->entry.id) {
         item->refusal = *verdict;
-        manage (self, item, STAGE_COMPARE, "message");
+        send_command (self, item, STAGE_COMPARE, "message");
     } else if (verdict->code != EXIT_DONE) {
         refuse_item (self, &item, verdict);
     } else if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0 ||
@@ -282,7 +282,7 @@ static bool start_item (struct load_test *self, struct load_line *item)
     if (holds)
         pause_entry (&item->entry);
     // An existing plan is not to be paused: it may have been released meanwhile.
-    bool sent = holds && *item->entry.id ? manage (self, item, STAGE_LOOK, "message")
+    bool sent = holds && *item->entry.id ? send_command (self, item, STAGE_LOOK, "message")
                                          : submit_line (self, item);
     if (!sent) {
         self->unknown++;

@@ -37,7 +37,7 @@ static int64_t largest (const json_t *counts)
     return most;
 }
 
-static void draw (const char *subject, const json_t *answer)
+static void print_load (const char *subject, const json_t *answer)
 {
     (void)subject;
     const json_t *counts = json_object_get (answer, "counts"), *count;
@@ -76,7 +76,7 @@ int verb_load (const struct cli *cli)
         return code;
     // The station begins at its now, and gives 60 rows.
     snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
-    code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, draw);
+    code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, print_load);
     zplan_client_destroy (&client);
     return code;
 }

@@ -231,7 +231,7 @@ static void write_heading (const struct top *self, FILE *out)
     fputc ('\n', out);
 }
 
-static void draw (const struct top *self)
+static void draw_top (const struct top *self)
 {
     char *text = NULL;
     size_t size, i;
@@ -275,7 +275,7 @@ static int look_once (struct top *self)
 static void show_top (struct top *self)
 {
     if (!self->cli->json) {
-        draw (self);
+        draw_top (self);
         return;
     }
     print_answer (self->cli, JSON_ANSWER, self->view);
@@ -292,7 +292,7 @@ static bool wait_for_next (struct top *self, int64_t next_us)
         if (event == SCREEN_TIME)
             return true;
         if (self->screen.shown)
-            draw (self);
+            draw_top (self);
     }
 }
 

@@ -124,7 +124,7 @@ static void report_drained (const struct cli *cli, const char *name,
     json_decref (answer);
 }
 
-static int drain (const struct cli *cli, struct zplan_client *client, const char *name)
+static int drain_worker (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "drain", &name, 1, &reply);
@@ -149,7 +149,7 @@ int verb_drain (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &exit_code);
     if (!client)
         return exit_code;
-    exit_code = call_each (cli, client, cli->argv + 1, count, drain);
+    exit_code = call_each (cli, client, cli->argv + 1, count, drain_worker);
     zplan_client_destroy (&client);
     return exit_code;
 }

@@ -82,7 +82,7 @@ static void take_from (const struct text_table *self, int rule, int *widths)
 }
 
 // Take from the columns that may be short until there is room for the last one.
-static void fit (const struct text_table *self, int *widths)
+static void shrink_columns (const struct text_table *self, int *widths)
 {
     take_from (self, COLUMN_SPARE, widths);
     take_from (self, COLUMN_SHORT, widths);
@@ -91,13 +91,13 @@ static void fit (const struct text_table *self, int *widths)
 // On a narrow terminal leave columns out, rather than cut the last ones off.
 static void fit_all (struct text_table *self, const int *natural)
 {
-    fit (self, self->widths);
+    shrink_columns (self, self->widths);
     for (size_t i = 0; i < self->count && missing_columns (self, self->widths) > 0; i++) {
         if (!self->columns[i].may_go)
             continue;
         self->left_out[i] = true;
         memcpy (self->widths, natural, sizeof self->widths);
-        fit (self, self->widths);
+        shrink_columns (self, self->widths);
     }
 }
 
@@ -109,7 +109,7 @@ static void line_widths (const struct text_table *self, const struct span *cells
         int cell = self->columns[i].rule == COLUMN_WHOLE ? text_width (cells[i]) : 0;
         ret[i] = cell > ret[i] ? cell : ret[i];
     }
-    fit (self, ret);
+    shrink_columns (self, ret);
     take_from (self, MAY_GO, ret);
 }
 

@@ -212,7 +212,7 @@ static void output_append (struct child_output *self, const uint8_t *bytes, size
     self->size += size;
 }
 
-static void drain (struct child_output *self)
+static void drain_output (struct child_output *self)
 {
     uint8_t block[BLOCK_SIZE];
     for (int i = 0; i < BLOCKS_A_TURN && self->fd >= 0; i++) {
@@ -234,8 +234,8 @@ void child_serve (struct child *self)
         self->exited_us = clock_mono_us ();
     }
     feed (self);
-    drain (&self->out);
-    drain (&self->err);
+    drain_output (&self->out);
+    drain_output (&self->err);
     lines_read (&self->progress);
 }
 

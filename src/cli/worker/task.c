@@ -360,7 +360,7 @@ void task_stop (struct worker_task *self, int number, const char *why)
 }
 
 // SIGTERM now, and SIGKILL when the grace is over.
-static void cancel (struct worker_task *self, const char *words)
+static void cancel_task (struct worker_task *self, const char *words)
 {
     struct reason why;
     reason_set (&why, "cancelled%s%s", *words ? ": " : "", words);
@@ -382,10 +382,10 @@ static void look_for_end (struct worker_task *self)
     int64_t now_us = clock_mono_us ();
     if (!*self->why.text && zplan_job_cancelled (self->job)) {
         zplan_job_cancel_words (self->job, words, sizeof words);
-        cancel (self, words);
+        cancel_task (self, words);
     } else if (!*self->why.text && is_limited (self) && now_us >= self->limit_us) {
         snprintf (words, sizeof words, "timeout after %" PRId64 " s", self->rules->timeout_s);
-        cancel (self, words);
+        cancel_task (self, words);
     }
     if (self->kill_us && now_us >= self->kill_us) {
         self->kill_us = 0;

@@ -117,7 +117,7 @@ static void end_tasks (struct work *self)
 // -- what is printed about the station
 
 // What it serves, as people call it.
-static const char *served (const struct work *self)
+static const char *served_name (const struct work *self)
 {
     return self->station ? self->station : self->cli->connect;
 }
@@ -129,13 +129,13 @@ static void report_trouble (struct work *self)
     zplan_worker_refusal (self->worker, refusal, sizeof refusal);
     if (*refusal && strcmp (refusal, self->reported_refusal) != 0) {
         memcpy (self->reported_refusal, refusal, sizeof refusal);
-        fprintf (stderr, "zplan work: %s rejects: ", served (self));
+        fprintf (stderr, "zplan work: %s rejects: ", served_name (self));
         write_error (stderr, span_text (refusal));
         fputc ('\n', stderr);
     } else if (!self->reported_no_answer && !*self->reported_refusal &&
                clock_mono_us () - self->started_us > SILENCE_US) {
         self->reported_no_answer = true;
-        fprintf (stderr, "zplan work: no answer from %s yet%s\n", served (self),
+        fprintf (stderr, "zplan work: no answer from %s yet%s\n", served_name (self),
                  keyfile_hint (self->cli));
     }
 }
@@ -160,20 +160,21 @@ static void report_joined (struct work *self)
         return;
     // Both may have come to pass since the last look.
     if (self->reported_joined && self->pull)
-        fprintf (stderr, "zplan work: no answer from %s any more\n", served (self));
+        fprintf (stderr, "zplan work: no answer from %s any more\n", served_name (self));
     else if (self->reported_joined)
-        fprintf (stderr, "zplan work: no longer joined to %s as %s\n", served (self), self->name);
+        fprintf (stderr, "zplan work: no longer joined to %s as %s\n", served_name (self),
+                 self->name);
     if (joined && self->pull)
-        fprintf (stderr, "zplan work: serves %s of %s as %s\n", self->pull, served (self),
+        fprintf (stderr, "zplan work: serves %s of %s as %s\n", self->pull, served_name (self),
                  self->name);
     else if (joined)
-        fprintf (stderr, "zplan work: joined %s as %s\n", served (self), self->name);
+        fprintf (stderr, "zplan work: joined %s as %s\n", served_name (self), self->name);
     self->reported_joined = joined;
 }
 
 // -- the loop
 
-static void earlier (int64_t *until_us, int64_t at_us)
+static void keep_earlier (int64_t *until_us, int64_t at_us)
 {
     if (at_us && (!*until_us || at_us < *until_us))
         *until_us = at_us;
@@ -183,14 +184,14 @@ static void earlier (int64_t *until_us, int64_t at_us)
 static int sleep_ms (const struct work *self)
 {
     int64_t now_us = clock_mono_us (), until_us = 0;
-    earlier (&until_us, self->end_us);
-    earlier (&until_us, self->kill_us);
-    earlier (&until_us, self->give_up_us);
+    keep_earlier (&until_us, self->end_us);
+    keep_earlier (&until_us, self->kill_us);
+    keep_earlier (&until_us, self->give_up_us);
     if (!self->reported_joined && !self->reported_no_answer)
-        earlier (&until_us, self->started_us + SILENCE_US + 1000);
+        keep_earlier (&until_us, self->started_us + SILENCE_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
         if (self->tasks[i].job)
-            earlier (&until_us, task_due_us (&self->tasks[i]));
+            keep_earlier (&until_us, task_due_us (&self->tasks[i]));
     if (!until_us)
         return -1;
     int64_t left_ms = until_us > now_us ? (until_us - now_us + 999) / 1000 : 0;
@@ -341,7 +342,7 @@ static void default_name (char *out, size_t size)
 static struct zplan_worker *open_worker (const struct work *self, const struct keyfile *key)
 {
     return zplan_worker_new (&(struct zplan_worker_options){
-        .endpoint = served (self),
+        .endpoint = served_name (self),
         .name = self->name,
         .curve = key->given ? &key->curve : NULL,
         .credit = (int)self->jobs,
@@ -354,7 +355,8 @@ static int reject_start (const struct work *self)
 {
     struct reason reason;
     if (errno != EINVAL) {
-        fprintf (stderr, "zplan work: %s %s: %s\n", served (self), self->name, strerror (errno));
+        fprintf (stderr, "zplan work: %s %s: %s\n", served_name (self), self->name,
+                 strerror (errno));
         return EXIT_REFUSED;
     }
     bool named = station_name_valid (span_text (self->name));
@@ -365,7 +367,8 @@ static int reject_start (const struct work *self)
     else if (self->commands && !command_names_valid (span_text (self->commands)))
         reason_set (&reason, "--commands: want NAME,NAME");
     else
-        call_endpoint_reason (self->station ? "--station" : "--connect", served (self), &reason);
+        call_endpoint_reason (self->station ? "--station" : "--connect", served_name (self),
+                              &reason);
     return usage_error ("work", &reason);
 }
 

@@ -82,7 +82,7 @@ static bool send_number (struct zplan_worker *self, uint8_t command, int64_t num
 
 // Behind the name how many jobs at once, that we take CLOSE_REQUEST for what it is, and which
 // commands are wanted.
-static void join (struct zplan_worker *self)
+static void send_join (struct zplan_worker *self)
 {
     char digits[24];
     struct message message;
@@ -97,7 +97,7 @@ static void join (struct zplan_worker *self)
 }
 
 // The heartbeat of this second, if it is due.
-static void beat (struct zplan_worker *self, int64_t now_us)
+static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
 {
     if (now_us < self->beat_us)
         return;
@@ -114,7 +114,7 @@ static void beat (struct zplan_worker *self, int64_t now_us)
     if (self->joined)
         self->beats += send_number (self, ZERO_BYTE_COMMAND_HEART_PITPAT, -1);
     else
-        join (self);
+        send_join (self);
     self->beat_us = now_us + BEAT_US;
     if (!self->quiet_us)
         self->quiet_us = now_us;
@@ -297,7 +297,7 @@ static void port_turn (struct zplan_worker *self)
 {
     take_messages (self);
     take_leave (self, clock_mono_us ());
-    beat (self, clock_mono_us ());
+    send_heartbeat (self, clock_mono_us ());
     send_answers (self);
     send_signs (self, clock_mono_us ());
     request_jobs (self);

@@ -261,7 +261,7 @@ static bool give_up (void *owner)
     return true;
 }
 
-static bool resets (const struct plan_change *self)
+static bool resets_plan (const struct plan_change *self)
 {
     return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
 }
@@ -276,7 +276,7 @@ static void store_changed (struct plan_change *self, const struct store_loaded *
     bool gives_up = self->command == MANAGE_DONE && station_is_callbacks (station, answer->station);
     const struct target *target = station_target (station, answer->station);
     bool pull = target && target_type (target) == TARGET_PULL;
-    bool begins = resets (self) || self->command == MANAGE_RUN;
+    bool begins = resets_plan (self) || self->command == MANAGE_RUN;
     size_t missed_size;
     char *missed = missed_record (self->plan, &self->misses,
                                   (uint64_t)store_now_us (station->store), &missed_size);
@@ -305,7 +305,8 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
         change_end (self);
         return;
     }
-    bool moves = self->command == MANAGE_PAUSE || resets (self) || self->command == MANAGE_DONE;
+    bool moves =
+        self->command == MANAGE_PAUSE || resets_plan (self) || self->command == MANAGE_DONE;
     if (!moves && station_is_callbacks (station, answer->station)) {
         refuse_change (self, (enum wire_error)permit_callback_denied (&reason), reason.text);
         return;

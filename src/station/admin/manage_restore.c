@@ -23,7 +23,7 @@
 
 // -- the text: the arguments behind the first, joined, as a plan may be larger than a frame
 
-static char *join (const struct arguments *arguments, size_t *ret_size)
+static char *join_arguments (const struct arguments *arguments, size_t *ret_size)
 {
     size_t size = 0;
     for (size_t i = 1; i < arguments->count; i++)
@@ -404,7 +404,7 @@ void manage_restore (struct station *self, struct request *request,
         if (!span_is (arguments->at[0], words[i].name))
             continue;
         size_t size;
-        char *text = join (arguments, &size);
+        char *text = join_arguments (arguments, &size);
         words[i].run (self, request, span_of (text, size));
         free (text);
         return;

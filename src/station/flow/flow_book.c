@@ -34,7 +34,7 @@ static struct flow_entry *find_entry (const struct station *self, struct span na
 
 // -- names
 
-static bool hidden (const struct station *self, struct span name)
+static bool is_target (const struct station *self, struct span name)
 {
     for (size_t i = 0; i < self->target_count; i++)
         if (span_is (name, target_name (self->targets[i])))
@@ -44,7 +44,7 @@ static bool hidden (const struct station *self, struct span name)
 
 bool flow_book_has (const struct station *self, struct span name)
 {
-    return find_entry (self, name) && !hidden (self, name);
+    return find_entry (self, name) && !is_target (self, name);
 }
 
 bool flow_book_takes (const struct station *self, struct span name)

@@ -264,7 +264,7 @@ static void give_up (struct reading_run *self, bool lost, const char *damage)
     reading_destroy (self);
 }
 
-static void damaged (struct reading_run *self, const char *reason)
+static void log_damaged (struct reading_run *self, const char *reason)
 {
     log_event (LEVEL_ERROR, "flow.damaged", "run=%s reason=%s", self->name,
                quoted (span_text (reason)));
@@ -323,7 +323,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
         return;
     }
     if (!flow) {
-        damaged (self, why);
+        log_damaged (self, why);
         return;
     }
     live->flow = flow_book_hold (self->station, flow);
@@ -337,7 +337,7 @@ static void on_definition (void *owner, const struct flow *flow, int version, co
                                        .map_count = self->map_count};
     live->run = flow_rows_read (flow, live->name, &stored, &reason);
     if (!live->run) {
-        damaged (self, reason.text);
+        log_damaged (self, reason.text);
         return;
     }
     self->live = NULL;
@@ -443,11 +443,11 @@ static void on_data (void *owner, const redisReply *reply)
     }
     self->data = keep_texts (reply);
     if (!self->data)
-        damaged (self, "plan:flow:data is no hash");
+        log_damaged (self, "plan:flow:data is no hash");
     else if (!self->run->count)
         give_up (self, false, NULL);
     else if (!read_own (self))
-        damaged (self, "its fields are not those of a run");
+        log_damaged (self, "its fields are not those of a run");
     else
         read_maps (self);
 }

@@ -109,7 +109,7 @@ static void list_callbacks (struct dropping *self)
     store_list (self->station->store, &self->filter, on_page, self);
 }
 
-static void begin (struct station *self, struct span source)
+static void begin_drop (struct station *self, struct span source)
 {
     struct dropping *dropping = memory_new (sizeof *dropping);
     dropping->station = self;
@@ -134,11 +134,11 @@ static void begin (struct station *self, struct span source)
 void callback_drop_full (struct station *self, struct span source)
 {
     if (callback_book_full (self, source) && clock_mono_us () >= self->dropping_us)
-        begin (self, source);
+        begin_drop (self, source);
 }
 
 void callback_drop_old (struct station *self)
 {
     if (self->dropping_us != INT64_MAX && self->callbacks)
-        begin (self, (struct span){0});
+        begin_drop (self, (struct span){0});
 }

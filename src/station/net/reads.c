@@ -72,7 +72,7 @@ static void drop_read (struct station *self, const struct read *read)
 }
 
 // The load may be gone after this.
-static void grant (struct station *self, struct peer_load *load, enum read_how how)
+static void begin_read (struct station *self, struct peer_load *load, enum read_how how)
 {
     const struct read read = *load->first;
     free (load->first);
@@ -108,7 +108,7 @@ static void grant_all (struct station *self)
             struct peer_load *load = ring_take (ring);
             if (may_read (self, load)) {
                 granted = true;
-                grant (self, load, load->gone ? READ_DROP : READ_ASK);
+                begin_read (self, load, load->gone ? READ_DROP : READ_ASK);
             } else {
                 ring_add (ring, load);
             }
@@ -155,7 +155,7 @@ void reads_stop (struct station *self)
 {
     self->reading.granting = true; // nothing else is
     while (self->reading.first)
-        grant (self, ring_take (&self->reading), READ_DROP);
+        begin_read (self, ring_take (&self->reading), READ_DROP);
 }
 
 // -- one plan

@@ -124,7 +124,7 @@ static void answer_held (struct submission *submission, struct span message)
 static void on_submitted (void *owner, const struct store_submitted *answer);
 
 // Its first misses are written with it. The submission may be over.
-static void store (struct submission *submission)
+static void write_submission (struct submission *submission)
 {
     struct station *self = submission->station;
     size_t size = 0;
@@ -148,7 +148,7 @@ static bool try_another_id (struct submission *submission)
         return false;
     submission->tries++;
     plan_renumber (submission->plan, station_new_id (submission->station));
-    store (submission);
+    write_submission (submission);
     return true;
 }
 
@@ -171,7 +171,7 @@ static void on_held (void *owner, const struct store_loaded *answer)
     if (answer->result == STORE_DONE) {
         answer_held (submission, answer->message);
     } else if (answer->result == STORE_NONE) {
-        store (submission);
+        write_submission (submission);
     } else {
         reply_refuse_store (self, submission->peer, answer->result, answer->error);
         submission_end (submission);
@@ -263,7 +263,7 @@ static void place_plan (struct submission *submission)
     if (submission->never)
         reads_load (self, submission->peer, plan->id, on_looked_up, submission);
     else
-        store (submission);
+        write_submission (submission);
 }
 
 static void check_params (struct submission *submission, const struct flow *flow,

@@ -250,7 +250,8 @@ static struct owner_step judge_own (struct owner *self, const struct owner_event
     return wait_until (self, OWNER_NOTHING, self->handover ? now_us : heartbeat_us (self));
 }
 
-static struct owner_step found (struct owner *self, const struct owner_event *event, int64_t now_us)
+static struct owner_step judge_watched (struct owner *self, const struct owner_event *event,
+                                        int64_t now_us)
 {
     uint64_t epoch = epoch_of (event->token);
     self->link = WATCHED;
@@ -320,7 +321,7 @@ static struct owner_step owner_tick (struct owner *self, int64_t now_us)
     }
 }
 
-static struct owner_step closed (struct owner *self, int64_t now_us)
+static struct owner_step link_closed (struct owner *self, int64_t now_us)
 {
     self->link = CLOSED;
     return wait_until (self, OWNER_NOTHING, now_us + OWNER_POLL_US);
@@ -336,14 +337,14 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
         self->config.yields = false;
         return owner_read (self, OWNER_LOOK, OWNER_NOTHING, boot_us);
     case OWNER_CLOSED:
-        return closed (self, boot_us);
+        return link_closed (self, boot_us);
     case OWNER_FOUND:
         if (moved) // it is a replica now, and what it has may be old
-            return closed (self, boot_us);
-        return found (self, event, boot_us);
+            return link_closed (self, boot_us);
+        return judge_watched (self, event, boot_us);
     case OWNER_UNFOUND:
         if (moved)
-            return closed (self, boot_us);
+            return link_closed (self, boot_us);
         self->link = BLIND;
         return wait_until (self, OWNER_NOTHING, boot_us + OWNER_RETRY_US);
     case OWNER_BATCH:

@@ -169,7 +169,7 @@ static void on_reset (struct writer *self)
     self->gathers_us = 0;
 }
 
-static void event (struct writer *self, const struct owner_event *event, int64_t boot_us)
+static void writer_event (struct writer *self, const struct owner_event *event, int64_t boot_us)
 {
     struct owner_step step = owner_event (self->owner, event, boot_us);
     if (step.what != OWNER_WAIT)
@@ -223,7 +223,7 @@ void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_u
         found_event.token = span_of (reply->element[0]->str, reply->element[0]->len);
     if (found && reply->element[1]->str)
         found_event.batch = strtoll (reply->element[1]->str, NULL, 10);
-    event (self, &found_event, boot_us);
+    writer_event (self, &found_event, boot_us);
     if (found && self->reopened && owner_holds (self->owner)) {
         self->reopened = false;
         self->io.news (self->io.owner, OWNER_HOLDS);
@@ -234,26 +234,26 @@ void writer_opened (struct writer *self, int64_t boot_us)
 {
     self->awaited = 0;
     self->reopened = true;
-    event (self, &(struct owner_event){.type = OWNER_OPENED}, boot_us);
+    writer_event (self, &(struct owner_event){.type = OWNER_OPENED}, boot_us);
 }
 
 void writer_closed (struct writer *self, int64_t boot_us)
 {
     self->awaited = 0;
     self->todo = OWNER_WAIT;
-    event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
+    writer_event (self, &(struct owner_event){.type = OWNER_CLOSED}, boot_us);
     end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
     end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, INT64_MAX);
 }
 
 void writer_begin_anew (struct writer *self, int64_t boot_us)
 {
-    event (self, &(struct owner_event){.type = OWNER_ANEW}, boot_us);
+    writer_event (self, &(struct owner_event){.type = OWNER_ANEW}, boot_us);
 }
 
 void writer_hand_over (struct writer *self, int64_t boot_us)
 {
-    event (self, &(struct owner_event){.type = OWNER_HANDOVER}, boot_us);
+    writer_event (self, &(struct owner_event){.type = OWNER_HANDOVER}, boot_us);
 }
 
 // -- turns
@@ -273,7 +273,7 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
         end_waiters (self, &self->gathering, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
     release_ended (self);
     if (boot_us >= owner_next_us (self->owner))
-        event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
+        writer_event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
     writer_carry_out (self, mono_us);
     bool again = self->rows.commands > 0; // what was not taken the first time
     if (!owner_may_send (self->owner) || self->todo != OWNER_WAIT ||
@@ -285,7 +285,7 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
         if (mono_us - self->gathers_us < PATIENCE_US)
             return;
     }
-    event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
+    writer_event (self, &(struct owner_event){.type = OWNER_BATCH}, boot_us);
     writer_carry_out (self, mono_us);
 }
 

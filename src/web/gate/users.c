@@ -282,7 +282,8 @@ static struct key *find_key (struct users *self, const char *path, struct reason
 
 // -- requests
 
-static bool deny (struct exchange *self, unsigned status, const char *code, const char *words)
+static bool deny_request (struct exchange *self, unsigned status, const char *code,
+                          const char *words)
 {
     if (status == 401)
         exchange_header (self, "WWW-Authenticate", "Bearer");
@@ -300,8 +301,9 @@ static bool deny_token (struct exchange *self)
     for (const char *at = self->address; *at; at++)
         row = row * 33 + (unsigned char)*at;
     if (!pace_takes (&users->wrong[row % WRONG_ROWS], WRONG_PER_SECOND))
-        return deny (self, 429, "too_many", "too many requests without a right token");
-    return deny (self, 401, "no_token", "want Authorization: Bearer with a token or a session");
+        return deny_request (self, 429, "too_many", "too many requests without a right token");
+    return deny_request (self, 401, "no_token",
+                         "want Authorization: Bearer with a token or a session");
 }
 
 static const char *bearer (const struct exchange *self)
@@ -335,11 +337,12 @@ static bool admit_user (struct exchange *self, struct user *user)
     struct reason reason;
     struct key *key = NULL;
     if (user->exchanges >= AT_ONCE)
-        return deny (self, 429, "too_many", "64 requests of this user are in progress");
+        return deny_request (self, 429, "too_many", "64 requests of this user are in progress");
     if (user->file.key[0] && !(key = find_key (users, user->file.key, &reason))) {
         log_event (LEVEL_WARN, "key.unusable", "user=%s reason=\"%s\"", user->file.name,
                    reason.text);
-        return deny (self, 503, "no_key", "the key of this user cannot be used: see the log");
+        return deny_request (self, 503, "no_key",
+                             "the key of this user cannot be used: see the log");
     }
     user->exchanges++;
     self->key = key;
@@ -357,7 +360,8 @@ static bool deny_pace (struct exchange *self, struct user *user, const uint8_t s
 {
     int at = user->file.rate ? user_token_at (&user->file, sum) : -1;
     return at >= 0 && !pace_takes (&user->paces[at], user->file.rate) &&
-           deny (self, 429, "too_many", "the requests of this token in this second: see rate");
+           deny_request (self, 429, "too_many",
+                         "the requests of this token in this second: see rate");
 }
 
 bool users_judge (struct exchange *self)
@@ -379,7 +383,7 @@ bool users_judge (struct exchange *self)
         return deny_token (self);
     }
     if (session && !pace_takes (&session->pace, PER_SECOND))
-        return deny (self, 429, "too_many", "50 requests of a session a second");
+        return deny_request (self, 429, "too_many", "50 requests of a session a second");
     if (deny_pace (self, user, session ? session->token : self->token))
         return true;
     if (session)
@@ -467,7 +471,7 @@ bool users_sign_in (struct users *self, struct exchange *exchange, const char *t
         sweep_users (self);
     end_idlest (self, sum);
     if (self->session_count >= SESSIONS_MAX) {
-        deny (exchange, 503, "too_many", "there are 10000 sessions already");
+        deny_request (exchange, 503, "too_many", "there are 10000 sessions already");
         return false;
     }
     if (admit_user (exchange, user))

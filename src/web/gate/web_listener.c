@@ -17,7 +17,7 @@ const char *web_listener_path (const char *listen_at)
     return strncmp (listen_at, "unix:", 5) == 0 ? listen_at + 5 : NULL;
 }
 
-static int fail (struct web_listener *self, const char *listen_at, struct reason *reason)
+static int fail_listen (struct web_listener *self, const char *listen_at, struct reason *reason)
 {
     reason_set (reason, "listen: %s: %s", quoted (span_text (listen_at)), strerror (errno));
     if (self->fd >= 0)
@@ -61,7 +61,7 @@ static int open_tcp (struct web_listener *self, const char *listen_at, struct re
         listen (self->fd, BACKLOG) == 0 && getsockname (self->fd, &bound.any, &bound_size) == 0;
     freeaddrinfo (found);
     if (!listens)
-        return fail (self, listen_at, reason);
+        return fail_listen (self, listen_at, reason);
     self->port = ntohs (bound.any.sa_family == AF_INET6 ? bound.in6.sin6_port : bound.in.sin_port);
     return 0;
 }
@@ -92,14 +92,14 @@ static int open_file (struct web_listener *self, const char *path, struct reason
     size_t size = strlen (path);
     memcpy (address.sun_path, path, size + 1);
     if (clear_way (&address))
-        return fail (self, path, reason);
+        return fail_listen (self, path, reason);
     self->fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (self->fd < 0 ||
         bind (self->fd, (const struct sockaddr *)(const void *)&address, sizeof address))
-        return fail (self, path, reason);
+        return fail_listen (self, path, reason);
     // There are no connections before it listens, so the mode is in force for all.
     if (stat (path, &entry) || chmod (path, FILE_MODE) || listen (self->fd, BACKLOG)) {
-        fail (self, path, reason);
+        fail_listen (self, path, reason);
         unlink (path);
         return -1;
     }

@@ -45,7 +45,7 @@ static char *decode (struct span raw, bool plus_is_blank, char *out)
     return is_text (begin, (size_t)(out - begin)) ? out + 1 : NULL;
 }
 
-static struct span cut (struct span *rest, char at)
+static struct span next_part (struct span *rest, char at)
 {
     const uint8_t *end = rest->size ? memchr (rest->data, at, rest->size) : NULL;
     struct span part = span_of (rest->data, end ? (size_t)(end - rest->data) : rest->size);
@@ -64,7 +64,7 @@ static int read_path (struct span path, struct request_target *ret, char **at,
     struct span rest = span_of (path.data + 1, path.size - 1);
     while (rest.size) {
         bool last = !memchr (rest.data, '/', rest.size);
-        struct span raw = cut (&rest, '/');
+        struct span raw = next_part (&rest, '/');
         char *text = *at;
         if (ret->segment_count == TARGET_SEGMENTS_MAX)
             return reject_target (reason, "path: too many segments");
@@ -85,8 +85,8 @@ static int read_query (struct span rest, struct request_target *ret, char **at,
                        struct reason *reason)
 {
     while (rest.size) {
-        struct span value = cut (&rest, '&');
-        struct span name = cut (&value, '=');
+        struct span value = next_part (&rest, '&');
+        struct span name = next_part (&value, '=');
         struct query_field field = {.name = *at};
         if (name.size == 0 && value.size == 0)
             continue;
@@ -128,7 +128,7 @@ int request_target_read (struct span raw, struct request_target *ret, struct rea
         return reject_target (reason,
                               "target: want at most 8192 bytes, without blanks or a fragment");
     struct span query = path_of (raw, &self.authority);
-    struct span path = cut (&query, '?');
+    struct span path = next_part (&query, '?');
     if (path.size == 0 || path.data[0] != '/')
         return reject_target (reason, "target: want a path");
     // No part is longer decoded; each has a NUL, in the place of what is before it or behind it.

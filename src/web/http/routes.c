@@ -32,7 +32,7 @@ static bool is_path (const char *path, const struct request_target *target,
     return at == target->segment_count;
 }
 
-static void allow (struct routed *ret, const char *method)
+static void add_allowed (struct routed *ret, const char *method)
 {
     size_t size = strlen (ret->allow);
     snprintf (ret->allow + size, sizeof ret->allow - size, "%s%s%s", size ? ", " : "", method,
@@ -47,7 +47,7 @@ int routes_find (const char *method, const struct request_target *target, struct
         const char *args[ROUTE_ARGS_MAX] = {0};
         if (!is_path (routes[i].path, target, args))
             continue;
-        allow (ret, routes[i].method);
+        add_allowed (ret, routes[i].method);
         if (strcmp (routes[i].method, wanted) != 0)
             continue;
         ret->route = &routes[i];
@@ -70,7 +70,8 @@ bool route_has_word (const char *words, const char *word)
     return false;
 }
 
-static void unknown (const char *where, const char *name, const char *known, struct reason *reason)
+static void name_unknown (const char *where, const char *name, const char *known,
+                          struct reason *reason)
 {
     struct nearest nearest = nearest_to (name);
     nearest_try_list (&nearest, known);
@@ -85,7 +86,7 @@ int route_check_query (const struct route *self, const struct request_target *ta
         const char *name = target->fields[i].name;
         if (route_has_word (self->query, name))
             continue;
-        unknown ("query", name, self->query, reason);
+        name_unknown ("query", name, self->query, reason);
         return -1;
     }
     return 0;
@@ -106,7 +107,7 @@ const char *route_check_body (const struct route *self, const json_t *body, stru
     {
         if (route_has_word (self->fields, name))
             continue;
-        unknown ("body", name, self->fields, reason);
+        name_unknown ("body", name, self->fields, reason);
         return name;
     }
     return NULL;

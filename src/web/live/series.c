@@ -57,7 +57,7 @@ static const struct point *point_at (const struct series *self, int64_t slot)
 }
 
 // The last one known before the slot, within one step of the longest kind.
-static const struct point *before (const struct series *self, int64_t slot, int64_t first)
+static const struct point *point_before (const struct series *self, int64_t slot, int64_t first)
 {
     for (int64_t at = slot - 1; at >= first && at >= slot - SERIES_STEP_MAX_S / SERIES_STEP_S; at--)
         if (point_at (self, at))
@@ -80,7 +80,7 @@ json_t *series_json (const struct series *self, int64_t now_s, int64_t from_s, i
     json_t *arrays[NUMBERS];
     for (size_t i = 0; i < NUMBERS; i++)
         arrays[i] = json_array ();
-    const struct point *previous = before (self, begin, first);
+    const struct point *previous = point_before (self, begin, first);
     for (int64_t step = begin; step <= last; step += width) {
         const struct point *latest = NULL;
         int64_t grown[NUMBERS] = {0};

@@ -179,7 +179,7 @@ void workers_alive (struct workers *self, struct worker *worker)
 }
 
 // In the heap of those whose turn comes, or out of it.
-static void place (struct workers *self, struct worker *worker)
+static void place_worker (struct workers *self, struct worker *worker)
 {
     if (worker_is_free (worker))
         heap_set (&self->ready, &worker->ready, worker->used);
@@ -198,13 +198,13 @@ void workers_credit (struct workers *self, struct worker *worker)
 {
     if (worker->credit < worker->jobs_max && !worker->draining)
         worker->credit++;
-    place (self, worker);
+    place_worker (self, worker);
 }
 
 void workers_no_credit (struct workers *self, struct worker *worker)
 {
     worker->credit = 0;
-    place (self, worker);
+    place_worker (self, worker);
 }
 
 bool worker_is_free (const struct worker *worker)
@@ -262,7 +262,7 @@ void workers_give (struct workers *self, struct worker *worker, struct job *job)
     worker->jobs[worker->job_count++] = job;
     self->jobs++;
     worker->used = ++self->turn;
-    place (self, worker);
+    place_worker (self, worker);
 }
 
 void workers_take (struct workers *self, struct worker *worker, const struct job *job)
@@ -274,7 +274,7 @@ void workers_take (struct workers *self, struct worker *worker, const struct job
     self->jobs--;
     for (; at < worker->job_count; at++)
         worker->jobs[at] = worker->jobs[at + 1];
-    place (self, worker);
+    place_worker (self, worker);
 }
 
 struct worker *workers_unresponsive (const struct workers *self)

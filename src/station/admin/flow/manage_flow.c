@@ -14,7 +14,7 @@
 
 enum { PAGE_MAX = 1000 };
 
-static void deny (struct station *self, struct request *request, const char *reason)
+static void refuse_argument (struct station *self, struct request *request, const char *reason)
 {
     reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason);
 }
@@ -26,7 +26,7 @@ static bool read_name (struct station *self, struct request *request, struct spa
     if (name.size <= FLOW_NAME_MAX && station_name_valid (name))
         return permit_named (self, &request->peer, "flow", name);
     reason_set (&reason, "flow: want a name of 1..64 of A-Z a-z 0-9 _ . -, got %s", quoted (name));
-    deny (self, request, reason.text);
+    refuse_argument (self, request, reason.text);
     return false;
 }
 
@@ -40,7 +40,7 @@ static bool read_version (struct station *self, struct request *request, struct 
         return true;
     }
     reason_set (&reason, "version: want %" PRId64 "..%d, got %s", min, INT32_MAX, quoted (text));
-    deny (self, request, reason.text);
+    refuse_argument (self, request, reason.text);
     return false;
 }
 
@@ -257,7 +257,7 @@ static void flow_list (struct station *self, struct request *request,
     if (words->count &&
         !json_fields_parse (words->at[0], filter_fields,
                             sizeof filter_fields / sizeof *filter_fields, &filter, &reason)) {
-        deny (self, request, reason.text);
+        refuse_argument (self, request, reason.text);
         return;
     }
     json_t *object = json_object (), *flows = json_array ();
@@ -327,7 +327,7 @@ void manage_flow (struct station *self, struct request *request, const struct ar
             words[i].run (self, request, &given);
         return;
     }
-    deny (
+    refuse_argument (
         self, request,
         "flow: want list [FILTER], get NAME [VERSION], check DEFINITION, put DEFINITION "
         "[LAST VERSION], use NAME VERSION, remove NAME, runs [FILTER], show RUN [FILTER], log RUN, "
