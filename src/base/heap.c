@@ -14,13 +14,13 @@ void heap_free (struct heap *self)
 static void put_node (struct heap *self, struct heap_node *node, size_t position)
 {
     self->nodes[position - 1] = node;
-    node->position = position;
+    node->position = (uint32_t)position;
 }
 
 static bool is_before (const struct heap_node *one, const struct heap_node *other)
 {
     // By their distance, which is also right after the counter wraps.
-    return one->at < other->at || (one->at == other->at && (int64_t)(one->turn - other->turn) < 0);
+    return one->at < other->at || (one->at == other->at && (int32_t)(one->turn - other->turn) < 0);
 }
 
 static void sift_up (struct heap *self, struct heap_node *node)

@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 struct heap_node {
-    int64_t at;      // the key; any unit, the same for the whole heap
-    uint64_t turn;   // when it was set: the order of equal keys
-    size_t position; // 1-based place in the heap; 0 = not in it
+    int64_t at;        // the key; any unit, the same for the whole heap
+    uint32_t turn;     // when it was set: the order of equal keys
+    uint32_t position; // 1-based place in the heap; 0 = not in it
 };
 
 struct heap {
     struct heap_node **nodes;
     size_t count;
     size_t capacity;
-    uint64_t turns; // nodes that were set so far
+    uint32_t turns; // nodes that were set so far
 };
 
 void heap_free (struct heap *self);

@@ -40,6 +40,18 @@ static void give_back (void *block)
     kept_bytes += SMALLEST + HEADER + at * STEP;
 }
 
+void json_pool_release (void)
+{
+    for (size_t at = 0; at < SIZES; at++) {
+        for (void *block = kept[at], *next; block; block = next) {
+            memcpy (&next, block, sizeof next);
+            free (block);
+        }
+        kept[at] = NULL;
+    }
+    kept_bytes = 0;
+}
+
 void json_pool_use (void)
 {
 #ifndef __SANITIZE_ADDRESS__

@@ -6,3 +6,6 @@
 // page of plans has thousands, and was half its time in malloc and free. Not for the library, whose
 // program may use jansson itself; not with a sanitizer, which is to see each block.
 void json_pool_use (void);
+
+// Free what this thread has kept: between blocks that live, it would keep whole pages of memory.
+void json_pool_release (void);

@@ -126,6 +126,7 @@ struct core *core_new (const struct core_bounds *bounds)
 {
     struct core *self = memory_new (sizeof *self);
     self->bounds = *bounds;
+    self->memory.size = sizeof (struct open_plan);
     self->gathering = &self->rows[0];
     self->batch = 1;
     self->reported_last = &self->reported_first;
@@ -203,6 +204,7 @@ void core_destroy (struct core **self_p)
         return;
     core_reset (self);
     table_free (&self->open);
+    pool_clear (&self->memory);
     for (struct reported *one = self->reported_first, *next; one; one = next) {
         next = one->next;
         free (one);

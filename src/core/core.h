@@ -107,6 +107,9 @@ bool core_has_rows (const struct core *self);
 // How many bytes the batch that gathers has, approximately.
 size_t core_bytes (const struct core *self);
 
+// Release the memory of batches, where nothing is gathered or in flight.
+void core_trim (struct core *self);
+
 // Whether some of it is more than leases: who sent a run, or ended one, waits for it.
 bool core_hurries (const struct core *self);
 

@@ -364,6 +364,22 @@ void core_acked (struct core *self, int64_t now_us)
     self->in_flight = NULL;
 }
 
+static void list_free (struct plan_list *list)
+{
+    free (list->at);
+    *list = (struct plan_list){0};
+}
+
+void core_trim (struct core *self)
+{
+    if (self->in_flight || core_has_rows (self))
+        return;
+    rows_free (&self->rows[0]);
+    rows_free (&self->rows[1]);
+    list_free (&self->touched);
+    list_free (&self->batch_plans);
+}
+
 // What counted it takes it back with the same batch.
 static void count_back (const struct open_plan *plan, struct rows *rows)
 {

@@ -333,7 +333,7 @@ void core_load_team (struct core *self, struct span target, uint64_t id,
     if (!plan->message && found->message.size) {
         plan->message = memory_resize (NULL, found->message.size + 1);
         memcpy (plan->message, found->message.data, found->message.size);
-        plan->message_size = found->message.size;
+        plan->message_size = (uint32_t)found->message.size;
     }
     if (!plan->placed) {
         plan->placed = true;

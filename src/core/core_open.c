@@ -45,7 +45,7 @@ struct open_plan *open_for (struct core *self, struct core_target *target, uint6
     struct open_plan *plan = find_open (self, target, id);
     if (plan)
         return plan;
-    plan = memory_new (sizeof *plan);
+    plan = pool_new (&self->memory);
     plan->id = id;
     plan->target = target;
     plan->revision = -1;
@@ -73,10 +73,10 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     drop_message (plan);
     plan->message = memory_resize (NULL, message.size + 1);
     memcpy (plan->message, message.data, message.size);
-    plan->message_size = message.size;
+    plan->message_size = (uint32_t)message.size;
     plan->revision = revision;
     self->message_bytes += message.size;
-    plan->writes &= ~(unsigned)WRITE_HEAD; // of the message before
+    plan->writes &= (uint8_t)~WRITE_HEAD; // of the message before
     open_touch (self, plan, WRITE_MESSAGE);
     if (plan->pull)
         pull_read_message (plan);
@@ -171,7 +171,7 @@ void open_touch (struct core *self, struct open_plan *plan, unsigned writes)
         list->at[list->count++] = (struct written_plan){plan, 0};
         plan->listed_in++;
     }
-    plan->writes |= writes;
+    plan->writes |= (uint8_t)writes;
 }
 
 void open_drop (struct core *self, struct open_plan *plan)
@@ -183,7 +183,7 @@ void open_drop (struct core *self, struct open_plan *plan)
     drop_message (plan);
     free (plan->group);
     free (plan->caller);
-    free (plan);
+    pool_free (&self->memory, plan);
 }
 
 // Where it has no run, and all of it is written, it is taken when its time has come.

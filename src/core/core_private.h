@@ -3,6 +3,7 @@
 
 #include "core_pull.h"
 #include "heap.h"
+#include "pool.h"
 #include "ready.h"
 #include "table.h"
 
@@ -73,16 +74,18 @@ struct open_plan {
     uint64_t id;
     struct core_target *target;
     uint8_t *message; // NULL = as Redis has it, or as the rows that are not acknowledged
-    size_t message_size;
     int64_t revision; // -1 = not known
-    int64_t score_us;
+    union {           // `lease.at` is the score: a lease ends when its plan is due
+        int64_t score_us;
+        struct heap_node lease;
+    };
     uint64_t exec_id;
-    char *group;  // NULL = none
-    char *caller; // of a submission that is not acknowledged; NULL = none
-    struct heap_node lease;
+    char *group;              // NULL = none
+    char *caller;             // of a submission that is not acknowledged; NULL = none
     struct pull_record *pull; // NULL = there is no team, or it is not known
-    unsigned writes;          // of the batch that gathers
-    unsigned listed_in;       // batches that it is in
+    uint32_t message_size;
+    uint8_t writes;    // of the batch that gathers
+    uint8_t listed_in; // batches that it is in
     uint8_t priority;
     uint8_t flight;              // enum flight
     bool earlier_may_answer : 1; // an earlier run may still answer
@@ -157,6 +160,7 @@ struct core {
     struct core_bounds bounds;
     uint64_t resets;
     struct table targets, open, callers;
+    struct pool memory; // the memory of `open`
     struct limit_table limits;
     struct core_target *first_ready; // of all targets, in a list
     struct heap leases;

@@ -207,7 +207,7 @@ void core_found_message (const struct core_choice *choice, struct span message)
         return;
     plan->message = memory_resize (NULL, message.size + 1);
     memcpy (plan->message, message.data, message.size);
-    plan->message_size = message.size;
+    plan->message_size = (uint32_t)message.size;
 }
 
 void core_found_score (const struct core_choice *choice, int64_t score_us)

@@ -29,6 +29,7 @@
 #include "flow_sweep.h"
 #include "forward.h"
 #include "front.h"
+#include "json_pool.h"
 #include "late.h"
 #include "log.h"
 #include "memory.h"
@@ -146,6 +147,8 @@ static void watch_memory (struct station *self)
     self->trimmed_work = work;
     if (now_s != self->trimmed_s &&
         (bytes > most || (idle && now_s - self->trimmed_s >= PAUSE_S))) {
+        store_trim (self->store);
+        json_pool_release ();
         process_memory_trim ();
         self->trimmed_s = now_s;
         bytes = process_memory ();
@@ -219,12 +222,12 @@ static void on_tick (void *owner)
         return;
     }
     redis_process_watch_disk (self);
-    watch_memory (self);
     peers_tick (self, now_us);
     reads_tick (self);
     pull_tick (self);
     flow_sweep_tick (self);
     flow_runs_tick (self);
+    watch_memory (self);
     station_resume (self);
     link_flush (store_link (self->store));
 }

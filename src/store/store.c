@@ -402,6 +402,11 @@ bool store_is_settled (const struct store *self)
     return !store_owns (self) || (writer_is_idle (self->writer) && !link_pending (self->link));
 }
 
+void store_trim (struct store *self)
+{
+    writer_trim (self->writer);
+}
+
 void store_set_bounds (struct store *self, const struct store_bounds *bounds)
 {
     const struct core_bounds core_bounds = core_bounds_of (bounds);

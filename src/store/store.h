@@ -70,6 +70,9 @@ struct store *store_new (const struct store_config *config, const struct store_b
                          struct reactor *reactor, store_state_fn *changed, void *owner);
 void store_destroy (struct store **self);
 
+// Release memory that a burst needed and nothing uses now.
+void store_trim (struct store *self);
+
 // Other bounds from now on.
 void store_set_bounds (struct store *self, const struct store_bounds *bounds);
 

@@ -250,6 +250,8 @@ static void acknowledge (struct world *world)
     settle (world);
     core_acked (world->core, world->now_us);
     world->flying = false;
+    if (chance (world, 20))
+        core_trim (world->core);
 }
 
 // What was sent is applied, and heard of or not; what was not sent is gone.

@@ -300,6 +300,8 @@ static void acknowledge (struct world *world)
                 world->plans[id].jobs[i].acknowledged = true;
     core_acked (world->core, world->now_us);
     world->flying = false;
+    if (chance (world, 20))
+        core_trim (world->core);
 }
 
 static void send (struct world *world)

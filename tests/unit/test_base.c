@@ -114,7 +114,7 @@ static void heap_keeps_the_smallest_first (void **state)
 static void heap_keeps_the_order_of_equal_keys (void **state)
 {
     enum { EQUAL = 3000 };
-    static const uint64_t starts[] = {0, UINT64_MAX - EQUAL / 2};
+    static const uint32_t starts[] = {0, UINT32_MAX - EQUAL / 2};
     (void)state;
     struct heap_node *nodes = calloc (EQUAL, sizeof *nodes);
     assert_non_null (nodes);

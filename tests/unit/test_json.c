@@ -1,6 +1,9 @@
 // Base64, strict JSON, and frames as JSON values.
+#include <malloc.h>
+
 #include "base64.h"
 #include "json.h"
+#include "json_pool.h"
 #include "rows.h"
 
 // -- base64
@@ -376,6 +379,24 @@ static void random_frames_come_back (void **state)
     }
 }
 
+static void blocks_of_freed_trees_are_kept_until_they_are_released (void **state)
+{
+    (void)state;
+    json_pool_use ();
+    size_t before = mallinfo2 ().uordblks;
+    json_t *tree = json_array ();
+    for (int i = 0; i < 1000; i++)
+        json_array_append_new (tree, json_pack ("{s:i}", "number", i));
+    size_t used = mallinfo2 ().uordblks;
+    json_decref (tree);
+#ifndef __SANITIZE_ADDRESS__
+    assert_true (mallinfo2 ().uordblks > before + (used - before) / 2);
+#endif
+    json_pool_release ();
+    assert_true (mallinfo2 ().uordblks <= before + (used - before) / 8);
+    json_decref (json_pack ("{s:i}", "number", 1));
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +411,7 @@ int main (void)
         cmocka_unit_test (frames_become_strings_or_base64),
         cmocka_unit_test (other_values_are_no_frames),
         cmocka_unit_test (random_frames_come_back),
+        cmocka_unit_test (blocks_of_freed_trees_are_kept_until_they_are_released),
     };
     return cmocka_run_group_tests_name ("json", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ enum {
     LIVES_MAX = 4096,      // runs in memory; those that nothing happens to go first
     BYTES_MAX = 268435456, // of them together, approximately
     KEEP_US = 5000000,     // one that something happened to stays so long when there are too many
-    IDLE_US = 60000000,    // and else so long
+    IDLE_US = 30000000,    // and else so long
     CANCELS_TURN = 256     // plans that are cancelled in a turn
 };
 

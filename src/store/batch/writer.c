@@ -327,6 +327,15 @@ bool writer_is_idle (const struct writer *self)
            !core_has_rows (self->core);
 }
 
+void writer_trim (struct writer *self)
+{
+    if (!writer_is_idle (self))
+        return;
+    commands_free (&self->rows);
+    commands_free (&self->sent);
+    core_trim (self->core);
+}
+
 const struct owner *writer_owner (const struct writer *self)
 {
     return self->owner;

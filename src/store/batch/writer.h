@@ -105,6 +105,9 @@ void writer_redis_answered (struct writer *self, int64_t mono_us);
 // The end of a turn: send what gathers if nothing is in flight, and what the owner's protocol asks.
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us);
 
+// Release the memory of batches while there is none.
+void writer_trim (struct writer *self);
+
 // When writer_flush is wanted though nothing happens, CLOCK_BOOTTIME; INT64_MAX = never.
 int64_t writer_next_us (const struct writer *self);
 

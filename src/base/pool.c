@@ -1,0 +1,96 @@
+#include "pool.h"
+
+#include <sanitizer/asan_interface.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { PAGE_BYTES = 1 << 18, ALIGNMENT = 8 };
+
+struct pool_place {
+    struct pool_place *next;
+};
+
+// It stands at a multiple of its size, so that an object's address tells its page.
+struct pool_page {
+    struct pool_page *previous, *next; // of those with a free place
+    struct pool_place *freed;          // places that were used
+    size_t used, count;                // places used so far; objects in them now
+};
+
+static size_t place_bytes (const struct pool *pool)
+{
+    return (pool->size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static bool is_full (const struct pool *pool, const struct pool_page *page)
+{
+    return page->count == (PAGE_BYTES - sizeof *page) / place_bytes (pool);
+}
+
+static void list (struct pool *pool, struct pool_page *page)
+{
+    page->previous = NULL;
+    page->next = pool->open;
+    if (page->next)
+        page->next->previous = page;
+    pool->open = page;
+}
+
+static void unlist (struct pool *pool, struct pool_page *page)
+{
+    if (page->next)
+        page->next->previous = page->previous;
+    if (page->previous)
+        page->previous->next = page->next;
+    else
+        pool->open = page->next;
+}
+
+void *pool_new (struct pool *pool)
+{
+    if (!pool->open) {
+        struct pool_page *page = aligned_alloc (PAGE_BYTES, PAGE_BYTES);
+        if (!page)
+            abort ();
+        *page = (struct pool_page){0};
+        list (pool, page);
+    }
+    struct pool_page *page = pool->open;
+    struct pool_place *place = page->freed;
+    if (place) {
+        ASAN_UNPOISON_MEMORY_REGION (place, pool->size);
+        page->freed = place->next;
+    } else {
+        place = (void *)((uint8_t *)(page + 1) + page->used++ * place_bytes (pool));
+    }
+    page->count++;
+    if (is_full (pool, page))
+        unlist (pool, page);
+    return memset (place, 0, pool->size);
+}
+
+void pool_free (struct pool *pool, void *object)
+{
+    struct pool_page *page = (struct pool_page *)((uintptr_t)object / PAGE_BYTES * PAGE_BYTES);
+    struct pool_place *place = object;
+    if (is_full (pool, page))
+        list (pool, page);
+    page->count--;
+    place->next = page->freed;
+    page->freed = place;
+    ASAN_POISON_MEMORY_REGION (place, pool->size);
+    if (!page->count && (page->previous || page->next)) {
+        unlist (pool, page);
+        free (page);
+    }
+}
+
+void pool_clear (struct pool *pool)
+{
+    free (pool->open);
+    pool->open = NULL;
+}
