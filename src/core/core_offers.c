@@ -8,7 +8,6 @@
 #include "redis_keys.h"
 
 enum {
-    DONE_MS = 1000,
     OFFER_BYTES = 512,           // of an offer beside its message
     OFFERS_BYTES_MAX = 32 << 20, // of a target with more than OFFERS_SURE offers
     OFFERS_SURE = 256,
@@ -258,7 +257,7 @@ struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_
     struct pull_placed placed = {.free = free_slots (team, &tally)};
     int64_t now_ms = now_us / 1000, since_ms = (int64_t)(team->since / 1000);
     bool done = tally.running == 0 && placed.free == 0;
-    int64_t look_ms = done            ? now_ms + DONE_MS
+    int64_t look_ms = done            ? now_ms + PULL_END_US / 1000
                       : tally.running ? tally.first_late_ms
                                       : now_ms + lease_us / 1000;
     int64_t end_ms =

@@ -330,6 +330,9 @@ void pull_read_message (struct open_plan *plan);
 // Runs whose workers are all late by now count for no limit.
 void pull_advance (struct core *self, int64_t now_us);
 
+// The end of a run is decided and written within this time; else the run is looked at again.
+enum { PULL_END_US = 1000000 };
+
 // It is offered when it has free slots, counts while workers are at work, and is looked at when
 // something of it ends.
 struct pull_placed {

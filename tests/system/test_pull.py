@@ -471,6 +471,21 @@ def test_the_timeout_of_the_plan_ends_the_run(rig, pair, taken):
     assert pair[1].take() == []
 
 
+def test_the_timeout_of_the_plan_ends_the_run_while_another_waits_for_a_limit(make_rig):
+    """A claim follows the other at once then, and would take the offered run before its end is written."""
+    rig = with_pile(make_rig)
+    rig.client.done("limit", "set", "group:g", {"concurrency": 1})
+    for _ in range(2):
+        rig.client.added(at_once(group="g"))
+    run = rig.jobs.recv()
+    rig.jobs.answer(run, ST.RUNING)
+    ident = add(rig, timeout=2, retry={"strategy": "none"})
+    message = rig.state(ident, ST.TIMEOUT, STATION)
+    assert message["error_info"] == "timeout: no result within 2 s"
+    rig.jobs.finish(run)
+    rig.jobs.finish(rig.jobs.recv())
+
+
 def test_an_offer_that_nobody_takes_stands(make_rig):
     """Leases of a second: it is offered again and again, is no failure, and no outcome."""
     rig = with_pile(make_rig, "--exec-timeout", "1")

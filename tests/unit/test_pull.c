@@ -527,6 +527,22 @@ static void an_offer_is_renewed_where_no_more_are_offered (void **state)
     core_destroy (&core);
 }
 
+static void a_run_that_is_over_is_not_due_before_its_end_is_written (void **state)
+{
+    uint64_t exec_id;
+    struct core_view view;
+    (void)state;
+    start ();
+    submit (ID, "{\"plan_time\":1,\"timeout\":2,\"workers\":{\"count\":1}}");
+    assert_false (offer (&exec_id).over);
+    acked ();
+    now_us += 2 * SECOND;
+    assert_true (offer (&exec_id).over);
+    assert_true (core_view (core, ID, &view));
+    assert_true (view.score_us > now_us);
+    core_destroy (&core);
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -542,6 +558,7 @@ int main (void)
         cmocka_unit_test (a_look_ends_and_says_where),
         cmocka_unit_test (so_many_are_offered),
         cmocka_unit_test (an_offer_is_renewed_where_no_more_are_offered),
+        cmocka_unit_test (a_run_that_is_over_is_not_due_before_its_end_is_written),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }
