@@ -95,6 +95,11 @@ struct decision ending_settle (struct plan *plan, enum plan_state was, struct de
     return decision;
 }
 
+bool ending_lost_is_failure (const struct plan *plan)
+{
+    return ending_says_retry (plan) || (plan->policy && plan->policy->timeout_s);
+}
+
 // -- a failure: the same occurrence is tried again, paced
 
 // The target did not take it. That uses up no retry of a policy: it says nothing of the job.

@@ -29,6 +29,10 @@ struct decision ending_of_step (struct plan *plan, struct decision decision);
 // A run outside the schedule is over, whatever its result.
 struct decision ending_of_extra (struct plan *plan, struct decision decision);
 
+// Whether a run without a result is a failure: its plan says what is to be done about failures. A
+// call of a flow that says nothing of that is sent again: what dies with a station fails no flow.
+bool ending_lost_is_failure (const struct plan *plan);
+
 // The target did not take it.
 struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit commit);
 

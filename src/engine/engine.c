@@ -139,13 +139,6 @@ static bool poll_is_over (const struct plan *plan, const struct due *due)
     return deadline_us && due->lost <= due->exec_id && due->exec_id - due->lost >= deadline_us;
 }
 
-// A plan that says what is to be done about failures: a run without a result is one. A call of a
-// flow that says nothing of that is sent again: what dies with a station fails no flow.
-static bool lost_is_failure (const struct plan *plan)
-{
-    return ending_says_retry (plan) || (plan->policy && plan->policy->timeout_s);
-}
-
 static enum loss_report loss_of (const struct plan *plan, const struct due *due)
 {
     if (!due->lost)
@@ -154,7 +147,7 @@ static enum loss_report loss_of (const struct plan *plan, const struct due *due)
         return LOSS_EXTRA;
     if (poll_is_over (plan, due))
         return LOSS_POLL;
-    return !due->pull && lost_is_failure (plan) ? LOSS_FAILURE : LOSS_NONE;
+    return !due->pull && ending_lost_is_failure (plan) ? LOSS_FAILURE : LOSS_NONE;
 }
 
 bool engine_reports_lost (const struct plan *plan, const struct due *due)

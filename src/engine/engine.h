@@ -71,6 +71,7 @@ struct vote_tally {
     bool opened;                     // the voters are known
     bool stored;                     // the participants in the store are those of this vote
     size_t voters, voted, in_favour; // with this answer
+    bool adopted; // the owner before sent the run: votes sent to that may be lost
 };
 
 // A message from the side of the target.

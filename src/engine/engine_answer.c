@@ -122,6 +122,25 @@ static struct decision end_poll (const struct answer_event *step, uint8_t status
     return decision;
 }
 
+// Votes were on their way to the owner before when it ended, and could have changed the outcome.
+static bool lacks_votes (const struct plan *plan, const struct vote_tally *tally, size_t needed)
+{
+    size_t missing = tally->voters - tally->voted;
+    return tally->event == POLL_CLOSED && tally->adopted && tally->opened && missing &&
+           tally->in_favour + missing >= needed && !plan->extra && !ending_lost_is_failure (plan);
+}
+
+// As a run whose result was lost, it is sent again.
+static struct decision vote_again (const struct answer_event *step)
+{
+    struct decision decision =
+        ending_not_taken (step->plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_RETRY);
+    decision.waiting = WAITING_NOT;
+    decision.open_poll = !step->answer->tally.stored;
+    decision.close_poll = true;
+    return decision;
+}
+
 // A vote ends as soon as its outcome is certain: enough are in favour, or enough cannot be any
 // more. Before the voters are known only a number of them can be reached.
 static struct decision answer_poll (const struct answer_event *step)
@@ -146,6 +165,8 @@ static struct decision answer_poll (const struct answer_event *step)
     }
     if (needed && tally->in_favour >= needed && (tally->opened || counts))
         return end_poll (step, ZERO_STATUS_OK_ID);
+    if (lacks_votes (step->plan, tally, needed))
+        return vote_again (step);
     return end_poll (step,
                      tally->event == POLL_TIMEOUT ? ZERO_STATUS_TIMEOUT_ID : ZERO_STATUS_FAILED_ID);
 }

@@ -603,6 +603,26 @@ def test_a_restart_while_a_vote_is_held(rig):
     assert [bool(stored(rig, ident)[name]) for name in "abcde"] == [True] * 4 + [False]
 
 
+@pytest.mark.parametrize("retry", [{}, {"retry": {"strategy": "none"}}], ids=["", "retry"])
+def test_votes_to_the_owner_before_are_lost_and_the_vote_is_held_again(rig, retry):
+    """Where the plan says what is to be done about failures it has failed, as a run without a result has."""
+    ident, run = opened(rig, catching_up(**rule("all"), **retry), ["a", "b", "c"])
+    voted(rig, run, "a")
+    wait_until(lambda: int(time.time()) > run.exec_id // 1000000, "a second passes: the owner before claimed it")
+    rig.restart()
+    rig.client.result(ident, ST.VOTE_END, [(FT.LOCAL_ID, run.local_id)])
+    if retry:
+        rig.state(ident, ST.FAILED, "board")
+        return
+    again = rig.board.recv()
+    assert again.exec_id != run.exec_id and again.plan_time == run.plan_time
+    assert rig.message(ident, "board")["last_state"] in (ST.RECV_ERROR, ST.RUNING)
+    start(rig, again, ["a", "b"])
+    for name in "ab":
+        vote(rig, again, name)
+    rig.repet(ident, 1, "board")
+
+
 def test_a_voter_that_left_before_a_restart_is_against_after_it(rig):
     ident, run = opened(rig, catching_up(**rule(2)))
     voted(rig, run, "ann", ST.VOTE_BYE)

@@ -137,13 +137,13 @@ static void the_rule_says_how_many_are_needed (void **state)
 
 // -- the tally
 
-enum outcome { GOES_ON, WELL, FAILED, TIMEOUT };
+enum outcome { GOES_ON, WELL, FAILED, TIMEOUT, AGAIN };
 
 // clang-format off
 static const struct poll_row {
     const char *name;
     struct vote_rule rule;
-    struct vote_tally tally; // event, opened, stored (both are tried), voters, voted, in favour
+    struct vote_tally tally; // event, opened, stored (both are tried), voters, voted, in favour, adopted
     enum outcome outcome;
 } poll_rows[] = {
     {"all: opened", {VOTE_ALL, 0, 0}, {POLL_OPENED, true, true, 3, 0, 0}, GOES_ON},
@@ -160,6 +160,10 @@ static const struct poll_row {
     {"all: opened with the votes that came before", {VOTE_ALL, 0, 0}, {POLL_OPENED, true, true, 2, 2, 2}, WELL},
     {"all: opened with one against before", {VOTE_ALL, 0, 0}, {POLL_OPENED, true, true, 3, 1, 0}, FAILED},
     {"all: closed before all have voted", {VOTE_ALL, 0, 0}, {POLL_CLOSED, true, true, 3, 2, 2}, FAILED},
+    {"all: closed before all have voted, an owner before sent it", {VOTE_ALL, 0, 0}, {POLL_CLOSED, true, true, 3, 2, 2, true}, AGAIN},
+    {"all: the same with one against", {VOTE_ALL, 0, 0}, {POLL_CLOSED, true, true, 3, 2, 1, true}, FAILED},
+    {"all: all have voted, an owner before sent it", {VOTE_ALL, 0, 0}, {POLL_CLOSED, true, true, 3, 3, 2, true}, FAILED},
+    {"majority: closed without those that are missing, an owner before sent it", {VOTE_MAJORITY, 0, 0}, {POLL_CLOSED, true, true, 4, 3, 2, true}, AGAIN},
     {"all: closed before any has voted", {VOTE_ALL, 0, 0}, {POLL_CLOSED, true, true, 3, 0, 0}, FAILED},
     {"all: closed, never opened", {VOTE_ALL, 0, 0}, {POLL_CLOSED, false, true, 0, 0, 0}, FAILED},
     {"all: the deadline", {VOTE_ALL, 0, 60}, {POLL_TIMEOUT, true, true, 3, 2, 2}, TIMEOUT},
@@ -238,11 +242,12 @@ static void check_over (const char *name, const struct plan *plan, const struct 
 {
     static const uint8_t statuses[] = {[WELL] = ZERO_STATUS_OK_ID,
                                        [FAILED] = ZERO_STATUS_FAILED_ID,
-                                       [TIMEOUT] = ZERO_STATUS_TIMEOUT_ID};
+                                       [TIMEOUT] = ZERO_STATUS_TIMEOUT_ID,
+                                       [AGAIN] = ZERO_STATUS_RECV_ERROR_ID};
     bool well = outcome == WELL;
     CHECK_INT (name, decision->commit, well ? COMMIT_NEXT : COMMIT_RETRY);
     CHECK_INT (name, decision->delay_ms, well ? 0 : 1000);
-    CHECK_INT (name, decision->broadcast, BROADCAST_RESULT);
+    CHECK_INT (name, decision->broadcast, outcome == AGAIN ? BROADCAST_FAILURE : BROADCAST_RESULT);
     CHECK_INT (name, decision->waiting, WAITING_NOT);
     CHECK_INT (name, decision->close_poll, true);
     CHECK_INT (name, plan->last_state, statuses[outcome]);

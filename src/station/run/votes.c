@@ -44,6 +44,7 @@ bool votes_count (struct active_run *active, const struct message *message, stru
             ballot->bytes <= VOTES_BYTES_MAX &&
             ballot_cast (ballot, voter, ballot_in_favour (answer->status), message_size (message));
     answer->tally = ballot_tally (ballot, event);
+    answer->tally.adopted = active->run.exec_id < (uint64_t)active->station->owner_since * 1000000;
     ballot->stored = true;
     return fits;
 }
@@ -52,9 +53,12 @@ void votes_reason (const struct active_run *active, const struct vote_tally *tal
                    size_t size)
 {
     size_t needed = vote_rule_needed (&active->plan->vote, tally->voters);
+    const char *more = tally->event == POLL_TIMEOUT ? "; its deadline has passed"
+                       : tally->event == POLL_CLOSED && tally->adopted
+                           ? "; votes sent to the owner before may be lost"
+                           : "";
     snprintf (out, size, "vote: %zu of %zu in favour, %zu against, %zu wanted%s", tally->in_favour,
-              tally->voters, tally->voted - tally->in_favour, needed,
-              tally->event == POLL_TIMEOUT ? "; its deadline has passed" : "");
+              tally->voters, tally->voted - tally->in_favour, needed, more);
 }
 
 void votes_recall (struct active_run *active, const redisReply *work)
