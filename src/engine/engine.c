@@ -94,6 +94,11 @@ static bool is_unfit (const struct plan *plan, const struct due *due, struct rea
         return true;
     }
     size_t least = PLAN_MESSAGES_MIN - due->flow;
+    if (due->unknown && plan->message_count == PLAN_MESSAGES_MIN - 1) { // it has no COMMAND
+        reason_set (reason, "flow %.*s: not found", (int)due->key_station.size,
+                    (const char *)due->key_station.data);
+        return true;
+    }
     if (plan->message_count < least) {
         reason_set (reason, "messages: want at least %zu frames, got %zu", least,
                     plan->message_count);

@@ -99,6 +99,7 @@ struct due {
     bool earlier_may_answer; // an earlier run of this occurrence has not ended
     bool pull;               // workers fetch it, or it is a flow: a lease that ended is no loss
     bool flow;               // it needs no command
+    bool unknown;            // no target and no flow has the name of its key
     bool goes_on;            // workers have its offer or work on it, or it is a flow in progress
     int64_t now;             // Unix seconds
 };

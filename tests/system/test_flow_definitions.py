@@ -95,6 +95,16 @@ def test_a_flow_that_is_missing_is_named(rig):
     wait_until(lambda: rig.message(ident, "f").get("error_info") == "flow f: there is no version 1", "it has failed")
 
 
+def test_a_flow_that_is_gone_from_Redis_is_named(rig):
+    """B044: deleted by hand, with all that Redis has of it."""
+    put(rig.client, flow())
+    ident = rig.client.added(later(), station="f", head=[])
+    rig.db.delete("plan:flow", *rig.db.keys("plan:flow:*"))
+    rig.restart()
+    rig.client.done("run", ident)
+    wait_until(lambda: rig.message(ident, "f").get("error_info") == "flow f: not found", "it has failed")
+
+
 def test_the_same_text_is_the_same_version(rig):
     put(rig.client, flow())
     again = put(rig.client, flow())

@@ -145,6 +145,7 @@ static void read_claim (struct station *self, const struct store_claimed *claime
                             .earlier_may_answer = claimed->earlier_may_answer,
                             .pull = resumes,
                             .flow = flow,
+                            .unknown = !target && !flow,
                             .goes_on = (pull && was == PLAN_EXECUTE) || flow_goes_on,
                             .now = station_now (self)};
 }
