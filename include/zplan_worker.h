@@ -128,8 +128,8 @@
 //
 // A job may come twice: when its answer was lost, or when the station dropped the worker, as it
 // does after 10 seconds without a message (zstationd --worker-timeout). Two deliveries of one run
-// differ only in exec_id, so work that must not be done twice is identified by plan_id and
-// plan_time_s.
+// differ only in exec_id, and `flow retry` makes another plan of the same call: work that must not
+// be done twice is identified by idempotency_key.
 //
 // Threads: any thread may make any call on a worker and on its jobs, also several at once: to run
 // the handlers of a worker with credit 4 in four threads, call zplan_worker_run in each. Only
@@ -194,7 +194,16 @@ struct zplan_job {
     const struct zplan_frame *context;  // CONTEXT
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all of them, in their order on the wire
-    const char *traceparent; // of this run, W3C trace context; "" = the plan has none
+    const char *traceparent;        // of this run, W3C trace context; "" = the plan has none
+    const struct zplan_frame *json; // the first JSON: of a step of a flow its `json`
+    // The same for all deliveries of what is to be done once: RUN/STEP.ITEM:GENERATION of a call of
+    // a flow, `:undo` behind it if it is one; else plan_id and plan_time_s. "" = an ordinary call
+    const char *idempotency_key;
+    const char *run;  // RUN of the flow whose step calls, in hex; "" = no call of a flow
+    const char *step; // its name
+    int64_t item;     // of a step with `for_each`, from 0; -1 = it has none
+    int64_t generation;
+    bool undo;
 };
 
 // The final answer to a job. The data it points to are borrowed for the call.

@@ -500,3 +500,30 @@ def test_one_worker_alone_tries_again_what_it_failed(make_rig, works):
     assert outcome(rig, ident, 2)["status"] == ST.FAILED
     assert one.end() == 0
     assert rig.message(ident, STATION)["plan_state"] == ERROR
+
+
+# -- JSON
+
+
+@pytest.mark.parametrize("script, status, reason", [
+    ('echo "[1, null]"', ST.OK, ""), ("true", ST.OK, ""), ("echo '\"text\"'", ST.OK, ""),
+    ("echo text", ST.FAILED, "the output is not JSON: "), ("echo '{}' '{}'", ST.FAILED, "the output is not JSON: "),
+    ("echo '{}'; exit 2", ST.FAILED, "exit 2"),
+    ("echo '\"'$(head -c 65540 /dev/zero | tr '\\0' x)'\"'", ST.FAILED, "the output is larger than 65536 bytes of JSON"),
+    ("echo '[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]'", ST.FAILED, "the output is nested deeper than 15 levels")])
+def test_json_as_the_result(shared_rig, works, script, status, reason):
+    """With --output json: a value, or the run has failed."""
+    one = works(shared_rig, script, "--output", "json")
+    run = outcome(shared_rig, add(shared_rig))
+    assert run["status"] == status and run["reason"].removeprefix(f"{NAME}: ").startswith(reason), run
+    one.end()
+
+
+def test_the_json_frame_is_the_input_where_there_is_no_other(shared_rig, works):
+    results = shared_rig.subscribe(b"json in")
+    works(shared_rig, "cat", "--output", "json")
+    for frames, text in (([(FT.JSON, b'{"n": 1}')], b'{"n":1}'), ([(FT.JSON, b"[2]"), (FT.ARG, b"3")], b"3"),
+                         ([(FT.JSON, b"[2]"), (FT.CONTENT, b"4")], b"4")):
+        add(shared_rig, *frames, plan=at_once(description="json in"))
+        news = results.recv()
+        assert (news.code, news.every(FT.JSON)[-1]) == (ST.OK, text)

@@ -37,20 +37,33 @@ static bool fits_environment (const struct zplan_frame *context)
 
 static char **job_environment (const struct zplan_job *job, size_t *ret_own, struct reason *reason)
 {
-    char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8], context_fd[8];
+    char plan_id[IDENT_SIZE], exec_id[IDENT_SIZE], plan_time[24], progress_fd[8], context_fd[8],
+        item_text[24], generation_text[24];
     ident_text (job->plan_id, plan_id);
     ident_text (job->exec_id, exec_id);
     snprintf (plan_time, sizeof plan_time, "%" PRId64, job->plan_time_s);
     snprintf (progress_fd, sizeof progress_fd, "%d", CHILD_PROGRESS_FD);
     snprintf (context_fd, sizeof context_fd, "%d", CHILD_CONTEXT_FD);
+    snprintf (item_text, sizeof item_text, "%" PRId64, job->item);
+    snprintf (generation_text, sizeof generation_text, "%" PRId64, job->generation);
+    bool is_call = *job->run;
     struct zplan_frame plan = frame_of_text (plan_id), exec = frame_of_text (exec_id),
                        time = frame_of_text (plan_time), title = frame_of_text (job->title),
                        progress = frame_of_text (progress_fd), context = frame_of_text (context_fd),
-                       trace = frame_of_text (job->traceparent);
+                       trace = frame_of_text (job->traceparent), run = frame_of_text (job->run),
+                       step = frame_of_text (job->step), item = frame_of_text (item_text),
+                       generation = frame_of_text (generation_text), undo = frame_of_text ("1"),
+                       key = frame_of_text (job->idempotency_key);
     const struct environment_variable variables[] = {
         {"ZPLAN_PLAN_ID", job->plan_id ? &plan : NULL},
         {"ZPLAN_EXEC_ID", job->exec_id ? &exec : NULL},
         {"ZPLAN_PLAN_TIME", job->plan_time_s >= 0 ? &time : NULL},
+        {"ZPLAN_IDEMPOTENCY_KEY", key.size ? &key : NULL},
+        {"ZPLAN_RUN", is_call ? &run : NULL},
+        {"ZPLAN_STEP", is_call ? &step : NULL},
+        {"ZPLAN_ITEM", job->item >= 0 ? &item : NULL},
+        {"ZPLAN_GENERATION", is_call ? &generation : NULL},
+        {"ZPLAN_UNDO", job->undo ? &undo : NULL},
         {"ZPLAN_COMMAND", job->command},
         {"ZPLAN_TITLE", title.size ? &title : NULL},
         {"ZPLAN_CONTEXT", fits_environment (job->context) ? job->context : NULL},
@@ -151,6 +164,31 @@ static struct span content_of (const struct worker_task *self, const struct chil
     return content;
 }
 
+// Whether the whole output is a JSON value that an answer takes; else why not.
+static bool is_result (const struct worker_task *self, const struct child_output *output,
+                       struct reason *reason)
+{
+    json_error_t error;
+    if (output->cut) {
+        reason_set (reason, "the output is larger than %d bytes", CHILD_OUTPUT_MAX);
+        return false;
+    }
+    json_t *value = json_loadb ((const char *)output->bytes, output->size,
+                                JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &error);
+    size_t size = json_dumpb (value, NULL, 0, JSON_ENCODE_ANY | JSON_COMPACT);
+    bool bounded = self->rules->output_json;
+    if (!value)
+        reason_set (reason, "the output is not JSON: %s", json_error_words (&error));
+    else if (bounded && size > OUTPUT_JSON_MAX)
+        reason_set (reason, "the output is larger than %d bytes of JSON", OUTPUT_JSON_MAX);
+    else if (bounded && json_depth (value) >= JSON_DEPTH_MAX)
+        reason_set (reason, "the output is nested deeper than %d levels", JSON_DEPTH_MAX - 1);
+    else
+        *reason->text = '\0';
+    json_decref (value);
+    return !*reason->text;
+}
+
 // How the command ended, and of a failure the last line of standard error; "" for exit 0 with all
 // of its output.
 static void describe (const struct child *child, size_t cut_at, struct reason *ret)
@@ -232,14 +270,25 @@ static enum task_end task_end_of (struct worker_task *self)
     const struct child *child = &self->child;
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
     const struct child_output *output = done ? &child->out : &child->err;
-    size_t cut;
+    bool json = done && self->rules->json_result && output->size;
+    size_t cut = 0;
     struct reason reason;
+    if (json && is_result (self, output, &reason)) {
+        log_end (self, 0, "");
+        return answer_job (self, &(struct zplan_answer){.status = ZERO_STATUS_OK_ID,
+                                                        .content_type = ZERO_FRAME_JSON,
+                                                        .content = output->bytes,
+                                                        .content_size = output->size});
+    }
     struct span content = content_of (self, output, &cut);
-    describe (child, cut, &reason);
+    if (json)
+        self->why = reason;
+    else
+        describe (child, cut, &reason);
     log_end (self, cut, reason.text);
     return answer_job (self,
                        &(struct zplan_answer){
-                           .status = done ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
+                           .status = done && !json ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
                            .reason = *reason.text ? reason.text : NULL,
                            .content_type = is_utf8 (content) ? ZERO_FRAME_CONTENT : ZERO_FRAME_BIN,
                            .content = content.data,
@@ -295,11 +344,12 @@ static int start_child (struct worker_task *self, char *const *environment, stru
     if (!is_shell && !self->rules->command)
         return reason_set (reason,
                            "this worker runs nothing but scripts of plans of the command sh");
+    const struct zplan_frame *input = is_shell ? argument_at (job, 1) : job->argument;
     int rc = child_start (&self->child,
                           &(struct child_command){
                               .argv = is_shell ? shell : self->rules->command,
                               .environment = environment,
-                              .input = bytes_of (is_shell ? argument_at (job, 1) : job->argument),
+                              .input = bytes_of (input ? input : job->json),
                               .has_context = job->context != NULL,
                               .context = bytes_of (job->context),
                               .umask = self->rules->umask,

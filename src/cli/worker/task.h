@@ -9,6 +9,7 @@ struct task_rules {
     char *const *command; // NULL = none: only scripts
     bool shell;           // a job of the command `sh` brings a script for /bin/sh
     bool output_json;     // an answer's content is bounded as JSON
+    bool json_result;     // what a command prints is a JSON value
     mode_t umask;         // for the command
     int64_t timeout_s;    // that a command may take; 0 = any time
     int64_t grace_s;      // that one has to end when its job is cancelled

@@ -40,6 +40,7 @@ struct work {
     const char *pull;    // the name of that pull target
     const char *name;
     const char *commands; // separated by commas; NULL = all
+    const char *output;   // what the commands print: NULL = text
     int64_t jobs;         // concurrent ones; 0 = one
     bool once;
     struct task_rules rules; // grace_s is also from the first signal on
@@ -273,6 +274,10 @@ static const struct option rows[] = {
                    "end a command that takes longer, as if it were cancelled:\n"
                    "90s, 5m, or seconds",
                    .unit_ms = 1000),
+    TEXT_OPTION (struct work, output, "--output", "FORMAT",
+                 "what commands print: text, the default; json: a JSON value,\n"
+                 "as the value of a flow's step; other output fails the run",
+                 .values = "text json"),
     FLAG_OPTION (struct work, once, "--once",
                  "end after one job: with 0 if it went well, else with 1"),
 };
@@ -280,11 +285,17 @@ static const struct option rows[] = {
 static const char about[] =
     "Runs the command once for each job, without a shell. The jobs are the plans of a pull\n"
     "target of zpland (--pull), or come from a target station (--station). The command gets\n"
-    "  standard input      the job's ARG frame, without one its CONTENT\n"
+    "  standard input      the job's first ARG frame, or else CONTENT, or JSON:\n"
+    "                      the `json` of a flow's step without `args` and `text`\n"
     "  ZPLAN_PLAN_ID       the plan that fires, in hex; not set for an ordinary call\n"
     "  ZPLAN_EXEC_ID       this run, in hex; another one each time the plan is sent\n"
     "  ZPLAN_PLAN_TIME     the run's nominal time, Unix seconds\n"
+    "  ZPLAN_IDEMPOTENCY_KEY  the same each time that this work is sent\n"
     "  ZPLAN_COMMAND, ZPLAN_TITLE\n"
+    "  ZPLAN_RUN, ZPLAN_STEP, ZPLAN_GENERATION\n"
+    "                      the call of a flow: its run in hex, the step, and how\n"
+    "                      often it was repeated on purpose; ZPLAN_ITEM of a step\n"
+    "                      with for_each; ZPLAN_UNDO is 1 if it is the undo\n"
     "  TRACEPARENT         W3C trace context of the run, if its plan has one\n"
     "  ZPLAN_CONTEXT_FD    the job's CONTEXT as a file: cat <&$ZPLAN_CONTEXT_FD\n"
     "  ZPLAN_CONTEXT       the same text, up to 128 KiB and without NULs\n"
@@ -294,8 +305,9 @@ static const char about[] =
     "Exit 0 answers OK with what it wrote to standard output; any other end answers FAILED with\n"
     "what it wrote to standard error, the last line of which is the error text of the run in\n"
     "history and show. Output larger than an answer takes is cut, and the answer says so: 1 MiB,\n"
-    "64 KiB as JSON to a pull target. A run may come twice: key what must not be done twice by\n"
-    "ZPLAN_PLAN_ID and ZPLAN_PLAN_TIME. SIGTERM or SIGINT: no more jobs are taken, and when the\n"
+    "64 KiB as JSON to a pull target. A run may come twice: know what must not be done twice by\n"
+    "its ZPLAN_IDEMPOTENCY_KEY. With --output json nothing is cut: what is larger fails the run,\n"
+    "and no output is no value. SIGTERM or SIGINT: no more jobs are taken, and when the\n"
     "commands have ended the worker does. When the time of --grace is over, or at a second\n"
     "signal, they are ended, which answers FAILED.\n\n"
     "Each run that ends is logged on standard error, except with --json: the time, the plan, the\n"
@@ -322,6 +334,7 @@ static const char about[] =
     "  zplan work -- ./report.sh --monthly       # the only pull target of zpland\n"
     "  zplan work --pull jobs --jobs 4 --run-timeout 600 -- ./report.sh\n"
     "  zplan work --pull cron --shell\n"
+    "  zplan work --output json -- ./etl.sh      # prints a JSON value\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
 // Host name and process id, with what a name may not hold replaced.
@@ -437,9 +450,10 @@ int verb_work (const struct cli *cli)
     char name[128], pull[TARGET_NAME_SIZE];
     struct work work = {.cli = cli, .rules.grace_s = GRACE_S};
     const struct usage usage = {
-        .synopsis = "zplan work [--pull NAME | --station ENDPOINT] [--name NAME] [--jobs N] "
-                    "[--grace DURATION] [--run-timeout DURATION] [--once] [--shell] "
-                    "-- COMMAND [ARGUMENT...]",
+        .synopsis =
+            "zplan work [--pull NAME | --station ENDPOINT] [--name NAME] [--jobs N] "
+            "[--grace DURATION] [--run-timeout DURATION] [--output FORMAT] [--once] [--shell] "
+            "-- COMMAND [ARGUMENT...]",
         .about = about,
         .groups = {OPTION_GROUP ("Options", rows, &work)},
         .words_max = ARGUMENTS_MAX,
@@ -457,6 +471,7 @@ int verb_work (const struct cli *cli)
     work.jobs = work.jobs ? work.jobs : 1;
     work.rules.command = words ? cli->argv + 1 : NULL;
     work.rules.output_json = work.pull != NULL;
+    work.rules.json_result = work.output && strcmp (work.output, "json") == 0;
     work.rules.quiet = cli->json;
     default_name (name, sizeof name);
     if (!work.name)

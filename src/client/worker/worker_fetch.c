@@ -142,11 +142,11 @@ static void read_job (struct client_job *job, const json_t *taken, uint64_t plan
     job_read (job);
     json_decref (job->plan);
     job->plan = json_incref (plan);
-    job_read_texts (job);
     job->shown.exec_id = exec_id;
     job->shown.deadline_s = 0;
     job->shown.plan_time_s = -1;
     json_get_integer (taken, "plan_time", 0, INT64_MAX, &job->shown.plan_time_s);
+    job_read_plan (job);
 }
 
 static void take_job (struct zplan_worker *self, const json_t *taken)

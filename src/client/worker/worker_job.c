@@ -1,8 +1,10 @@
 // A job: what the user sees of it, and the calls that answer it.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "codes.h"
+#include "decimal.h"
 #include "ident.h"
 #include "json.h"
 #include "settings.h"
@@ -35,12 +37,44 @@ static int64_t read_seconds (struct span text)
     return strlen (digits) == text.size && number_parse (digits, &seconds) ? seconds : -1;
 }
 
-void job_read_texts (struct client_job *self)
+static const char *text_in (const json_t *object, const char *field)
 {
-    const char *title = json_string_value (json_object_get (self->plan, "description"));
-    const char *trace = json_string_value (json_object_get (self->plan, "traceparent"));
-    self->shown.title = title ? title : "";
-    self->shown.traceparent = trace ? trace : "";
+    const char *text = json_string_value (json_object_get (object, field));
+    return text ? text : "";
+}
+
+static void write_idempotency_key (struct client_job *self)
+{
+    const struct zplan_job *job = &self->shown;
+    char item[DECIMAL_SIZE + 1] = "", plan[IDENT_SIZE], *out = self->idempotency_key;
+    if (job->item >= 0)
+        snprintf (item, sizeof item, ".%" PRId64, job->item);
+    int size = 0;
+    if (*job->run)
+        size = snprintf (out, IDEMPOTENCY_KEY_SIZE, "%s/%s%s:%" PRId64 "%s", job->run, job->step,
+                         item, job->generation, job->undo ? ":undo" : "");
+    else if (job->plan_id)
+        size = snprintf (out, IDEMPOTENCY_KEY_SIZE, "%s@%" PRId64, ident_text (job->plan_id, plan),
+                         job->plan_time_s);
+    if (size <= 0 || size >= IDEMPOTENCY_KEY_SIZE) // a station sends no names that long
+        *out = '\0';
+    self->shown.idempotency_key = out;
+}
+
+void job_read_plan (struct client_job *self)
+{
+    struct zplan_job *job = &self->shown;
+    const json_t *call = json_object_get (self->plan, "flow");
+    job->title = text_in (self->plan, "description");
+    job->traceparent = text_in (self->plan, "traceparent");
+    job->run = text_in (call, "run");
+    job->step = text_in (call, "step");
+    job->item = -1;
+    job->generation = 0;
+    json_get_integer (call, "item", 0, INT64_MAX, &job->item);
+    json_get_integer (call, "generation", 0, INT64_MAX, &job->generation);
+    job->undo = json_is_true (json_object_get (call, "undo"));
+    write_idempotency_key (self);
 }
 
 static void read_plan (struct client_job *self)
@@ -49,7 +83,7 @@ static void read_plan (struct client_job *self)
     struct span plan = message_frame (&self->message, ZERO_FRAME_PLAN, NULL);
     if (plan.size && plan.size <= PLAN_FRAME_MAX)
         self->plan = json_read_object (plan, &reason);
-    job_read_texts (self);
+    job_read_plan (self);
     json_get_integer (self->plan, "deadline", 1, INT64_MAX, &self->shown.deadline_s);
 }
 
@@ -70,6 +104,7 @@ void job_read (struct client_job *self)
     job->argument = find_frame (job, ZERO_FRAME_ARG);
     if (!job->argument)
         job->argument = find_frame (job, ZERO_FRAME_CONTENT);
+    job->json = find_frame (job, ZERO_FRAME_JSON);
     read_plan (self);
 }
 

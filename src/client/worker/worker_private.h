@@ -16,6 +16,7 @@
 
 enum {
     WORKER_NAME_MAX = 64,
+    IDEMPOTENCY_KEY_SIZE = 128,
     RESULT_MAX = 65536 // bytes of JSON that a report of a fetched job takes
 };
 
@@ -53,7 +54,8 @@ struct client_job {
     char cancel_words[REASON_MAX];
     struct packet packet;
     struct message message; // the job's, read; borrows from `packet`
-    json_t *plan;           // its PLAN frame; the title borrows from it
+    json_t *plan;           // its PLAN frame; the texts of `shown` borrow from it
+    char idempotency_key[IDEMPOTENCY_KEY_SIZE];
 
     struct fetched fetched;
 
@@ -176,8 +178,8 @@ bool fetch_takes_result (uint8_t type, struct span content);
 // Fill what the user sees from the message, which was read from the packet.
 void job_read (struct client_job *self);
 
-// The same of its `plan`, which may be NULL.
-void job_read_texts (struct client_job *self);
+// The same of its `plan`, which may be NULL; plan_id and plan_time_s are read before.
+void job_read_plan (struct client_job *self);
 
 // Give the job its last answer, `words` with the status's word before them, or NULL.
 void job_close (struct client_job *self, uint8_t status, const char *words);

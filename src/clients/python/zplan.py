@@ -1338,17 +1338,44 @@ class JobFailed(Exception):
     """Raised by a handler: the job has failed, and this is why. Any other exception does the same."""
 
 
-class Job:
-    """What a handler is called with. It may be called again for the same plan and time: what must not be
-    done twice is keyed by `id` and `time`."""
+def _object_of(data: bytes) -> dict:
+    """A JSON object, empty if it is none: of a frame that anybody may have sent."""
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
-    def __init__(self, message: _Message, id: str, exec_id: str, at: int):
+
+class Job:
+    """What a handler is called with. It may be called again for the same work: what must not be done twice is
+    known by its `idempotency_key`. A call of a flow has `run`, in hex, `step`, `item` (None without `for_each`),
+    `generation` and `undo`; else `run` is ""."""
+
+    def __init__(self, message: _Message, id: str, exec_id: str, at: int, plan: Optional[dict] = None):
         self.data = message.first(_ARG, message.first(_CONTENT))
         self.command, self.argument, self.context = (
             data.decode(errors="replace") for data in (message.first(_COMMAND), self.data, message.first(_CONTEXT)))
         self.id, self.exec_id, self.time = id, exec_id, at
+        self._json = message.first(_JSON)
+        call = (plan or {}).get("flow", {})
+        self.run, self.step, self.item = call.get("run", ""), call.get("step", ""), call.get("item")
+        self.generation, self.undo = call.get("generation", 0), call.get("undo", False)
         self.progress_text = ""
         self._stop = threading.Event()
+
+    @property
+    def json(self) -> Any:
+        """The value of the JSON frame: of a flow's step its `json`. None without one."""
+        return json.loads(self._json) if self._json else None
+
+    @property
+    def idempotency_key(self) -> str:
+        """As ZPLAN_IDEMPOTENCY_KEY of `zplan work`; "" of an ordinary call."""
+        if self.run:
+            item = "" if self.item is None else f".{self.item}"
+            return f"{self.run}/{self.step}{item}:{self.generation}{':undo' if self.undo else ''}"
+        return f"{self.id}@{self.time}" if self.id else ""
 
     @property
     def cancelled(self) -> bool:
@@ -1376,8 +1403,8 @@ class _Handlers:
     def command(self, name: str) -> Callable[[Callable[[Job], Any]], Callable[[Job], Any]]:
         """Decorator: the function handles this command; "" handles those that have no other.
 
-        It returns the result: text, bytes, anything that JSON can hold, or None. An exception fails the job
-        with its text as the reason."""
+        It returns the result: text, bytes, anything else that JSON can hold, or None. That is the value of a flow's
+        step: of a dict or a list its members. An exception fails the job with its text as the reason."""
         def keep(function: Callable[[Job], Any]) -> Callable[[Job], Any]:
             self._handlers[name] = function
             return function
@@ -1538,7 +1565,7 @@ class Worker(_Handlers):
         at = message.text(_PLAN_TIME)
         is_run = mailbox.startswith(b"*")
         job = Job(message, mailbox[1:].decode(errors="replace") if is_run else "", local.decode(errors="replace"),
-                  int(at) if at.isascii() and at.isdigit() else 0)
+                  int(at) if at.isascii() and at.isdigit() else 0, _object_of(message.get(_PLAN)))
         if self._leaving.is_set():
             return self._say(_NOT_WORKER, [(_LOCAL_ID, local)], mailbox)
         self._running[mailbox, local] = job
@@ -1634,7 +1661,8 @@ class _Fetched:
         parts = [_bytes(_plain(frame)) for frame in taken["frames"]]
         self._worker, self._station = worker, station
         self._me = {"plan": taken["plan_id"], "worker": worker.name, "exec_id": taken["exec_id"]}
-        self._job = Job(_Message.read(parts), taken["plan_id"], taken["exec_id"], taken.get("plan_time", 0))
+        self._job = Job(_Message.read(parts), taken["plan_id"], taken["exec_id"], taken.get("plan_time", 0),
+                        taken["plan"])
         self._accepted, self._timeout = time.monotonic(), taken["worker_timeout"]
         self._due = self._accepted + taken["ping_interval"]
         self._shown = ""        # the progress that the station has
