@@ -24,7 +24,7 @@ struct flow_wish {
     bool wait, follow, graph, fresh, restart, force;
     int64_t version;       // of a retry; 0 = as it was
     const char *from, *to; // of a backfill
-    bool dry_run;
+    bool dry_run, again;
 };
 
 // Each subcommand, with what follows it in wish->words. Returns an exit code.

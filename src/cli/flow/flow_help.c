@@ -84,11 +84,16 @@ const struct flow_verb flow_rows[FLOW_WORDS] = {
          "  zplan flow start purchase --input order.json --unique order/4711\n"
          "  echo '{\"order\": 4711}' | zplan flow start purchase --input -\n"),
     ROW ("backfill", flow_backfill, 1, 1, "want one flow", "NAME", RUNS, BACKFILL,
-         "start a run for each time from one date to another, its batch: a plan NAME@BATCH, "
-         "so that those which are there are not started twice. They run beside each other; "
+         "start a run for each time from one date to another, its batch: a plan NAME@BATCH. "
+         "A time that has such a plan, or a run of this batch, however it ended, is not started "
+         "again, unless --again wants it; a run that failed is for zplan flow retry. "
+         "Not known, and so started again, is a run that the station no longer keeps "
+         "(zpland --flow-count and --flow-age); occurrences of a schedule have no batch. They run "
+         "beside each other; "
          "zplan limit set station:NAME says how many at a time",
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-31\n"
-         "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"),
+         "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"
+         "  zplan flow backfill etl --from 2026-01-03 --to 2026-01-03 --again\n"),
     ROW ("runs", flow_runs, 0, 0, "want no arguments; --flow NAME has the runs of a flow", "", RUNS,
          LISTED, "print the newest runs", "  zplan flow runs --flow etl --state failed\n"),
     ROW ("show", flow_show, 1, 1, "want one run", "RUN", RUNS, SHOW | LAST,
@@ -227,7 +232,7 @@ static char *write_synopsis (const struct flow_verb *row)
                " zplan flow put FILE | get NAME | list | use NAME VERSION | remove NAME\n"
                " zplan flow export | import FILE\n"
                " zplan flow start NAME [--param NAME=VALUE]... [--input FILE] [--wait]\n"
-               " zplan flow backfill NAME --from DATE --to DATE [--cron EXPR] [--dry-run]\n"
+               " zplan flow backfill NAME --from DATE --to DATE [--cron EXPR] [--again]\n"
                " zplan flow runs | show RUN | log RUN | why RUN/STEP\n"
                " zplan flow signal | reject | skip RUN STEP\n"
                " zplan flow retry | suspend | resume | cancel RUN\n"

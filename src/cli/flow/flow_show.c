@@ -32,6 +32,10 @@ static void print_head (const json_t *run)
     printf ("%" JSON_INTEGER_FORMAT "\n", field_number (run, "version"));
     terms_label ("plan");
     print_between ("", field_text (run, "plan"), "\n");
+    if (json_object_get (run, "batch")) {
+        terms_label ("batch");
+        print_between ("", field_text (run, "batch"), "\n");
+    }
     terms_label ("began");
     printf ("%s\n", flow_moment_word (json_object_get (run, "began_ms"), word));
     if (field_number (run, "ended_ms")) {

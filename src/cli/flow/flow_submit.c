@@ -118,22 +118,38 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
 
 // -- the request
 
-static void print_started (const struct cli *cli, const char *flow, const char *id,
-                           enum zplan_stored stored)
+// `time`: of a backfill, else NULL.
+static void print_started (const struct cli *cli, const char *flow, const char *time,
+                           const char *id, enum zplan_stored stored)
 {
-    if (cli->json) {
-        print_json_new (json_pack ("{s:s, s:s, s:s}", "id", id, "flow", flow, "result",
-                                   stored == ZPLAN_STORED_NEW ? "added" : "exists"));
-    } else {
+    bool is_new = stored == ZPLAN_STORED_NEW;
+    if (cli->json)
+        print_json_new (json_pack ("{s:s, s:s, s:s*, s:s}", "id", id, "flow", flow, "batch", time,
+                                   "result", is_new ? "added" : "exists"));
+    else if (time)
+        printf ("%s: %s (plan %s)\n", time, is_new ? "started" : "exists", id);
+    else
         printf ("plan %s of flow %s %s\n", id, flow,
-                stored == ZPLAN_STORED_NEW ? "accepted, runs at once" : "already exists");
-    }
+                is_new ? "accepted, runs at once" : "already exists");
     fflush (stdout);
 }
 
-static int submit_flow (const struct cli *cli, struct zplan_client *client, const char *flow,
-                        const json_t *plan, const char *input, bool waits)
+// The parts that all plans of a start share.
+struct starting {
+    const struct cli *cli;
+    const struct flow_wish *wish;
+    const char *flow;
+    char *input;      // NULL = none
+    json_t *params;   // NULL = none
+    const char *time; // of a backfill; NULL = it is none
+    struct zplan_client *client;
+};
+
+static int submit_flow (const struct starting *self, const json_t *plan, bool waits)
 {
+    const struct cli *cli = self->cli;
+    struct zplan_client *client = self->client;
+    const char *flow = self->flow, *input = self->input;
     struct zplan_reply reply;
     char *text = json_write (plan), id[IDENT_SIZE];
     uint64_t number = 0;
@@ -148,19 +164,9 @@ static int submit_flow (const struct cli *cli, struct zplan_client *client, cons
         !ident_parse (call_frame (&reply, ZERO_FRAME_GLOBAL_ID), &number))
         return complain (cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
-    print_started (cli, flow, ident_text (number, id), zplan_reply_stored (&reply));
+    print_started (cli, flow, self->time, ident_text (number, id), zplan_reply_stored (&reply));
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
-
-// The parts that all plans of a start share.
-struct starting {
-    const struct cli *cli;
-    const struct flow_wish *wish;
-    const char *flow;
-    char *input;    // NULL = none
-    json_t *params; // NULL = none
-    struct zplan_client *client;
-};
 
 // EXIT_DONE, or why not, which was said. To be ended in both cases.
 static int starting_begin (struct starting *self)
@@ -189,7 +195,7 @@ static int starting_submit (const struct starting *self, const struct flow_wish 
     json_t *plan = plan_of (self->flow, wish);
     if (self->params)
         json_object_set (plan, "params", self->params);
-    int code = submit_flow (self->cli, self->client, self->flow, plan, self->input, wish->wait);
+    int code = submit_flow (self, plan, wish->wait);
     json_decref (plan);
     return code;
 }
@@ -281,21 +287,81 @@ static char **backfill_times (const struct backfill *self, size_t *ret_count, st
     return NULL;
 }
 
+// The runs of the flow that the station keeps, none of a sub-flow: the newest of each batch, by the
+// batch. NULL: the error was printed. A plan that went well is gone, its run is not.
+static json_t *runs_by_batch (const struct starting *self, int *ret_code)
+{
+    enum { PAGE_MAX = 1000 };
+    json_t *found = json_object (),
+           *filter = json_pack ("{s:s, s:i}", "flow", self->flow, "limit", PAGE_MAX);
+    *ret_code = EXIT_DONE;
+    for (bool more = true; more;) {
+        json_t *page = flow_page (self->cli, self->client, "runs", filter, &more, ret_code), *run;
+        size_t i;
+        json_array_foreach (json_object_get (page, "runs"), i, run)
+        {
+            const char *batch = json_string_value (json_object_get (run, "batch"));
+            if (batch && !json_object_get (run, "parent") && !json_object_get (found, batch))
+                json_object_set (found, batch, run);
+        }
+        json_decref (page);
+    }
+    json_decref (filter);
+    if (*ret_code == EXIT_DONE)
+        return found;
+    json_decref (found);
+    return NULL;
+}
+
+// The run of this time, which may be a date; NULL: none is known.
+static const json_t *run_of (const json_t *runs, const char *time)
+{
+    char batch[BATCH_SIZE];
+    snprintf (batch, sizeof batch, "%.20s%s", time, strchr (time, 'T') ? "" : "T00:00:00");
+    return json_object_get (runs, batch);
+}
+
+static void print_run (const struct starting *self, const json_t *run)
+{
+    bool ended = flow_run_has_ended (run),
+         finished = span_is (field_text (run, "state"), "finished");
+    const char *result = ended ? "ran" : "exists";
+    if (self->cli->json) {
+        print_json_new (
+            json_pack ("{s:O*, s:s, s:s, s:s, s:O, s:O*}", "id", json_object_get (run, "plan"),
+                       "flow", self->flow, "batch", self->time, "result", result, "run",
+                       json_object_get (run, "run"), "state", json_object_get (run, "state")));
+        return;
+    }
+    printf ("%s: %s", self->time, ended ? "ran already" : "exists");
+    print_between (" (run ", field_text (run, "run"), ", ");
+    print_between ("", field_text (run, "state"),
+                   ended && !finished ? "): zplan flow retry " : ")\n");
+    if (ended && !finished)
+        print_between ("", field_text (run, "run"), "\n");
+}
+
 static int start_each (const struct cli *cli, const char *flow, const struct flow_wish *wish,
                        char *const *times, size_t count)
 {
     struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
     int code = starting_begin (&starting);
+    json_t *runs = code == EXIT_DONE && !wish->again ? runs_by_batch (&starting, &code) : NULL;
     for (size_t i = 0; code == EXIT_DONE && i < count; i++) {
         struct flow_wish one = *wish;
         char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
         snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, times[i]);
         snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, times[i]);
-        one.batch = times[i];
+        const json_t *run = run_of (runs, times[i]);
+        starting.time = one.batch = times[i];
         one.unique = key;
         one.title = wish->title ? wish->title : title;
-        code = starting_submit (&starting, &one);
+        if (run)
+            print_run (&starting, run);
+        else
+            code = starting_submit (&starting, &one);
     }
+    json_decref (runs);
     starting_end (&starting);
     return code;
 }

@@ -20,7 +20,8 @@ static const struct option rows[] = {
     TEXT_OPTION (struct keygen_wanted, roles, "--role", "ROLES",
                  "what the key's owner may do, several with commas:\n"
                  " submit   add, import, cron, next, kind list,\n"
-                 "          kind get, flow start, flow backfill\n"
+                 "          kind get, flow start, flow backfill (with\n"
+                 "          observe, or its --again)\n"
                  " observe  list, show, next, history, why, team,\n"
                  "          status, stats, load, metrics, doctor, top,\n"
                  "          watch, logs, result, export, target list,\n"

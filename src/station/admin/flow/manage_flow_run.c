@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "expr_value.h"
 #include "flow_book.h"
 #include "flow_live.h"
 #include "flow_runs_private.h"
@@ -51,6 +52,17 @@ static void on_run (void *owner, bool found, const char *damage)
     } else {
         self->go (self, live);
     }
+}
+
+// `local`: its batch; none is INT64_MIN.
+static void set_batch (json_t *run, int64_t local)
+{
+    enum { TEXT_MAX = 32 };
+    struct expr_error ignored;
+    if (local < EXPR_TIME_MIN || local > EXPR_TIME_MAX)
+        return;
+    const struct expr_value time = expr_of_time (local);
+    json_object_set_new (run, "batch", expr_to_json (&time, TEXT_MAX, &ignored));
 }
 
 // NULL: the first word is no number of a run, and the request was refused.
@@ -141,6 +153,7 @@ json_t *flow_run_json (const struct flow_live *live)
                    live->flow_name, "version", live->version, "plan",
                    ident_text (live->plan_id, plan), "state", flow_live_state (live), "began_ms",
                    (json_int_t)live->began_ms, "updated_ms", (json_int_t)live->updated_ms);
+    set_batch (object, run->batch);
     if (run->phase == FLOW_ENDED)
         json_object_set_new (object, "ended_ms", json_integer (live->ended_ms));
     if (run->suspended) // also in `undoing`
@@ -337,6 +350,15 @@ static void set_text (json_t *object, const char *name, const redisReply *value)
         json_object_set_new (object, name, json_stringn (value->str, value->len));
 }
 
+// That of `run.head`, whose last word it is.
+static int64_t batch_of (const redisReply *head)
+{
+    const char *blank = head->type == REDIS_REPLY_STRING ? strrchr (head->str, ' ') : NULL;
+    char *end = NULL;
+    int64_t local = blank ? strtoll (blank + 1, &end, 10) : INT64_MIN;
+    return end && end > blank + 1 && !*end ? local : INT64_MIN;
+}
+
 struct listed_run {
     struct run_listing *listing;
     char run[IDENT_SIZE];
@@ -346,7 +368,7 @@ static void on_listed (void *owner, const redisReply *reply)
 {
     struct listed_run *self = owner;
     struct run_listing *listing = self->listing;
-    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 7 &&
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 8 &&
         reply->element[0]->type == REDIS_REPLY_STRING) {
         json_t *run = json_object ();
         json_object_set_new (run, "run", json_string (self->run));
@@ -357,6 +379,7 @@ static void on_listed (void *owner, const redisReply *reply)
         set_number (run, "began_ms", reply->element[4]);
         set_number (run, "ended_ms", reply->element[5]);
         set_text (run, "parent", reply->element[6]);
+        set_batch (run, batch_of (reply->element[7]));
         const char *flow = json_string_value (json_object_get (run, "flow"));
         const char *state = json_string_value (json_object_get (run, "state"));
         bool fits =
@@ -394,11 +417,12 @@ static void on_runs (void *owner, const redisReply *reply)
         one->listing = self;
         snprintf (one->run, sizeof one->run, "%s", reply->element[i]->str);
         snprintf (key, sizeof key, KEY_FLOW_RUN "%s", one->run);
-        const struct span words[] = {
-            span_text ("HMGET"),    span_text (key),        span_text ("flow"),
-            span_text ("version"),  span_text ("plan"),     span_text ("shown"),
-            span_text ("began_ms"), span_text ("ended_ms"), span_text ("parent")};
-        store_get (self->station->store, words, 9, on_listed, one);
+        const struct span words[] = {span_text ("HMGET"),    span_text (key),
+                                     span_text ("flow"),     span_text ("version"),
+                                     span_text ("plan"),     span_text ("shown"),
+                                     span_text ("began_ms"), span_text ("ended_ms"),
+                                     span_text ("parent"),   span_text ("run.head")};
+        store_get (self->station->store, words, 10, on_listed, one);
     }
     if (!count)
         listing_end (self);
