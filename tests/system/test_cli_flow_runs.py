@@ -127,6 +127,32 @@ def test_params_and_batch_stand_in_the_plan(flows):
     assert flows.next("a").args == ["20260131", "5"]
 
 
+# -- zplan run
+
+def test_a_manual_run_has_a_batch_and_params(flows, rig):
+    """As of start: a text is a text for a param of that type."""
+    flows.put("etl", {"a": call(args=["=name", "=limit", "=idc.loadDate.format('yyyyMMdd')"])},
+              params={"name": {"type": "string", "default": "x"}, "limit": {"type": "integer", "default": 1}})
+    ident = rig.client.added(later(key="nightly", params={"name": "y", "limit": 2}), station="etl", head=[])
+    told = zplan(*flows.where(), "run", "nightly", "--batch", "2026-01-31", "--param", "name=20260131").done()
+    assert told == "plan nightly started\n"
+    one = flows.next("a")
+    assert one.args == ["20260131", "2", "20260131"]
+    flows.until(one.flow["run"], "finished")
+    zplan(*flows.where(), "run", ident, "--batch", "2026-02-28T05:00").done()
+    assert flows.next("a").args == ["y", "2", "20260228"]
+
+
+def test_what_a_manual_run_cannot_be_given(flows, rig):
+    flows.put("etl", {"a": call()}, params={"n": {"type": "integer", "default": 1}})
+    plain, ident = rig.client.added(later()), rig.client.added(later(), station="etl", head=[])
+    for words, reason in [(["--batch", "soon"], "batch: want a date or a time"), (["--param", "m=1"], "params: no such param: 'm'"),
+                          (["--param", "n='x'"], "params: param n: must be of type integer")]:
+        assert reason in zplan(*flows.where(), "run", ident, *words).failed(REFUSED)
+    assert "batch and params are for plans of flows" in zplan(*flows.where(), "run", plain, "--param", "n=1").failed(REFUSED)
+    assert "want NAME=VALUE" in zplan(*flows.where(), "run", ident, "--param", "n").failed(USAGE)
+
+
 # -- start --wait
 
 def test_wait_prints_the_steps_and_ends_well(flows):

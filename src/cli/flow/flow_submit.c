@@ -10,6 +10,7 @@
 #include "flow_command.h"
 #include "flow_file.h"
 #include "flow_run_view.h"
+#include "flow_stored.h"
 #include "instant.h"
 #include "json.h"
 #include "memory.h"
@@ -19,19 +20,6 @@
 #include "rfc3339.h"
 
 // -- what is sent
-
-// The params of the flow in use; NULL where the station does not say, for any reason: it will
-// reject what is wrong.
-static json_t *declared_params (const struct cli *cli, struct zplan_client *client,
-                                const char *flow)
-{
-    struct verdict ignored;
-    json_t *answer = flow_ask_quietly (cli, client, (const char *[]){"get", flow, NULL}, &ignored);
-    json_t *definition = json_object_get (answer, "definition");
-    json_t *params = json_incref (json_object_get (definition, "params"));
-    json_decref (answer);
-    return params;
-}
 
 // The input as a JSON frame; NULL with a reason.
 static char *read_input (const char *file, struct reason *reason)
@@ -180,7 +168,7 @@ static int starting_begin (struct starting *self)
     self->client = call_open (self->cli, &code);
     if (!self->client || !wish->params.count)
         return self->client ? EXIT_DONE : code;
-    json_t *declared = declared_params (self->cli, self->client, self->flow);
+    json_t *declared = flow_stored_params (self->client, self->flow);
     self->params = json_object ();
     code = EXIT_DONE;
     for (size_t i = 0; code == EXIT_DONE && i < wish->params.count; i++)

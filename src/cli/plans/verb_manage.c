@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "bulk.h"
+#include "decimal.h"
+#include "flow_stored.h"
+#include "json.h"
+#include "memory.h"
+#include "order.h"
 #include "plan.h"
 #include "print.h"
 
@@ -16,7 +21,8 @@
 struct manage_wish {
     struct bulk bulk;
     int64_t count;
-    const char *reason, *remark;
+    const char *reason, *remark, *batch;
+    struct option_texts params;
 };
 
 static const struct option count_row =
@@ -26,6 +32,71 @@ static const struct option reason_row = TEXT_OPTION (struct manage_wish, reason,
                                                      "why: for the target and the history");
 static const struct option remark_row = TEXT_OPTION (struct manage_wish, remark, "--remark", "TEXT",
                                                      "what was done about it: shown by `show`");
+static const struct option run_rows[] = {
+    TEXT_OPTION (struct manage_wish, batch, "--batch", "DATE",
+                 "of a flow plan: business date of this run, as 2026-01-31 or\n"
+                 "2026-01-31T02:00",
+                 .utf8 = true),
+    TEXTS_OPTION (struct manage_wish, params, "--param", "NAME=VALUE",
+                  "of a flow plan: a param of this run, over that of the plan, as\n"
+                  "of zplan flow start",
+                  .utf8 = true),
+};
+
+// -- what goes behind the id
+
+// To be freed; NULL: nothing.
+typedef char *argument_fn (struct acting *acting, const struct manage_wish *wish, const char *id);
+
+static char *count_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
+{
+    char number[DECIMAL_SIZE];
+    (void)acting;
+    (void)id;
+    decimal_text (wish->count, number);
+    return memory_text (number);
+}
+
+static char *text_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
+{
+    const char *text = wish->reason ? wish->reason : wish->remark; // a verb has one of the two
+    (void)acting;
+    (void)id;
+    return text ? memory_text (text) : NULL;
+}
+
+// The params, for plans of a flow that declares these; NULL: it is not known. NULL with a reason.
+static json_t *read_params (const struct manage_wish *wish, const json_t *declared,
+                            struct reason *reason)
+{
+    json_t *params = json_object ();
+    for (size_t i = 0; i < wish->params.count; i++)
+        if (order_param (params, declared, wish->params.texts[i], reason)) {
+            json_decref (params);
+            return NULL;
+        }
+    return params;
+}
+
+// What a manual run of a flow plan has of its own (proto/flows.md, 18.11).
+static char *run_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
+{
+    struct verdict ignored;
+    struct reason reason;
+    json_t *with = json_pack ("{s:s*}", "batch", wish->batch);
+    if (wish->params.count) {
+        json_t *plan = call_quietly (acting->cli, acting->client,
+                                     (const char *[]){"message", id, NULL}, &ignored);
+        const char *flow = json_string_value (json_object_get (plan, "station"));
+        json_t *declared = flow ? flow_stored_params (acting->client, flow) : NULL;
+        json_object_set_new (with, "params", read_params (wish, declared, &reason));
+        json_decref (declared);
+        json_decref (plan);
+    }
+    char *text = json_object_size (with) ? json_write (with) : NULL;
+    json_decref (with);
+    return text;
+}
 
 // -- the verbs
 
@@ -70,7 +141,9 @@ static const struct deed {
     const char *command; // the command on the wire, where it has another name; else NULL
     const char *done;    // its past participle
     const char *synopsis, *about;
-    const struct option *row; // of an option of its own, whose value goes behind the id
+    const struct option *row; // of options of its own
+    size_t row_count;
+    argument_fn *argument;                        // what goes behind the id; NULL: nothing
     void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
     void (*add_report) (const json_t *answer, json_t *object); // as struct acting has them
     unsigned wanted;
@@ -112,7 +185,9 @@ static const struct deed {
               "progress is not one of them.\n" FILTER_HELP "\n"
               "  zplan skip 1f\n"
               "  zplan skip 1f --count 3\n",
-     .row = &count_row},
+     .row = &count_row,
+     .row_count = 1,
+     .argument = count_argument},
     {.name = "close",
      .done = "closed",
      .wanted = CLOSED,
@@ -131,11 +206,16 @@ static const struct deed {
               "  zplan remove --dead --target jobs\n"},
     {.name = "run",
      .done = "started",
-     .synopsis = "zplan run ID... | --target NAME ... | --all  [--dry-run]",
+     .synopsis = "zplan run ID... | --target NAME ... | --all  [--batch DATE] "
+                 "[--param NAME=VALUE]... [--dry-run]",
      .about = "Run plans now, once, outside their schedule: no repeat is used up, and the next\n"
               "time stays as it is. Rejected while a run is in progress.\n" FILTER_HELP "\n"
               "  zplan run 1f\n"
-              "  zplan run --target jobs --title 'report*'\n"},
+              "  zplan run --target jobs --title 'report*'\n"
+              "  zplan run nightly-etl --batch 2026-01-31 --param region=eu  # of a flow\n",
+     .row = run_rows,
+     .row_count = 2,
+     .argument = run_argument},
     {.name = "cancel",
      .done = "cancelled",
      .synopsis = "zplan cancel ID... | --target NAME ... | --all  [--reason TEXT] [--dry-run]",
@@ -146,6 +226,8 @@ static const struct deed {
               "  zplan cancel 1f 20 --reason 'took too long'\n"
               "  zplan cancel --target jobs --title 'import*' --reason 'disk is full'\n",
      .row = &reason_row,
+     .row_count = 1,
+     .argument = text_argument,
      .narrow = narrow_to_running,
      .add_report = report_cancelled},
     {.name = "done",
@@ -158,6 +240,8 @@ static const struct deed {
               "  zplan done 1f --remark 'sent by hand'\n"
               "  zplan done --target billing --verdict pending --dry-run\n",
      .row = &remark_row,
+     .row_count = 1,
+     .argument = text_argument,
      .narrow = narrow_to_dead},
 };
 
@@ -174,19 +258,18 @@ static const struct deed *deed_named (const char *name)
 
 // -- the doing
 
+struct doing {
+    const struct deed *deed;
+    const struct manage_wish *wish;
+};
+
 static int do_one (struct acting *acting, const char *id)
 {
-    return act_say (acting, id, acting->owner);
-}
-
-// What goes behind the id, or NULL.
-static const char *argument_of (const struct deed *deed, const struct manage_wish *wish,
-                                char number[24])
-{
-    if (deed->row != &count_row)
-        return deed->row == &reason_row ? wish->reason : wish->remark;
-    snprintf (number, 24, "%" PRId64, wish->count);
-    return number;
+    const struct doing *self = acting->owner;
+    char *argument = self->deed->argument ? self->deed->argument (acting, self->wish, id) : NULL;
+    int code = act_say (acting, id, argument);
+    free (argument);
+    return code;
 }
 
 // A name among several plans was perhaps meant as the text of an option.
@@ -203,8 +286,7 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
                    struct plan_ids *ids)
 {
     int code;
-    char number[24];
-    const char *argument = argument_of (deed, wish, number);
+    struct doing doing = {deed, wish};
     struct acting acting = {.cli = cli,
                             .client = call_open (cli, &code),
                             .name = deed->command ? deed->command : deed->name,
@@ -212,12 +294,12 @@ static int do_all (const struct cli *cli, const struct deed *deed, const struct 
                             .wanted = deed->wanted,
                             .gone_is_wanted = deed->gone_is_wanted,
                             .one = do_one,
-                            .owner = (void *)(uintptr_t)argument,
+                            .owner = &doing,
                             .add_report = deed->add_report};
     if (!acting.client)
         return code;
     code = bulk_do (&acting, &wish->bulk, ids);
-    if (code == EXIT_REFUSED && deed->row && deed->row->type == OPTION_TEXT && !argument)
+    if (code == EXIT_REFUSED && deed->argument == text_argument && !wish->reason && !wish->remark)
         hint_text (deed, ids);
     zplan_client_destroy (&acting.client);
     return code;
@@ -231,7 +313,9 @@ int verb_manage (const struct cli *cli)
     const struct usage usage = {
         .synopsis = deed->synopsis,
         .about = deed->about,
-        .groups = {which, bulk_options (&wish.bulk), {"Besides", deed->row, 1, &wish}},
+        .groups = {which,
+                   bulk_options (&wish.bulk),
+                   {"Besides", deed->row, deed->row_count, &wish}},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
@@ -240,7 +324,8 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    if (bulk_check (&wish.bulk, &which, count, &reason) ||
+    json_t *params = read_params (&wish, NULL, &reason); // only whether they can be read
+    if (!params || bulk_check (&wish.bulk, &which, count, &reason) ||
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
@@ -249,5 +334,6 @@ int verb_manage (const struct cli *cli)
         code = do_all (cli, deed, &wish, &ids);
     }
     free (ids.at);
+    json_decref (params);
     return code;
 }

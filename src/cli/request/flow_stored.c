@@ -32,6 +32,19 @@ bool flow_stored_write (FILE *file, struct span object)
     return text.size > 0;
 }
 
+json_t *flow_stored_params (struct zplan_client *client, const char *flow)
+{
+    struct zplan_reply reply;
+    if (zplan_client_manage (client, "flow", (const char *[]){"get", flow}, 2, &reply))
+        return NULL;
+    struct span text = flow_stored_text (call_frame (&reply, ZERO_FRAME_JSON));
+    json_t *definition =
+        text.size ? json_loadb ((const char *)text.data, text.size, 0, NULL) : NULL;
+    json_t *params = json_incref (json_object_get (definition, "params"));
+    json_decref (definition);
+    return params;
+}
+
 static void take_target (const json_t *call, void (*take) (void *owner, const char *target),
                          void *owner)
 {
