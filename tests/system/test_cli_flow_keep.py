@@ -50,6 +50,17 @@ def test_B037_versions_are_put_used_printed_and_removed(say, tmp_path):
     assert len(say("list").splitlines()) == 1
 
 
+def test_a_line_for_all_reasons_why_it_has_no_bound(say, tmp_path):
+    """At put, use and import; JSON has them all."""
+    flow = {"flow": "many", "steps": {f"s{i}": {"target": "jobs", "command": "c"} for i in range(12)}}
+    line = "  not bounded: 12 reasons, zplan flow check lists them\n"
+    assert say("put", flow) == f"flow many: version 1, in use\n{line}"
+    assert say("use", "many", "1").endswith(f"in use\n{line}")
+    assert len(json.loads(say("put", flow, "--json"))["check"]["because"]) == 12
+    (tmp_path / "all").write_text(say("export"), encoding="utf-8")
+    assert say("import", str(tmp_path / "all")).count("not bounded") == 1
+
+
 def test_yaml_is_put_as_json(say, tmp_path):
     (tmp_path / "flow.yaml").write_text(yaml.dump(FLOW, sort_keys=False), encoding="utf-8")
     say("put", str(tmp_path / "flow.yaml"))

@@ -9,24 +9,18 @@
 #include "json.h"
 #include "print.h"
 
-enum { LINES_MAX = 10 }; // of each list; --json has them all
-
 static void print_list (const char *before, const json_t *list)
 {
     const json_t *text;
     size_t i;
     json_array_foreach (list, i, text)
     {
-        if (i == LINES_MAX) {
-            printf ("  %s: and %s%zu more\n", before,
-                    json_array_size (list) < FLOW_ERRORS_MAX ? "" : "at least ",
-                    json_array_size (list) - i);
-            break;
-        }
         printf ("  %s: ", before);
         write_error (stdout, text_of (text));
         putchar ('\n');
     }
+    if (json_array_size (list) >= FLOW_ERRORS_MAX)
+        printf ("  %s: and perhaps more\n", before);
 }
 
 static const char *plural (int64_t count)
@@ -34,14 +28,27 @@ static const char *plural (int64_t count)
     return count == 1 ? "" : "s";
 }
 
-void flow_print_report (const json_t *report)
+static void print_bound (const json_t *report)
 {
     char text[DURATION_SIZE];
     int64_t seconds = field_number (report, "seconds_max");
     if (field_is_true (report, "bounded"))
         printf ("  ends within %s%s\n", duration_text (seconds, text),
                 field_is_true (report, "has_tail") ? ", undo and finally besides" : "");
-    print_list ("not bounded", json_object_get (report, "because"));
+}
+
+// One line for several reasons: nearly each step has one, each time, and warnings would drown in
+// them.
+void flow_print_summary (const json_t *report)
+{
+    const json_t *because = json_object_get (report, "because");
+    size_t count = json_array_size (because);
+    print_bound (report);
+    if (count > 1)
+        printf ("  not bounded: %s%zu reasons, zplan flow check lists them\n",
+                count < FLOW_ERRORS_MAX ? "" : "at least ", count);
+    else
+        print_list ("not bounded", because);
     print_list ("warning", json_object_get (report, "warnings"));
 }
 
@@ -54,7 +61,9 @@ static void print_report (const struct flow_source *file)
     printf (": good\n  flow %s: %u step%s, %u edge%s, at most %" PRId64 " call%s\n",
             file->flow->name, file->flow->step_count, plural (file->flow->step_count),
             file->flow->edge_count, plural (file->flow->edge_count), calls, plural (calls));
-    flow_print_report (report);
+    print_bound (report);
+    print_list ("not bounded", json_object_get (report, "because"));
+    print_list ("warning", json_object_get (report, "warnings"));
     json_decref (report);
 }
 

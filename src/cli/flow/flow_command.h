@@ -58,5 +58,6 @@ int flow_print_names (const struct cli *cli);
 int flow_print_runs (const struct cli *cli);
 int flow_print_steps (const struct cli *cli, const char *run);
 
-// What a check reports, for people: a line for its calls, its time and each warning.
-void flow_print_report (const json_t *report);
+// What a check at the station reports, for people: a line for the bound of its time, and for each
+// warning.
+void flow_print_summary (const json_t *report);

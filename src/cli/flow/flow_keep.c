@@ -43,7 +43,7 @@ static void print_change (const struct cli *cli, const json_t *answer)
         printf (", in use\n");
     else
         printf ("; version %" JSON_INTEGER_FORMAT " stays in use\n", used);
-    flow_print_report (json_object_get (answer, "check"));
+    flow_print_summary (json_object_get (answer, "check"));
 }
 
 // A file that is larger than a definition may be has white space that it does without.
