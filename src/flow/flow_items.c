@@ -45,6 +45,17 @@ bool flow_too_many_failed (const struct flow_step *step, const struct flow_items
                : items->failed > step->tolerate;
 }
 
+uint32_t flow_next_item (const struct flow_step *step, struct flow_items *items)
+{
+    while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
+        items->next++;
+    uint32_t at = items->next;
+    if (flow_too_many_failed (step, items))
+        while (at < items->count && !(items->item[at].state == FLOW_NONE && items->item[at].named))
+            at++;
+    return at;
+}
+
 json_t *flow_collect (const struct flow_step *step, const struct flow_items *items)
 {
     if (step->collect == FLOW_COLLECT_NONE)
@@ -96,16 +107,15 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
         flow_settle (turn, index, FLOW_CANCELLED, NULL);
         return;
     }
-    if (items->in_flight == 0 && bad) {
+    bool more = flow_next_item (step, items) < items->count;
+    if (items->in_flight == 0 && bad && !more) {
         char text[REASON_MAX];
         snprintf (text, sizeof text, "%u of %u items failed%s%.120s", items->failed, items->count,
                   data->error ? ": " : "", data->error ? data->error : "");
         flow_settle (turn, index, FLOW_FAILED, text);
         return;
     }
-    while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
-        items->next++;
-    if (!bad && !(node->flags & FLOW_STOPPING) && items->next < items->count &&
+    if (more && !(node->flags & FLOW_STOPPING) &&
         (!step->parallel || items->in_flight < step->parallel))
         flow_make_ready (turn, index);
 }

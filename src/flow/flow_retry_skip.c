@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "flow_turn.h"
+#include "flow_why.h"
 #include "memory.h"
 
 // The run is in progress again.
@@ -54,7 +55,8 @@ static void reset_items (struct flow_run *run, uint32_t index)
             generation = item->generation;
         flow_touch_item (run, index, i, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
         item->state = FLOW_NONE;
-        item->dispatched = item->named = false;
+        item->dispatched = false;
+        item->named = item->named && items->by_name && node->flags & FLOW_PARTLY;
         flow_keep (run, &item->value, NULL, 0);
     }
     items->by_name = false;
@@ -192,6 +194,11 @@ static void name_items (struct flow_turn *turn, const struct flow_event *event)
             struct flow_items *items = turn->run->data[step] ? turn->run->data[step]->items : NULL;
             if (!items || (item < 0) != whole)
                 continue;
+            for (uint32_t i = 0; !whole && !items->by_name && i < items->count; i++)
+                if (items->item[i].named) { // by a retry before, and cancelled before it ran
+                    items->item[i].named = false;
+                    flow_touch_item (turn->run, step, i, FLOW_TOUCHED_STATE);
+                }
             items->by_name = !whole;
             if (whole) {
                 flow_touch (turn->run, step);
@@ -200,6 +207,38 @@ static void name_items (struct flow_turn *turn, const struct flow_event *event)
             items->item[item].named = true;
             flow_touch_item (turn->run, step, (uint32_t)item, FLOW_TOUCHED_STATE);
         }
+}
+
+static void mark_behind (const struct flow *flow, uint8_t *marks)
+{
+    if (flow->final >= 0)
+        marks[flow->final] = BEHIND;
+    for (uint32_t i = 0; i < flow->step_count; i++) {
+        const struct flow_step *step = &flow->steps[flow->order[i]];
+        for (uint32_t j = 0; marks[flow->order[i]] && j < step->out_count; j++)
+            marks[flow->out[step->out_first + j].step] = BEHIND;
+    }
+}
+
+// What its sources keep from starting, and they are not reset with it, would be reset in vain.
+static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
+{
+    struct reason *reason = &turn->effects->rejected;
+    char why[REASON_MAX];
+    for (uint32_t i = 0; i < turn->flow->step_count; i++) {
+        const struct flow_node *node = &turn->run->nodes[i];
+        const char *name = turn->flow->steps[i].name;
+        if (marks[i] != ROOT)
+            continue;
+        if (node->flags & FLOW_BLOCKED) {
+            flow_why_blocked (turn->flow, turn->run, i, why, sizeof why);
+            reason_set (reason, "%s is blocked, and can not run: %.200s", name, why);
+        } else if (node->state == FLOW_SKIPPED && !(node->flags & (FLOW_JOINED | FLOW_BY_PERSON))) {
+            reason_set (reason, "%s was skipped by rule, and can not run: no edge to it is live",
+                        name);
+        }
+    }
+    return !reason->text[0];
 }
 
 void flow_retry (struct flow_turn *turn, const struct flow_event *event)
@@ -218,19 +257,14 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
     for (uint32_t i = 0; fits && i < flow->step_count; i++)
         if (event->restart || (event->was && flow_version_changed (flow, event->was, i)))
             marks[i] = BEHIND;
-    if (fits && (event->restart || mark_roots (turn, event, marks)) &&
+    fits = fits && (event->restart || mark_roots (turn, event, marks));
+    mark_behind (flow, marks);
+    if (fits && roots_can_start (turn, marks) &&
         (!(event->was || event->fresh) || flow_renew_params (turn, event))) {
         reopen (turn);
         if (!event->restart)
             name_items (turn, event);
         run->undone = run->undone && !event->restart;
-        if (flow->final >= 0)
-            marks[flow->final] = BEHIND;
-        for (uint32_t i = 0; i < flow->step_count; i++) {
-            const struct flow_step *step = &flow->steps[flow->order[i]];
-            for (uint32_t j = 0; marks[flow->order[i]] && j < step->out_count; j++)
-                marks[flow->out[step->out_first + j].step] = BEHIND;
-        }
         // What the targets counted goes by the definition that was in use.
         struct flow_turn old = *turn;
         old.flow = event->was ? event->was : flow;

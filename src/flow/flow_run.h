@@ -55,7 +55,7 @@ struct flow_node {
 struct flow_item {
     uint8_t state;
     bool dispatched, stopping;
-    bool named;      // it restarts, whatever its state is
+    bool named;      // it restarts, whatever its state is, and however many others have failed
     uint8_t touched; // FLOW_TOUCHED_...
     uint16_t generation;
     uint32_t ended;

@@ -339,12 +339,11 @@ static void start_call (struct flow_turn *turn, uint32_t index)
         place_node (turn, index, -1);
         return;
     }
-    while (items->next < items->count && items->item[items->next].state != FLOW_NONE)
-        items->next++;
-    if (items->next < items->count && !flow_too_many_failed (step, items) &&
-        (!step->parallel || items->in_flight < step->parallel)) {
+    uint32_t next = flow_next_item (step, items);
+    if (next < items->count && (!step->parallel || items->in_flight < step->parallel)) {
         items->passes++;
-        place_node (turn, index, items->next++);
+        items->item[next].named = false;
+        place_node (turn, index, next);
     }
     flow_check_items (turn, index);
 }

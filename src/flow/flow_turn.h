@@ -94,6 +94,10 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
 void flow_timer_due (struct flow_turn *turn, uint32_t step);
 
+// The next item of a for_each to start: while more have failed than is tolerated only one that a
+// retry has named. The count: there is none.
+uint32_t flow_next_item (const struct flow_step *step, struct flow_items *items);
+
 // Cancel what is in flight of a step; waits end at once.
 void flow_stop_step (struct flow_turn *turn, uint32_t step);
 void flow_stop_item (struct flow_turn *turn, uint32_t step, uint32_t item);

@@ -129,7 +129,8 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     live->station->counters.dropped_steps += effects.dropped;
     for (size_t i = 0; i < effects.count; i++)
         follow_effect (live, &effects.items[i], ends);
-    live->updated_ms = now_ms;
+    if (taken || effects.changed_count)
+        live->updated_ms = now_ms;
     live->batch = store_batch (live->station->store);
     flow_live_weigh (live);
     if (taken || effects.changed_count)
