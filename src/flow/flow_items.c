@@ -1,4 +1,5 @@
 // What ends: calls, items of a for_each, waits and signals.
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "flow_turn.h"
@@ -120,6 +121,22 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
         flow_make_ready (turn, index);
 }
 
+static uint8_t *timer_of (struct flow_run *run, uint32_t index, int64_t item)
+{
+    return item < 0 ? &run->nodes[index].timer : &run->data[index]->items->item[item].timer;
+}
+
+bool flow_call_over (struct flow_turn *turn, uint32_t index, int64_t item)
+{
+    uint8_t *timer = timer_of (turn->run, index, item), was = *timer;
+    turn->run->in_flight--;
+    *timer = FLOW_TIMER_NONE;
+    if (was == FLOW_TIMER_SET)
+        flow_effect (turn,
+                     (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = item});
+    return was == FLOW_TIMER_OVER;
+}
+
 static void end_item (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -127,23 +144,24 @@ static void end_item (struct flow_turn *turn, const struct flow_event *event)
     struct flow_items *items = run->data[event->step]->items;
     struct flow_item *item = &items->item[event->item];
     struct reason reason = {""};
-    json_t *value = event->status == FLOW_OK
+    bool late = flow_call_over (turn, event->step, event->item);
+    json_t *value = event->status == FLOW_OK && !late
                         ? value_of (turn, event->step, event->item, event->value, &reason)
                         : NULL;
     items->in_flight--;
-    run->in_flight--;
     item->ended = ++run->sequence;
     if (value) {
         item->state = FLOW_FINISHED;
         items->finished++;
         flow_keep (run, &item->value, value, value_max (step));
     } else {
-        item->state = event->status == FLOW_CALL_CANCELLED ? FLOW_CANCELLED : FLOW_FAILED;
+        item->state = event->status == FLOW_CALL_CANCELLED && !late ? FLOW_CANCELLED : FLOW_FAILED;
         items->failed++;
-        flow_set_error (run, event->step,
-                        reason.text[0] ? reason.text
-                        : event->text  ? event->text
-                                       : flow_state_name (item->state));
+        if (!late)
+            flow_set_error (run, event->step,
+                            reason.text[0] ? reason.text
+                            : event->text  ? event->text
+                                           : flow_state_name (item->state));
     }
     flow_touch_item (run, event->step, (uint32_t)event->item,
                      FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
@@ -156,7 +174,7 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
     struct flow_run *run = turn->run;
     struct flow_node *node = &run->nodes[event->step];
     struct reason reason = {""};
-    run->in_flight--;
+    bool late = flow_call_over (turn, event->step, -1);
     node->flags &= (uint16_t) ~(FLOW_PLACED | FLOW_RETRIED);
     if (node->flags & FLOW_RESETTING) {
         if (event->status == FLOW_OK)
@@ -164,41 +182,74 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
         flow_reset (turn, event->step);
         return;
     }
-    json_t *value =
-        event->status == FLOW_OK ? value_of (turn, event->step, -1, event->value, &reason) : NULL;
+    json_t *value = event->status == FLOW_OK && !late
+                        ? value_of (turn, event->step, -1, event->value, &reason)
+                        : NULL;
     if (value) {
         finish_with (turn, event->step, value, &reason);
         return;
     }
-    bool cancelled = event->status == FLOW_CALL_CANCELLED;
+    bool cancelled = event->status == FLOW_CALL_CANCELLED && !late;
     if (cancelled && !(node->flags & FLOW_STOPPING))
         node->flags |= FLOW_BY_PERSON;
     flow_settle (turn, event->step, cancelled ? FLOW_CANCELLED : FLOW_FAILED,
-                 reason.text[0] ? reason.text : event->text);
+                 late             ? NULL
+                 : reason.text[0] ? reason.text
+                                  : event->text);
+}
+
+// Whether the event is of a call that is in flight.
+static bool is_in_flight (const struct flow_run *run, const struct flow_event *event)
+{
+    const struct flow_node *node = &run->nodes[event->step];
+    const struct flow_data *data = run->data[event->step];
+    if (event->item < 0)
+        return node->flags & FLOW_PLACED && node->generation == event->generation;
+    const struct flow_items *items = data ? data->items : NULL;
+    return items && event->item < items->count && items->item[event->item].state == FLOW_NEW &&
+           items->item[event->item].generation == event->generation;
 }
 
 void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
 {
-    struct flow_run *run = turn->run;
-    const struct flow_node *node = &run->nodes[event->step];
-    const struct flow_data *data = run->data[event->step];
-    if (event->undo) {
+    if (event->undo)
         flow_undo_ended (turn, event);
-        return;
-    }
-    if (event->item < 0) {
-        if (node->flags & FLOW_PLACED && node->generation == event->generation)
-            end_call (turn, event);
-        else
-            turn->effects->dropped = true;
-        return;
-    }
-    const struct flow_items *items = data ? data->items : NULL;
-    if (items && event->item < items->count && items->item[event->item].state == FLOW_NEW &&
-        items->item[event->item].generation == event->generation)
-        end_item (turn, event);
-    else
+    else if (!is_in_flight (turn->run, event))
         turn->effects->dropped = true;
+    else if (event->item < 0)
+        end_call (turn, event);
+    else
+        end_item (turn, event);
+}
+
+// Its total_timeout is over: its plan is cancelled, and when that has ended, the call has failed.
+static void end_total (struct flow_turn *turn, const struct flow_event *event)
+{
+    struct flow_run *run = turn->run;
+    uint32_t index = event->step;
+    uint8_t *timer = is_in_flight (run, event) ? timer_of (run, index, event->item) : NULL;
+    if (!timer || *timer != FLOW_TIMER_SET) {
+        turn->effects->dropped = true;
+        return;
+    }
+    bool item = event->item >= 0;
+    bool stops = item ? run->data[index]->items->item[event->item].stopping
+                      : run->nodes[index].flags & FLOW_STOPPING;
+    *timer = stops ? FLOW_TIMER_NONE : FLOW_TIMER_OVER; // what a cancel ends is no failure
+    flow_touch (run, index);
+    if (item)
+        flow_touch_item (run, index, (uint32_t)event->item, FLOW_TOUCHED_STATE);
+    if (stops)
+        return;
+    char text[REASON_MAX];
+    snprintf (text, sizeof text, "total_timeout: not ended within %" PRId64 " s%s%.120s",
+              turn->flow->steps[index].call.total_timeout_s, event->text ? ": " : "",
+              event->text ? event->text : "");
+    flow_set_error (run, index, text);
+    if (item)
+        flow_stop_item (turn, index, (uint32_t)event->item);
+    else
+        flow_stop_step (turn, index);
 }
 
 void flow_end_wait (struct flow_turn *turn, uint32_t index)
@@ -223,12 +274,17 @@ static void end_late (struct flow_turn *turn, uint32_t index)
     finish_with (turn, index, value, &reason);
 }
 
-void flow_timer_due (struct flow_turn *turn, uint32_t index)
+void flow_timer_due (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
+    uint32_t index = event->step;
     const struct flow_step *step = &turn->flow->steps[index];
     struct flow_node *node = &run->nodes[index];
     bool timed = step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL;
+    if (step->kind == FLOW_CALL) {
+        end_total (turn, event);
+        return;
+    }
     if (!timed || node->state != FLOW_RUNNING || !run->data[index]->at ||
         turn->now < run->data[index]->at) {
         turn->effects->dropped = true;
@@ -354,8 +410,8 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
     run->signals_size += flow_size_of (signal);
     flow_touch (run, event->step);
     if (node->state == FLOW_RUNNING && flow_signal_enough (turn, event->step) && data->at)
-        flow_effect (turn,
-                     (struct flow_effect){.kind = FLOW_REMOVE, .step = event->step, .item = -1});
+        flow_effect (
+            turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = event->step, .item = -1});
 }
 
 // Whether a cancel was requested already. Of a sub-flow it is requested again with force: its run
@@ -387,8 +443,8 @@ void flow_stop_step (struct flow_turn *turn, uint32_t index)
     if (timed && node->state == FLOW_RUNNING) {
         run->waiting--;
         if (data->at)
-            flow_effect (turn,
-                         (struct flow_effect){.kind = FLOW_REMOVE, .step = index, .item = -1});
+            flow_effect (
+                turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = index, .item = -1});
         node->state = FLOW_NONE;
     }
     for (uint32_t i = 0; data && data->items && i < data->items->count; i++)

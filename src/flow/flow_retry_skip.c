@@ -334,7 +334,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
         flow_effect (turn, (struct flow_effect){
                                .kind = FLOW_REMOVE, .step = event->step, .item = event->item});
         items->in_flight--;
-        run->in_flight--;
+        flow_call_over (turn, event->step, event->item);
     } else if (item->state != FLOW_NONE) {
         items->failed--;
     }
@@ -381,7 +381,7 @@ void flow_skip (struct flow_turn *turn, const struct flow_event *event)
     if (!flow_decided (node)) {
         flow_stop_step (turn, event->step);
         if (node->flags & FLOW_PLACED)
-            run->in_flight--;
+            flow_call_over (turn, event->step, -1);
     }
     reopen_for_skip (turn, event->step);
     flow_unsettle (turn, event->step);

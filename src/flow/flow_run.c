@@ -330,7 +330,7 @@ static void handle_event (struct flow_turn *turn, const struct flow_event *event
         flow_call_ended (turn, event);
         break;
     case FLOW_DUE:
-        flow_timer_due (turn, event->step);
+        flow_timer_due (turn, event);
         break;
     case FLOW_SIGNALLED:
     case FLOW_REJECTED:

@@ -45,15 +45,18 @@ enum {
     FLOW_RAISED = 32768    // a restart: its generation is raised though it had not finished
 };
 
+// The timer of a call with total_timeout.
+enum flow_timer { FLOW_TIMER_NONE, FLOW_TIMER_SET, FLOW_TIMER_OVER };
+
 struct flow_node {
-    uint8_t state;
+    uint8_t state, timer;
     uint16_t flags, generation;
     uint16_t live, dead, broken; // edges that lead to it
     uint32_t ended;              // its place among all ends; 0: none
 };
 
 struct flow_item {
-    uint8_t state;
+    uint8_t state, timer;
     bool dispatched, stopping;
     bool named;      // it restarts, whatever its state is, and however many others have failed
     uint8_t touched; // FLOW_TOUCHED_...
@@ -148,7 +151,7 @@ struct flow_undo {
 enum flow_event_kind {
     FLOW_BEGIN,
     FLOW_CALL_ENDED,
-    FLOW_DUE, // a timer
+    FLOW_DUE, // a timer; of a call its total_timeout, and `text` is why it failed last, or NULL
     FLOW_SIGNALLED,
     FLOW_REJECTED,
     FLOW_SKIP,
@@ -186,7 +189,8 @@ struct flow_event {
     int version;
 };
 
-enum flow_effect_kind { FLOW_PLACE, FLOW_TIMER, FLOW_REMOVE };
+// FLOW_REMOVE ends a call, FLOW_REMOVE_TIMER a timer that has not fired.
+enum flow_effect_kind { FLOW_PLACE, FLOW_TIMER, FLOW_REMOVE, FLOW_REMOVE_TIMER };
 
 struct flow_effect {
     enum flow_effect_kind kind;

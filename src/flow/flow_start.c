@@ -179,6 +179,14 @@ static void place_node (struct flow_turn *turn, uint32_t index, int64_t item)
     } else {
         node->flags |= FLOW_PLACED;
     }
+    if (step->call.total_timeout_s) {
+        *(items ? &items->item[item].timer : &node->timer) = FLOW_TIMER_SET;
+        flow_effect (turn,
+                     (struct flow_effect){.kind = FLOW_TIMER,
+                                          .step = index,
+                                          .item = item,
+                                          .at = turn->now + step->call.total_timeout_s * 1000});
+    }
     flow_note_change (turn, index);
 }
 

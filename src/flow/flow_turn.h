@@ -92,7 +92,10 @@ bool flow_collected (const struct flow_run *run, uint32_t step);
 void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);
 bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
-void flow_timer_due (struct flow_turn *turn, uint32_t step);
+void flow_timer_due (struct flow_turn *turn, const struct flow_event *event);
+
+// A call is in flight no longer, and needs no timer. True: its total_timeout ended it.
+bool flow_call_over (struct flow_turn *turn, uint32_t step, int64_t item);
 
 // The next item of a for_each to start: while more have failed than is tolerated only one that a
 // retry has named. The count: there is none.

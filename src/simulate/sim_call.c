@@ -95,35 +95,50 @@ static bool has_run (const struct sim_call *call)
     return call->inner && call->inner->run->phase != FLOW_ENDED;
 }
 
-static void on_total (struct sim_timer *timer)
-{
-    struct sim_call *call = call_of (timer, offsetof (struct sim_call, total));
-    call->late = true;
-    if (has_run (call))
-        sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
-    else
-        end_soon (call, FLOW_NOT_OK, "its total_timeout is over");
-}
-
 static uint64_t hash_of (uint32_t step, int64_t item)
 {
     return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
 }
 
-void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
+// The call that an effect names, but no undo; NULL: it is over.
+static struct sim_call *call_named (const struct sim_run *run, const struct flow_effect *effect)
 {
     struct table_node *node = table_find (&run->calls, hash_of (effect->step, effect->item));
     for (; node; node = table_next (node)) {
         struct sim_call *call = (struct sim_call *)node;
-        if (call->step != effect->step || call->item != effect->item || call->undo)
-            continue;
-        sim_timer_stop (call->station, &call->start);
-        call->status = FLOW_CALL_CANCELLED;
-        if (has_run (call))
-            sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
-        else
-            end_soon (call, FLOW_CALL_CANCELLED, NULL);
+        if (call->step == effect->step && call->item == effect->item && !call->undo)
+            return call;
     }
+    return NULL;
+}
+
+void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect)
+{
+    struct sim_call *call = call_named (run, effect);
+    if (!call)
+        return;
+    sim_timer_stop (call->station, &call->start);
+    call->status = FLOW_CALL_CANCELLED;
+    if (has_run (call))
+        sim_run_carry (call->inner, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
+    else
+        end_soon (call, FLOW_CALL_CANCELLED, NULL);
+}
+
+static void on_total (struct sim_timer *timer)
+{
+    const struct sim_call *call = call_of (timer, offsetof (struct sim_call, total));
+    sim_run_carry (call->run, &(struct flow_event){.kind = FLOW_DUE,
+                                                   .step = call->step,
+                                                   .item = call->item,
+                                                   .generation = call->generation});
+}
+
+void sim_call_bound (struct sim_run *run, const struct flow_effect *effect)
+{
+    struct sim_call *call = call_named (run, effect);
+    if (call)
+        sim_timer_set (call->station, &call->total, effect->at, on_total);
 }
 
 void sim_call_inner_ended (struct sim_call *call)
@@ -141,8 +156,6 @@ void sim_call_inner_ended (struct sim_call *call)
         end_soon (call, FLOW_OK, NULL);
     else if (call->status == FLOW_CALL_CANCELLED)
         end_soon (call, FLOW_CALL_CANCELLED, NULL);
-    else if (call->late)
-        end_soon (call, FLOW_NOT_OK, "its total_timeout is over");
     else
         sim_plan_answer (call->plan, inner->outcome == FLOW_WELL   ? ZERO_STATUS_OK_ID
                                      : inner->outcome == FLOW_LATE ? ZERO_STATUS_TIMEOUT_ID
@@ -332,13 +345,10 @@ void sim_call_place (struct sim_run *run, const struct flow_effect *effect)
         return;
     }
     call->timeout_s = json_integer_value (json_object_get (effect->call->plan, "timeout"));
-    int64_t total_s = effect->call->total_timeout_s;
     json_t *fields = plan_fields (call, effect->call);
     call->plan =
         sim_plan_new (run->station, effect->call->target, fields, &sim_call_events, call, &reason);
     json_decref (fields);
     if (!call->plan)
         end_soon (call, FLOW_NOT_OK, "its plan is rejected");
-    else if (total_s && !call->undo)
-        sim_timer_set (run->station, &call->total, run->station->now + total_s * 1000, on_total);
 }

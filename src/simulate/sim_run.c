@@ -130,11 +130,15 @@ static void follow_effects (struct sim_run *self, const struct flow_event *event
         const struct flow_effect *effect = &effects->items[i];
         if (effect->kind == FLOW_PLACE) {
             sim_call_place (self, effect);
+        } else if (effect->kind == FLOW_REMOVE) {
+            sim_call_cancel (self, effect);
+        } else if (self->flow->steps[effect->step].kind == FLOW_CALL) {
+            if (effect->kind == FLOW_TIMER)
+                sim_call_bound (self, effect); // it goes with the call
         } else if (effect->kind == FLOW_TIMER) {
             add_wait (self, effect->step, effect->at, false);
         } else {
             forget_waits (self, effect->step);
-            sim_call_cancel (self, effect);
         }
     }
 }

@@ -17,7 +17,7 @@ struct sim_call {
     uint32_t step;
     int64_t item; // -1: none
     unsigned generation;
-    bool undo, late; // late: its total_timeout is over
+    bool undo;
     int64_t timeout_s;
     enum flow_status status;
     const char *text; // why it failed
@@ -97,8 +97,9 @@ const struct flow_guess *sim_guess_of (const struct sim_run *self, uint32_t step
 extern const struct sim_plan_events sim_call_events;
 void sim_call_place (struct sim_run *run, const struct flow_effect *effect);
 
-// Cancel the call that this effect names.
+// Cancel the call that this effect names, or start the timer of its total_timeout.
 void sim_call_cancel (struct sim_run *run, const struct flow_effect *effect);
+void sim_call_bound (struct sim_run *run, const struct flow_effect *effect);
 
 // The run of the sub-flow has ended.
 void sim_call_inner_ended (struct sim_call *call);

@@ -126,9 +126,11 @@ static void show_effect (const struct run *run, const struct flow_effect *effect
         add (out, "cancel", row);
         return;
     }
-    if (effect->kind == FLOW_TIMER) {
-        json_object_set_new (row, "at", json_integer (effect->at));
-        add (out, "timer", row);
+    if (effect->kind == FLOW_TIMER || effect->kind == FLOW_REMOVE_TIMER) {
+        bool sets = effect->kind == FLOW_TIMER;
+        if (sets)
+            json_object_set_new (row, "at", json_integer (effect->at));
+        add (out, sets ? "timer" : "timer_removed", row);
         return;
     }
     json_object_set_new (row, "generation", json_integer (effect->generation));

@@ -274,7 +274,7 @@ def test_a_timeout_of_a_sub_flow_lets_finally_run(files):
     assert row["events"][-1]["why"] == "timed out"
     outer["steps"]["sub"] = {"target": "inner", "total_timeout": 30}
     row, = rows(*files(flow=outer, inner=inner), *AT, "--never", "sub/one")
-    assert seconds(row) == 31 and row["events"][-1]["why"] == "its total_timeout is over"
+    assert seconds(row) == 31 and row["events"][-1]["why"] == "total_timeout: not ended within 30 s"
 
 
 def test_what_a_sub_flow_waits_for_has_its_path(files):

@@ -12,9 +12,9 @@
 
 // Events are words: a+ ended well, a- failed, a/ cancelled, a.1+ of an item, a.1:2+ of its second
 // generation, ~a+ of its undo, a*
-// its timer, a! a signal, a? a rejected signal, >a skipped, >a.1 an item skipped, <a retried, <
-// retried by default, and the names below. One that is rejected or dropped is counted. State: a
-// letter a step, in the order of the definition.
+// or a.1* its timer, a! a signal, a? a rejected signal, >a skipped, >a.1 an item skipped, <a
+// retried, < retried by default, and the names below. One that is rejected or dropped is counted.
+// State: a letter a step, in the order of the definition.
 struct row {
     const char *name, *definition, *events, *states;
     enum flow_outcome outcome; // FLOW_OPEN: it has not ended
@@ -24,6 +24,7 @@ struct row {
 };
 
 #define CALL(more)   "{\"target\": \"t\"" more "}"
+#define TOTAL        ", \"total_timeout\": 3"
 #define AFTER(step)  ", \"after\": [\"" step "\"]"
 #define ON(step, on) "{\"step\": \"" step "\", \"on\": " on "}"
 
@@ -32,6 +33,7 @@ struct player {
     struct flow_run *run;
     char placed[256], refused[256];
     int dropped;
+    int timers; // that were set, and neither removed nor due
 };
 
 static void carry (struct player *self, struct flow_event *event)
@@ -42,11 +44,13 @@ static void carry (struct player *self, struct flow_event *event)
     while (effects.more)
         flow_step (self->flow, self->run, &more, 1000, &effects);
     self->dropped += effects.dropped;
+    self->timers -= event->kind == FLOW_DUE && !effects.dropped;
     if (effects.rejected.text[0])
         snprintf (self->refused, sizeof self->refused, "%s", effects.rejected.text);
     for (size_t i = 0; i < effects.count; i++) {
         const struct flow_effect *effect = &effects.items[i];
         size_t used = strlen (self->placed);
+        self->timers += (effect->kind == FLOW_TIMER) - (effect->kind == FLOW_REMOVE_TIMER);
         if (effect->kind != FLOW_PLACE)
             continue;
         used += (size_t)snprintf (self->placed + used, sizeof self->placed - used, "%s%s%s",
@@ -130,6 +134,8 @@ static void play (const struct row *row, const char *text)
                   row->refused ? row->refused : "");
     if (player.dropped != row->dropped)
         fail_msg ("%s: %d events were dropped, want %d", row->name, player.dropped, row->dropped);
+    if (outcome != FLOW_OPEN && player.timers)
+        fail_msg ("%s: it has ended, and has %d timers", row->name, player.timers);
     free (events);
     flow_run_destroy (&player.run, flow);
     flow_destroy (&flow);

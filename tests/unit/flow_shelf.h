@@ -205,8 +205,8 @@ static inline bool same_items (const struct flow_items *a, const struct flow_ite
         const struct flow_item *left = &a->item[i], *right = &b->item[i];
         same = left->state == right->state && left->dispatched == right->dispatched &&
                left->stopping == right->stopping && left->named == right->named &&
-               left->generation == right->generation && left->ended == right->ended &&
-               same_json (left->value, right->value);
+               left->timer == right->timer && left->generation == right->generation &&
+               left->ended == right->ended && same_json (left->value, right->value);
     }
     return same;
 }
@@ -222,7 +222,8 @@ static inline bool same_data (const struct flow_data *a, const struct flow_data 
 
 static inline bool same_node (const struct flow_node *a, const struct flow_node *b)
 {
-    return a->state == b->state && !((a->flags ^ b->flags) & ~(FLOW_CHANGED | FLOW_TOUCHED)) &&
+    return a->state == b->state && a->timer == b->timer &&
+           !((a->flags ^ b->flags) & ~(FLOW_CHANGED | FLOW_TOUCHED)) &&
            a->generation == b->generation && a->ended == b->ended && a->live == b->live &&
            a->dead == b->dead && a->broken == b->broken;
 }

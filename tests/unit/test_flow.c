@@ -110,6 +110,26 @@ static const struct row rows[] = {
     {"what was skipped by rule can not run",
      "\"a\": " CALL (", \"if\": \"1 > 2\"") ", \"b\": " CALL (AFTER ("a")), "<b", "SS", FLOW_WELL,
      "", .refused = "b was skipped by rule"},
+    {"total_timeout: when its plan is cancelled, it has failed", "\"a\": " CALL (TOTAL), "a* a/",
+     "X", FLOW_BADLY, "a"},
+    {"until then it has not ended", "\"a\": " CALL (TOTAL), "a*", "N", FLOW_OPEN, "a"},
+    {"a result comes too late", "\"a\": " CALL (TOTAL), "a* a+", "X", FLOW_BADLY, "a"},
+    {"its timer goes with it", "\"a\": " CALL (TOTAL) ", \"b\": " CALL (TOTAL), "a+ a* b- b*", "FX",
+     FLOW_BADLY, "a b", .dropped = 2},
+    {"a cancel came before", "\"a\": " CALL (TOTAL), "cancel a* a/", "C", FLOW_STOPPED, "a"},
+    {"a cancel comes behind it", "\"a\": " CALL (TOTAL), "a* cancel a/", "X", FLOW_STOPPED, "a"},
+    {"it has another one when it is called again", "\"a\": " CALL (TOTAL), "a* a/ < a* a/ < a+",
+     "F", FLOW_WELL, "a a a"},
+    {"a retry while it is being cancelled", "\"a\": " CALL (TOTAL), "a* <a a/ a+", "F", FLOW_WELL,
+     "a a"},
+    {"it is skipped", "\"a\": " CALL (TOTAL) ", \"b\": " CALL (AFTER ("a")), ">a b+", "PF",
+     FLOW_WELL, "a b"},
+    {"the total_timeout of an item is its own", "\"a\": " CALL (TOTAL ", \"for_each\": 3"),
+     "a.0+ a.1* a.2+ a.1/", "X", FLOW_BADLY, "a.0 a.1 a.2"},
+    {"and may be tolerated", "\"a\": " CALL (TOTAL ", \"for_each\": 2, \"tolerate\": 1"),
+     "a.0* a.1+ a.0/ a.0*", "F", FLOW_WELL, "a.0 a.1", .dropped = 1},
+    {"an item is skipped, and its timer goes", "\"a\": " CALL (TOTAL ", \"for_each\": 2"),
+     ">a.0 a.1+ a.0*", "F", FLOW_WELL, "a.0 a.1", .dropped = 1},
     {"no such item", "\"a\": " CALL (", \"for_each\": 2"), "a.0- a.1+ <a.2 <a.x <a.", "X",
      FLOW_BADLY, "a.0 a.1", .refused = "no such step: 'a.'"},
     {"a recorded list without items needs no free slot",
@@ -501,7 +521,7 @@ static void test_error_of_items (void **state)
 {
     (void)state;
     struct flow *flow = flow_of ("{\"flow\": \"f\", \"steps\": {\"a\": {\"target\": \"t\", "
-                                 "\"for_each\": 3, \"tolerate\": 1}}}");
+                                 "\"for_each\": 3, \"tolerate\": 1, \"total_timeout\": 3}}}");
     struct player player = {.flow = flow, .run = flow_run_new (flow, "1f")};
     struct flow_event begin = {.kind = FLOW_BEGIN, .item = -1};
     static const struct {
@@ -512,6 +532,9 @@ static void test_error_of_items (void **state)
                  {">a.0", "2 of 3 items failed"},
                  {"<a.1", NULL},
                  {"a.1-", "2 of 3 items failed: failed"},
+                 {"<a.2", NULL},
+                 {"a.2*", "total_timeout: not ended within 3 s"},
+                 {"a.2/", "2 of 3 items failed: total_timeout: not ended within 3 s"},
                  {">a.1", NULL}};
     carry (&player, &begin);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

@@ -18,6 +18,7 @@ struct world {
     struct shelf shelf;
     struct flow_effect calls[CALLS_MAX]; // that were placed
     size_t call_count, events, reads;
+    int timers;       // that were set, and neither removed nor due
     const char *last; // what was done
 };
 
@@ -95,6 +96,8 @@ static json_t *random_call (struct world *self, const json_t *source)
             json_object_set_new (body, "max_parallel",
                                  json_integer (1 + (json_int_t)below (self, 3)));
     }
+    if (chance (self, 30))
+        json_object_set_new (body, "total_timeout", json_integer (3));
     if (chance (self, 10))
         json_object_set_new (body, "output", json_string ("default(result.x, p)"));
     if (chance (self, 30)) {
@@ -220,6 +223,7 @@ static void remember (struct world *self, const struct flow_effects *effects)
 {
     for (size_t i = 0; i < effects->count; i++) {
         const struct flow_effect *effect = &effects->items[i];
+        self->timers += (effect->kind == FLOW_TIMER) - (effect->kind == FLOW_REMOVE_TIMER);
         bool ends =
             effect->kind == FLOW_PLACE || (effect->kind == FLOW_REMOVE && chance (self, 30));
         if (ends && self->call_count < CALLS_MAX)
@@ -259,6 +263,10 @@ static void carry (struct world *self, const struct flow_event *event)
         if (event->was && kept.rejected.text[0])
             self->flow = (struct flow *)event->was;
         remember (self, &kept);
+        self->timers -= event->kind == FLOW_DUE && !kept.dropped;
+        if (self->kept->phase == FLOW_ENDED && self->timers)
+            fail_msg ("seed %llu, event %zu (%s): it has ended, and has %d timers",
+                      (unsigned long long)self->seed, self->events, self->last, self->timers);
         reread (self);
         again = kept.more;
         flow_effects_clear (&kept);
@@ -366,7 +374,13 @@ static void choose (struct world *self, struct flow_event *event)
     } else if (dice < 84) {
         data = self->kept->data[step];
         event->kind = FLOW_DUE;
-        if (data && data->at > self->now && chance (self, 80))
+        if (self->call_count && chance (self, 50)) {
+            const struct flow_effect *call = &self->calls[below (self, self->call_count)];
+            event->step = call->step;
+            event->item = call->item;
+            event->generation = call->generation;
+            event->text = chance (self, 50) ? "not yet" : NULL;
+        } else if (data && data->at > self->now && chance (self, 80))
             self->now = data->at;
         self->last = "due";
     } else if (dice < 88) {

@@ -216,7 +216,8 @@ static void node_bytes (const struct flow_run *run, uint32_t step, uint8_t out[F
     const struct flow_items *items = run->data[step] ? run->data[step]->items : NULL;
     memset (out, 0, FLOW_NODE_SIZE);
     out[0] = node->state;
-    out[1] = items && items->by_name ? FLOW_MARK_BY_NAME : 0;
+    out[1] = (uint8_t)((items && items->by_name ? FLOW_MARK_BY_NAME : 0) |
+                       node->timer * FLOW_MARK_TIMER);
     put_u16 (out + 2, node->flags & (uint16_t) ~(FLOW_CHANGED | FLOW_TOUCHED));
     put_u16 (out + 4, node->generation);
     put_u32 (out + 6, items ? items->passes : 0);
@@ -283,7 +284,7 @@ static void put_items (const struct rows_writer *self, uint32_t step)
         const struct flow_item *item = &items->item[items->touched[i]];
         bytes[i] = (uint8_t)(item->state | (item->dispatched ? FLOW_MAP_DISPATCHED : 0) |
                              (item->stopping ? FLOW_MAP_STOPPING : 0) |
-                             (item->named ? FLOW_MAP_NAMED : 0));
+                             (item->named ? FLOW_MAP_NAMED : 0) | item->timer * FLOW_MAP_TIMER);
     }
     put_ranges (self, FLOW_KEY_MAP, step, items->touched, count, bytes, 1);
     for (uint32_t i = 0; i < count; i++) {

@@ -6,10 +6,12 @@
 enum {
     FLOW_NODE_SIZE = 16, // state, marks, flags (2), generation (2), passes (4), 0 0, ended (4)
     FLOW_MARK_BY_NAME = 1,
+    FLOW_MARK_TIMER = 2, // times enum flow_timer
     // Of an item, beside its state:
     FLOW_MAP_DISPATCHED = 8,
     FLOW_MAP_STOPPING = 16,
-    FLOW_MAP_NAMED = 32
+    FLOW_MAP_NAMED = 32,
+    FLOW_MAP_TIMER = 64 // times enum flow_timer
 };
 
 extern const char *const flow_phase_names[FLOW_ENDED + 1];

@@ -236,6 +236,7 @@ static bool read_nodes (struct rows_reader *self)
     for (uint32_t i = 0; i < count; i++) {
         const uint8_t *from = bytes.data + (size_t)i * FLOW_NODE_SIZE;
         self->run->nodes[i] = (struct flow_node){.state = from[0],
+                                                 .timer = from[1] / FLOW_MARK_TIMER,
                                                  .flags = get_u16 (from + 2),
                                                  .generation = get_u16 (from + 4),
                                                  .ended = get_u32 (from + 12)};
@@ -291,10 +292,10 @@ static bool read_map (struct rows_reader *self, uint32_t step, struct span map)
     struct flow_items *items = self->run->data[step]->items;
     for (uint32_t i = 0; map.data && i < items->count; i++) { // as long as it has items
         struct flow_item *item = &items->item[i];
-        unsigned known = FLOW_MAP_DISPATCHED | FLOW_MAP_STOPPING | FLOW_MAP_NAMED;
         item->state = map.data[i] & (FLOW_MAP_DISPATCHED - 1);
-        if (map.data[i] & ~(known | (FLOW_MAP_DISPATCHED - 1)) || item->state > FLOW_CANCELLED ||
-            item->state == FLOW_RUNNING) {
+        item->timer = map.data[i] / FLOW_MAP_TIMER;
+        if (item->timer > (item->state == FLOW_NEW ? FLOW_TIMER_OVER : FLOW_TIMER_NONE) ||
+            item->state > FLOW_CANCELLED || item->state == FLOW_RUNNING) {
             reason_set (self->reason, "map of step %s: item %u: unknown state %u",
                         self->flow->steps[step].name, i, map.data[i]);
             return false;

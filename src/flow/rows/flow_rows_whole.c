@@ -19,8 +19,10 @@ static const char *fault_of (const struct flow_run *run, const struct flow_step 
          placed = node->flags & FLOW_PLACED || (items && items->in_flight > 0),
          waits =
              (step->kind == FLOW_WAIT || step->kind == FLOW_SIGNAL) && node->state == FLOW_RUNNING;
-    if (node->state > FLOW_CANCELLED || node->flags & ~KNOWN)
+    if (node->state > FLOW_CANCELLED || node->timer > FLOW_TIMER_OVER || node->flags & ~KNOWN)
         return "unknown state or flags";
+    if (node->timer && !(node->flags & FLOW_PLACED))
+        return "a timer, and it is not in flight";
     if (node->ended > run->sequence)
         return "ended after the last end";
     if (decided ? placed || ready || waits : node->flags & FLOW_SETTLED)

@@ -12,14 +12,16 @@
 #include "log.h"
 #include "memory.h"
 #include "plan_message.h"
-#include "redis_keys.h"
 #include "sha1.h"
 #include "zones.h"
 
+// What of a call a plan is. A wait has no plan but its timer, which is this.
+enum part { PART_CALL, PART_UNDO, PART_TIMER };
+
 static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
-                            bool undo)
+                            enum part part)
 {
-    const int64_t numbers[] = {step, item, generation, undo};
+    const int64_t numbers[] = {step, item, generation, part};
     char text[IDENT_SIZE + 5 * DECIMAL_SIZE] = "flow ";
     uint8_t sum[SHA1_SIZE];
     uint64_t id = 0;
@@ -34,32 +36,6 @@ static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned 
         id |= (uint64_t)sum[i] << 8 * i;
     id &= INT64_MAX;
     return id ? id : 1;
-}
-
-// -- runs of sub-flows, by the call that they are of
-
-static const char *call_name (uint32_t step, int64_t item, char out[48])
-{
-    snprintf (out, 48, item < 0 ? "sub:%" PRIu32 : "sub:%" PRIu32 ".%" PRId64, step, item);
-    return out;
-}
-
-uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item)
-{
-    char name[48];
-    const json_t *run = json_object_get (live->subs, call_name (step, item, name));
-    return (uint64_t)json_integer_value (run);
-}
-
-void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run)
-{
-    char name[48], value[IDENT_SIZE], key[FLOW_KEY_SIZE];
-    call_name (step, item, name);
-    json_object_set_new (live->subs, name, json_integer ((json_int_t)run));
-    snprintf (key, sizeof key, KEY_FLOW_RUN "%s", live->name);
-    const struct span words[] = {span_text ("HSET"), span_text (key), span_text (name),
-                                 span_text (ident_text (run, value))};
-    store_put (live->station->store, words, 4);
 }
 
 // -- the plan of a call
@@ -102,7 +78,7 @@ static json_t *plan_frame (const struct flow_live *live, const struct flow_effec
         json_object_set_new (
             frame, "retry",
             json_pack ("{s:s, s:i, s:i}", "strategy", "exponential", "interval", 1, "max", 10));
-    if (call->total_timeout_s)
+    if (call->total_timeout_s && effect->undo) // any other call has a timer
         json_object_set_new (frame, "end_time",
                              json_integer (station_now (live->station) + call->total_timeout_s));
     return frame;
@@ -177,6 +153,14 @@ static void frames_clear (struct call_frames *self)
     free (self->json);
 }
 
+static enum part part_of (const struct flow_live *live, const struct plan_step *step)
+{
+    bool calls = live->flow->steps[step->step].kind == FLOW_CALL;
+    return step->kind == STEP_UNDO             ? PART_UNDO
+           : step->kind == STEP_TIMER && calls ? PART_TIMER
+                                               : PART_CALL;
+}
+
 // It waits to be placed as soon as it is written.
 static struct plan *plan_make (const struct flow_live *live, const struct flow_effect *effect,
                                const struct plan_step *step, struct span station, json_t *fields,
@@ -197,7 +181,7 @@ static struct plan *plan_make (const struct flow_live *live, const struct flow_e
     make_frames (&frames, live, effect, station, fields);
     uint64_t id = !step ? station_new_id (self)
                         : id_of_call (step->run, step->step, step->item, step->generation,
-                                      step->kind == STEP_UNDO);
+                                      part_of (live, step));
     struct plan *plan =
         plan_new_submitted (id, &frames.message, span_text (live->caller ? live->caller : ""),
                             &read, station_now (self));
@@ -277,6 +261,22 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     plan_destroy (&plan);
 }
 
+// One that is claimed goes as well: flow_fire.c looks for that.
+void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect)
+{
+    struct plan_step step = step_of (live, effect);
+    step.kind = STEP_TIMER;
+    store_take_back (
+        live->station->store, span_text (live->flow_name),
+        id_of_call (live->id, step.step, step.item, step.generation, part_of (live, &step)),
+        span_text (live->caller ? live->caller : ""));
+}
+
+uint64_t flow_timer_call (const struct plan_step *step)
+{
+    return id_of_call (step->run, step->step, step->item, step->generation, PART_CALL);
+}
+
 // A flow plan for a run that goes on although its own has ended: once, beside what that does.
 void flow_live_reopen (struct flow_live *live)
 {
@@ -312,7 +312,8 @@ unsigned flow_call_generation (const struct flow_live *live, uint32_t step, int6
 uint64_t flow_call_id (const struct flow_live *live, uint32_t step, int64_t item)
 {
     bool undo = live->run->phase == FLOW_UNDOING;
-    return id_of_call (live->id, step, item, flow_call_generation (live, step, item), undo);
+    return id_of_call (live->id, step, item, flow_call_generation (live, step, item),
+                       undo ? PART_UNDO : PART_CALL);
 }
 
 bool flow_call_in_flight (const struct flow_live *live, uint32_t step, int64_t item)
@@ -349,19 +350,16 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
                           uint64_t *ret_id, uint64_t *ret_out)
 {
     struct station *self = live->station;
-    const struct flow_step *step = &live->flow->steps[effect->step];
-    bool timer = step->kind != FLOW_CALL;
-    uint64_t id = *ret_id =
-        id_of_call (live->id, effect->step, effect->item, effect->generation, effect->undo);
-    const char *target = timer ? live->flow_name : flow_call_target (step, effect->undo);
+    uint64_t id = *ret_id = id_of_call (live->id, effect->step, effect->item, effect->generation,
+                                        effect->undo ? PART_UNDO : PART_CALL);
+    const char *target = flow_call_target (&live->flow->steps[effect->step], effect->undo);
     *ret_out = store_exec_id (self->store, id);
     if (*ret_out)
         return false;
     store_take_back (self->store, span_text (target), id,
                      span_text (live->caller ? live->caller : ""));
-    if (!timer)
-        flow_news_taken_back (live, span_text (target), id);
-    return !timer;
+    flow_news_taken_back (live, span_text (target), id);
+    return true;
 }
 
 // -- calls in flight, as they are in the store

@@ -57,6 +57,9 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
     case FLOW_TIMER:
         flow_timer_place (live, effect);
         break;
+    case FLOW_REMOVE_TIMER:
+        flow_timer_remove (live, effect);
+        break;
     case FLOW_REMOVE:
         if (flow_call_take_back (live, effect, &id, &out)) {
             end.status = FLOW_CALL_CANCELLED;
@@ -184,9 +187,10 @@ void flow_runs_ended (struct station *self, const struct flow_call_end *end)
 {
     struct flow_live *live = flow_live_find (self, end->step.run);
     struct reason ignored;
-    bool timer = end->step.kind == STEP_TIMER;
-    if (!live || end->step.step >= live->flow->step_count ||
-        (timer && end->step.generation != live->run->nodes[end->step.step].generation)) {
+    const struct plan_step *step = &end->step;
+    bool timer = step->kind == STEP_TIMER;
+    if (!live || step->step >= live->flow->step_count ||
+        (timer && step->generation != flow_call_generation (live, step->step, step->item))) {
         self->counters.dropped_steps++;
         return;
     }

@@ -7,6 +7,7 @@
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "memory.h"
+#include "redis_keys.h"
 
 enum {
     LIVES_MAX = 4096,      // runs in memory; those that nothing happens to go first
@@ -306,4 +307,30 @@ void flow_runs_stop (struct station *self)
     free (runs->cancels);
     free (runs);
     self->flow_runs = NULL;
+}
+
+// -- runs of sub-flows, by the call that they are of
+
+static const char *call_name (uint32_t step, int64_t item, char out[48])
+{
+    snprintf (out, 48, item < 0 ? "sub:%" PRIu32 : "sub:%" PRIu32 ".%" PRId64, step, item);
+    return out;
+}
+
+uint64_t flow_call_run (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    char name[48];
+    const json_t *run = json_object_get (live->subs, call_name (step, item, name));
+    return (uint64_t)json_integer_value (run);
+}
+
+void flow_call_set_run (struct flow_live *live, uint32_t step, int64_t item, uint64_t run)
+{
+    char name[48], value[IDENT_SIZE], key[FLOW_KEY_SIZE];
+    call_name (step, item, name);
+    json_object_set_new (live->subs, name, json_integer ((json_int_t)run));
+    snprintf (key, sizeof key, KEY_FLOW_RUN "%s", live->name);
+    const struct span words[] = {span_text ("HSET"), span_text (key), span_text (name),
+                                 span_text (ident_text (run, value))};
+    store_put (live->station->store, words, 4);
 }

@@ -110,6 +110,10 @@ void flow_cancel_later (const struct flow_live *live, uint64_t plan_id, uint64_t
 bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
                       struct reason *reason);
 void flow_timer_place (struct flow_live *live, const struct flow_effect *effect);
+void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect);
+
+// The plan of the call whose total_timeout a timer is; of a wait the timer itself.
+uint64_t flow_timer_call (const struct plan_step *step);
 
 // Look at the calls in flight: one whose plan is gone has failed, one that is to end is taken back.
 void flow_calls_check (struct flow_live *live);

@@ -23,6 +23,7 @@ struct firing {
     uint64_t exec_id;
     char key_station[STATION_NAME_MAX + 1];
     const struct flow *flow; // held; NULL = not yet
+    char *failure;           // of a timer: why its call failed last; NULL = it did not
     int version;
     int tries;
 };
@@ -32,6 +33,7 @@ static void firing_destroy (struct firing *self)
     if (self->flow)
         flow_book_release (self->station, self->flow);
     plan_destroy (&self->plan);
+    free (self->failure);
     free (self);
 }
 
@@ -415,16 +417,19 @@ static void on_run (void *owner, bool found, const char *damage)
 
 // -- timers of steps
 
-// It is gone, and the wait or the signal has timed out.
+// It is gone, and the wait or the signal has timed out, or the call.
 static void timer_due (struct firing *self)
 {
     struct station *station = self->station;
     struct plan_step step;
     plan_step_parse (self->plan->step, &step);
     FAILPOINT ("flow_timer");
-    store_take_back (station->store, span_text (self->key_station), self->plan->id,
-                     self->plan->caller);
-    flow_runs_ended (station, &(struct flow_call_end){.step = step});
+    // Its step may have ended since it was claimed.
+    if (store_exec_id (station->store, self->plan->id) == self->exec_id) {
+        store_take_back (station->store, span_text (self->key_station), self->plan->id,
+                         self->plan->caller);
+        flow_runs_ended (station, &(struct flow_call_end){.step = step, .text = self->failure});
+    }
     firing_destroy (self);
 }
 
@@ -440,6 +445,23 @@ static void on_timer_run (void *owner, bool found, const char *damage)
         put_back (self);
 }
 
+static void on_timed_call (void *owner, const struct store_loaded *answer)
+{
+    struct firing *self = owner;
+    struct station *station = self->station;
+    struct plan_step step;
+    struct reason ignored;
+    struct plan *call = NULL;
+    plan_step_parse (self->plan->step, &step);
+    if (answer->result == STORE_DONE)
+        call = plan_from_stored_json (flow_timer_call (&step), answer->message, &ignored);
+    if (call && call->error_info)
+        self->failure = memory_text (call->error_info);
+    plan_destroy (&call);
+    flow_runs_want (station, step.run, on_timer_run, self);
+    station_resume (station);
+}
+
 // -- a claimed plan
 
 void flow_fire (struct station *self, const struct store_claimed *claimed, struct plan *plan,
@@ -450,7 +472,10 @@ void flow_fire (struct station *self, const struct store_claimed *claimed, struc
     *firing = (struct firing){
         .station = self, .plan = plan_keep (plan), .claim = claim, .exec_id = claimed->exec_id};
     memcpy (firing->key_station, claimed->station.data, claimed->station.size);
-    if (plan_step_parse (plan->step, &step) && step.kind == STEP_TIMER)
+    bool timer = plan_step_parse (plan->step, &step) && step.kind == STEP_TIMER;
+    if (timer && flow_timer_call (&step) != plan->id)
+        store_load (self->store, flow_timer_call (&step), LINK_REPEAT, on_timed_call, firing);
+    else if (timer)
         flow_runs_want (self, step.run, on_timer_run, firing);
     else if (claim == FLOW_GOES_ON)
         flow_runs_want (self, plan->flow_run, on_run, firing);
