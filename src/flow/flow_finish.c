@@ -112,6 +112,32 @@ void flow_list_undos (const struct flow *flow, struct flow_run *run)
         qsort (run->undos, run->undo_count, sizeof *run->undos, later_first);
 }
 
+const struct flow_undo *flow_undo_parked (const struct flow_run *run)
+{
+    bool parked = run->phase == FLOW_UNDOING && run->undo_parked && run->undo_at < run->undo_count;
+    return parked ? &run->undos[run->undo_at] : NULL;
+}
+
+enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow_run *run,
+                                      uint32_t index, int64_t item)
+{
+    const struct flow_step *step = &flow->steps[index];
+    const struct flow_node *node = &run->nodes[index];
+    const struct flow_item *one = item < 0 ? NULL : &run->data[index]->items->item[item];
+    unsigned state = one ? one->state : node->state;
+    uint32_t ended = one ? one->ended : node->ended;
+    if (!run->undone || run->forced || !step->has_undo || flow->final == (int64_t)index ||
+        !to_undo (step, state, one ? one->dispatched : node->flags & FLOW_DISPATCHED))
+        return FLOW_UNDO_NONE;
+    if (run->phase != FLOW_UNDOING || run->undo_at == run->undo_count)
+        return FLOW_UNDO_OVER;
+    uint32_t present = run->undos[run->undo_at].ended;
+    return ended > present    ? FLOW_UNDO_OVER
+           : ended < present  ? FLOW_UNDO_WAITS
+           : run->undo_parked ? FLOW_UNDO_PARKED
+                              : FLOW_UNDO_RUNS;
+}
+
 // Its outcome stays, and `finally` does not run again.
 void flow_undo_run (struct flow_turn *turn)
 {
@@ -144,7 +170,7 @@ void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event)
     if (event->status == FLOW_OK)
         run->undo_at++;
     else
-        run->undo_parked = true;
+        run->undo_parked = turn->effects->parked = true;
 }
 
 // The values of the steps without successors, or what the definition says.

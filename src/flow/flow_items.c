@@ -157,11 +157,13 @@ static void end_item (struct flow_turn *turn, const struct flow_event *event)
     } else {
         item->state = event->status == FLOW_CALL_CANCELLED && !late ? FLOW_CANCELLED : FLOW_FAILED;
         items->failed++;
-        if (!late)
-            flow_set_error (run, event->step,
-                            reason.text[0] ? reason.text
+        const char *error = reason.text[0] ? reason.text
                             : event->text  ? event->text
-                                           : flow_state_name (item->state));
+                                           : flow_state_name (item->state);
+        if (!late) {
+            flow_set_error (run, event->step, error);
+            flow_set_item_error (run, event->step, (uint32_t)event->item, error);
+        }
     }
     flow_touch_item (run, event->step, (uint32_t)event->item,
                      FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
@@ -246,10 +248,12 @@ static void end_total (struct flow_turn *turn, const struct flow_event *event)
               turn->flow->steps[index].call.total_timeout_s, event->text ? ": " : "",
               event->text ? event->text : "");
     flow_set_error (run, index, text);
-    if (item)
+    if (item) {
+        flow_set_item_error (run, index, (uint32_t)event->item, text);
         flow_stop_item (turn, index, (uint32_t)event->item);
-    else
+    } else {
         flow_stop_step (turn, index);
+    }
 }
 
 void flow_end_wait (struct flow_turn *turn, uint32_t index)

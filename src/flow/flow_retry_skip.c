@@ -57,6 +57,7 @@ static void reset_items (struct flow_run *run, uint32_t index)
         item->state = FLOW_NONE;
         item->dispatched = false;
         item->named = item->named && items->by_name && node->flags & FLOW_PARTLY;
+        flow_set_item_error (run, index, i, NULL);
         flow_keep (run, &item->value, NULL, 0);
     }
     items->by_name = false;
@@ -340,6 +341,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
     }
     flow_touch_item (run, event->step, (uint32_t)event->item,
                      FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
+    flow_set_item_error (run, event->step, (uint32_t)event->item, NULL);
     item->state = FLOW_SKIPPED;
     item->ended = ++run->sequence;
     items->finished++;

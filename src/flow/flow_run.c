@@ -78,8 +78,10 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     struct flow_items *items = data->items;
     if (!items)
         return;
-    for (uint32_t i = 0; i < items->count; i++)
+    for (uint32_t i = 0; i < items->count; i++) {
         flow_keep (run, &items->item[i].value, NULL, 0);
+        free (items->item[i].error);
+    }
     if (data->items_gone < items->count)
         data->items_gone = items->count;
     json_decref (items->list);
@@ -134,6 +136,15 @@ void flow_set_error (struct flow_run *run, uint32_t step, const char *text)
     free (data->error);
     data->error = copy;
     flow_touch_data (run, step, FLOW_TOUCHED_ERROR);
+}
+
+void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t number, const char *text)
+{
+    struct flow_item *item = &run->data[step]->items->item[number];
+    char *copy = text ? memory_text (text) : NULL;
+    free (item->error);
+    item->error = copy;
+    flow_touch_item (run, step, number, FLOW_TOUCHED_ENTRY);
 }
 
 void flow_run_destroy (struct flow_run **self, const struct flow *flow)
@@ -371,7 +382,7 @@ void flow_step (const struct flow *flow, struct flow_run *run, const struct flow
                 int64_t now, struct flow_effects *effects)
 {
     struct flow_turn turn = {.flow = flow, .run = run, .effects = effects, .now = now};
-    effects->more = false;
+    effects->more = effects->parked = false;
     effects->decisions = effects->steps = effects->placed = 0;
     handle_event (&turn, event);
     if (event->was && effects->rejected.text[0])

@@ -50,6 +50,7 @@ enum flow_timer { FLOW_TIMER_NONE, FLOW_TIMER_SET, FLOW_TIMER_OVER };
 
 struct flow_node {
     uint8_t state, timer;
+    uint8_t logged; // its state as a station's log had it last
     uint16_t flags, generation;
     uint16_t live, dead, broken; // edges that lead to it
     uint32_t ended;              // its place among all ends; 0: none
@@ -63,6 +64,7 @@ struct flow_item {
     uint16_t generation;
     uint32_t ended;
     json_t *value;
+    char *error;
 };
 
 struct flow_items {
@@ -209,6 +211,7 @@ struct flow_effects {
     uint32_t *changed; // steps
     size_t changed_count, changed_room;
     bool more, dropped, run_changed;
+    bool parked; // an undo has failed permanently: run.undos[run.undo_at]
     struct reason rejected;
     size_t decisions, steps; // of the budget that are used
 };
@@ -223,6 +226,21 @@ void flow_run_destroy (struct flow_run **self, const struct flow *flow);
 
 // How many of its steps failed, handled failures included.
 uint32_t flow_run_failures (const struct flow *flow, const struct flow_run *run);
+
+// The undo that has failed permanently, and that the run waits for; NULL: none.
+const struct flow_undo *flow_undo_parked (const struct flow_run *run);
+
+// What has become of the undo of a step or item (-1: none) in a run that undoes or was undone.
+// After a cancel with force it is not known.
+enum flow_undo_state {
+    FLOW_UNDO_NONE,
+    FLOW_UNDO_OVER,
+    FLOW_UNDO_WAITS,
+    FLOW_UNDO_RUNS,
+    FLOW_UNDO_PARKED
+};
+enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow_run *run,
+                                      uint32_t step, int64_t item);
 
 // Carry the run over an event at `now`, in ms. What `effects` has stays until it is cleared.
 void flow_step (const struct flow *flow, struct flow_run *run, const struct flow_event *event,

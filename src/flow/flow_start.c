@@ -153,6 +153,7 @@ static void place_node (struct flow_turn *turn, uint32_t index, int64_t item)
         items->failed++;
         flow_touch_item (run, index, (uint32_t)item, FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
         flow_set_error (run, index, reason.text);
+        flow_set_item_error (run, index, (uint32_t)item, reason.text);
         return;
     }
     if (!frames) {
@@ -409,7 +410,7 @@ void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo)
     if (!frames && flow_scope_lets (&scope, &reason))
         frames = make_frames (&scope, &step->undo, &reason);
     flow_scope_clear (&scope, turn);
-    run->undo_parked = !frames;
+    run->undo_parked = turn->effects->parked = !frames;
     turn->effects->run_changed = true;
     if (!frames) {
         flow_error (run, reason.text);

@@ -206,7 +206,12 @@ static void read_call (struct flow_reader *self, struct flow_call *call, const j
         flow_wrong (self, where, "must be the name of a target, which is never computed");
     else if (self->world && !self->world->target (self->world->context, call->target, &target))
         flow_wrong (self, where, "target %s: not found", quoted (span_text (call->target)));
-    else if (target.reaches || strcmp (call->target, self->flow->name) == 0)
+    else if (strcmp (call->target, self->flow->name) == 0)
+        flow_wrong (self, where,
+                    "%s is this flow itself: it cannot be called, and no target may "
+                    "have this name",
+                    quoted (span_text (call->target)));
+    else if (target.reaches)
         flow_wrong (self, where, "flow %s leads back to this flow",
                     quoted (span_text (call->target)));
     else if (target.report && target.report->depth >= FLOW_DEPTH_MAX)

@@ -1,5 +1,18 @@
 #include "flow_why.h"
 
+#include <inttypes.h>
+#include <string.h>
+
+void flow_call_name (const struct flow *flow, uint32_t step, int64_t item,
+                     char text[FLOW_CALL_NAME_SIZE])
+{
+    const char *name = flow->steps[step].name;
+    if (item < 0)
+        snprintf (text, FLOW_CALL_NAME_SIZE, "%s", name);
+    else
+        snprintf (text, FLOW_CALL_NAME_SIZE, "%s.%" PRId64, name, item);
+}
+
 // The source that ended last, for which the step waited.
 static int64_t last_source (const struct flow *flow, const struct flow_run *run, uint32_t step)
 {
@@ -42,11 +55,37 @@ void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint
     }
 }
 
-void flow_why_waits (const struct flow_step *step, char *text, size_t size)
+// Add a text that is cut at the end of the room.
+static void add_name (char *text, size_t size, const char *before, const char *name)
 {
-    size_t index, used = (size_t)snprintf (text, size, "for %u signal%s", step->signal_count,
-                                           step->signal_count == 1 ? "" : "s");
-    json_t *name;
-    json_array_foreach (step->signal_who, index, name) if (used < size) used += (size_t)snprintf (
-        text + used, size - used, "%s%.64s", index ? ", " : " of ", json_string_value (name));
+    size_t used = strlen (text);
+    if (name)
+        snprintf (text + used, size - used, "%s%.64s", before, name);
+}
+
+void flow_why_waits (const struct flow *flow, const struct flow_run *run, uint32_t index,
+                     char *text, size_t size)
+{
+    const struct flow_step *step = &flow->steps[index];
+    const json_t *signals = run->data[index] ? run->data[index]->signals : NULL;
+    size_t i;
+    const char *before = " (";
+    const json_t *one;
+    char count[32];
+    snprintf (text, size, "for %u signal%s", step->signal_count,
+              step->signal_count == 1 ? "" : "s");
+    json_array_foreach (step->signal_who, i, one)
+        add_name (text, size, i ? ", " : " of ", json_string_value (one));
+    if (!json_array_size (signals))
+        return;
+    snprintf (count, sizeof count, "%zu so far", json_array_size (signals));
+    add_name (text, size, ", ", count);
+    json_array_foreach (signals, i, one)
+    {
+        const char *key = json_string_value (json_object_get (one, "key"));
+        add_name (text, size, before, key);
+        before = key ? ", " : before;
+    }
+    if (*before == ',')
+        add_name (text, size, "", ")");
 }

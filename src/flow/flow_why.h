@@ -3,6 +3,12 @@
 
 #include "flow_run.h"
 
+enum { FLOW_CALL_NAME_SIZE = FLOW_NAME_MAX + 24 };
+
+// "extract", or of an item "resize.3".
+void flow_call_name (const struct flow *flow, uint32_t step, int64_t item,
+                     char text[FLOW_CALL_NAME_SIZE]);
+
 // "after extract": the source that ended last. Empty without one.
 void flow_why_starts (const struct flow *flow, const struct flow_run *run, uint32_t step,
                       char *text, size_t size);
@@ -11,5 +17,6 @@ void flow_why_starts (const struct flow *flow, const struct flow_run *run, uint3
 void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint32_t step,
                        char *text, size_t size);
 
-// "for 2 signals of lead, head-*".
-void flow_why_waits (const struct flow_step *step, char *text, size_t size);
+// "for 2 signals of lead, head-*, 1 so far (lead)".
+void flow_why_waits (const struct flow *flow, const struct flow_run *run, uint32_t step, char *text,
+                     size_t size);

@@ -44,7 +44,7 @@ static void note_begin_of_wait (struct sim_run *self, uint32_t step)
     char text[256] = "";
     self->spans[step].begin = self->station->now;
     if (of->kind == FLOW_SIGNAL)
-        flow_why_waits (of, text, sizeof text);
+        flow_why_waits (self->flow, self->run, step, text, sizeof text);
     else
         flow_why_starts (self->flow, self->run, step, text, sizeof text);
     sim_note (self, step, -1, "wait", text);

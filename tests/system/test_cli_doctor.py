@@ -79,7 +79,7 @@ def followed_up(target, plans=(), runs=(), **more):
     def answer(request):
         word, args = taken_apart(request)
         now = time.time()
-        told = {"health": HEALTHY, "list": {"plans": []},
+        told = {"health": HEALTHY, "list": {"plans": []}, "flow": {"runs": []},
                 "stats": {**STATS, "targets": [{"name": "jobs", "connected": True, "since": 1700000000,
                                                 **target}]},
                 "history": {"runs": [{"station": "jobs", "ended": now - 5, **run} for run in runs]}}

@@ -83,7 +83,7 @@ def test_a_flow_plan_without_a_rule_is_not_retried(flows, frames, retry, shown):
 def test_a_flow_is_started(flows):
     flows.put("etl", {"a": call()})
     text = flows.say("start", "etl")
-    assert re.fullmatch(r"plan [0-9a-f]+ of flow etl accepted, runs at once\n", text)
+    assert re.fullmatch(r"plan ([0-9a-f]+) of flow etl accepted, runs at once; its run: zplan show \1\n", text)
 
 
 def test_the_input_is_a_file_or_standard_input(flows, tmp_path):
@@ -162,7 +162,8 @@ def test_wait_prints_the_steps_and_ends_well(flows):
     flows.next("b", 2)
     run = flows.next("c", 3).flow["run"]
     lines = Ended(waiting).done().splitlines()
-    assert lines[0].startswith("plan ") and [re.split(" +", line)[1:] for line in lines[1:-2]] == [
+    assert lines[0].startswith("plan ") and lines[1] == f"run {run} of flow etl"
+    assert [re.split(" +", line)[1:] for line in lines[2:-2]] == [
         [step, state] for step in "abc" for state in ("new", "finished")]
     assert lines[-2:] == [f"run {run} of flow etl: finished", 'output {"last":3}']
 
@@ -357,7 +358,7 @@ def test_why(flows):
     run = one.flow["run"]
     text = flows.say("why", f"{run}/b")
     assert text.startswith(f"step {run}/b: none\n  b waits for a: ")
-    assert flows.say("why", "last/a").startswith(f"step {run}/a: new\n  a run is in progress")
+    assert flows.say("why", "last/a").startswith(f"step {run}/a: accepted\n  a run is in progress")
     assert "b waits for a: " in flows.json("why", "last/b")["reasons"][0]["why"]
     flows.fail(one)
     flows.until(run, "failed")

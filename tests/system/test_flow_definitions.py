@@ -257,7 +257,7 @@ def test_plans_are_dispatched_while_a_large_definition_is_parsed(rig):
     reply = other.recv()
     assert reply.code == ST.OK and reply.json["check"]["steps_max"] == 10_000
     errors, _ = wrong(rig.client, "put", flow("wide", {**steps, "s0": {"target": "wide"}}))
-    assert errors == {"steps.s0.target": "flow 'wide' leads back to this flow"}
+    assert errors == {"steps.s0.target": "'wide' is this flow itself: it cannot be called, and no target may have this name"}
 
 
 def test_a_station_stops_while_a_large_definition_is_parsed(rig):
@@ -403,7 +403,7 @@ def test_cycles_between_flows(rig):
     leads = "flow 'c' leads back to this flow"
     assert wrong(rig.client, "put", calls("a", "c"))[0] == {"steps.s0.target": leads}
     assert wrong(rig.client, "put", calls("a", "jobs", "c", "a"))[0] == {
-        "steps.s1.target": leads, "steps.s2.target": "flow 'a' leads back to this flow"}
+        "steps.s1.target": leads, "steps.s2.target": "'a' is this flow itself: it cannot be called, and no target may have this name"}
     put(rig.client, calls("c", "jobs"))         # version 2 calls no flow
     assert put(rig.client, calls("a", "c"))["check"]["depth"] == 2
     assert wrong(rig.client, "use", "c", "1")[0] == {"steps.s0.target": "flow 'b' leads back to this flow"}

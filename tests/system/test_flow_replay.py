@@ -273,6 +273,8 @@ def log_events(record, base):
     of a call, wait or signal is a decision."""
     events, begun, last, rank = [], set(), None, 0
     for line in record.log:
+        if "item" in line or line["state"] in ("undoing", "undone", "parked"):
+            continue
         step, what = line["step"], "start" if line["state"] in ("new", "running") else line["state"]
         if line["at"] != last:
             last, rank = line["at"], 0

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from consolerig import (By, Call, axe, chromium, empty, failed_run, full, look_at, needs_console)    # noqa: F401
+from flowrig import Flows, call
 from zplantest import ST, wait_until
 
 ASSETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "web", "assets")
@@ -84,6 +85,20 @@ def test_many_are_asked_about_first(full):
     full.click("Pause")
     full.click("Pause 2")
     wait_until(lambda: full.rig.message(full.rig.later[7])["plan_state"] == 5, "it is paused")
+
+
+def test_failed_items_and_a_parked_undo_are_shown(full):
+    flows = Flows(full.rig)
+    undo = {"target": "jobs", "command": "free", "retry": {"strategy": "none"}}
+    flows.put("trip", {"book": call(for_each=2, undo=undo, max_parallel=1)})
+    flows.start("trip")
+    flows.next("book.0")
+    one = flows.call()
+    flows.fail(one, "no room")
+    flows.fail(flows.call())
+    full.open(f"flow-run/{one.flow['run']}")
+    full.shows("The undo of book.0 has failed")
+    full.shows("1: no room")
 
 
 def test_a_flow_is_retried(full):

@@ -206,7 +206,8 @@ static inline bool same_items (const struct flow_items *a, const struct flow_ite
         same = left->state == right->state && left->dispatched == right->dispatched &&
                left->stopping == right->stopping && left->named == right->named &&
                left->timer == right->timer && left->generation == right->generation &&
-               left->ended == right->ended && same_json (left->value, right->value);
+               left->ended == right->ended && same_json (left->value, right->value) &&
+               same_text (left->error, right->error);
     }
     return same;
 }

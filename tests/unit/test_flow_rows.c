@@ -114,7 +114,7 @@ static void test_fields (void **state)
     carry (&self, &(struct flow_event){.kind = FLOW_SUSPEND, .item = -1});
     CHECK ("map", span_equal (bytes_span (&self.shelf.maps[0]), span_of ("\x0c\x0b\x09", 3)));
     CHECK_TEXT ("item", field_of (&self.shelf.data, "0.1"), "{\"value\":7,\"ended\":1}");
-    CHECK_TEXT ("failed", field_of (&self.shelf.data, "0.0"), "{\"ended\":2}");
+    CHECK_TEXT ("failed", field_of (&self.shelf.data, "0.0"), "{\"ended\":2,\"error\":\"no\"}");
     CHECK_TEXT ("error", field_of (&self.shelf.data, "0.error"), "no");
     CHECK_TEXT ("signal", field_of (&self.shelf.data, "2.signal.0"),
                 "{\"key\":\"k\",\"value\":null}");
@@ -124,7 +124,7 @@ static void test_fields (void **state)
     carry (&self, &(struct flow_event){.kind = FLOW_CANCEL, .item = -1});
     end_call (&self, 0, 2, FLOW_CALL_CANCELLED);
     CHECK_TEXT ("no signal", field_of (&self.shelf.data, "2.signal.0"), "(none)");
-    CHECK_TEXT ("cancelled", field_of (&self.shelf.data, "0.2"), "{\"ended\":5}");
+    CHECK_TEXT ("cancelled", field_of (&self.shelf.data, "0.2"), "{\"ended\":5,\"error\":\"no\"}");
     CHECK_TEXT ("uncaught", field_of (&self.shelf.run, "run.uncaught"), "[]");
     reread (&self, "ended");
     carry (&self,

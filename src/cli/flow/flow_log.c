@@ -5,10 +5,12 @@
 
 #include "clock.h"
 #include "codes.h"
+#include "flow.h"
 #include "flow_command.h"
 #include "flow_run_view.h"
 #include "print.h"
 #include "text_table.h"
+#include "utf8.h"
 
 // -- lines
 
@@ -16,14 +18,20 @@ static void print_line (const struct cli *cli, const json_t *line)
 {
     const json_t *state = json_object_get (line, "state"),
                  *detail = json_object_get (line, "detail"), *by = json_object_get (line, "by"),
-                 *why = json_object_get (line, "why");
+                 *why = json_object_get (line, "why"), *item = json_object_get (line, "item");
+    char step[FLOW_NAME_MAX + 32];
     if (cli->json) {
         flow_run_print_json (cli, line);
         return;
     }
+    const struct span name = utf8_cut (field_text (line, "step"), FLOW_NAME_MAX);
+    int size = snprintf (step, sizeof step, "%.*s", (int)name.size, (const char *)name.data);
+    if (item)
+        size += snprintf (step + size, sizeof step - (size_t)size, ".%" JSON_INTEGER_FORMAT,
+                          json_integer_value (item));
     column_time_ms (stdout, json_object_get (line, "at"));
     printf ("  ");
-    print_column (field_text (line, "step"), 20);
+    print_column (span_of (step, (size_t)size), 20);
     putchar (' ');
     colour_on (stdout, flow_state_colour (state));
     if (detail)
@@ -80,7 +88,7 @@ struct log_follower {
     int64_t answered_us;
     json_int_t updated_ms; // of the run, when it was read last
     int unchanged;         // how often it was the same since
-    bool ended;
+    bool ended, parked;    // the second: it said that an undo has failed
     int code;
 };
 
@@ -116,6 +124,10 @@ static json_t *read_run_and_log (struct log_follower *self)
         json_decref (self->page);
         self->page = json_incref (page);
         self->ended = flow_run_has_ended (run);
+        bool parked = json_object_get (run, "undo_parked");
+        if (parked && !self->parked)
+            flow_run_print_parked (stderr, run);
+        self->parked = parked;
     } else {
         json_decref (run);
         run = NULL;

@@ -29,7 +29,8 @@ enum colour flow_state_colour (const json_t *state)
         enum colour colour;
     } rows[] = {{"finished", GREEN}, {"running", CYAN}, {"accepted", CYAN}, {"failed", RED},
                 {"blocked", RED},    {"timeout", RED},  {"cancelled", RED}, {"suspended", YELLOW},
-                {"undoing", YELLOW}, {"skipped", DIM},  {"none", DIM}};
+                {"undoing", YELLOW}, {"skipped", DIM},  {"none", DIM},      {"undone", YELLOW},
+                {"parked", RED}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (span_is (text_of (state), rows[i].name))
             return rows[i].colour;
@@ -45,6 +46,22 @@ bool flow_run_has_ended (const json_t *run)
     return false;
 }
 
+void flow_run_print_parked (FILE *out, const json_t *run)
+{
+    static const char *const parts[] = {"the run waits: zplan flow reset ",
+                                        " tries the undo again, zplan flow done ",
+                                        " goes on without it"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (i) {
+            write_bytes (out, field_text (run, "run"));
+            fputc ('/', out);
+            write_bytes (out, field_text (run, "undo_parked"));
+        }
+        fputs (parts[i], out);
+    }
+    fputc ('\n', out);
+}
+
 void flow_run_print_state (const json_t *run)
 {
     const json_t *state = json_object_get (run, "state");
@@ -53,6 +70,8 @@ void flow_run_print_state (const json_t *run)
     write_coloured (stdout, flow_state_colour (state), text_of (state));
     if (field_is_true (run, "suspended") && !span_is (text_of (state), "suspended"))
         printf (", suspended");
+    if (json_object_get (run, "undo_parked"))
+        print_between (", the undo of ", field_text (run, "undo_parked"), " has failed");
     putchar ('\n');
 }
 

@@ -1,6 +1,8 @@
 // Runs of flows, as the command line names, reads and shows them.
 #pragma once
 
+#include <stdio.h>
+
 #include "flow_ask.h"
 #include "ident.h"
 #include "look.h"
@@ -21,6 +23,9 @@ json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const
 
 // A run, or a line of its log, as a line of JSON: times as all others are.
 void flow_run_print_json (const struct cli *cli, const json_t *run);
+
+// What to do about the undo that has failed, and that the run waits for.
+void flow_run_print_parked (FILE *out, const json_t *run);
 
 // "run 2a of flow etl: finished".
 void flow_run_print_state (const json_t *run);

@@ -28,6 +28,10 @@ static void print_head (const json_t *run)
     const json_t *name, *error = json_object_get (run, "error");
     const json_t *failed = json_object_get (run, "failed");
     flow_run_print_state (run);
+    if (json_object_get (run, "undo_parked")) {
+        terms_label ("undo");
+        flow_run_print_parked (stdout, run);
+    }
     terms_label ("version");
     printf ("%" JSON_INTEGER_FORMAT "\n", field_number (run, "version"));
     terms_label ("plan");
@@ -82,14 +86,24 @@ static void write_part (FILE *out, bool *first, const char *before)
 
 static void write_items (FILE *out, const json_t *items)
 {
-    static const char *const names[] = {"finished", "failed", "in_flight"};
-    static const char *const words[] = {"finished", "failed", "in flight"};
+    static const char *const names[] = {"finished", "failed", "in_flight", "undone"};
+    static const char *const words[] = {"finished", "failed", "in flight", "undone"};
+    size_t i;
+    const json_t *one, *errors = json_object_get (items, "errors");
     fprintf (out, "%" JSON_INTEGER_FORMAT " items", field_number (items, "count"));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
         json_int_t count = field_number (items, names[i]);
         if (count)
             fprintf (out, ", %" JSON_INTEGER_FORMAT " %s", count, words[i]);
     }
+    json_array_foreach (errors, i, one)
+    {
+        fprintf (out, "%s%" JSON_INTEGER_FORMAT " ",
+                 i ? ", " : "; failed: ", field_number (one, "item"));
+        write_error (out, field_text (one, "error"));
+    }
+    if (field_number (items, "failed") > (json_int_t)json_array_size (errors))
+        fputs (", ...", out);
 }
 
 static void write_value (FILE *out, const json_t *value)
@@ -109,12 +123,20 @@ static void write_detail (FILE *out, const json_t *row)
 {
     static const char *const texts[] = {"why", "error"};
     bool first = true;
-    const json_t *sub = json_object_get (row, "run"), *value = json_object_get (row, "value");
+    const json_t *sub = json_object_get (row, "run"), *value = json_object_get (row, "value"),
+                 *undo = json_object_get (row, "undo"),
+                 *undo_item = json_object_get (row, "undo_item");
     if (json_object_get (row, "by"))
         write_part (out, &first, "by an operator");
     if (json_object_get (row, "items")) {
         write_part (out, &first, "");
         write_items (out, json_object_get (row, "items"));
+    }
+    if (undo) {
+        write_part (out, &first, undo_item ? "undo " : "");
+        if (undo_item)
+            fprintf (out, "of item %" JSON_INTEGER_FORMAT " ", json_integer_value (undo_item));
+        write_bytes (out, text_of (undo));
     }
     if (sub) {
         write_part (out, &first, "run ");

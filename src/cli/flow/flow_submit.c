@@ -86,6 +86,8 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
             return code;
         usleep (PAUSE_US);
     }
+    if (!cli->json)
+        printf ("run %s of flow %s\n", name, flow);
     json_t *run = flow_follow (cli, client, name, &code);
     if (run && cli->json) {
         flow_run_print_json (cli, run);
@@ -108,7 +110,7 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
 
 // `time`: of a backfill, else NULL.
 static void print_started (const struct cli *cli, const char *flow, const char *time,
-                           const char *id, enum zplan_stored stored)
+                           const char *id, enum zplan_stored stored, bool waits)
 {
     bool is_new = stored == ZPLAN_STORED_NEW;
     if (cli->json)
@@ -117,8 +119,9 @@ static void print_started (const struct cli *cli, const char *flow, const char *
     else if (time)
         printf ("%s: %s (plan %s)\n", time, is_new ? "started" : "exists", id);
     else
-        printf ("plan %s of flow %s %s\n", id, flow,
-                is_new ? "accepted, runs at once" : "already exists");
+        printf ("plan %s of flow %s %s%s%s\n", id, flow,
+                is_new ? "accepted, runs at once" : "already exists",
+                waits ? "" : "; its run: zplan show ", waits ? "" : id);
     fflush (stdout);
 }
 
@@ -152,7 +155,8 @@ static int submit_flow (const struct starting *self, const json_t *plan, bool wa
         !ident_parse (call_frame (&reply, ZERO_FRAME_GLOBAL_ID), &number))
         return complain (cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
-    print_started (cli, flow, self->time, ident_text (number, id), zplan_reply_stored (&reply));
+    print_started (cli, flow, self->time, ident_text (number, id), zplan_reply_stored (&reply),
+                   waits);
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 

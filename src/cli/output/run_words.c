@@ -13,6 +13,15 @@ static bool is_said (const json_t *frame)
     return json_is_object (frame) || json_string_length (frame) > 0;
 }
 
+// Of an item ".3": the title of its plan is that of the step.
+static void write_item (FILE *out, const json_t *run)
+{
+    struct span step = field_text (run, "step");
+    const uint8_t *dot = step.size ? memchr (step.data, '.', step.size) : NULL;
+    if (dot)
+        write_bytes (out, span_of (dot, step.size - (size_t)(dot - step.data)));
+}
+
 void write_plan_label (FILE *out, const json_t *run)
 {
     static const char *const fields[] = {"key", "title", "description", "command"};
@@ -20,6 +29,7 @@ void write_plan_label (FILE *out, const json_t *run)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (is_said (json_object_get (run, fields[i]))) {
             write_frame (out, json_object_get (run, fields[i]));
+            write_item (out, run);
             return;
         }
     }

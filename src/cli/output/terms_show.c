@@ -205,12 +205,12 @@ static bool is_of_flow (const json_t *plan)
     return !found;
 }
 
-// A flow plan without a rule is not retried (proto/flows.md 18.7).
+// A flow plan or a step without a rule is not retried (proto/flows.md 18.3, 18.7).
 static void print_retry (const json_t *plan)
 {
     json_t *shown = json_copy ((json_t *)(uintptr_t)plan);
     terms_label ("retry");
-    if (!json_object_get (plan, "retry") && is_of_flow (plan))
+    if (!json_object_get (plan, "retry") && (is_of_flow (plan) || json_object_get (plan, "step")))
         json_object_set_new (shown, "retry", json_pack ("{s:s}", "strategy", "none"));
     retry_write (stdout, shown);
     putchar ('\n');

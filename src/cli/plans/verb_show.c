@@ -41,6 +41,16 @@ static void show_text (const char *label, const json_t *frame)
     putchar ('\n');
 }
 
+// A row of an id, a number; none where it is absent or 0.
+static void show_id (const char *label, const json_t *id)
+{
+    char out[WORD_SIZE];
+    if (!json_integer_value (id))
+        return;
+    terms_label (label);
+    printf ("%s\n", id_word (id, out));
+}
+
 // A row of an instant, Unix seconds; NULL or 0: "-".
 static void show_moment (const char *label, const json_t *seconds)
 {
@@ -215,11 +225,9 @@ static void print_schedule (const json_t *plan)
 // Which plan it is, what it calls, and its schedule.
 static void show_what (const json_t *plan)
 {
-    char out[WORD_SIZE];
     json_t *names = json_names (JSON_PLAN, plan);
     show_text ("name", json_object_get (plan, "key"));
-    terms_label ("id");
-    printf ("%s\n", id_word (json_object_get (plan, "plan_id"), out));
+    show_id ("id", json_object_get (plan, "plan_id"));
     show_text ("title", json_object_get (plan, "description"));
     print_command (names);
     show_text ("target", json_object_get (plan, "station"));
@@ -231,6 +239,7 @@ static void show_what (const json_t *plan)
 static void show_how (const json_t *plan)
 {
     print_counts (plan);
+    show_id ("flow run", json_object_get (plan, "flow_run"));
     print_last (plan);
     if (field_number (plan, "add_time"))
         show_moment ("added", json_object_get (plan, "add_time"));

@@ -1,5 +1,6 @@
 // What `stats` says of each target is followed up: how many plans wait for one that does not work,
-// by two pages of `list`, and how the last runs of each ended, by one page of the history.
+// by two pages of `list`, and how the last runs of each ended, by one page of the history. And runs
+// of flows that wait for somebody to deal with an undo that has failed.
 #include "verb_doctor.h"
 
 #include <inttypes.h>
@@ -19,6 +20,7 @@ enum {
     RUNS_FEW = 3,        // fewer that failed are a warning only
     UNRESPONSIVE_S = 60, // shorter is a warning, which the station gives
     STATUSES_SHOWN = 4,
+    PARKED_MAX = 10,    // undos that are named
     REASON_SHOWN = 200, // bytes
     TEXT_MAX = 512
 };
@@ -186,6 +188,44 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
     return true;
 }
 
+// -- undos that have failed
+
+static const char newest_undoing[] = "{\"state\":\"undoing\",\"limit\":1000}";
+
+// Returns whether there are any among the newest runs.
+static bool find_parked (const struct cli *cli, struct zplan_client *client, json_t *health)
+{
+    size_t i;
+    int found = 0;
+    const json_t *listed;
+    struct verdict ignored; // there may be no flows, or none that the key may see
+    json_t *page = call_quietly (cli, client,
+                                 (const char *[]){"flow", "runs", newest_undoing, NULL}, &ignored);
+    json_array_foreach (json_object_get (page, "runs"), i, listed)
+    {
+        char text[TEXT_MAX], advice[TEXT_MAX];
+        const char *run = json_string_value (json_object_get (listed, "run"));
+        if (!run || found == PARKED_MAX)
+            break;
+        json_t *shown = call_quietly (
+            cli, client, (const char *[]){"flow", "show", run, "{\"limit\":1}", NULL}, &ignored);
+        const char *call = json_string_value (json_object_get (shown, "undo_parked"));
+        if (call) {
+            snprintf (text, sizeof text,
+                      "run %s of flow %s waits: the undo of %s has failed permanently", run,
+                      json_string_value (json_object_get (shown, "flow")), call);
+            snprintf (advice, sizeof advice,
+                      "zplan flow reset %s/%s tries it again, zplan flow done %s/%s goes on", run,
+                      call, run, call);
+            doctor_find (health, FOUND_WARNING, advice, text);
+            found++;
+        }
+        json_decref (shown);
+    }
+    json_decref (page);
+    return found > 0;
+}
+
 bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_t *health,
                        const json_t *stats)
 {
@@ -204,5 +244,5 @@ bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_
         works = works && !found;
     }
     json_decref (page);
-    return works;
+    return !find_parked (cli, client, health) && works;
 }

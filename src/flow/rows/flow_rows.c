@@ -255,7 +255,8 @@ static void put_nodes (const struct rows_writer *self)
 
 static const struct json_name name_value = JSON_NAME ("value"), name_ended = JSON_NAME ("ended"),
                               name_generation = JSON_NAME ("generation"),
-                              name_at = JSON_NAME ("at"), name_not_kept = JSON_NAME ("not_kept");
+                              name_error = JSON_NAME ("error"), name_at = JSON_NAME ("at"),
+                              name_not_kept = JSON_NAME ("not_kept");
 
 static void put_item (const struct rows_writer *self, uint32_t step, uint32_t number)
 {
@@ -265,6 +266,10 @@ static void put_item (const struct rows_writer *self, uint32_t step, uint32_t nu
     entry_add (self, &name_value, item->value);
     if (item->ended)
         json_text_number (self->text, &name_ended, item->ended, 0);
+    if (item->error) {
+        json_text_name (self->text, &name_error);
+        json_text_frame (self->text, span_text (item->error));
+    }
     // Those of a new list have that of their step.
     if (item->generation != self->run->nodes[step].generation)
         json_text_number (self->text, &name_generation, item->generation, 0);

@@ -4,6 +4,7 @@
 
 #include "flow_rows_private.h"
 #include "flow_turn.h"
+#include "json.h"
 #include "memory.h"
 
 struct rows_reader {
@@ -237,6 +238,7 @@ static bool read_nodes (struct rows_reader *self)
         const uint8_t *from = bytes.data + (size_t)i * FLOW_NODE_SIZE;
         self->run->nodes[i] = (struct flow_node){.state = from[0],
                                                  .timer = from[1] / FLOW_MARK_TIMER,
+                                                 .logged = from[0],
                                                  .flags = get_u16 (from + 2),
                                                  .generation = get_u16 (from + 4),
                                                  .ended = get_u32 (from + 12)};
@@ -375,7 +377,11 @@ static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
     item->ended = (uint32_t)ended;
     item->generation = (uint16_t)generation;
     item->value = json_incref (json_object_get (entry, "value"));
-    return true;
+    const json_t *error = json_object_get (entry, "error");
+    size_t size;
+    free (item->error);
+    item->error = error ? memory_new (flow_size_of (error) + 1) : NULL;
+    return !error || json_to_frame (error, (uint8_t *)item->error, &size);
 }
 
 // They come in any order, and stand behind the others until all have been read.

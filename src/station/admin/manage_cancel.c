@@ -85,7 +85,8 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
     struct cancel *self = owner;
     struct station *station = self->inquiry.station;
     struct reason reason;
-    if (live && flow_call_in_flight (live, step, self->step.item)) {
+    bool parked = live && flow_undo_is_parked (live, step, self->step.item);
+    if (live && !parked && flow_call_in_flight (live, step, self->step.item)) {
         self->inquiry.plan.id = flow_call_id (live, step, self->step.item);
         reads_load (station, self->inquiry.peer, self->inquiry.plan.id, on_loaded, self);
         return;
@@ -94,7 +95,9 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
         const struct flow_data *data = live->run->data[step];
         bool items = data && data->items && self->step.item < 0;
         reason_set (&reason, "cancel: no call of %s is in flight%s", self->step.step,
-                    items ? ": name an item, as STEP.0" : "; `flow skip` resolves a step");
+                    parked  ? "; its undo has failed: `reset` tries again, `done` goes on"
+                    : items ? ": name an item, as STEP.0"
+                            : "; `flow skip` resolves a step");
         reply_refuse (station, self->inquiry.peer, ZPLAN_EARGUMENT, reason.text);
     }
     free (self);

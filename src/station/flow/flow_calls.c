@@ -341,9 +341,8 @@ const char *flow_call_target (const struct flow_step *step, bool undo)
 
 bool flow_undo_is_parked (const struct flow_live *live, uint32_t step, int64_t item)
 {
-    const struct flow_run *run = live->run;
-    return run->phase == FLOW_UNDOING && run->undo_parked && run->undo_at < run->undo_count &&
-           run->undos[run->undo_at].step == step && run->undos[run->undo_at].item == item;
+    const struct flow_undo *parked = flow_undo_parked (live->run);
+    return parked && parked->step == step && parked->item == item;
 }
 
 bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effect,

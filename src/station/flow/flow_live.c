@@ -8,6 +8,7 @@
 #include "flow_runs_private.h"
 #include "memory.h"
 #include "redis_keys.h"
+#include "runs.h"
 
 enum {
     LIVES_MAX = 4096,      // runs in memory; those that nothing happens to go first
@@ -275,6 +276,19 @@ const char *flow_live_state (const struct flow_live *live)
            : run->outcome == FLOW_STOPPED ? "cancelled"
            : run->outcome == FLOW_LATE    ? "timeout"
                                           : "failed";
+}
+
+const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item)
+{
+    const struct flow_node *node = &live->run->nodes[step];
+    const struct flow_item *one = item < 0 ? NULL : &live->run->data[step]->items->item[item];
+    unsigned state = one ? one->state : node->state;
+    bool in_flight = live->run->phase != FLOW_UNDOING && flow_call_in_flight (live, step, item);
+    uint64_t id = in_flight ? flow_call_id (live, step, item) : 0;
+    if (!id || !store_exec_id (live->station->store, id))
+        return in_flight ? "new" : flow_state_name (state);
+    const struct active_run *active = runs_find (live->station, id);
+    return active && active->unanswered ? "accepted" : "running";
 }
 
 // -- life

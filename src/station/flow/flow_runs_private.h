@@ -9,8 +9,9 @@
 enum {
     FLOW_CHECK_S = 3600,
     FLOW_KEY_SIZE = 80,
-    FLOW_LOG_MAX = 1000, // lines of a run's log that are kept
-    CANCEL_US = 2000000  // after which it is looked whether a call that is to end has
+    FLOW_LOG_MAX = 1000,    // lines of a run's log that are kept
+    FLOW_FAILED_SHOWN = 10, // failed items of a step that its log and `show` name
+    CANCEL_US = 2000000     // after which it is looked whether a call that is to end has
 };
 
 // A run in memory.
@@ -93,6 +94,9 @@ const struct zone *flow_live_zone (const struct flow_live *live);
 // "running", "suspended", "undoing", "finished", "failed", "cancelled", "timeout".
 const char *flow_live_state (const struct flow_live *live);
 
+// The state of a step, or item, as commands show it: of a call in flight that of its plan.
+const char *flow_live_step_state (const struct flow_live *live, uint32_t step, int64_t item);
+
 // Start the run's timeout, as its flow plan sets it.
 void flow_live_time (struct flow_live *live, const struct plan *plan);
 
@@ -156,6 +160,11 @@ void flow_news_send (struct flow_live *live);
 
 // It goes on by another version of its definition.
 void flow_live_write_version (struct flow_live *live);
+
+// Lines of the log about what a call of flow_step that took this event came to, before its rows are
+// written: flow_run_log.c.
+void flow_live_log (struct flow_live *live, const struct flow_event *event,
+                    const struct flow_effects *effects);
 
 // What a call of flow_step that took this event changed.
 void flow_live_write (struct flow_live *live, const struct flow_event *event,

@@ -8,16 +8,9 @@
 #include "flow_runs_private.h"
 #include "flow_rows.h"
 #include "json.h"
-#include "json_text.h"
 #include "log.h"
 #include "memory.h"
 #include "redis_keys.h"
-#include "utf8.h"
-
-enum {
-    LOG_MORE = 100,  // lines above FLOW_LOG_MAX: the log is not cut at each
-    DETAIL_MAX = 512 // bytes of an error in a line of it
-};
 
 static const char *const key_starts[] = {[FLOW_KEY_RUN] = KEY_FLOW_RUN,
                                          [FLOW_KEY_NODE] = KEY_FLOW_NODE,
@@ -120,63 +113,6 @@ static void write_begin (struct flow_live *live)
     free (inherit);
 }
 
-static void add_text (struct json_text *line, const struct json_name *name, const char *text)
-{
-    if (!text || !*text)
-        return;
-    json_text_name (line, name);
-    json_text_frame (line, utf8_cut (span_text (text), DETAIL_MAX));
-}
-
-// A line of the log for each step that has come to something; by a command: whose it is, and why.
-static void write_log (struct flow_live *live, const struct flow_event *event,
-                       const struct flow_effects *effects)
-{
-    static const struct json_name at = JSON_NAME ("at"), step_name = JSON_NAME ("step"),
-                                  state_name = JSON_NAME ("state"), detail = JSON_NAME ("detail"),
-                                  by = JSON_NAME ("by"), why = JSON_NAME ("why");
-    struct store *store = live->station->store;
-    struct json_text line;
-    char key[FLOW_KEY_SIZE];
-    size_t lines = 0;
-    snprintf (key, sizeof key, KEY_FLOW_LOG "%s", live->name);
-    json_text_start (&line, 128);
-    for (size_t i = 0; i < effects->changed_count; i++) {
-        uint32_t step = effects->changed[i];
-        const struct flow_node *node = &live->run->nodes[step];
-        const struct flow_data *data = live->run->data[step];
-        const char *state = node->flags & FLOW_BLOCKED ? "blocked" : flow_state_name (node->state);
-        if (node->state == FLOW_NONE && !(node->flags & FLOW_BLOCKED))
-            continue;
-        json_text_clear (&line);
-        json_text_raw (&line, span_text ("{"));
-        json_text_number (&line, &at, live->updated_ms, 0);
-        json_text_name (&line, &step_name);
-        json_text_frame (&line, span_text (live->flow->steps[step].name));
-        json_text_name (&line, &state_name);
-        json_text_frame (&line, span_text (state));
-        add_text (&line, &detail, data ? data->error : NULL);
-        bool meant = event->key && (!flow_command_has_step (event->kind) || event->step == step);
-        add_text (&line, &by, meant ? event->key : NULL);
-        add_text (&line, &why, meant ? event->text : NULL);
-        json_text_raw (&line, span_text ("}"));
-        const struct span words[] = {span_text ("RPUSH"), span_text (key),
-                                     span_of (line.bytes, line.size)};
-        store_put (store, words, 3);
-        lines++;
-    }
-    free (line.bytes);
-    char first[24];
-    snprintf (first, sizeof first, "-%d", FLOW_LOG_MAX);
-    const struct span trim[] = {span_text ("LTRIM"), span_text (key), span_text (first),
-                                span_text ("-1")};
-    live->log_room -= (int64_t)lines;
-    if (lines && live->log_room < 0) {
-        live->log_room = LOG_MORE;
-        store_put (store, trim, 4);
-    }
-}
-
 void flow_live_write (struct flow_live *live, const struct flow_event *event,
                       const struct flow_effects *effects)
 {
@@ -185,6 +121,7 @@ void flow_live_write (struct flow_live *live, const struct flow_event *event,
     if (all)
         write_begin (live);
     live->unwritten = false;
+    flow_live_log (live, event, effects);
     flow_rows_write (live->flow, live->run, put_row, live);
     const char *shown = flow_live_state (live);
     if (all || effects->run_changed || shown != live->shown) {
@@ -196,7 +133,6 @@ void flow_live_write (struct flow_live *live, const struct flow_event *event,
         put_number (live, "ended_ms", live->run->phase == FLOW_ENDED ? live->updated_ms : 0);
         put_field (live, "plan", span_text (ident_text (live->plan_id, plan)));
     }
-    write_log (live, event, effects);
 }
 
 void flow_live_write_version (struct flow_live *live)

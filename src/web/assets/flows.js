@@ -53,6 +53,9 @@ export function Graph({definition, states = {}, onChoose}) {
   })}</svg></div>`;
 }
 
+// Of a step with items also which of them failed: the first ones are named.
+const reasonOf = step => [step.error || step.why, ...((step.items && step.items.errors) || []).map(one => `${one.item}: ${s(one.error)}`)].filter(Boolean).join('; ');
+
 // A page looks at so many of the newest runs, of whatever flow.
 function RunList({query}) {
   const runs = usePages('v1/flow-runs', query, {live: true, every: 5000, most: 400});
@@ -96,7 +99,7 @@ export function FlowRun({words, may}) {
   const ended = run && ['finished', 'failed', 'cancelled', 'timeout'].includes(run.state);
   const order = {failed: 0, running: 1, accepted: 2, new: 3};
   return html`<h1 tabindex="-1">${t('Run')} ${s(id)}</h1><${Trouble} error=${found.error} />
-    ${run && html`<p><${State} of=${run.state} /> ${s(run.flow)} ${s(run.version)} · <${Time} at=${run.began_at} /> ${run.ended_at && html`→ <${Time} at=${run.ended_at} />`} ${run.error && html`<span class="bad">${s(run.error)}</span>`}</p>
+    ${run && html`<p><${State} of=${run.state} /> ${s(run.flow)} ${s(run.version)} · <${Time} at=${run.began_at} /> ${run.ended_at && html`→ <${Time} at=${run.ended_at} />`} ${run.error && html`<span class="bad">${s(run.error)}</span>`} ${run.undo_parked && html`<span class="bad">${t('The undo of {call} has failed, and the run waits: zplan flow reset tries it again, zplan flow done goes on.', {call: s(run.undo_parked)})}</span>`}</p>
       ${may('manage') && html`<p class="buttons">${(run.failed || []).length || ended ? html`<button class="primary" onClick=${async () => await confirmed(t('Retry these steps, and all behind them?'), (run.failed || []).length ? run.failed : [t('what failed or was cancelled')], t('Retry')) && carry('retry', {}, t('It goes on.'))}>${t('Retry')}</button>` : ''}
         ${!ended && run.state !== 'suspended' && html`<button onClick=${() => carry('hold', {}, t('Nothing further starts.'))}>${t('Suspend')}</button>`}${run.state === 'suspended' && html`<button onClick=${() => carry('resume', {}, t('It goes on.'))}>${t('Resume')}</button>`}
         ${!ended && html`<button class="danger" onClick=${async () => await confirmed(t('Cancel this run?'), [s(run.flow)], t('Cancel the run')) && carry('cancel', {}, t('Cancelled.'))}>${t('Cancel')}</button>`}</p>`}
@@ -106,6 +109,6 @@ export function FlowRun({words, may}) {
         ${/signal/.test(s(step.why)) && html`<button onClick=${() => carry('signal', {step: step.step, value: true}, t('Signalled.'))}>${t('Signal')}</button>`}</p></section>`}
       <h2>${t('Steps')}</h2><${Rows} label=${t('Steps')} keyOf=${one => one.step} rows=${[...steps].sort((a, b) => (order[a.state] ?? 9) - (order[b.state] ?? 9))} columns=${[
     {title: t('Step'), cell: one => html`<button class="plain" onClick=${() => choose(one.step)}>${s(one.step)}</button>`},
-    {title: t('State'), cell: one => html`<${State} of=${one.state} />`}, {title: t('Reason'), cell: one => s(one.error || one.why)}]} />${run.next && html`<${More} pages=${further} />`}`}
-    <details><summary>${t('Log')}</summary><table><tbody>${((log.data && log.data.items) || []).map(line => html`<tr><td><${Time} at=${line.at} ms=${true} /></td><th scope="row">${s(line.step)}</th><td><${State} of=${line.state} /></td><td>${s(line.detail)}</td></tr>`)}</tbody></table></details>`;
+    {title: t('State'), cell: one => html`<${State} of=${one.state} />`}, {title: t('Undo'), cell: one => s(one.undo)}, {title: t('Reason'), cell: reasonOf}]} />${run.next && html`<${More} pages=${further} />`}`}
+    <details><summary>${t('Log')}</summary><table><tbody>${((log.data && log.data.items) || []).map(line => html`<tr><td><${Time} at=${line.at} ms=${true} /></td><th scope="row">${s(line.step)}${line.item === undefined ? '' : '.' + s(line.item)}</th><td><${State} of=${line.state} /></td><td>${s(line.detail)}</td></tr>`)}</tbody></table></details>`;
 }

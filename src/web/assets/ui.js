@@ -276,9 +276,9 @@ export function Dialogs() {
 // -- small things
 
 const marks = {ok: '●', running: '▶', queued: '○', retrying: '↻', paused: '‖', error: '✕', failed: '✕', closed: '■', missed: '–',
-  timeout: '⌛', not_taken: '?', cancelled: '⊘', finished: '●', skipped: '↷', none: '·', new: '○', accepted: '◐', suspended: '‖', undoing: '↶'};
+  timeout: '⌛', not_taken: '?', cancelled: '⊘', finished: '●', skipped: '↷', none: '·', new: '○', accepted: '◐', suspended: '‖', undoing: '↶', undone: '↶', parked: '✕'};
 const tones = {ok: 'good', finished: 'good', running: 'busy', accepted: 'busy', new: 'busy', retrying: 'warn', paused: 'warn', suspended: 'warn',
-  undoing: 'warn', missed: 'warn', error: 'bad', failed: 'bad', timeout: 'bad', not_taken: 'bad'};
+  undoing: 'warn', undone: 'warn', parked: 'bad', missed: 'warn', error: 'bad', failed: 'bad', timeout: 'bad', not_taken: 'bad'};
 
 // A state by shape and word, not by its colour alone.
 export function State({of}) {

@@ -7,12 +7,14 @@
 #include "flow_live.h"
 #include "flow_runs_private.h"
 #include "flow_why.h"
+#include "json.h"
 #include "json_fields.h"
 #include "manage_flow_command.h"
+#include "expr.h"
 #include "memory.h"
 #include "permit.h"
 #include "redis_keys.h"
-#include "runs.h"
+#include "rfc3339.h"
 
 enum { STEPS_MAX = 1000, RUNS_MAX = 1000 };
 
@@ -91,9 +93,49 @@ void run_command_start (struct run_command *self)
 
 static json_t *items_json (const struct flow_items *items)
 {
-    return json_pack ("{s:i, s:i, s:i, s:i}", "count", (int)items->count, "in_flight",
-                      (int)items->in_flight, "finished", (int)items->finished, "failed",
-                      (int)items->failed);
+    json_t *errors = json_array (),
+           *object = json_pack ("{s:i, s:i, s:i, s:i}", "count", (int)items->count, "in_flight",
+                                (int)items->in_flight, "finished", (int)items->finished, "failed",
+                                (int)items->failed);
+    size_t shown = items->failed < FLOW_FAILED_SHOWN ? items->failed : FLOW_FAILED_SHOWN;
+    for (uint32_t i = 0; json_array_size (errors) < shown && i < items->count; i++) {
+        const struct flow_item *item = &items->item[i];
+        const struct span error = span_text (item->error ? item->error : "");
+        if (item->state == FLOW_FAILED || item->state == FLOW_CANCELLED)
+            json_array_append_new (
+                errors, json_pack ("{s:i, s:o}", "item", (int)i, "error", json_from_frame (error)));
+    }
+    if (items->failed)
+        json_object_set (object, "errors", errors);
+    json_decref (errors);
+    return object;
+}
+
+// What has become of its undos: that of the item which is undone now, or of all.
+static void add_undo (const struct flow_live *live, uint32_t index, json_t *object)
+{
+    static const char *const words[] = {
+        [FLOW_UNDO_OVER] = "undone", [FLOW_UNDO_RUNS] = "undoing", [FLOW_UNDO_PARKED] = "parked"};
+    const struct flow_run *run = live->run;
+    json_t *items = json_object_get (object, "items");
+    int64_t first = items ? 0 : -1,
+            last = json_integer_value (json_object_get (items, "count")) - 1, undone = 0,
+            present = -1;
+    enum flow_undo_state all = FLOW_UNDO_NONE;
+    for (int64_t i = first; run->undone && i <= last; i++) {
+        enum flow_undo_state one = flow_undo_state (live->flow, run, index, i);
+        undone += one == FLOW_UNDO_OVER;
+        if (one >= FLOW_UNDO_RUNS)
+            present = i;
+        if (one > all)
+            all = one;
+    }
+    if (words[all])
+        json_object_set_new (object, "undo", json_string (words[all]));
+    if (present >= 0)
+        json_object_set_new (object, "undo_item", json_integer (present));
+    if (items && undone)
+        json_object_set_new (items, "undone", json_integer (undone));
 }
 
 static json_t *step_json (const struct flow_live *live, uint32_t index)
@@ -102,25 +144,18 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
     const struct flow_node *node = &run->nodes[index];
     const struct flow_data *data = run->data[index];
     const struct flow_step *step = &live->flow->steps[index];
-    const char *state = flow_state_name (node->state);
+    const struct flow_undo *parked = flow_undo_parked (run);
     char why[REASON_MAX] = "", plan[IDENT_SIZE];
     json_t *object = json_object ();
     uint64_t id = node->flags & FLOW_PLACED ? flow_call_id (live, index, -1) : 0;
-    if (node->state == FLOW_NONE && node->flags & FLOW_PLACED)
-        state = "new";
-    if (id && store_exec_id (live->station->store, id)) {
-        const struct active_run *active = runs_find (live->station, id);
-        state = active && active->unanswered ? "accepted" : "running";
-    }
     json_object_set_new (object, "step", json_string (step->name));
-    json_object_set_new (object, "state", json_string (state));
+    json_object_set_new (object, "state", json_string (flow_live_step_state (live, index, -1)));
     if (node->flags & FLOW_BLOCKED)
         flow_why_blocked (live->flow, run, index, why, sizeof why);
-    else if (run->phase == FLOW_UNDOING && run->undo_parked &&
-             run->undos[run->undo_at].step == index) // or an item of it
+    else if (parked && parked->step == index)
         snprintf (why, sizeof why, "its undo has failed: `reset` tries again, `done` goes on");
     else if (step->kind == FLOW_SIGNAL && node->state == FLOW_RUNNING)
-        flow_why_waits (step, why, sizeof why);
+        flow_why_waits (live->flow, run, index, why, sizeof why);
     if (*why)
         json_object_set_new (object, "why", json_string (why));
     if (node->flags & FLOW_BY_PERSON)
@@ -140,14 +175,16 @@ static json_t *step_json (const struct flow_live *live, uint32_t index)
         json_object_set (object, "value", data->value);
     if (data && data->items)
         json_object_set_new (object, "items", items_json (data->items));
+    add_undo (live, index, object);
     return object;
 }
 
 json_t *flow_run_json (const struct flow_live *live)
 {
     const struct flow_run *run = live->run;
+    const struct flow_undo *parked = flow_undo_parked (run);
     uint32_t failures = flow_run_failures (live->flow, run);
-    char plan[IDENT_SIZE];
+    char plan[IDENT_SIZE], call[FLOW_CALL_NAME_SIZE];
     json_t *object =
         json_pack ("{s:s, s:s, s:i, s:s, s:s, s:I, s:I}", "run", live->name, "flow",
                    live->flow_name, "version", live->version, "plan",
@@ -166,6 +203,10 @@ json_t *flow_run_json (const struct flow_live *live)
         json_object_set (object, "failed", run->uncaught);
     if (run->in_flight)
         json_object_set_new (object, "in_flight", json_integer (run->in_flight));
+    if (parked) {
+        flow_call_name (live->flow, parked->step, parked->item, call);
+        json_object_set_new (object, "undo_parked", json_string (call));
+    }
     if (*live->parent)
         json_object_set_new (object, "parent", json_string (live->parent));
     return object;
@@ -193,6 +234,15 @@ static const struct json_field step_fields[] = {
      "want a state, as failed"},
     {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
+
+// NULL: it has no value.
+static json_t *param_json (const struct flow_value *param)
+{
+    struct expr_error ignored;
+    const struct expr_value time = expr_of_time (param->local);
+    return param->is_time ? expr_to_json (&time, RFC3339_SIZE, &ignored)
+                          : json_incref (param->json);
+}
 
 static void show_run (struct run_command *self, struct flow_live *live)
 {
@@ -225,8 +275,7 @@ static void show_run (struct run_command *self, struct flow_live *live)
             json_array_append_new (steps, step);
     }
     for (size_t i = 0; i < live->flow->param_count; i++)
-        if (run->params[i].json)
-            json_object_set (params, live->flow->params[i].name, run->params[i].json);
+        json_object_set_new (params, live->flow->params[i].name, param_json (&run->params[i]));
     json_object_set_new (object, "params", params);
     if (run->input)
         json_object_set (object, "input", run->input);

@@ -5,6 +5,7 @@
 #include "flow_live.h"
 #include "manage_flow_step.h"
 #include "memory.h"
+#include "permit.h"
 
 struct resolve_request {
     struct station *station;
@@ -34,8 +35,13 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
     struct resolve_request *self = owner;
     struct reason reason = {""};
+    char who[SPEAKER_SIZE], by[SPEAKER_SIZE];
+    const struct span key = permit_speaker (self->station, self->peer, who);
+    snprintf (by, sizeof by, "%.*s", (int)key.size, (const char *)key.data);
     const struct flow_event event = {.kind = self->again ? FLOW_UNDO_RESET : FLOW_UNDO_DONE,
-                                     .item = -1};
+                                     .step = step,
+                                     .item = self->name.item,
+                                     .key = by};
     if (!live) { // it was rejected
         end_request (self);
         return;

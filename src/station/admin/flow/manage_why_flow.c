@@ -76,7 +76,7 @@ static void timer_words (const struct flow_live *live, uint32_t index, char *tex
     if (data && data->at)
         rfc3339_format (data->at / 1000, until);
     if (step->kind == FLOW_SIGNAL)
-        flow_why_waits (step, whom, sizeof whom);
+        flow_why_waits (live->flow, live->run, index, whom, sizeof whom);
     snprintf (text, size, "waits%s%s%s%s", *whom ? " " : "", whom, *until ? ", until " : "", until);
 }
 
@@ -113,12 +113,10 @@ static void step_words (const struct flow_live *live, uint32_t index, char *text
 static void add_step (struct run_reasons *self, uint32_t index, int64_t item, const char *words)
 {
     const struct flow_data *data = self->live->run->data[index];
-    const char *name = self->live->flow->steps[index].name;
     bool timer = waits_for_time (self->live, index);
-    char why[WHY_MAX], number[32] = "";
-    if (item >= 0)
-        snprintf (number, sizeof number, ".%" PRId64, item);
-    snprintf (why, sizeof why, "%s%s%s %s", name, number, timer ? "" : ":", words);
+    char why[WHY_MAX], name[FLOW_CALL_NAME_SIZE];
+    flow_call_name (self->live->flow, index, item, name);
+    snprintf (why, sizeof why, "%s%s %s", name, timer ? "" : ":", words);
     add_reason (self, why,
                 timer ? "its time, or a signal"
                 : self->live->run->undo_parked
@@ -212,22 +210,24 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
 
 // -- a step that is decided, or cannot start
 
-static void add_decided (struct run_reasons *self, uint32_t index)
+// `by`: who skipped it.
+static void add_decided (struct run_reasons *self, enum flow_state state, const char *by,
+                         const char *error)
+{
+    char why[WHY_MAX];
+    bool skipped = state == FLOW_SKIPPED;
+    snprintf (why, sizeof why, "it %s %s%s%s%s", skipped || state == FLOW_CANCELLED ? "was" : "has",
+              flow_state_name (state), skipped ? by : "", error ? ": " : "", error ? error : "");
+    bool well = skipped || state == FLOW_FINISHED;
+    add_reason (self, why, well ? "flow retry repeats it" : "flow retry, or flow skip", 0);
+}
+
+static void add_decided_step (struct run_reasons *self, uint32_t index)
 {
     const struct flow_node *node = &self->live->run->nodes[index];
     const struct flow_data *data = self->live->run->data[index];
-    bool person = node->flags & FLOW_BY_PERSON;
-    char why[WHY_MAX];
-    snprintf (why, sizeof why, "it %s %s%s%s%s",
-              node->state == FLOW_SKIPPED || node->state == FLOW_CANCELLED ? "was" : "has",
-              flow_state_name (node->state),
-              node->state != FLOW_SKIPPED ? ""
-              : person                    ? " by an operator"
-                                          : " by rule",
-              data && data->error ? ": " : "", data && data->error ? data->error : "");
-    bool well = node->state == FLOW_FINISHED || node->state == FLOW_SKIPPED;
-    add_reason (self, why,
-                well ? "never, unless flow retry repeats it" : "flow retry, or flow skip", 0);
+    const char *by = node->flags & FLOW_BY_PERSON ? " by an operator" : " by rule";
+    add_decided (self, node->state, by, data && node->state != FLOW_FINISHED ? data->error : NULL);
 }
 
 static void add_blocked (struct run_reasons *self, uint32_t index)
@@ -308,6 +308,29 @@ static void add_undecided (struct run_reasons *self, uint32_t index)
                     live->run->phase == FLOW_ENDED ? "flow retry" : "at once", 0);
 }
 
+static void add_whole (struct run_reasons *self, uint32_t index)
+{
+    const struct flow_node *node = &self->live->run->nodes[index];
+    if (node->flags & FLOW_BLOCKED)
+        add_blocked (self, index);
+    else if (node->state >= FLOW_FINISHED)
+        add_decided_step (self, index);
+    else
+        add_undecided (self, index);
+}
+
+// An item that is not in flight. Why it has not started, its step says.
+static void add_item (struct run_reasons *self, uint32_t index, int64_t number)
+{
+    const struct flow_item *item = &self->live->run->data[index]->items->item[number];
+    if (item->state != FLOW_NONE) {
+        add_decided (self, item->state, " by an operator", item->error);
+        return;
+    }
+    add_reason (self, "it has not started", "its turn", 0);
+    add_whole (self, index);
+}
+
 // -- why RUN/STEP
 
 struct step_why {
@@ -366,6 +389,17 @@ static void on_plan (void *owner, const struct store_loaded *answer)
     }
 }
 
+// `item`: that of a step that was asked for as a whole.
+static void add_parked (struct run_reasons *self, int64_t item)
+{
+    char why[WHY_MAX] = "its undo has failed, and is parked", until[64] = "reset, or done";
+    if (item >= 0) {
+        snprintf (why, sizeof why, "the undo of item %" PRId64 " has failed, and is parked", item);
+        snprintf (until, sizeof until, "reset, or done, of item %" PRId64, item);
+    }
+    add_reason (self, why, until, 0);
+}
+
 static void on_step (void *owner, struct flow_live *live, uint32_t index)
 {
     struct step_why *self = owner;
@@ -375,12 +409,15 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
     }
     const struct flow_node *node = &live->run->nodes[index];
     int64_t item = self->name.item;
+    const struct flow_undo *parked = flow_undo_parked (live->run);
     struct run_reasons answer = {.live = live, .reasons = json_array ()};
     self->object = json_pack ("{s:s, s:s, s:s, s:s, s:o}", "run", live->name, "flow",
                               live->flow_name, "step", self->name.step, "step_state",
-                              flow_state_name (node->state), "reasons", answer.reasons);
-    if (flow_undo_is_parked (live, index, item)) {
-        add_reason (&answer, "its undo has failed, and is parked", "reset, or done", 0);
+                              flow_live_step_state (live, index, item), "reasons", answer.reasons);
+    if (item >= 0)
+        json_object_set_new (self->object, "item", json_integer (item));
+    if (parked && parked->step == index && (item < 0 || parked->item == item)) {
+        add_parked (&answer, item < 0 ? parked->item : -1);
         reply_step (self);
         return;
     }
@@ -391,12 +428,10 @@ static void on_step (void *owner, struct flow_live *live, uint32_t index)
         reads_load_place (self->station, self->peer, self->plan_id, on_plan, self);
         return;
     }
-    if (node->flags & FLOW_BLOCKED)
-        add_blocked (&answer, index);
-    else if (node->state >= FLOW_FINISHED)
-        add_decided (&answer, index);
+    if (item >= 0)
+        add_item (&answer, index, item);
     else
-        add_undecided (&answer, index);
+        add_whole (&answer, index);
     add_more (&answer);
     reply_step (self);
 }
