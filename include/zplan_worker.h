@@ -197,7 +197,7 @@ struct zplan_job {
     const char *traceparent;        // of this run, W3C trace context; "" = the plan has none
     const struct zplan_frame *json; // the first JSON: of a step of a flow its `json`
     // The same for all deliveries of what is to be done once: RUN/STEP.ITEM:GENERATION of a call of
-    // a flow, `:undo` behind it if it is one; else plan_id and plan_time_s. "" = an ordinary call
+    // a flow, followed by `:undo` if it is one; else plan_id and plan_time_s. "" = an ordinary call
     const char *idempotency_key;
     const char *run;  // RUN of the flow whose step calls, in hex; "" = no call of a flow
     const char *step; // its name

@@ -72,7 +72,8 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     team_gather (team, offer->exec_id, offer->already_offered);
     team_remove_late (team, now_us / 1000);
     struct pull_placed placed = pull_place (self, plan, offer->lease_us, now_us);
-    if (placed.over) // while it is due each claim takes it: the decision on its end would be stale
+    // While it is due each claim takes it, and makes the decision on its end stale.
+    if (placed.over && plan->queued && !plan->chosen)
         open_queue (self, plan, now_us + PULL_END_US);
     ret->free = placed.free;
     ret->over = placed.over;

@@ -30,7 +30,7 @@ struct decision ending_of_step (struct plan *plan, struct decision decision);
 struct decision ending_of_extra (struct plan *plan, struct decision decision);
 
 // Whether a run without a result is a failure: its plan says what is to be done about failures. A
-// call of a flow that says nothing of that is sent again: what dies with a station fails no flow.
+// call of a flow without such a rule is sent again: a station that dies fails no flow.
 bool ending_lost_is_failure (const struct plan *plan);
 
 // The target did not take it.

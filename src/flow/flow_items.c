@@ -4,6 +4,7 @@
 
 #include "flow_turn.h"
 #include "memory.h"
+#include "utf8.h"
 
 static size_t value_max (const struct flow_step *step)
 {
@@ -83,6 +84,13 @@ static bool lost_an_item (const struct flow_node *node, const struct flow_items 
     return false;
 }
 
+// Of a failure, what an error with more in front of it takes.
+static struct span last_words (const char *text)
+{
+    enum { BYTES = 120 };
+    return utf8_cut (span_text (text ? text : ""), BYTES);
+}
+
 // Whether a for_each goes on, waits for a slot of its own, or has ended.
 void flow_check_items (struct flow_turn *turn, uint32_t index)
 {
@@ -111,8 +119,9 @@ void flow_check_items (struct flow_turn *turn, uint32_t index)
     bool more = flow_next_item (step, items) < items->count;
     if (items->in_flight == 0 && bad && !more) {
         char text[REASON_MAX];
-        snprintf (text, sizeof text, "%u of %u items failed%s%.120s", items->failed, items->count,
-                  data->error ? ": " : "", data->error ? data->error : "");
+        struct span last = last_words (data->error);
+        snprintf (text, sizeof text, "%u of %u items failed%s%.*s", items->failed, items->count,
+                  last.size ? ": " : "", (int)last.size, (const char *)last.data);
         flow_settle (turn, index, FLOW_FAILED, text);
         return;
     }
@@ -224,7 +233,8 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
         end_item (turn, event);
 }
 
-// Its total_timeout is over: its plan is cancelled, and when that has ended, the call has failed.
+// Its total_timeout has expired: its plan is cancelled, and when that has ended, the call has
+// failed.
 static void end_total (struct flow_turn *turn, const struct flow_event *event)
 {
     struct flow_run *run = turn->run;
@@ -244,9 +254,10 @@ static void end_total (struct flow_turn *turn, const struct flow_event *event)
     if (stops)
         return;
     char text[REASON_MAX];
-    snprintf (text, sizeof text, "total_timeout: not ended within %" PRId64 " s%s%.120s",
-              turn->flow->steps[index].call.total_timeout_s, event->text ? ": " : "",
-              event->text ? event->text : "");
+    struct span last = last_words (event->text);
+    snprintf (text, sizeof text, "total_timeout: not ended within %" PRId64 " s%s%.*s",
+              turn->flow->steps[index].call.total_timeout_s, last.size ? ": " : "", (int)last.size,
+              (const char *)last.data);
     flow_set_error (run, index, text);
     if (item) {
         flow_set_item_error (run, index, (uint32_t)event->item, text);

@@ -221,7 +221,7 @@ static void mark_behind (const struct flow *flow, uint8_t *marks)
     }
 }
 
-// What its sources keep from starting, and they are not reset with it, would be reset in vain.
+// A step whose sources block it, and are not reset with it, could not start.
 static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
 {
     struct reason *reason = &turn->effects->rejected;
@@ -233,9 +233,9 @@ static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
             continue;
         if (node->flags & FLOW_BLOCKED) {
             flow_why_blocked (turn->flow, turn->run, i, why, sizeof why);
-            reason_set (reason, "%s is blocked, and can not run: %.200s", name, why);
+            reason_set (reason, "%s is blocked, and cannot run: %.200s", name, why);
         } else if (node->state == FLOW_SKIPPED && !(node->flags & (FLOW_JOINED | FLOW_BY_PERSON))) {
-            reason_set (reason, "%s was skipped by rule, and can not run: no edge to it is live",
+            reason_set (reason, "%s was skipped by rule, and cannot run: no edge to it is live",
                         name);
         }
     }
@@ -343,6 +343,7 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
                      FLOW_TOUCHED_STATE | FLOW_TOUCHED_ENTRY);
     flow_set_item_error (run, event->step, (uint32_t)event->item, NULL);
     item->state = FLOW_SKIPPED;
+    item->named = false;
     item->ended = ++run->sequence;
     items->finished++;
     flow_keep (run, &item->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);

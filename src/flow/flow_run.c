@@ -80,7 +80,7 @@ void flow_items_free (struct flow_run *run, uint32_t step)
         return;
     for (uint32_t i = 0; i < items->count; i++) {
         flow_keep (run, &items->item[i].value, NULL, 0);
-        free (items->item[i].error);
+        flow_take_item_error (run, &items->item[i], NULL);
     }
     if (data->items_gone < items->count)
         data->items_gone = items->count;
@@ -138,12 +138,18 @@ void flow_set_error (struct flow_run *run, uint32_t step, const char *text)
     flow_touch_data (run, step, FLOW_TOUCHED_ERROR);
 }
 
+void flow_take_item_error (struct flow_run *run, struct flow_item *item, char *text)
+{
+    run->error_bytes +=
+        (text ? strlen (text) + 1 : 0) - (item->error ? strlen (item->error) + 1 : 0);
+    free (item->error);
+    item->error = text;
+}
+
 void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t number, const char *text)
 {
     struct flow_item *item = &run->data[step]->items->item[number];
-    char *copy = text ? memory_text (text) : NULL;
-    free (item->error);
-    item->error = copy;
+    flow_take_item_error (run, item, text ? memory_text (text) : NULL);
     flow_touch_item (run, step, number, FLOW_TOUCHED_ENTRY);
 }
 

@@ -132,6 +132,7 @@ struct flow_run {
     int64_t batch;                // the same; INT64_MIN: the date of `fire`
     const struct zone *zone;
     uint32_t parallel, in_flight, waiting, resetting, sequence, kept_signals;
+    size_t error_bytes; // of items
     size_t data_size, signals_size;
     struct flow_heap *ready;
     struct flow_heap *todo;

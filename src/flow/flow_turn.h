@@ -24,6 +24,8 @@ void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t item, unsign
 // The error of a step, which is copied; NULL: none.
 void flow_set_error (struct flow_run *run, uint32_t step, const char *text);
 // The same of an item.
+// The item owns the text, of malloc; NULL: it has none.
+void flow_take_item_error (struct flow_run *run, struct flow_item *item, char *text);
 void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t item, const char *text);
 void flow_data_forget (struct flow_run *run, uint32_t step);
 void flow_signals_forget (struct flow_run *run, uint32_t step);

@@ -8,7 +8,8 @@
 static bool same_step (const struct flow *flow, const struct flow *was, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index], *old = &was->steps[index];
-    bool same = strcmp (step->name, old->name) == 0 && step->in_count == old->in_count;
+    bool same = strcmp (step->name, old->name) == 0 && step->kind == old->kind &&
+                !step->for_each == !old->for_each && step->in_count == old->in_count;
     for (uint32_t i = 0; same && i < step->in_count; i++) {
         const struct flow_edge *edge = &flow->in[step->in_first + i],
                                *old_edge = &was->in[old->in_first + i];
@@ -24,7 +25,8 @@ bool flow_version_fits (struct flow_turn *turn, const struct flow *was)
     for (uint32_t i = 0; same && i < flow->step_count; i++)
         same = same_step (flow, was, i);
     if (!same)
-        reason_set (&turn->effects->rejected, "the version has other steps or edges");
+        reason_set (&turn->effects->rejected,
+                    "the version has other steps, kinds of steps or edges");
     return same;
 }
 

@@ -100,7 +100,7 @@ static uint64_t hash_of (uint32_t step, int64_t item)
     return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
 }
 
-// The call that an effect names, but no undo; NULL: it is over.
+// The call that an effect names, but no undo; NULL: it has ended.
 static struct sim_call *call_named (const struct sim_run *run, const struct flow_effect *effect)
 {
     struct table_node *node = table_find (&run->calls, hash_of (effect->step, effect->item));

@@ -80,8 +80,10 @@ static void on_gone_back (void *owner, enum store_result result, const char *err
 // The plans are this station's, and all that it needs of them was read.
 static void on_owned (struct station *self)
 {
-    if (!self->owner_since)
+    if (!self->owner_since) {
         self->owner_since = clock_wall_us () / 1000000;
+        self->owned_us = store_now_us (self->store);
+    }
     if (self->settings->schema == STORE_SCHEMA_FORMER) {
         store_go_back (self->store, on_gone_back, self);
         return;

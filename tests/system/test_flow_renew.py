@@ -94,7 +94,7 @@ def test_params_are_kept_unless_they_are_to_be_fresh(flows, options, where):
 
 
 @pytest.mark.parametrize("version, told", [
-    (2, "the version has other steps or edges"), ("x", "version: want the number of a version"), (0, "version: want"),
+    (2, "the version has other steps, kinds of steps or edges"), ("x", "version: want the number of a version"), (0, "version: want"),
     (-1, "version: want"), (2 ** 40, "version: want"), (1.5, "version: want")])
 def test_what_is_rejected(flows, version, told):
     """And the run stays as it was."""
@@ -104,6 +104,20 @@ def test_what_is_rejected(flows, version, told):
     assert flows.show(run)["version"] == 1 and flows.show(run)["state"] == "failed"
     flows.flow("retry", run)
     assert flows.next("send").command == "send to nowhere"
+
+
+@pytest.mark.parametrize("step", [{"wait": 60}, {"let": {"x": "=1"}}, {**call(command="load"), "for_each": [1, 2]}],
+                         ids=["wait", "let", "for_each"])
+def test_a_step_of_another_kind_is_rejected(flows, step):
+    """Its call is in flight: it could not be taken back by the new definition."""
+    flows.put("kinds", {"load": call(command="load")})
+    flows.start("kinds")
+    taken = flows.call()
+    run = taken.flow["run"]
+    flows.put("kinds", {"load": step})
+    assert "the version has other steps, kinds of steps or edges" in flows.refused("retry", run, {"version": 2})
+    flows.done(taken)
+    flows.until(run, "finished")
 
 
 def test_a_version_that_is_not_there(flows):

@@ -80,7 +80,7 @@ def test_what_can_not_run_is_rejected(flows):
     flows.fail(flows.call())
     wait_until(lambda: flows.show(run)["state"] == "failed", "a has failed")
     before = flows.show(run)
-    for names, why in (("each.0",), "each is blocked, and can not run: a failed: disk full"), (("each.7",), "no such step: 'each.7'"):
+    for names, why in (("each.0",), "each is blocked, and cannot run: a failed: disk full"), (("each.7",), "no such step: 'each.7'"):
         assert why in flows.refused("retry", run, json.dumps({"steps": names}))
     assert flows.show(run) == before
     flows.nothing()

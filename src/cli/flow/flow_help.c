@@ -87,10 +87,10 @@ const struct flow_verb flow_rows[FLOW_WORDS] = {
          "start a run for each time from one date to another, its batch: a plan NAME@BATCH. "
          "A time that has such a plan, or a run of this batch, however it ended, is not started "
          "again, unless --again wants it; a run that failed is for zplan flow retry. "
-         "Not known, and so started again, is a run that the station no longer keeps "
+         "A run that the station no longer keeps is unknown, and is started again "
          "(zpland --flow-count and --flow-age); occurrences of a schedule have no batch. They run "
          "beside each other; "
-         "zplan limit set station:NAME says how many at a time",
+         "zplan limit set station:NAME sets how many run at once",
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-31\n"
          "  zplan flow backfill etl --from 2026-01-01 --to 2026-01-02 --cron '0 * * * *'\n"
          "  zplan flow backfill etl --from 2026-01-03 --to 2026-01-03 --again\n"),

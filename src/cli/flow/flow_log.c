@@ -88,7 +88,7 @@ struct log_follower {
     int64_t answered_us;
     json_int_t updated_ms; // of the run, when it was read last
     int unchanged;         // how often it was the same since
-    bool ended, parked;    // the second: it said that an undo has failed
+    bool ended, parked;    // the second: the failed undo was reported
     int code;
 };
 

@@ -67,9 +67,10 @@ static const struct option backfill_rows[] = {
                  "the times between; by default 0 0 * * *, each day"),
     TEXTS_OPTION (struct flow_wish, params, "--param", "NAME=VALUE",
                   "a param of all runs, as of start", .utf8 = true),
-    FLAG_OPTION (struct flow_wish, again, "--again",
-                 "also the times whose run has ended, but for a plan that is kept as it failed: "
-                 "new runs, with new idempotency keys"),
+    FLAG_OPTION (
+        struct flow_wish, again, "--again",
+        "also the times whose run has ended, except a plan that is kept because it failed: "
+        "new runs, with new idempotency keys"),
     FLAG_OPTION (struct flow_wish, dry_run, "--dry-run", "print the times; start nothing"),
 };
 

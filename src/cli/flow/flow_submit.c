@@ -132,7 +132,7 @@ struct starting {
     const char *flow;
     char *input;      // NULL = none
     json_t *params;   // NULL = none
-    const char *time; // of a backfill; NULL = it is none
+    const char *time; // of a backfill; NULL = not a backfill
     struct zplan_client *client;
 };
 

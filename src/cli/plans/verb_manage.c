@@ -43,7 +43,7 @@ static const struct option run_rows[] = {
                   .utf8 = true),
 };
 
-// -- what goes behind the id
+// -- the argument after the id
 
 // To be freed; NULL: nothing.
 typedef char *argument_fn (struct acting *acting, const struct manage_wish *wish, const char *id);
@@ -143,7 +143,7 @@ static const struct deed {
     const char *synopsis, *about;
     const struct option *row; // of options of its own
     size_t row_count;
-    argument_fn *argument;                        // what goes behind the id; NULL: nothing
+    argument_fn *argument;                        // the argument after the id; NULL: none
     void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
     void (*add_report) (const json_t *answer, json_t *object); // as struct acting has them
     unsigned wanted;

@@ -1,6 +1,6 @@
 // What `stats` says of each target is followed up: how many plans wait for one that does not work,
 // by two pages of `list`, and how the last runs of each ended, by one page of the history. And runs
-// of flows that wait for somebody to deal with an undo that has failed.
+// of flows, among the newest 1,000, that wait because an undo failed permanently.
 #include "verb_doctor.h"
 
 #include <inttypes.h>

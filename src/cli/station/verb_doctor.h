@@ -11,6 +11,6 @@ enum severity { FOUND_PROBLEM, FOUND_WARNING };
 void doctor_find (json_t *health, enum severity level, const char *advice, const char *text);
 
 // The targets that do not work while plans wait for them, those whose last runs all failed, and
-// undos of flows that have failed. True: there are none, and each target is connected.
+// undos of flows that have failed. True: none was found, and each target is connected.
 bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_t *health,
                        const json_t *stats);

@@ -64,7 +64,8 @@ static void write_idempotency_key (struct client_job *self)
 void job_read_plan (struct client_job *self)
 {
     struct zplan_job *job = &self->shown;
-    const json_t *call = json_object_get (self->plan, "flow");
+    // The PLAN frame of an ordinary call is its requester's.
+    const json_t *call = job->plan_id ? json_object_get (self->plan, "flow") : NULL;
     job->title = text_in (self->plan, "description");
     job->traceparent = text_in (self->plan, "traceparent");
     job->run = text_in (call, "run");

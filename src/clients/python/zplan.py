@@ -1339,10 +1339,10 @@ class JobFailed(Exception):
 
 
 def _object_of(data: bytes) -> dict:
-    """A JSON object, empty if it is none: of a frame that anybody may have sent."""
+    """A JSON object; empty if it is not valid: any requester may have sent the frame."""
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -1358,7 +1358,8 @@ class Job:
             data.decode(errors="replace") for data in (message.first(_COMMAND), self.data, message.first(_CONTEXT)))
         self.id, self.exec_id, self.time = id, exec_id, at
         self._json = message.first(_JSON)
-        call = (plan or {}).get("flow", {})
+        call = (plan or {}).get("flow") if id else None      # only the station says which call it is
+        call = call if isinstance(call, dict) else {}
         self.run, self.step, self.item = call.get("run", ""), call.get("step", ""), call.get("item")
         self.generation, self.undo = call.get("generation", 0), call.get("undo", False)
         self.progress_text = ""
@@ -1375,7 +1376,7 @@ class Job:
         if self.run:
             item = "" if self.item is None else f".{self.item}"
             return f"{self.run}/{self.step}{item}:{self.generation}{':undo' if self.undo else ''}"
-        return f"{self.id}@{self.time}" if self.id else ""
+        return f"{self.id}@{self.time or -1}" if self.id else ""
 
     @property
     def cancelled(self) -> bool:

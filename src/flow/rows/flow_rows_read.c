@@ -379,9 +379,10 @@ static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
     item->value = json_incref (json_object_get (entry, "value"));
     const json_t *error = json_object_get (entry, "error");
     size_t size;
-    free (item->error);
-    item->error = error ? memory_new (flow_size_of (error) + 1) : NULL;
-    return !error || json_to_frame (error, (uint8_t *)item->error, &size);
+    char *text = error ? memory_new (flow_size_of (error) + 1) : NULL;
+    bool ok = !error || json_to_frame (error, (uint8_t *)text, &size);
+    flow_take_item_error (self->run, item, text);
+    return ok;
 }
 
 // They come in any order, and stand behind the others until all have been read.

@@ -261,7 +261,7 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     plan_destroy (&plan);
 }
 
-// One that is claimed goes as well: flow_fire.c looks for that.
+// A claimed timer is removed too; flow_fire.c checks for this.
 void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect)
 {
     struct plan_step step = step_of (live, effect);

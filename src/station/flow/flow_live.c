@@ -62,7 +62,7 @@ static void link_use (struct flow_runs *runs, struct flow_live *live)
 void flow_live_weigh (struct flow_live *live)
 {
     struct flow_runs *runs = live->station->flow_runs;
-    size_t bytes = sizeof *live + live->run->data_size +
+    size_t bytes = sizeof *live + live->run->data_size + live->run->error_bytes +
                    live->flow->step_count * (sizeof *live->run->nodes + sizeof *live->run->data);
     runs->bytes = runs->bytes - live->bytes + bytes;
     live->bytes = bytes;

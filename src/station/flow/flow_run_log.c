@@ -1,5 +1,5 @@
-// The log of a run: what its steps came to, in lines for people, of which the last ones are kept. A
-// step with many items has few of them.
+// The log of a run: the outcomes of its steps, in lines for people, of which the last ones are
+// kept. A step with many items has few of them.
 #include <stdlib.h>
 
 #include "flow_runs_private.h"
@@ -28,7 +28,7 @@ struct log_writer {
     int64_t lines;
 };
 
-// `detail`: an error, NULL = none. By a command: whose it is, and why.
+// `detail`: an error, NULL = none. By a command: the caller's key, and why.
 static void log_line (struct log_writer *self, uint32_t step, int64_t item, const char *state,
                       const char *detail)
 {
@@ -82,7 +82,7 @@ static void log_items (struct log_writer *self, uint32_t step)
     }
 }
 
-// A step that has come to something. One with items is running until the last of them has ended.
+// A step that has changed its state. One with items is running until the last of them has ended.
 static void log_step (struct log_writer *self, uint32_t step)
 {
     struct flow_node *node = &self->live->run->nodes[step];

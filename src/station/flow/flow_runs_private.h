@@ -161,8 +161,8 @@ void flow_news_send (struct flow_live *live);
 // It goes on by another version of its definition.
 void flow_live_write_version (struct flow_live *live);
 
-// Lines of the log about what a call of flow_step that took this event came to, before its rows are
-// written: flow_run_log.c.
+// Lines of the log about the outcome of a call of flow_step that took this event, before its rows
+// are written: flow_run_log.c.
 void flow_live_log (struct flow_live *live, const struct flow_event *event,
                     const struct flow_effects *effects);
 

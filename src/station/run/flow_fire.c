@@ -417,7 +417,7 @@ static void on_run (void *owner, bool found, const char *damage)
 
 // -- timers of steps
 
-// It is gone, and the wait or the signal has timed out, or the call.
+// Remove the timer: the wait, the signal or the call has timed out.
 static void timer_due (struct firing *self)
 {
     struct station *station = self->station;

@@ -44,7 +44,7 @@ bool votes_count (struct active_run *active, const struct message *message, stru
             ballot->bytes <= VOTES_BYTES_MAX &&
             ballot_cast (ballot, voter, ballot_in_favour (answer->status), message_size (message));
     answer->tally = ballot_tally (ballot, event);
-    answer->tally.adopted = active->run.exec_id < (uint64_t)active->station->owner_since * 1000000;
+    answer->tally.adopted = active->run.exec_id < (uint64_t)active->station->owned_us;
     ballot->stored = true;
     return fits;
 }

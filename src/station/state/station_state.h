@@ -76,6 +76,7 @@ struct station {
     int64_t waits_us;    // since when the plans are not its own; 0 = they are
     char name[80];       // for other stations: host and process
     int64_t owner_since; // Unix seconds: since then the plans are its own, 0 = they never were
+    int64_t owned_us;    // the same by Redis' clock, as each exec_id; microseconds
     bool yields;         // others are to take over first
     bool was_owner;      // and is a standby now: no Redis makes it end
     bool gives_up;       // PHASE_STOPPING: the plans are being released
