@@ -134,8 +134,8 @@ def test_a_manual_run_has_a_batch_and_params(flows, rig):
     flows.put("etl", {"a": call(args=["=name", "=limit", "=idc.loadDate.format('yyyyMMdd')"])},
               params={"name": {"type": "string", "default": "x"}, "limit": {"type": "integer", "default": 1}})
     ident = rig.client.added(later(key="nightly", params={"name": "y", "limit": 2}), station="etl", head=[])
-    told = zplan(*flows.where(), "run", "nightly", "--batch", "2026-01-31", "--param", "name=20260131").done()
-    assert told == "plan nightly started\n"
+    printed = zplan(*flows.where(), "run", "nightly", "--batch", "2026-01-31", "--param", "name=20260131").done()
+    assert printed == "plan nightly started\n"
     one = flows.next("a")
     assert one.args == ["20260131", "2", "20260131"]
     flows.until(one.flow["run"], "finished")

@@ -23,8 +23,8 @@ def backfill(rig, *args):
 def test_each_day_once(rig, flows):
     """The days, also when it is asked for twice; and with a time that stands there, later."""
     span = ("etl", "--from", "2026-01-30", "--to", "2026-02-02", "--param", "n=7")
-    told = backfill(rig, *span).done()
-    assert re.findall(r"(\S+): started \(plan [0-9a-f]+\)\n", told) == ["2026-01-30", "2026-01-31", "2026-02-01", "2026-02-02"]
+    printed = backfill(rig, *span).done()
+    assert re.findall(r"(\S+): started \(plan [0-9a-f]+\)\n", printed) == ["2026-01-30", "2026-01-31", "2026-02-01", "2026-02-02"]
     calls = [flows.call() for _ in range(4)]
     assert sorted(one.args for one in calls) == [[f"{day} 00:00", "7"] for day in
                                                  ("20260130", "20260131", "20260201", "20260202")]
@@ -57,9 +57,9 @@ def test_days_that_ran_do_not_run_again(rig, flows):
     backfill(rig, *span).done()
     ways = ("finished", "failed", "cancelled")
     state = dict(zip(ends(flows, *ways).values(), ways))
-    told = backfill(rig, *span).done()
-    found = re.findall(r"(?m)^(\S+): ran already \(run (\w+), (\w+)\)(?:: zplan flow retry (\w+))?$", told)
-    assert [day for day, *_ in found] == ["2026-01-30", "2026-01-31", "2026-02-01"], told
+    printed = backfill(rig, *span).done()
+    found = re.findall(r"(?m)^(\S+): ran already \(run (\w+), (\w+)\)(?:: zplan flow retry (\w+))?$", printed)
+    assert [day for day, *_ in found] == ["2026-01-30", "2026-01-31", "2026-02-01"], printed
     assert {run: state for _, run, state, _ in found} == state
     assert all(hint == ("" if end == "finished" else run) for _, run, end, hint in found)
     rows = [json.loads(line) for line in backfill(rig, *span, "--json").done().splitlines()]
@@ -79,8 +79,8 @@ def test_a_run_of_the_same_batch_counts_whoever_started_it(rig, flows):
         run = flows.run_of(flows.start(name, **batch), name)
         flows.next("load")
         flows.until(run, "finished")
-    told = backfill(rig, "etl", "--from", "2026-01-30", "--to", "2026-02-01").done().splitlines()
-    assert ["ran already" in line for line in told] == [True, False, False], told
+    printed = backfill(rig, "etl", "--from", "2026-01-30", "--to", "2026-02-01").done().splitlines()
+    assert ["ran already" in line for line in printed] == [True, False, False], printed
 
 
 def test_what_the_station_does_not_keep_is_started(make_rig):
@@ -108,12 +108,12 @@ def test_a_day_that_failed_goes_on_by_flow_retry(rig, flows, way):
 
 
 def test_a_dry_run_starts_nothing():
-    told = zplan("flow", "backfill", "etl", "--from", "2026-03-29T01:00", "--to", "2026-03-29T04:00", "--cron", "30 * * * *",
+    printed = zplan("flow", "backfill", "etl", "--from", "2026-03-29T01:00", "--to", "2026-03-29T04:00", "--cron", "30 * * * *",
                  "--dry-run")
-    assert told.code == DONE
-    assert told.out.split() == [f"2026-03-29T0{hour}:30:00" for hour in (1, 2, 3)]
-    told = zplan("flow", "backfill", "etl", "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run", "--json")
-    assert [json.loads(line) for line in told.done().splitlines()] == [
+    assert printed.code == DONE
+    assert printed.out.split() == [f"2026-03-29T0{hour}:30:00" for hour in (1, 2, 3)]
+    printed = zplan("flow", "backfill", "etl", "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run", "--json")
+    assert [json.loads(line) for line in printed.done().splitlines()] == [
         {"would": "start", "flow": "etl", "batch": f"2026-01-0{day}"} for day in (1, 2)]
 
 

@@ -75,7 +75,7 @@ def test_a_target_that_is_not_connected(rig, flows, tmp_path):
 
 
 def test_a_call_that_lasts(flows, tmp_path):
-    """Its target is told, and a result that comes after that is late."""
+    """Its target gets the cancel, and a result that comes after that is late."""
     steps = {"a": call(total_timeout=1), "b": call(["a"])}
     flows.put("f", steps)
     ident = flows.start("f")

@@ -84,32 +84,32 @@ PYTHON = """import json, sys, zplan
 worker = zplan.PullWorker("pile", sys.argv[1], wait=1)
 @worker.command("")
 def work(job):
-    with open(sys.argv[2], "a") as told:
-        print(job.run, job.step, job.item, job.generation, int(job.undo), job.idempotency_key, json.dumps(job.json), file=told)
+    with open(sys.argv[2], "a") as noted:
+        print(job.run, job.step, job.item, job.generation, int(job.undo), job.idempotency_key, json.dumps(job.json), file=noted)
     if job.command == "last":
         raise zplan.JobFailed("no disk")
 worker.run()
 """
-SHELL = """echo "$ZPLAN_RUN $ZPLAN_STEP ${ZPLAN_ITEM-None} $ZPLAN_GENERATION ${ZPLAN_UNDO-0} $ZPLAN_IDEMPOTENCY_KEY $(cat)" >>"$TOLD"
+SHELL = """echo "$ZPLAN_RUN $ZPLAN_STEP ${ZPLAN_ITEM-None} $ZPLAN_GENERATION ${ZPLAN_UNDO-0} $ZPLAN_IDEMPOTENCY_KEY $(cat)" >>"$NOTED"
 test $ZPLAN_COMMAND != last"""
 
 
 @pytest.mark.parametrize("language", ["sh", "python"])
 def test_what_names_a_call(make_rig, tmp_path, works, language):  # noqa: F811
     """RUN, step, item, generation and undo; a restarted run has the next generation."""
-    rig, told = with_pile(make_rig), tmp_path / "told"
+    rig, noted = with_pile(make_rig), tmp_path / "noted"
     rig.client.done("flow", "put", json.dumps(CALLS))
     worker = None
     if language == "sh":
-        works(rig, SHELL, env={"TOLD": str(told)})
+        works(rig, SHELL, env={"NOTED": str(noted)})
     else:
-        worker = subprocess.Popen([*DIES_WITH_PARENT, sys.executable, "-c", PYTHON, rig.ipc("q"), told],
+        worker = subprocess.Popen([*DIES_WITH_PARENT, sys.executable, "-c", PYTHON, rig.ipc("q"), noted],
                                   env={**os.environ, "PYTHONPATH": f"{REPO}/src/clients/python"})
     try:
         zplan("--connect", rig.ipc("q"), "flow", "start", "calls").done()
         run = ended(rig, "calls")["run"]
         zplan("--connect", rig.ipc("q"), "flow", "retry", run, "--restart").done()
-        wait_until(lambda: len(told.read_text().splitlines()) == 10, "each call twice")
+        wait_until(lambda: len(noted.read_text().splitlines()) == 10, "each call twice")
     finally:
         if worker:
             worker.kill()
@@ -120,7 +120,7 @@ def test_what_names_a_call(make_rig, tmp_path, works, language):  # noqa: F811
                   ("each", 0, 0, f"{run}/each.0", '{"n":7}'), ("each", 1, 0, f"{run}/each.1", '{"n":8}'),
                   ("last", None, 0, f"{run}/last", nothing),
                   ("each", 1, 1, f"{run}/each.1", nothing), ("each", 0, 1, f"{run}/each.0", nothing))]
-    assert [line.strip().replace('": ', '":') for line in told.read_text().splitlines()] == wanted
+    assert [line.strip().replace('": ', '":') for line in noted.read_text().splitlines()] == wanted
 
 
 def test_the_key_of_a_plan_is_its_id_and_time(make_rig, works):  # noqa: F811

@@ -117,7 +117,7 @@ static const struct row rows[] = {
     {"its timer goes with it", "\"a\": " CALL (TOTAL) ", \"b\": " CALL (TOTAL), "a+ a* b- b*", "FX",
      FLOW_BADLY, "a b", .dropped = 2},
     {"a cancel came before", "\"a\": " CALL (TOTAL), "cancel a* a/", "C", FLOW_STOPPED, "a"},
-    {"a cancel comes behind it", "\"a\": " CALL (TOTAL), "a* cancel a/", "X", FLOW_STOPPED, "a"},
+    {"a cancel comes after it", "\"a\": " CALL (TOTAL), "a* cancel a/", "X", FLOW_STOPPED, "a"},
     {"it has another one when it is called again", "\"a\": " CALL (TOTAL), "a* a/ < a* a/ < a+",
      "F", FLOW_WELL, "a a a"},
     {"a retry while it is being cancelled", "\"a\": " CALL (TOTAL), "a* <a a/ a+", "F", FLOW_WELL,
