@@ -1,4 +1,4 @@
-// The admin commands: the table, and the short ones: remove and handover.
+// The table of admin commands, and the short commands remove and handover.
 #include "manage.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@
 static void on_removed (void *owner, const struct store_removed *answer)
 {
     struct inquiry *inquiry = owner;
-    bool ended = answer->result == STORE_NONE && inquiry->run_ended; // and the plan with its run
+    bool ended = answer->result == STORE_NONE && inquiry->run_ended; // the plan ended with its run
     enum store_result result = ended ? STORE_DONE : answer->result;
     if (answer->result == STORE_DONE || answer->result == STORE_UNSURE)
         prefetch_drop (inquiry->station, inquiry->plan.id);
@@ -44,7 +44,7 @@ static void on_removed (void *owner, const struct store_removed *answer)
     inquiry_end (inquiry, result, answer->error);
 }
 
-// A callback is not sent any more.
+// If the plan is a callback, stop sending it.
 static void on_remove_decided (void *owner, const struct store_loaded *found)
 {
     const struct inquiry *inquiry = owner;
@@ -67,7 +67,7 @@ static void remove_now (struct inquiry *inquiry, const char *station)
     link_flush (store_link (inquiry->station->store));
 }
 
-// It is of a target that may be touched; and flows learn of it.
+// Check the right to its target; plans of flows have a path of their own.
 static void on_remove_loaded (void *owner, const struct store_loaded *answer)
 {
     struct inquiry *inquiry = owner;
@@ -230,7 +230,7 @@ static void command_run (struct station *self, struct request *request,
     command->run (self, request, &arguments);
 }
 
-// As everywhere in MicroZero, in capitals too.
+// Case is ignored, as everywhere in MicroZero.
 static bool is_named (struct span name, const char *command)
 {
     return name.size == strlen (command) && name.size &&

@@ -1,6 +1,6 @@
-// callback redeliver: a failed one is sent again, as by reset. callback test: a callback without a
-// run, which shows what its receiver gets. It takes the path of all others: the same sender,
-// signature, rules. Source: proto 9.13.
+// callback redeliver: resend a failed callback, as reset does. callback test: send a callback
+// without a run, to show what the receiver gets; sender, signature and rules are the same as for
+// all others. Source: proto 9.13.
 #include <stdlib.h>
 
 #include "callback.h"
@@ -38,7 +38,7 @@ static void on_written (void *owner, enum store_result result, const char *error
     station_resume (station);
 }
 
-// A plan of the target that has this callback, and nothing else. It is never stored.
+// A plan of the target with nothing but this callback. It is never stored.
 static struct plan *plan_of (struct span target, json_t *callback, struct reason *reason)
 {
     json_t *fields = json_pack ("{s:O}", "callback", callback);
@@ -77,7 +77,7 @@ static int check_callback_target (struct station *self, const struct request *re
     return 0;
 }
 
-// For callbacks only.
+// Only ids of callbacks are accepted.
 static void redeliver (struct station *self, struct request *request,
                        const struct arguments *arguments, const struct admin_subcommand *word)
 {

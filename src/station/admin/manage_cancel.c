@@ -1,5 +1,5 @@
-// cancel: read the plan, find the run or make it from what is stored, decide and write; the target
-// is notified at once, the requester when it is written.
+// cancel: read the plan, find its run or restore it from Redis, decide and write. The target is
+// notified at once; the requester is answered when the decision is written.
 #include <stdlib.h>
 
 #include "cancel.h"
@@ -16,9 +16,9 @@ struct cancel {
     struct inquiry inquiry;
     char reason[REASON_MAX];
     uint64_t exec_id;
-    bool notified;         // the target of the run
-    bool pull;             // its workers learn of it by their next heartbeat
-    struct step_name step; // if a step was named; run 0 = a plan was
+    bool notified;         // the target of the run has been notified
+    bool pull;             // its workers are notified at their next heartbeat
+    struct step_name step; // the step, if one was named; run 0 = a plan was named
 };
 
 static void on_written (void *owner, enum store_result result)
@@ -45,7 +45,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
 {
     struct cancel *self = owner;
     struct station *station = self->inquiry.station;
-    // Who may cancel the run of a flow may cancel its steps, at whatever targets.
+    // A key that may cancel a flow's run may cancel its steps, whatever their targets.
     enum store_result result =
         self->step.run ? answer->result : inquiry_check (&self->inquiry, answer);
     struct active_run *active = NULL;
@@ -79,7 +79,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (station);
 }
 
-// Its plan, if a call of it is in flight.
+// Cancel the plan of the step, if a call is in flight.
 static void on_step (void *owner, struct flow_live *live, uint32_t step)
 {
     struct cancel *self = owner;

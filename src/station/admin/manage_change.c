@@ -1,6 +1,6 @@
-// pause, reset, close, skip, run, update, done, callback redeliver. The path: read the plan, let
-// the engine change it, store it if it is still the one that was read - else from the start -, and
-// answer with the plan as it is.
+// pause, reset, close, skip, run, update, done, callback redeliver. Each reads the plan, lets the
+// engine change it, stores it unless it was modified meanwhile (else it starts over), and replies
+// with the new plan.
 #include <assert.h>
 #include <stdlib.h>
 
@@ -32,10 +32,10 @@ struct plan_change {
     enum manage_command command;
     int64_t count;       // skip
     struct frames *text; // update, done, run: one span
-    bool flow_asked;     // its flow was read
+    bool flow_asked;     // its flow was requested
     int tries;
 
-    struct plan *plan;    // as changed, while it is stored
+    struct plan *plan;    // the changed plan, while it is stored
     struct misses misses; // occurrences that the change has dropped
     char key_station[STATION_NAME_MAX + 1];
     enum requeue queue;
@@ -75,7 +75,7 @@ static void replace_messages (char **text, json_t *messages)
     json_decref (object);
 }
 
-// A copy of the plan, with other frames to send unless `messages` is NULL.
+// A copy of the plan; `messages`, unless NULL, replaces the frames that it sends.
 static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct reason *reason)
 {
     size_t size;
@@ -87,7 +87,7 @@ static struct plan *copy_plan (const struct plan *plan, json_t *messages, struct
     return changed;
 }
 
-// Check messages as those of a submission.
+// The checks are those of a submission.
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason)
 {
@@ -143,7 +143,7 @@ static int check_policy (struct station *self, const struct plan *plan, const st
 static int read_update (struct plan_change *self, struct plan **plan, struct plan_update *ret,
                         struct reason *reason)
 {
-    assert (self->text); // of an update it is never missing
+    assert (self->text); // an update always has it
     int rc = plan_update_parse (*plan, self->text->at[0],
                                 &self->inquiry.station->settings->limits.plan, ret, reason);
     if (!rc && ret->fields.vote.need != VOTE_NONE && (*plan)->vote.need == VOTE_NONE) {
@@ -169,7 +169,7 @@ static int read_update (struct plan_change *self, struct plan **plan, struct pla
     return manage_check_messages (self->inquiry.station, self->inquiry.peer->user, changed, reason);
 }
 
-// -- of flow plans
+// -- flow plans
 
 static int read_run_with (struct plan_change *self, const struct plan *plan, json_t **ret,
                           struct reason *reason)
@@ -182,7 +182,7 @@ static int read_run_with (struct plan_change *self, const struct plan *plan, jso
     return *ret ? 0 : ZPLAN_EARGUMENT;
 }
 
-// Whether the definition has to be read first.
+// Whether the definition of its flow must be read first.
 static bool needs_flow (const struct plan_change *self, const struct plan *plan)
 {
     struct station *station = self->inquiry.station;
@@ -266,7 +266,7 @@ static bool resets_plan (const struct plan_change *self)
     return self->command == MANAGE_RESET || self->command == MANAGE_AT_ONCE;
 }
 
-// Store the plan as it is changed, if it is still that of `revision`.
+// Store the changed plan if Redis still has `revision`.
 static void store_changed (struct plan_change *self, const struct store_loaded *answer,
                            int64_t revision)
 {
@@ -363,7 +363,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     (void)version;
     self->flow_asked = true;
     if (flow) {
-        load_plan (self); // which may be answered, and end, at once
+        load_plan (self); // this may reply at once, and free self
         link_flush (store_link (station->store));
     } else {
         refuse_change (self, ZPLAN_EARGUMENT, reason);
@@ -386,11 +386,11 @@ static void report_change (struct plan_change *self)
 static void on_stored (void *owner, enum store_result result, const char *error)
 {
     struct plan_change *self = owner;
-    // An update names the revision it was made for: it is not tried on another one.
+    // An update is made for one revision: do not retry it on another.
     struct station *station = self->inquiry.station;
     if (result == STORE_CHANGED && ++self->tries < CHANGE_TRIES_MAX &&
         self->command != MANAGE_UPDATE) {
-        load_plan (self); // which may be answered, and end, at once
+        load_plan (self); // this may reply at once, and free self
         link_flush (store_link (station->store));
         return;
     }
@@ -441,7 +441,7 @@ void manage_reset (struct station *self, struct request *request, const struct a
 
 void manage_redeliver (struct station *self, struct request *request, uint64_t id)
 {
-    struct plan_name plan = {.id = id}; // its rights are checked by its source: inquiry_check
+    struct plan_name plan = {.id = id}; // inquiry_check checks the rights, by its source
     snprintf (plan.station, sizeof plan.station, "%.*s", STATION_NAME_MAX,
               self->settings->callback_target);
     begin_change (self, request, &plan, &(struct plan_change){.command = MANAGE_AT_ONCE});

@@ -1,5 +1,5 @@
-// health: whether the station does its work, what is wrong, and what an acknowledgement is worth.
-// Answered from memory, so that it answers when Redis is away.
+// health: whether the station is healthy, what is wrong, and how durable acknowledged data is.
+// Answered from memory, so that it works while Redis is away.
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,25 +16,25 @@
 #include "redis_info.h"
 #include "rfc3339.h"
 
-enum { RECENT_US = 60000000 }; // a refusal that is older says nothing of now
+enum { RECENT_US = 60000000 }; // older rejections are not reported
 
-// What is found: the texts for people of problems and warnings, and each with what to do about it.
+// Findings: texts of problems and warnings for people, and all of them with advice.
 struct findings {
     json_t *problems, *warnings, *all;
 };
 
-enum { STRANGERS_NAMED = 5 }; // targets that are not known
+enum { STRANGERS_NAMED = 5 }; // unknown targets that are listed by name
 
 enum { FINDING_PROBLEM, FINDING_WARNING };
 
-// `advice`: what to do, a constant.
+// `advice`: what to do, a string constant.
 static void add_finding (struct findings *self, int level, const char *advice, const char *format,
                          ...) __attribute__ ((format (printf, 4, 5)));
 
 static void add_finding (struct findings *self, int level, const char *advice, const char *format,
                          ...)
 {
-    char text[2 * REASON_MAX]; // a whole reason, and what stands before it
+    char text[2 * REASON_MAX]; // a whole reason, and the text before it
     va_list args;
     va_start (args, format);
     vsnprintf (text, sizeof text, format, args);
@@ -56,7 +56,7 @@ static size_t count_connected (const struct station *self)
     return connected;
 }
 
-// What keeps the station from its work.
+// Find what keeps the station from working.
 static void find_problems (const struct station *self, struct findings *list)
 {
     const struct link *link = store_link (self->store);
@@ -76,7 +76,7 @@ static void find_problems (const struct station *self, struct findings *list)
                          ? "raise maxmemory of Redis, or remove plans"
                          : "check the log of Redis, and the space on its disk",
                      "the last plan was rejected: %s", self->refusing.text);
-    // While Redis is away none can be added, and those that it keeps may not have been read.
+    // While Redis is away, no target can be added, and stored ones may not have been read.
     if (self->target_count == 0 && station_store_up (self))
         add_finding (list, FINDING_PROBLEM, "zplan target add NAME=TYPE@ENDPOINT",
                      "no target is known: every plan is rejected");
@@ -95,7 +95,7 @@ static void find_problems (const struct station *self, struct findings *list)
                      (long long)self->settings->limits.memory_mib);
 }
 
-// Whether Redis keeps what it was given.
+// Find risks to the data in Redis.
 static void find_redis (const struct station *self, struct findings *list)
 {
     enum { CLOCK_MS = 1000, FULL_PERCENT = 90 };
@@ -128,7 +128,7 @@ static void find_redis (const struct station *self, struct findings *list)
                      facts->clock_ahead_ms > 0 ? "ahead of" : "behind");
 }
 
-// What of the settings and of the allow-list does not count.
+// Find settings and entries of the allow-list that are not in effect.
 static void find_settings (const struct station *self, struct findings *list)
 {
     if (self->reload_trouble.text[0])
@@ -145,7 +145,7 @@ static void find_settings (const struct station *self, struct findings *list)
                      "the list of allowed keys is unchanged: %s", self->access_trouble.text);
 }
 
-// A center that does not answer, or denies: its stations stay, if they were ever known.
+// Report a center that does not answer or denies access. Stations it listed before stay.
 static void find_center (const struct station *self, struct findings *list)
 {
     const char *trouble = self->center ? center_trouble (self->center) : "";
@@ -187,7 +187,7 @@ static void find_target (const struct station *self, const struct target *target
                      (long long)unread, target_name (target));
 }
 
-// Plans of targets that are not known here: removed, or of another station's settings.
+// Unknown targets with plans: they were removed, or belong to the settings of another station.
 struct strangers {
     struct station *station;
     const struct peer *peer;
@@ -195,7 +195,7 @@ struct strangers {
     struct {
         struct span name;
         int64_t plans;
-    } named[STRANGERS_NAMED + 1]; // those with the most
+    } named[STRANGERS_NAMED + 1]; // the targets with the most plans
 };
 
 static void note_stranger (void *owner, struct span name, int64_t plans)
@@ -233,7 +233,7 @@ static void find_strangers (struct station *self, const struct peer *peer, struc
             "targets that this station does not know have plans: %s", names);
 }
 
-// What an operator should know of.
+// Find what an operator should know about.
 static void find_warnings (struct station *self, const struct peer *peer, struct findings *list)
 {
     if (station_store_up (self))

@@ -1,4 +1,4 @@
-// history: the outcomes of runs, also of plans that have ended.
+// history: the outcomes of runs, including those of plans that have ended.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,20 +16,20 @@
 enum { RUNS_DEFAULT = 100, RUNS_MAX = 1000, OUTPUTS_MAX = 50, EPOCH_MAX = 32, STATUSES = 256 };
 
 struct history_question {
-    struct history_filter store; // its station is the text below
+    struct history_filter store; // its station points to `station`
     char station[STATION_NAME_MAX + 1];
-    char epoch[EPOCH_MAX + 1]; // that `since` is of, "" = the present one
-    char plan[PLAN_TEXT_SIZE]; // as it was named; "" = any
+    char epoch[EPOCH_MAX + 1]; // the epoch of `since`, "" = the current one
+    char plan[PLAN_TEXT_SIZE]; // as the requester named it; "" = any
     bool since_given, after_given;
     int64_t since;
-    char statuses[STATUSES + 1]; // of the store's filter
+    char statuses[STATUSES + 1]; // for the filter of the store
 };
 
 struct historian {
     struct station *station;
     struct peer *peer;
     struct history_question question;
-    json_t *answer; // while the states of callbacks are read
+    json_t *answer; // kept while the states of callbacks are read
 };
 
 // -- the filter
@@ -56,7 +56,7 @@ static bool read_after (void *filter, const json_t *value)
                                                           &self->store.seq, &self->store.sub);
 }
 
-// Ways in which runs end: the first row that a status fits is its own. Source: proto 9.4.
+// Classes of outcomes: the first row whose range contains a status applies. Source: proto 9.4.
 static const struct outcome_class {
     const char *word;
     int from, to;
@@ -164,7 +164,7 @@ static bool read_question (const struct arguments *arguments, struct history_que
 
 // -- the answer
 
-// Whether outcomes behind `since` are gone, or their epoch's numbers are obsolete.
+// Whether outcomes after `since` were removed, or its sequence numbers are obsolete.
 static bool is_missed (const struct history_question *question, const struct store_history *answer)
 {
     if (!question->since_given)
@@ -172,12 +172,12 @@ static bool is_missed (const struct history_question *question, const struct sto
     bool same = !question->epoch[0] || span_is (answer->epoch, question->epoch);
     if (!same || question->since > answer->seq)
         return true;
-    // Restarted numbers say nothing of entries that were removed before.
+    // If the sequence numbers restarted, earlier removals do not matter.
     if (answer->forgot <= answer->seq && question->since < answer->forgot)
         return true;
     if (answer->first_seq == 0 && answer->first_sub == 0)
         return answer->seq > question->since;
-    // The first entry may be an outcome that was not broadcast, behind one that is gone.
+    // The first entry may be an outcome that was not broadcast, after a removed one.
     uint64_t first = answer->first_sub ? answer->first_seq + 1 : answer->first_seq;
     return (uint64_t)question->since + 1 < first;
 }
@@ -197,7 +197,7 @@ static json_t *answer_json (const struct historian *historian, const struct stor
     json_t *object = json_object (), *runs = json_array ();
     for (size_t i = 0; i < answer->count; i++) {
         json_t *run = store_history_at (answer, i);
-        if (run && question->store.callbacks) // it was not published
+        if (run && question->store.callbacks) // it was never published
             json_object_set_new (run, "seq", json_integer (0));
         if (run && may_see (historian, run))
             json_array_append (runs, run);
@@ -217,7 +217,7 @@ static void reply_answer (void *owner)
 {
     struct historian *historian = owner;
     struct station *self = historian->station;
-    // Seconds to the millisecond: 13 digits until the year 2286.
+    // Times are seconds with milliseconds: 13 digits suffice until the year 2286.
     char *json = json_dumps (historian->answer, JSON_COMPACT | JSON_REAL_PRECISION (13));
     manage_reply (self, historian->peer, historian->question.store.plan_id, json);
     free (json);
@@ -235,7 +235,7 @@ static void on_history (void *owner, const struct store_history *answer)
     struct history_question *question = &historian->question;
     bool other_epoch = question->since_given && question->epoch[0] &&
                        answer->result == STORE_DONE && !span_is (answer->epoch, question->epoch);
-    // The numbers of another epoch say nothing: all that is kept is given.
+    // Sequence numbers of another epoch are meaningless: return all that is stored.
     if (other_epoch && !question->store.from_end && !question->after_given) {
         question->store.from_end = true;
         read_history (historian);
@@ -291,7 +291,7 @@ void manage_history (struct station *self, struct request *request,
     question->store.statuses = question->statuses;
     if (question->store.output && question->store.limit > OUTPUTS_MAX)
         question->store.limit = OUTPUTS_MAX;
-    // Behind a broadcast stand the outcomes after it that were not broadcast.
+    // Outcomes that were not broadcast are stored after the broadcast before them.
     if (question->since_given && question->store.from_end && question->since > 0) {
         question->store.from_end = false;
         question->store.seq = (uint64_t)question->since;
@@ -306,7 +306,7 @@ enum { ENTRIES_MAX = 1000, ENTRY_TEXT_MAX = 64 };
 struct forgetting {
     struct station *station;
     struct peer *peer;
-    char epoch[EPOCH_MAX + 1], only[STATION_NAME_MAX + 1]; // "" = of any station
+    char epoch[EPOCH_MAX + 1], only[STATION_NAME_MAX + 1]; // "" = any station
     bool epoch_given;
     char *entries; // for store_forget; NULL: not given
     size_t size;
@@ -319,7 +319,7 @@ static bool read_forget_epoch (void *filter, const json_t *value)
     return copy_text (value, self->epoch, sizeof self->epoch);
 }
 
-// SEQ-SUB, or SEQ-SUB:T; NULs are in none of both.
+// Parse SEQ-SUB or SEQ-SUB:T; neither can contain NULs.
 static bool read_entry (struct forgetting *self, struct span text)
 {
     uint64_t seq, sub;
@@ -399,7 +399,7 @@ static void on_forgot (void *owner, const struct store_forgot *answer)
     station_resume (self);
 }
 
-// Whether the peer may: a key that is bound to stations names one of them. False: it was refused.
+// A key that is bound to targets must name one of them. False: the request was rejected.
 static bool may_forget (struct station *self, struct request *request, const char *only)
 {
     if (only[0])

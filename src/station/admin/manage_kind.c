@@ -1,5 +1,5 @@
-// kind: what plans of one kind have in common, kept under a name. A plan takes it at its
-// submission; a later change is for later plans. Source: task module (task_metadata).
+// kind: named sets of fields that plans of one kind share. A plan copies them at its submission;
+// later changes affect only later plans. Source: task module (task_metadata).
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static json_t *kinds_json (const struct kind_inquiry *self, const struct store_k
         struct reason reason;
         if (!permits_station (self->station, self->peer->user, name))
             continue;
-        json_t *fields = json_read_object (text, &reason); // it may have been edited
+        json_t *fields = json_read_object (text, &reason); // may be invalid after an edit by hand
         if (fields && !permits_roles (self->station, self->peer->user, CURVE_ROLE_MANAGE))
             plan_mask_stored (fields);
         json_object_setn_new (kinds, (const char *)name.data, name.size,
@@ -73,8 +73,8 @@ static void list_go (void *owner)
     store_kinds (self->station->store, KIND_LIST, (struct span){0}, NULL, on_kinds, self);
 }
 
-// The fields as they are to be kept: a page of all kinds is bounded by their number and size. Free
-// it; NULL with a reason.
+// The JSON to store. Its size is limited, which bounds the list of all kinds. Free it; NULL with a
+// reason.
 static char *read_fields (struct station *self, const char *user, struct span text,
                           struct reason *reason)
 {

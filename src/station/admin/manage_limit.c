@@ -1,5 +1,5 @@
-// limit: how many runs at a time, and how often, a target or a group has. Kept in Redis, so that it
-// holds for the next owner as well.
+// limit: the concurrency and rate limits of targets and groups. Stored in Redis, so that they hold
+// for the next owner as well.
 #include <stdlib.h>
 
 #include "json.h"
@@ -10,7 +10,7 @@
 #include "reply.h"
 #include "due.h"
 
-enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // a station's name is no longer than a group's
+enum { KEPT_NAME_MAX = 2 + POLICY_NAME_MAX }; // names of targets are no longer than those of groups
 
 _Static_assert((int)POLICY_NAME_MAX >= (int)STATION_NAME_MAX, "names of stations fit as well");
 
@@ -20,7 +20,7 @@ struct limit_inquiry {
     enum limit_command command;
 };
 
-// -- names: "station:NAME" to those who ask, "s:NAME" in the store
+// -- names: "station:NAME" in commands, "s:NAME" in the store
 
 static const struct {
     const char *word, *kept;
@@ -66,7 +66,7 @@ static void add_limit (json_t *limits, struct span kept, const struct limit *lim
 
 // -- answers
 
-// Those that were set, and of the other targets those of the settings. `user` sees its own only.
+// The limits that were set, and for other targets those of the settings; only what `user` may see.
 static json_t *limits_json (struct station *self, const char *user,
                             const struct store_limits *answer)
 {
@@ -104,7 +104,7 @@ static void answer_limits (struct limit_inquiry *self, const struct store_limits
         self->command == LIMIT_LIST ? limits_json (self->station, self->peer->user, answer) : NULL;
     manage_reply_json (self->station, self->peer, 0, object);
     if (self->command != LIMIT_LIST)
-        due_wake (self->station); // more may run now
+        due_wake (self->station); // the limit may allow more runs now
 }
 
 static void on_limits (void *owner, const struct store_limits *answer)
@@ -119,7 +119,7 @@ static void on_limits (void *owner, const struct store_limits *answer)
     station_resume (station);
 }
 
-// -- questions
+// -- subcommands
 
 static void command_run (struct station *self, struct request *request,
                          const struct arguments *arguments, const struct admin_subcommand *row)

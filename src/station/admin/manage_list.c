@@ -20,20 +20,20 @@
 enum {
     PAGE_DEFAULT = 100,
     PAGE_MAX = 1000,
-    PLAN_ROOM = 512, // of a plan in a page, mostly
-    // Matching costs up to pattern times title: both are bounded, and so is how often it is done.
+    PLAN_ROOM = 512, // typical bytes of a plan in a page
+    // A match costs up to pattern times title size: both are bounded, as is the number of matches.
     TITLES_LOOKED_AT = 150,
     PATTERN_MAX = 64,
-    // Longer commands are omitted: a page has up to a thousand.
+    // Longer commands are omitted, as a page may have a thousand plans.
     COMMAND_MAX = 256,
-    // Of a name and its value as JSON text, in which a byte may be six.
+    // A name and its value as JSON text, where a byte may take six.
     MEMBER_ROOM = 6 * PLAN_WORDS_MAX + 32,
     PLACE_ROOM = 24 + STATION_NAME_MAX + IDENT_SIZE
 };
 
 struct list_filter {
-    struct store_filter store; // its station is the text below
-    int64_t limit;             // plans in a page; with a title more are looked at
+    struct store_filter store; // its station points to `station`
+    int64_t limit;             // plans in a page; a filter by title reads more
     char station[STATION_NAME_MAX + 1];
     char after[PLACE_ROOM], after_station[STATION_NAME_MAX + 1];
     char title[PATTERN_MAX + 1]; // glob; empty = any
@@ -45,7 +45,7 @@ struct plan_listing {
     struct station *station;
     struct peer *peer;
     struct list_filter filter;
-    bool of_monitor; // MicroZero's: one array of all that it may have, in the STATUS frame
+    bool of_monitor; // MicroZero's: one array of all plans that it may see, in the STATUS frame
 };
 
 // -- the filter
@@ -56,7 +56,7 @@ static const char *const orders[STORE_ORDERS] = {[STORE_BY_ID] = "id",
                                                  [STORE_STOPPED] = "stopped",
                                                  [STORE_DEAD] = "dead"};
 
-// What it means depends on the order.
+// Its meaning depends on the order: take_after.
 static bool read_after (void *filter, const json_t *value)
 {
     struct list_filter *self = filter;
@@ -72,7 +72,7 @@ static bool orders_by_place (const struct store_filter *filter)
     return filter->order != STORE_BY_ID && filter->order != STORE_RUNNING;
 }
 
-// "US:STATION:ID", a place, or an id.
+// A place, "US:STATION:ID", or an id.
 static bool take_after (struct list_filter *self)
 {
     const char *station = strchr (self->after, ':'), *id = strrchr (self->after, ':');
@@ -91,7 +91,7 @@ static bool take_after (struct list_filter *self)
            ident_parse (span_text (id + 1), &self->store.after);
 }
 
-// A name of the table behind `parse`, or its number.
+// A name that `parse` knows, or its number.
 static bool read_name (const json_t *value, int (*parse) (const char *name), int count, int *ret)
 {
     json_int_t number = json_integer_value (value);
@@ -117,7 +117,7 @@ static bool read_type (void *filter, const json_t *value)
     return read_name (value, schedule_type_parse, SCHEDULE_TYPES, &self->store.type);
 }
 
-// A member that the plan must have, as in the stored text.
+// Add a member that the plan must have, written as in the stored text.
 static bool add_member (struct list_filter *self, const char *name, const json_t *value)
 {
     if (self->member_count == STORE_MEMBERS_MAX)
@@ -232,7 +232,7 @@ static bool has_title (const struct list_filter *filter, const json_t *plan)
     return !filter->title[0] || (title && fnmatch (filter->title, title, 0) == 0);
 }
 
-// The progress that its worker reported for the run that the plan names; NULL: none.
+// The progress that a worker reported for the plan's current run; NULL: none.
 static const char *progress_of (struct station *self, uint64_t id, const json_t *plan)
 {
     const struct active_run *active = runs_find (self, id);
@@ -247,7 +247,7 @@ static bool permits_listed (const struct plan_listing *listing, const struct sto
     return permits_plan (listing->station, listing->peer->user, one->station, one->message);
 }
 
-// Write a stored message as it is listed. False: it cannot be read, or is not asked for.
+// Write a stored plan as an item of the list. False: it is invalid or does not match the filter.
 static bool write_listed (const struct plan_listing *listing, const struct store_listed *one,
                           struct json_text *text)
 {
@@ -264,7 +264,7 @@ static bool write_listed (const struct plan_listing *listing, const struct store
     json_t *command = json_incref ((json_t *)(uintptr_t)plan_stored_command (plan));
     const json_t *encoded = json_object_get (command, "b64");
     json_object_set_new (plan, "plan_id", json_integer ((json_int_t)one->plan_id));
-    json_object_del (plan, "command"); // by hand
+    json_object_del (plan, "command"); // present after an edit by hand
     json_object_del (plan, "progress");
     json_text_item (text);
     plan_write_public (plan, text);
@@ -280,8 +280,8 @@ static bool write_listed (const struct plan_listing *listing, const struct store
     return true;
 }
 
-// Where the page ends; with plan 0 it is the last. False: a key that is bound to targets may see no
-// plan of it, and so not this place either.
+// The last place of the page; plan 0: it is the last page. False: the key is bound to targets and
+// may see no plan of the page, so that the place is hidden as well.
 static bool end_of (const struct plan_listing *listing, const struct store_page *page,
                     struct store_listed *ret)
 {
@@ -309,7 +309,7 @@ static char *page_json (const struct plan_listing *listing, const struct store_p
     json_text_raw (&text, span_text ("{\"plans\":["));
     for (size_t i = 0; i < page->count; i++) {
         count += write_listed (listing, &page->plans[i], &text);
-        // Full before the end of what was looked at: the next page begins here.
+        // The page is full before all plans were used: the next page continues from here.
         if (count == filter->limit && i + 1 < page->count) {
             last = page->plans[i];
             break;

@@ -1,5 +1,5 @@
-// load: how many plans come when, by the next time of each. Redis counts them by their scores; runs
-// in flight, whose scores are the ends of their leases, are taken off. Source: proto 9.15.
+// load: the number of plans due per interval, by the next time of each. Redis counts them by their
+// scores; runs in flight, whose scores are lease expiries, are subtracted. Source: proto 9.15.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -87,7 +87,7 @@ static void count_load (void *owner)
     link_flush (store_link (station->store));
 }
 
-// -- what is asked
+// -- the arguments
 
 static const struct json_field fields[] = {
     {"from", AS_NUMBER, offsetof (struct load_inquiry, from_s), 1, SCHEDULE_TIME_MAX,
@@ -97,7 +97,7 @@ static const struct json_field fields[] = {
     {"step", AS_SECONDS, offsetof (struct load_inquiry, step_s), 1, WEEK_S},
 };
 
-// False: see the reason.
+// False: invalid, with the reason.
 static bool read_wish (struct load_inquiry *self, const struct arguments *arguments,
                        struct reason *reason)
 {

@@ -1,4 +1,4 @@
-// message: a plan as it is stored, with what is known of its run and of its last failures.
+// message: a plan as it is stored, with the progress of its run and its last failures.
 #include <stdlib.h>
 
 #include "json.h"
@@ -9,7 +9,7 @@
 #include "reads.h"
 #include "runs.h"
 
-// The last progress that the worker reported of the run in progress; empty if there is none.
+// The last progress that the worker reported for the run in progress; empty if there is none.
 static const char *progress_of (struct station *self, uint64_t id,
                                 const struct store_loaded *answer)
 {
@@ -23,7 +23,7 @@ static const char *progress_of (struct station *self, uint64_t id,
 static bool place_in (uint64_t id, struct span message, struct run_place *ret)
 {
     struct reason reason;
-    // Mostly there are none, and the message, which may be large, is not read for that.
+    // Most plans have no iterations: do not parse their messages, which may be large.
     if (!message.size || (!memmem (message.data, message.size, "\"cycle\"", 7) &&
                           !memmem (message.data, message.size, "\"iteration\"", 11)))
         return false;
@@ -35,7 +35,7 @@ static bool place_in (uint64_t id, struct span message, struct run_place *ret)
     return cycle != 0;
 }
 
-// The members that the stored object gets: `,"progress":"...",...}`. Free it; NULL = none.
+// The members to append to the stored object: `,"progress":"...",...}`. Free it; NULL = none.
 static char *more_members (struct station *self, uint64_t id, const struct store_loaded *answer,
                            json_t *failures)
 {
@@ -50,12 +50,12 @@ static char *more_members (struct station *self, uint64_t id, const struct store
     }
     if (json_array_size (failures))
         json_object_set (object, "failures", failures);
-    // Seconds to the millisecond: 13 digits until the year 2286.
+    // Times are seconds with milliseconds: 13 digits suffice until the year 2286.
     char *text = json_object_size (object)
                      ? json_dumps (object, JSON_COMPACT | JSON_REAL_PRECISION (13))
                      : NULL;
     if (text)
-        text[0] = ','; // it goes on with them
+        text[0] = ','; // it replaces the opening brace
     json_decref (object);
     return text;
 }
@@ -72,8 +72,8 @@ static char *masked_message (struct span message, bool is_callback)
     return text;
 }
 
-// Only users with the role manage see the URLs of callbacks whole. The stored object is not parsed
-// for anybody else: it may be large.
+// Append the members. URLs of callbacks are masked except for users with the role manage; only for
+// that is the stored object parsed, as it may be large.
 static char *with_members (struct station *self, const char *user, uint64_t id,
                            const struct store_loaded *answer, json_t *failures)
 {

@@ -1,4 +1,4 @@
-// next: when a plan will run, without running it. Each run is taken to end in its nominal second.
+// next: when a plan will run, without running it. Assumes that each run ends in its nominal second.
 #include <stdlib.h>
 
 #include "access.h"
@@ -37,7 +37,7 @@ static json_t *occurrence_times (const struct plan *plan, const struct zone *zon
     return list;
 }
 
-// `list` is taken.
+// Takes over `list`.
 static void reply_times (struct station *self, struct peer *peer, uint64_t plan_id, json_t *list)
 {
     json_t *object = json_object ();
@@ -70,7 +70,7 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-// Of a plan frame that is not submitted.
+// Preview a plan frame without submitting it.
 static void preview_frame (struct station *self, struct request *request, struct span frame,
                            int64_t count)
 {
@@ -114,7 +114,7 @@ void manage_next (struct station *self, struct request *request, const struct ar
         preview_frame (self, request, what, count);
         return;
     }
-    // Who submits may ask for its own plan frames, who observes for the plans that are there.
+    // Submitters may preview plan frames of their own; stored plans need the role observe.
     struct plan_name plan;
     if (!permit_roles (self, &request->peer, CURVE_ROLE_OBSERVE) ||
         !manage_plan_name (self, request, what, &plan))

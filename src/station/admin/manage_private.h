@@ -1,17 +1,17 @@
-// The admin commands, each in the file of its name, and what they have in common.
+// The admin commands, each in the file of its name, and functions that they share.
 #pragma once
 
 #include "inquiry.h"
 
-// Who owns the plans, since when, and how many standbys there are.
+// Add who owns the plans, since when, and the number of standbys.
 void manage_add_owner (const struct station *self, json_t *object);
 
-// Whether the frames that the plan sends are such as a submission may have. 0, or the error with
-// its reason.
+// Check the frames that the plan sends by the rules of a submission. 0, or the error with its
+// reason.
 int manage_check_messages (struct station *self, const char *user, const struct plan *plan,
                            struct reason *reason);
 
-// The callback of this id is sent again at once.
+// Resend the callback of this id at once.
 void manage_redeliver (struct station *self, struct request *request, uint64_t id);
 
 manage_fn manage_message, manage_list, manage_history, manage_result, manage_forget, manage_restore,

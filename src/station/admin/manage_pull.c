@@ -51,7 +51,7 @@ static bool read_take_wait (void *filter, const json_t *value)
     return good;
 }
 
-// A member that a plan must have, as in the stored text.
+// Add a member that a plan must have, written as in the stored text.
 static bool add_member (struct take *self, const char *name, const json_t *value)
 {
     bool short_text = json_is_string (value) && json_string_length (value) <= POLICY_TEXT_MAX;
@@ -96,7 +96,7 @@ static const struct json_field take_fields[] = {
     {"kind", .rule = "want the name of a kind", .read = read_kind},
 };
 
-// A worker that gives itself no name gets one, which it keeps by giving it the next time.
+// Name a worker that gave no name. It keeps the name by giving it in its next take.
 static void name_worker (struct take *take)
 {
     if (!take->worker[0])
@@ -162,13 +162,13 @@ void manage_take (struct station *self, struct request *request, const struct ar
 struct working {
     struct inquiry inquiry;
     bool reports;
-    bool repeat; // its plan is gone: the report may be the repeat of one that was accepted
+    bool repeat; // its plan is gone: the report may repeat an accepted one
     char plan[PLAN_TEXT_SIZE];
     char worker[WORKER_NAME_MAX + 1];
     uint64_t exec_id;
     enum { STATE_NONE, STATE_SUCCESS, STATE_FAIL, STATE_RELEASE } state;
     bool final;
-    int64_t retry_after_s, after_s; // -1 = it does not say
+    int64_t retry_after_s, after_s; // -1 = not given
     char reason[REASON_BYTES + 1];
     char *result; // as JSON; NULL = none
     char progress[PROGRESS_BYTES + 1];
@@ -178,8 +178,7 @@ struct working {
 static bool read_plan (void *filter, const json_t *value)
 {
     struct working *self = filter;
-    // A plan that is stored under a key of Redis is named by it as well; manage_plan_name reads
-    // both.
+    // A plan may also be named by its key (key:NAME); manage_plan_name reads both.
     return manage_plan_text (value, self->plan) || copy_text (value, self->plan, sizeof self->plan);
 }
 
@@ -247,7 +246,7 @@ static void on_alive (void *owner, const struct store_alive *answer)
     working_end (self);
 }
 
-// The last of its team has ended: so does the run.
+// The last worker of the run's team has ended: end the run.
 static void end_run (struct station *self, uint64_t plan_id, const struct core_reported *answer)
 {
     struct reason reason;
@@ -313,7 +312,7 @@ static void ask_store (struct working *self)
         store_alive (station->store, &worker, &sign, on_alive, self);
 }
 
-// For a key bound to some targets: the plan must be of one of them.
+// The key is bound to some targets: the plan must belong to one of them.
 static void on_plan_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;
@@ -338,7 +337,7 @@ static void on_plan_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->inquiry.station->store));
 }
 
-// For other keys: only of which target it is. What became of the plan is the store's to say.
+// For other keys, only the target matters here: the store checks the state of the plan.
 static void on_target_loaded (void *owner, const struct store_loaded *answer)
 {
     struct working *self = owner;
@@ -348,7 +347,7 @@ static void on_target_loaded (void *owner, const struct store_loaded *answer)
     link_flush (store_link (self->inquiry.station->store));
 }
 
-// Fields that exclude each other. NULL: all is well.
+// Check for fields that exclude each other. Returns the error, or NULL.
 static const char *wrong_together (const struct working *self)
 {
     bool fails = self->state == STATE_FAIL, releases = self->state == STATE_RELEASE;
@@ -365,7 +364,7 @@ static const char *wrong_together (const struct working *self)
     return NULL;
 }
 
-// False: see the reason.
+// False: invalid, with the reason.
 static bool read_working (struct working *self, struct span text, struct reason *reason)
 {
     const struct json_field *first = working_fields + (self->reports ? REPORT_FIRST : 0);

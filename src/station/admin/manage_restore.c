@@ -1,6 +1,6 @@
-// restore: what another station kept, as it was there: plans with their states and counts, outcomes
-// with the times at which they were written. Each step may be repeated: an existing plan stays as
-// it is. Outcomes have no ids that two stations share, so the client looks for existing ones.
+// restore: import data of another station unchanged: plans with their states and counts, outcomes
+// with their original times. Each step may be repeated: an existing plan is not changed. Outcomes
+// have no ids that two stations share, so the client must skip existing ones.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "zones.h"
 #include "reply.h"
 
-// -- the text: the arguments behind the first, joined, as a plan may be larger than a frame
+// -- the text: the arguments after the first, joined, as a plan may be larger than a frame
 
 static char *join_arguments (const struct arguments *arguments, size_t *ret_size)
 {
@@ -54,7 +54,7 @@ static void restoring_end (struct plan_restore *self)
     station_resume (station);
 }
 
-// Its runs are those of another station: one that was in progress there restarts here.
+// Runs belong to the other station: one that was in progress there restarts here.
 static void reset_run (struct plan *plan)
 {
     if (plan->state == PLAN_EXECUTE || plan->state == PLAN_NONE || plan->state == PLAN_SKIP)
@@ -65,7 +65,7 @@ static void reset_run (struct plan *plan)
     plan->revision = station_revision ();
 }
 
-// What a submission of it would be refused for. 0, or the error with its reason.
+// Check the plan by the rules of a submission. 0, or the error with its reason.
 static int check_plan (struct station *self, const char *user, const struct plan *plan,
                        struct reason *reason)
 {
@@ -87,11 +87,11 @@ static int check_plan (struct station *self, const char *user, const struct plan
     if (!rc)
         rc = callback_check (self, user, plan->policy, reason);
     if (!rc && plan->policy && plan->policy->callback &&
-        !callback_rule_judge (NULL, plan->policy->callback, &why)) { // stored ones are not judged
+        !callback_rule_judge (NULL, plan->policy->callback, &why)) { // reading skips this check
         reason_set (reason, "callback: %s", why.text);
         rc = ZPLAN_EPLAN;
     }
-    if (!rc && plan->step.size) { // it would end a step of a run that it does not belong to
+    if (!rc && plan->step.size) { // its end would be taken as that of a step of an unrelated run
         reason_set (reason, "step: a call of a flow's step is not restored");
         rc = ZPLAN_EPLAN;
     }
@@ -100,7 +100,7 @@ static int check_plan (struct station *self, const char *user, const struct plan
     return rc;
 }
 
-// NULL: there is none, with the reason.
+// NULL: invalid, with the reason.
 static struct plan *read_plan (struct span text, struct reason *reason)
 {
     int64_t id = 0;
@@ -114,8 +114,8 @@ static struct plan *read_plan (struct span text, struct reason *reason)
     return good ? plan_from_stored_json ((uint64_t)id, text, reason) : NULL;
 }
 
-// When it is to be looked at, Unix seconds. One whose time has passed meanwhile is late, as after a
-// station was away.
+// When the plan is due, Unix seconds. A time in the past makes it late, as after a downtime of the
+// station.
 static int64_t due_of (const struct station *self, const struct plan *plan)
 {
     if (plan->extra)
@@ -194,18 +194,18 @@ static void restore_plan (struct station *self, struct request *request, struct 
 
 enum { OUTCOMES_MAX = 1000, WHY_MAX = 32 };
 
-// The outcomes of a request, while they are read and written.
+// The outcomes of a request, while they are parsed and stored.
 struct outcomes_restore {
     struct station *station;
     struct peer *peer;
-    uint8_t *bytes; // frames of the one that is read
+    uint8_t *bytes; // decoded frames of the outcome being read
     size_t count;
     struct store_restored_outcome at[OUTCOMES_MAX];
 };
 
 static void outcomes_destroy (struct outcomes_restore *self)
 {
-    for (size_t i = 0; i < OUTCOMES_MAX; i++) { // also of one that was not read to its end
+    for (size_t i = 0; i < OUTCOMES_MAX; i++) { // including one that was read in part
         free ((void *)(uintptr_t)self->at[i].record.data);
         free ((void *)(uintptr_t)self->at[i].output.data);
     }
@@ -213,7 +213,7 @@ static void outcomes_destroy (struct outcomes_restore *self)
     free (self);
 }
 
-// A text or bytes of the run, behind what was read of it before.
+// Decode a text or bytes of the run to *room, and advance that.
 static bool read_frame (const json_t *run, const char *name, uint8_t **room, struct span *ret,
                         struct reason *reason)
 {
@@ -245,7 +245,7 @@ static bool read_missed (const json_t *run, struct missed *ret, struct reason *r
            read_number (run, "missed_last", SCHEDULE_TIME_MAX, &ret->last, reason);
 }
 
-// Whose run it was, and when it ended.
+// Read the plan and target of the run, and when it ended.
 static bool read_place (const json_t *run, struct store_restored_outcome *ret,
                         struct reason *reason)
 {
@@ -267,7 +267,7 @@ static bool read_place (const json_t *run, struct store_restored_outcome *ret,
     return false;
 }
 
-// What the run wrote, if that is given.
+// Read the output of the run, if given.
 static bool read_output (const json_t *run, uint64_t exec_id, struct store_restored_outcome *ret,
                          struct reason *reason)
 {

@@ -1,4 +1,4 @@
-// result: the last answers to a plan's runs, whole: of its target, or of each voter.
+// result: the complete last answers to the runs of a plan, from its target or each voter.
 #include <stdlib.h>
 
 #include "manage_private.h"

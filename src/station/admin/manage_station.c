@@ -1,4 +1,4 @@
-// station list, add, remove: targets at run time. Redis keeps added ones first.
+// station list, add, remove: targets at run time. A change is stored in Redis before it is applied.
 #include <stdlib.h>
 
 #include "access.h"
@@ -11,7 +11,7 @@
 #include "reply.h"
 #include "target_names.h"
 
-// A station that is being added or removed.
+// A target that is being added or removed.
 struct stationing {
     struct station *station;
     struct peer *peer;
@@ -37,7 +37,7 @@ static json_t *target_json (const struct station *self, const struct target *tar
     target_settings_text (settings, text);
     json_object_set_new (object, "text", json_string (text));
     if (settings->key[0])
-        json_object_set_new (object, "key", json_true ()); // there is one, which is never shown
+        json_object_set_new (object, "key", json_true ()); // the key itself is never shown
     json_object_set_new (object, "origin", json_string (origin_name (settings->origin)));
     if (station_is_callbacks (self, span_text (settings->name)))
         json_object_set_new (object, "callbacks", json_true ());
@@ -49,7 +49,7 @@ static json_t *target_json (const struct station *self, const struct target *tar
     return object;
 }
 
-// A flow is a target, too; it has no address.
+// A flow is listed as a target without an address.
 static json_t *flow_json (const struct flow_entry *entry)
 {
     return json_pack ("{s:s, s:s, s:s, s:s, s:b, s:i, s:i}", "name", entry->name, "type", "flow",

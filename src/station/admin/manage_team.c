@@ -1,10 +1,10 @@
-// team: the workers of a plan's run, and what each of them does or did (pull.h).
+// team: the workers of a plan's run, and the state of each (pull.h).
 
 #include "manage_private.h"
 #include "reads.h"
 #include "store_pull.h"
 
-// The state of a task, by the states of its workers.
+// Numbers of workers per state, which give the state of the task.
 struct task_counts {
     size_t running, timed_out, succeeded, failed;
 };
@@ -45,7 +45,7 @@ static json_t *member_json (const struct team_member *member)
     json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
     if (member->ended_ms)
         json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
-    if (out) // of an earlier try: it takes no place
+    if (out) // from an earlier attempt: it takes no slot of the team
         json_object_set_new (object, "earlier", json_true ());
     if (member->progress.size)
         json_object_set_new (object, "progress", text_json (member->progress));

@@ -1,9 +1,9 @@
-// whoami: what the requester's key may do, so that programs offer nothing else. Proto 9.14.
+// whoami: what the requester's key may do, so that programs offer only that. Proto 9.14.
 #include "access.h"
 #include "manage_private.h"
 #include "permit.h"
 
-// Without an allow-list all keys are unnamed, and may do everything.
+// Without an allow-list, keys have no names and may do everything.
 static json_t *answer_of (const struct access_key *key)
 {
     static const char *const names[] = {"submit", "observe", "manage", "result", "signal"};
@@ -24,7 +24,7 @@ void manage_whoami (struct station *self, struct request *request,
 {
     (void)arguments;
     const struct access_key *key = permit_key (self, request->peer.user);
-    if (!key && self->access) { // it was taken off the list a moment ago
+    if (!key && self->access) { // it was just removed from the allow-list
         permit_roles (self, &request->peer, ROLES_ANY);
         return;
     }

@@ -1,6 +1,6 @@
-// why: why a plan is not running now, or what it runs, and what will change that. Each reason is
-// found by a question of its own, in the order in which they hold a plan back; the questions are
-// those that the paths ask (commands for states, free slots for targets, the engine for times).
+// why: why a plan is not running now, or what it is running, and what will change that. One
+// function per kind of reason, in the order in which they block a plan; each uses the same checks
+// as normal operation (commands for states, free slots for targets, the engine for times).
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,9 +20,9 @@
 #include "reply.h"
 
 enum { NO_ANSWER_SIZE = 64 + RFC3339_SIZE };
-enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // words of the plan are not cut, they are UTF-8
+enum { WHY_MAX = PLAN_WORDS_MAX + 128 }; // texts of the plan must not be cut within UTF-8
 
-// What is known of the plan.
+// The plan, and what is known about it.
 struct facts {
     struct station *station;
     const struct plan *plan;
@@ -73,7 +73,7 @@ static void of_error (struct facts *self)
     else if (plan->verdict)
         snprintf (why, sizeof why, "it has failed %" PRId64 " times, the last time: %s",
                   plan->error_count, words);
-    else // no failure that counts
+    else // rejected without counting as a failure
         snprintf (why, sizeof why, "its target has rejected it: %s", words);
     add_reason (self, why,
                 plan->verdict == VERDICT_PENDING
@@ -82,7 +82,7 @@ static void of_error (struct facts *self)
                 0);
 }
 
-// What a limit of its target or its group has to do with it. False: nothing.
+// Add the reason if a limit of its target or group blocks the plan. False: it does not.
 static bool of_limit (struct facts *self, const struct limit_use *use, const char *whose)
 {
     char why[192];
@@ -101,7 +101,7 @@ static bool of_limit (struct facts *self, const struct limit_use *use, const cha
     return true;
 }
 
-// The limit of the settings holds as long as none was set.
+// The limit of the settings applies unless one was set by command.
 static struct limit_use target_limit (const struct facts *self)
 {
     struct limit_use use = self->place->station;
@@ -111,7 +111,7 @@ static struct limit_use target_limit (const struct facts *self)
     return use;
 }
 
-// Those of its target and of its group.
+// The limits of its target and of its group.
 static void of_limits (struct facts *self)
 {
     char whose[80];
@@ -126,7 +126,7 @@ static void of_limits (struct facts *self)
     self->limited = of_limit (self, &self->place->group, whose) || self->limited;
 }
 
-// It is offered to workers, or they work on it.
+// For a pull target: it is offered to workers, or they work on it.
 static bool of_workers (struct facts *self, const char *since)
 {
     char why[128];
@@ -140,7 +140,7 @@ static bool of_workers (struct facts *self, const char *since)
     return true;
 }
 
-// ", its target has not answered yet", and since when it answers nothing at all.
+// ", its target has not answered yet", and since when the target is unresponsive.
 static void no_answer_words (const struct active_run *active, char out[NO_ANSWER_SIZE])
 {
     char since[RFC3339_SIZE];
@@ -154,7 +154,7 @@ static void of_running (struct facts *self)
 {
     char why[192], since[RFC3339_SIZE], no_answer[NO_ANSWER_SIZE] = "";
     const struct active_run *active = runs_find (self->station, self->plan->id);
-    if (!self->running || self->plan->flow_run) // of a flow: manage_why_flow.c
+    if (!self->running || self->plan->flow_run) // for runs of flows see manage_why_flow.c
         return;
     rfc3339_format ((int64_t)(self->loaded->exec_id / 1000000), since);
     if (of_workers (self, since))
@@ -174,8 +174,8 @@ static void of_retry (struct facts *self)
 {
     char why[WHY_MAX];
     const struct plan *plan = self->plan;
-    // Once due it may wait for a limit or for its target, which other reasons cover; its score is
-    // then when the queue looks at it again, and no time of a retry.
+    // A due plan may wait for a limit or its target, which other reasons cover; its score is then
+    // the next check by the queue, not the time of a retry.
     if (self->running || plan->state != PLAN_RETRY || self->place->ready ||
         self->place->score_us <= self->now_us)
         return;
@@ -187,7 +187,7 @@ static void of_retry (struct facts *self)
                 self->place->score_us);
 }
 
-// Why it is not run although its time has come: a worker released it.
+// A worker released the plan, which is therefore delayed beyond its time.
 static void of_release (struct facts *self)
 {
     char why[WHY_MAX];

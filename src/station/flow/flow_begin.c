@@ -1,4 +1,4 @@
-// A run of a flow that begins, as its flow plan has it.
+// Begins a run of a flow, as its flow plan describes it.
 #include "expr.h"
 #include "flow_book.h"
 #include "flow_defaults.h"
@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "zones.h"
 
-// The zone that its times are of. It may have vanished from this machine.
+// Falls back to the station's zone if this machine no longer has that of the run.
 const struct zone *flow_live_zone (const struct flow_live *live)
 {
     struct reason reason;
@@ -37,7 +37,7 @@ static void take_given (struct flow_live *live, const struct plan *plan)
     json_decref (with);
 }
 
-// A run that an operator started, or of no schedule, is meant for its batch.
+// A run without a schedule, or started by an operator, takes its batch as its nominal time.
 static void take_batch (struct flow_live *live, const struct plan *plan, const struct zone *zone)
 {
     const char *text = json_string_value (json_object_get (live->inherit, "batch"));
@@ -104,7 +104,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     live->began_ms = now_us / 1000;
     flow_live_time (live, plan);
     live->unwritten = true;
-    live->straight = begin->exec_id == begin->run; // else a retry restarts it
+    live->straight = begin->exec_id == begin->run; // else a retry restarts the run
     if (former)
         flow_live_forget (former);
     flow_live_add (self, live);

@@ -8,7 +8,7 @@
 
 enum { CACHE_MAX = 64 << 20 }; // bytes of compiled definitions
 
-// Who wants a definition.
+// A caller that waits for a definition.
 struct flow_wait {
     struct flow_wait *next;
     char name[FLOW_NAME_MAX + 1];
@@ -17,7 +17,7 @@ struct flow_wait {
     void *owner;
 };
 
-// A definition that is being read or parsed, and who waits for it.
+// A definition that is being read or parsed, and the callers that wait for it.
 struct flow_load {
     struct flow_load *next;
     struct station *station;
@@ -94,10 +94,10 @@ static void add_head (struct flow_names *names, const struct store_flow_head *he
 
 static void on_mended (void *owner, const struct flow *flow, int version, const char *reason)
 {
-    (void)owner, (void)flow, (void)version, (void)reason; // what it is like is known now, or logged
+    (void)owner, (void)flow, (void)version, (void)reason; // facts are set, or the error is logged
 }
 
-// Compile entries again that were edited by hand: some now, the others when they are requested.
+// Recompile entries that were edited by hand: some now, the others when they are requested.
 static void repair_flows (struct station *self)
 {
     enum { MENDED_MAX = 100 };
@@ -131,7 +131,7 @@ static void on_heads (void *owner, const struct store_flow_heads *answer)
     if (book->change.call)
         task_set (&book->change, self->reactor);
     if (answer->result == STORE_LOST)
-        return; // the station ends, or all is read again
+        return; // the station is stopping, or will reload the names
     void (*then) (struct station *) = book->load_again ? NULL : book->then;
     if (book->load_again)
         read_names (self);
@@ -171,7 +171,7 @@ static void answer_wait (struct flow_wait *wait, const struct flow *flow, const 
     free (wait);
 }
 
-// All who wait for it, and the load is over.
+// Answer all callers that wait for this load, and end it.
 static void load_end (struct flow_load *load, const struct flow *flow, const char *reason)
 {
     struct station *self = load->station;
@@ -190,7 +190,7 @@ static void load_end (struct flow_load *load, const struct flow *flow, const cha
     free (load);
 }
 
-// The first error, and how many more there are.
+// Build the reason from the first error.
 static void set_unreadable (struct reason *reason, const struct flow_load *load,
                             const json_t *errors)
 {
@@ -277,7 +277,7 @@ static void load_definition (struct station *self, struct flow_wait *wait)
 
 // -- callers
 
-// Those whose definitions are in memory, or nowhere.
+// Answer the callers whose definition is in memory or does not exist.
 static void answer_ready (void *owner)
 {
     struct station *self = owner;
@@ -300,7 +300,7 @@ static void answer_ready (void *owner)
         if (flow || !wait->version || !book->parser)
             answer_wait (wait, flow, reason.text);
         else
-            load_definition (self, wait); // it made room meanwhile
+            load_definition (self, wait); // it was evicted meanwhile
         if (flow)
             flow_book_release (self, flow);
         wait = next;
@@ -400,7 +400,7 @@ void flow_book_quit (struct station *self)
         return;
     task_end (&book->answer);
     struct flow_parser *parser = book->parser;
-    book->parser = NULL; // nobody asks again
+    book->parser = NULL; // no callback may start a new parse
     flow_parser_destroy (&parser);
     for (struct flow_wait *wait; (wait = book->ready);) {
         book->ready = wait->next;

@@ -4,8 +4,8 @@
 
 #include "memory.h"
 
-// Bytes of a compiled definition: for each byte of its text, for each step, and besides. Measured,
-// of definitions of 3 to 9,000 steps.
+// Estimated bytes of a compiled definition: per byte of its text, per step, and fixed. Measured on
+// definitions of 3 to 9,000 steps.
 enum { TEXT_FACTOR = 4, STEP_SIZE = 2048, MORE_SIZE = 4096 };
 
 static struct flow_kept *kept_of_name (struct table_node *node)
@@ -38,7 +38,7 @@ static struct flow_kept *find_flow (const struct flow_cache *self, const struct 
     return node ? kept_of_flow (node) : NULL;
 }
 
-// -- the list of unused ones
+// -- the list of unused definitions
 
 static void list_add (struct flow_cache *self, struct flow_kept *kept)
 {
@@ -84,7 +84,7 @@ static void cache_trim (struct flow_cache *self)
         cache_drop (self, self->oldest);
 }
 
-// -- what others call
+// -- interface
 
 void flow_cache_clear (struct flow_cache *self)
 {
@@ -134,7 +134,7 @@ const struct flow *flow_cache_put (struct flow_cache *self, const char *name, in
     table_add (&self->by_name, &kept->by_name, table_hash (span_text (kept->name)));
     table_add (&self->by_flow, &kept->by_flow, table_hash_number ((uint64_t)(uintptr_t)flow));
     self->size += kept->size;
-    cache_trim (self); // it is not the one that makes room
+    cache_trim (self); // before the new one is listed, so that it is not evicted
     list_add (self, kept);
     return flow;
 }

@@ -1,5 +1,5 @@
-// Compiled definitions of flows, by name and version. Those in use stay; of the others as many as
-// have room, those that were used last. Pure.
+// A cache of compiled definitions of flows, by name and version. Held definitions stay; the least
+// recently used of the others are evicted when the cache exceeds its size. Pure.
 #pragma once
 
 #include "flow.h"
@@ -8,35 +8,35 @@
 // A definition.
 struct flow_kept {
     struct table_node by_name, by_flow;
-    struct flow_kept *older, *newer; // of unused ones
+    struct flow_kept *older, *newer; // in the list of unused definitions
     char name[FLOW_NAME_MAX + 1];
     int version;
     struct flow *flow;
     size_t size; // bytes, approximately
     size_t holders;
-    bool found; // by its name; else its last holder frees it
+    bool found; // can be found by name; else it is freed at its last release
 };
 
 struct flow_cache {
     struct table by_name, by_flow;
-    struct flow_kept *oldest, *newest;             // of unused ones
-    size_t size, max;                              // bytes of all
-    void (*gone) (void *owner, struct flow *flow); // takes those that go; NULL: flow_destroy
+    struct flow_kept *oldest, *newest;             // of unused definitions
+    size_t size, max;                              // bytes of all definitions
+    void (*gone) (void *owner, struct flow *flow); // frees a dropped definition; NULL: flow_destroy
     void *owner;
 };
 
-// Free all, held or not, here.
+// Free all definitions, held or not, with flow_destroy.
 void flow_cache_clear (struct flow_cache *self);
 
-// NULL: it is not there.
+// NULL: not in the cache.
 const struct flow *flow_cache_find (struct flow_cache *self, struct span name, int version);
 
-// Put a definition in, which was made of `text_size` bytes; it is the cache's from then on. Users
-// of this name and version keep theirs.
+// Add a definition that was compiled from `text_size` bytes; the cache takes ownership. Holders of
+// an earlier definition of this name and version keep theirs.
 const struct flow *flow_cache_put (struct flow_cache *self, const char *name, int version,
                                    struct flow *flow, size_t text_size);
 
-// This version is not found any more, or with 0 any version.
+// Make this version, or with 0 all versions, unavailable to flow_cache_find.
 void flow_cache_forget (struct flow_cache *self, struct span name, int version);
 
 void flow_cache_hold (struct flow_cache *self, const struct flow *flow);

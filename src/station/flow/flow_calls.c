@@ -1,5 +1,5 @@
-// A call of a step as a plan of the station: made, and taken back. Its id is a digest of what it
-// is, so that nothing has to be stored to find it again.
+// Calls of steps as plans of the station: places them and takes them back. The plan id is a digest
+// of the run, step, item and generation, so that it need not be stored.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@
 #include "sha1.h"
 #include "zones.h"
 
-// What of a call a plan is. A wait has no plan but its timer, which is this.
+// The part of a call that a plan is for. PART_CALL is also the timer of a wait or a signal.
 enum part { PART_CALL, PART_UNDO, PART_TIMER };
 
 static uint64_t id_of_call (uint64_t run, uint32_t step, int64_t item, unsigned generation,
@@ -49,7 +49,7 @@ static void copy_members (json_t *to, const json_t *from, const char *const *nam
     }
 }
 
-// A PLAN frame: once, as soon as it is stored.
+// A PLAN frame of a plan that runs once, at once.
 static json_t *frame_once (const char *description)
 {
     json_t *frame = json_object ();
@@ -78,13 +78,13 @@ static json_t *plan_frame (const struct flow_live *live, const struct flow_effec
         json_object_set_new (
             frame, "retry",
             json_pack ("{s:s, s:i, s:i}", "strategy", "exponential", "interval", 1, "max", 10));
-    if (call->total_timeout_s && effect->undo) // any other call has a timer
+    if (call->total_timeout_s && effect->undo) // for other calls, a timer limits it
         json_object_set_new (frame, "end_time",
                              json_integer (station_now (live->station) + call->total_timeout_s));
     return frame;
 }
 
-// A text of an evaluated frame: strings as they are, numbers and booleans as JSON has them.
+// An evaluated frame as text: strings as they are, other values as JSON.
 static struct span text_of (const json_t *value, char **made)
 {
     if (json_is_string (value))
@@ -93,7 +93,7 @@ static struct span text_of (const json_t *value, char **made)
     return span_text (*made ? *made : "");
 }
 
-// The frames of the call, as its target wants them.
+// The frames of a call, in the form that its target expects.
 struct call_frames {
     struct message message;
     char *plan, *json;
@@ -126,10 +126,10 @@ static void make_frames (struct call_frames *self, const struct flow_live *live,
     message_add (message, ZERO_FRAME_STATION_ID, station);
     if ((value = json_object_get (frames, "command")))
         add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND, value);
-    else // a pub target publishes under its title
+    else // a pub target gets the description as its title
         add_text (self, publishes ? ZERO_FRAME_PUB_TITLE : ZERO_FRAME_COMMAND,
                   json_object_get (fields, "description"));
-    enum { OTHERS = 8 }; // frames that are not arguments, here or added on the way
+    enum { OTHERS = 8 }; // frames that are not arguments, including those added later
     json_array_foreach (json_object_get (frames, "args"), index, arg)
     {
         if (index < DESC_FRAMES_MAX - OTHERS)
@@ -161,7 +161,8 @@ static enum part part_of (const struct flow_live *live, const struct plan_step *
                                                : PART_CALL;
 }
 
-// It waits to be placed as soon as it is written.
+// Make the plan of a call or timer, or with `step` NULL a flow plan. NULL: rejected, with the
+// reason.
 static struct plan *plan_make (const struct flow_live *live, const struct flow_effect *effect,
                                const struct plan_step *step, struct span station, json_t *fields,
                                struct reason *reason)
@@ -213,7 +214,7 @@ static struct plan_step step_of (const struct flow_live *live, const struct flow
                               .depth = live->depth + 1};
 }
 
-// A call that failed and is retried has the id that it had.
+// A retried call reuses its plan id: the store may have data of the former plan.
 static void place_call (const struct flow_live *live, const struct plan *plan)
 {
     bool first = live->straight && live->run->phase != FLOW_UNDOING;
@@ -231,7 +232,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
     json_decref (fields);
     if (!plan)
         return false;
-    if (inner) { // the run of the sub-flow goes on, or is undone
+    if (inner) { // continue the run of the sub-flow, or undo it
         plan->flow_run = inner;
         plan->state = PLAN_RETRY;
     }
@@ -242,7 +243,7 @@ bool flow_call_place (struct flow_live *live, const struct flow_effect *effect,
     return true;
 }
 
-// A timer is a plan of the flow itself, which is claimed when it is due.
+// A timer is a plan whose target is the flow itself; its claim is the timer's expiry.
 void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
 {
     struct plan_step step = step_of (live, effect);
@@ -261,7 +262,7 @@ void flow_timer_place (struct flow_live *live, const struct flow_effect *effect)
     plan_destroy (&plan);
 }
 
-// A claimed timer is removed too; flow_fire.c checks for this.
+// This removes even a claimed timer; flow_fire.c checks for that.
 void flow_timer_remove (struct flow_live *live, const struct flow_effect *effect)
 {
     struct plan_step step = step_of (live, effect);
@@ -277,13 +278,13 @@ uint64_t flow_timer_call (const struct plan_step *step)
     return id_of_call (step->run, step->step, step->item, step->generation, PART_CALL);
 }
 
-// A flow plan for a run that goes on although its own has ended: once, beside what that does.
+// Place a flow plan that runs once, for a run that continues after its own plan has ended.
 void flow_live_reopen (struct flow_live *live)
 {
     struct reason reason;
     uint64_t exec_id = store_exec_id (live->station->store, live->plan_id);
     if (exec_id && (!live->exec_id || exec_id == live->exec_id)) {
-        flow_live_due (live, flow_live_next_us (live)); // the run has ended just now
+        flow_live_due (live, flow_live_next_us (live)); // its own flow plan is still in progress
         return;
     }
     json_t *fields = frame_once (live->flow_name);
@@ -361,7 +362,7 @@ bool flow_call_take_back (struct flow_live *live, const struct flow_effect *effe
     return true;
 }
 
-// -- calls in flight, as they are in the store
+// -- checks of calls in flight against the store
 
 struct call_check {
     struct station *station;
@@ -370,8 +371,8 @@ struct call_check {
     bool stopping;
 };
 
-// Whether the call that was asked about is the one that is in flight now: meanwhile it may have
-// ended, and have a successor, or an undo.
+// Whether the checked call is still the one in flight: meanwhile it may have ended and been
+// replaced by a new call or an undo.
 static bool is_current (const struct flow_live *live, const struct call_check *check)
 {
     const struct plan_step *step = &check->step;
@@ -421,7 +422,7 @@ static void check_call (struct flow_live *live, uint32_t step, int64_t item, boo
     struct station *self = live->station;
     uint64_t id = flow_call_id (live, step, item);
     uint64_t exec_id = store_exec_id (self->store, id);
-    if (stopping) // until it has ended
+    if (stopping) // repeat the check until the call has ended
         flow_live_due (live, store_now_us (self->store) + CANCEL_US);
     if (exec_id) {
         if (stopping)
@@ -454,7 +455,7 @@ bool flow_call_check (struct flow_live *live, uint32_t step, int64_t item)
     return placed;
 }
 
-// The plan of a timer may have been deleted: then the wait is over all the same.
+// If the plan of a timer was deleted, end the wait when it is late.
 static void check_timer (struct flow_live *live, uint32_t step)
 {
     enum { LATE_MS = 5000 };

@@ -1,4 +1,4 @@
-// Events of runs: each is carried through flow_step, and what it wants is done in the same batch.
+// Events of runs: flow_step processes each, and its effects are part of the same batch.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,9 +8,9 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { CARRIES_MAX = 16 }; // calls of flow_step in a turn; then the flow plan is due at once
+enum { CARRIES_MAX = 16 }; // extra flow_step calls in a turn; the flow plan, due at once, resumes
 
-// Ends of calls that are known in the same moment.
+// Further events that the effects of an event cause at once, mostly ends of calls.
 struct ends {
     struct flow_event *at;
     char **texts;
@@ -66,8 +66,8 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
             ends_add (ends, end, NULL);
         } else if (out) {
             flow_cancel_later (live, id, out);
-            // Should this owner not come to it, the next one does: by this flow plan, or, if that
-            // was removed, by that of the sub-flow.
+            // If this owner fails before the cancel, the next one does it: at the claim of this
+            // flow plan or, if that was removed, of the sub-flow's.
             int64_t due_us = store_now_us (live->station->store) + CANCEL_US;
             flow_live_due (live, due_us);
             const struct flow_step *step = &live->flow->steps[effect->step];
@@ -79,7 +79,7 @@ static void follow_effect (struct flow_live *live, const struct flow_effect *eff
     }
 }
 
-// The run has ended: its flow plan is claimed, and ends with it.
+// The run has ended: make its flow plan due, which then ends as well.
 static void note_end (struct flow_live *live)
 {
     struct station *self = live->station;
@@ -94,7 +94,7 @@ static void note_end (struct flow_live *live)
     flow_live_due (live, store_now_us (self->store));
 }
 
-// A command has reopened a run that had ended: it is no longer one that may be removed.
+// A command has reopened an ended run: the sweep must not remove it.
 static void note_reopened (struct flow_live *live)
 {
     const struct span words[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
@@ -109,7 +109,7 @@ static bool goes_ahead (enum flow_event_kind kind)
            kind == FLOW_SIGNALLED || kind == FLOW_CHECK;
 }
 
-// One call of flow_step, and what it wants.
+// Call flow_step once, and carry out its effects.
 static bool carry_once (struct flow_live *live, const struct flow_event *event, struct ends *ends,
                         struct reason *reason)
 {
@@ -122,10 +122,10 @@ static bool carry_once (struct flow_live *live, const struct flow_event *event, 
     bool more = effects.more, taken = !effects.rejected.text[0];
     if (!taken)
         *reason = effects.rejected;
-    if (!taken && event->was) // what is left to do goes by the former definition
+    if (!taken && event->was) // rejected: the run keeps the former definition
         live->flow = event->was;
-    // A retry may fail again at once, a skip leave nothing to do, an undo find nothing: it has
-    // ended anew.
+    // A retry may fail at once, a skip may leave nothing to do, an undo may find nothing to undo:
+    // then the run was reopened and has ended again.
     if (taken && effects.run_changed &&
         (event->kind == FLOW_RETRY || event->kind == FLOW_SKIP || event->kind == FLOW_UNDO))
         had_ended = had_ended && live->run->phase != FLOW_ENDED;
@@ -157,11 +157,11 @@ bool flow_live_carry (struct flow_live *live, const struct flow_event *event, st
     bool taken = carry_once (live, event, &ends, reason);
     size_t at = 0, max = FAILPOINT_IS ("flow_more") ? 0 : CARRIES_MAX;
     for (; at < ends.count && at < max; at++) {
-        struct flow_event next = ends.at[at]; // the list may move
+        struct flow_event next = ends.at[at]; // a copy: the list may be reallocated
         carry_once (live, &next, &ends, &ignored);
     }
-    // The rest is decided when the flow plan is claimed, also by another owner. Ends of plans that
-    // are gone have to be taken now.
+    // FLOW_CHECK events can wait for the next claim of the flow plan, even by another owner. Ends
+    // of calls cannot: their plans are gone.
     bool rest = false;
     for (; at < ends.count; at++) {
         struct flow_event next = ends.at[at];

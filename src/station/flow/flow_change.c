@@ -20,11 +20,11 @@ struct flow_change {
     struct peer *peer;
     enum flow_change_kind kind;
     char name[FLOW_NAME_MAX + 1];
-    int version; // flow_wanted, then the one that it makes or uses
+    int version; // as in flow_wanted; later the version that is put or used
     char *text;
     size_t size;
     struct flow *flow;
-    bool resolved;           // the text has the kinds
+    bool resolved;           // the text contains its kinds
     struct flow_entry entry; // the new entry of the flow
     json_t *check;
     bool unchanged;
@@ -37,7 +37,7 @@ static const struct flow_entry *entry_of (const struct flow_change *self)
     return flow_names_find (&self->station->flows->names, span_text (self->name));
 }
 
-// -- its end: the peer was replied to
+// -- the end of a change: reply to the peer
 
 static void end_change (struct flow_change *self)
 {
@@ -65,7 +65,7 @@ static void refuse_change (struct flow_change *self, enum wire_error error, cons
     end_change (self);
 }
 
-// What Redis answered instead. Of a write it may not be known whether it is there.
+// Reject with an error of Redis. If the outcome of a write is unknown, read the names again.
 static void refuse_store (struct flow_change *self, enum store_result result, const char *error)
 {
     struct station *station = self->station;
@@ -76,7 +76,7 @@ static void refuse_store (struct flow_change *self, enum store_result result, co
     end_change (self);
 }
 
-// All that is wrong, by its place.
+// Reject with all errors and their paths.
 static void refuse_errors (struct flow_change *self, json_t *errors, enum wire_error class)
 {
     struct reason reason;
@@ -107,9 +107,9 @@ static void reply_done (struct flow_change *self)
     end_change (self);
 }
 
-// -- judged with what the station and the key know
+// -- checks against the station, and the rights of the key
 
-// False: it was refused.
+// False: the change was rejected.
 static bool check_change (struct flow_change *self)
 {
     struct station *station = self->station;
@@ -173,7 +173,7 @@ static void write_change (struct flow_change *self)
 {
     bool put = self->kind == FLOW_CHANGE_PUT;
     const struct flow_entry *entry = entry_of (self);
-    // Of a pinned flow what is known of the version in use stays.
+    // A pinned flow keeps its version in use, and the facts about that.
     if (put && self->entry.use != self->version) {
         struct flow_facts *facts = entry ? entry->facts : NULL;
         if (facts)
@@ -198,7 +198,7 @@ static void write_change (struct flow_change *self)
 
 // -- put
 
-// The oldest that are neither in use nor held go when there is no room for one more.
+// When there are too many versions, the oldest may be dropped, except the last and the one in use.
 static void choose_dropped (struct flow_change *self, const struct store_flow *answer)
 {
     size_t left = answer->version_count + 1;
@@ -210,7 +210,7 @@ static void choose_dropped (struct flow_change *self, const struct store_flow *a
     }
 }
 
-// Of these only those that no run has, in memory or in Redis.
+// Drop only those that no run uses, in memory or in Redis.
 static void on_uses (void *owner, const struct flow_uses *uses)
 {
     struct flow_change *self = owner;
@@ -343,7 +343,7 @@ static void parse (struct flow_change *self)
 {
     struct flow_known known;
     flow_book_known (self->station, &known);
-    // What a key may not touch it does not find out, either: see flow_judge_targets.
+    // Do not reveal which targets exist to a key that may not use all: flow_judge_targets reports.
     known.any_target = !permits_all_stations (self->station, self->peer->user);
     flow_parser_ask (self->station->flows->parser, span_of (self->text, self->size), &known,
                      FLOW_PARSE_LAST, on_parsed, self);
@@ -391,7 +391,7 @@ static void on_plans (void *owner, const struct store_flow *answer)
     }
 }
 
-// No further plan is accepted for it, and those that were are in Redis.
+// No further plan is accepted for the flow, and all accepted ones are in Redis.
 static void on_settled (void *owner, enum store_result result, const char *error)
 {
     struct flow_change *self = owner;
@@ -420,7 +420,7 @@ static void begin_remove (struct flow_change *self)
     link_flush (store_link (station->store));
 }
 
-// -- their order
+// -- the queue of changes
 
 static void begin_change (struct flow_change *self)
 {
@@ -466,7 +466,7 @@ void flow_change_ask (struct station *self, struct request *request,
     change->peer = peer_keep (self, request);
     change->kind = wanted->kind;
     change->version = wanted->version;
-    if (wanted->name.size) // it is a sound one
+    if (wanted->name.size) // already checked
         memcpy (change->name, wanted->name.data, wanted->name.size);
     memcpy (change->entry.name, change->name, sizeof change->name);
     if (wanted->text.size) {

@@ -1,12 +1,12 @@
-// Changes of definitions, by commands: one at a time, as each is judged by all flows that there
-// are. A definition is parsed, judged and written, and is in use when Redis has acknowledged that.
+// Changes of definitions by commands: one at a time, as each is checked against all existing flows.
+// A definition is parsed, checked and written; it takes effect when Redis has acknowledged it.
 #pragma once
 
 #include "flow_book.h"
 #include "request.h"
 
 enum flow_change_kind {
-    FLOW_CHANGE_CHECK, // what a put would answer
+    FLOW_CHANGE_CHECK, // dry run: answers what a put would answer
     FLOW_CHANGE_PUT,
     FLOW_CHANGE_USE,
     FLOW_CHANGE_REMOVE
@@ -16,16 +16,16 @@ enum { FLOW_VERSION_ANY = -1 };
 
 struct flow_wanted {
     enum flow_change_kind kind;
-    struct span name; // of use and remove
-    struct span text; // of check and put
-    int version;      // of use; of put the one that must be the last, 0 = there must be none
+    struct span name; // for use and remove
+    struct span text; // for check and put
+    int version;      // use: this one; put: the expected last version, 0 = none may exist
 };
 
 void flow_change_start (struct station *self);
 
-// Make the change and reply. Everything is copied.
+// Queue the change; the request is answered when it is done. `wanted` is copied.
 void flow_change_ask (struct station *self, struct request *request,
                       const struct flow_wanted *wanted);
 
-// Those that wait are refused. After flow_book_quit.
+// Reject all pending changes. Call it after flow_book_quit.
 void flow_change_quit (struct station *self);

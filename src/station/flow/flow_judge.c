@@ -20,7 +20,7 @@ void flow_judge_sum_up (const json_t *errors, struct reason *ret)
     reason_set (ret, "flow: %s%s%.180s%s", path, *path ? ": " : "", why, more);
 }
 
-// False: the key may not touch the target; `ret` is empty when nothing is wrong.
+// False: the key may not use the target. `ret` is empty if there is no error.
 static bool judge_target (struct station *station, const char *user, const char *target,
                           struct reason *ret)
 {

@@ -1,14 +1,15 @@
-// Checks of a sound definition here: targets that do not exist, or that a key may not touch.
+// Checks a well-formed definition against this station: each target must exist, and the key must
+// be allowed to use it.
 #pragma once
 
 #include "flow_book.h"
 
-// Add to the list of errors, {"path", "reason"}, unless it is full.
+// Append {"path", "reason"} to the list of errors, unless it is full.
 void flow_judge_add (json_t *errors, const char *path, const char *reason);
 
-// The first of them, and how many more there are.
+// Summarize the list: the first error, and the number of further ones.
 void flow_judge_sum_up (const json_t *errors, struct reason *ret);
 
-// Add what is wrong with the targets of its calls. Returns whether the key may touch all of them.
+// Add the errors of the targets of its calls. Returns whether the key may use all of them.
 bool flow_judge_targets (struct station *station, const char *user, const struct flow *flow,
                          json_t *errors);

@@ -11,14 +11,14 @@
 #include "runs.h"
 
 enum {
-    LIVES_MAX = 4096,      // runs in memory; those that nothing happens to go first
-    BYTES_MAX = 268435456, // of them together, approximately
-    KEEP_US = 5000000,     // one that something happened to stays so long when there are too many
-    IDLE_US = 30000000,    // and else so long
-    CANCELS_TURN = 256     // plans that are cancelled in a turn
+    LIVES_MAX = 4096,      // runs in memory; the least recently used are evicted first
+    BYTES_MAX = 268435456, // of all runs in memory, approximately
+    KEEP_US = 5000000,     // evict a run unused for this time if there are too many
+    IDLE_US = 30000000,    // and for this time if not
+    CANCELS_TURN = 256     // plans cancelled in one turn
 };
 
-// Somebody who waits for a run that is being read.
+// A caller that waits for a run that is being read.
 struct wanting {
     struct wanting *next;
     flow_wanted_fn *call;
@@ -34,12 +34,12 @@ struct wanted_run {
 struct flow_runs {
     struct table lives, wanted;
     struct flow_live *oldest, *newest; // by their last use
-    size_t bytes;                      // of all
-    uint64_t resets;                   // of the store, when the runs were read
+    size_t bytes;                      // of all runs
+    uint64_t resets;                   // store_resets when the runs were read
     flow_cancel_fn *cancel;
-    struct flow_cancel *cancels; // of runs that are to be ended
+    struct flow_cancel *cancels; // pending cancels of runs
     size_t cancel_count, cancel_room;
-    struct task task; // ends them
+    struct task task; // executes `cancels`
 };
 
 // -- the runs in memory
@@ -90,11 +90,11 @@ void flow_live_forget (struct flow_live *live)
 static void forget_all (struct flow_runs *runs)
 {
     for (struct table_node *node; (node = table_any (&runs->lives));)
-        flow_live_forget ((struct flow_live *)node); // it is the first member
+        flow_live_forget ((struct flow_live *)node); // `node` is the first member
     runs->cancel_count = 0;
 }
 
-// What the store has forgotten is read again.
+// After a reset of the store, forget all runs: they are read again.
 static struct flow_runs *runs_now (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
@@ -123,14 +123,14 @@ bool flow_runs_has (struct station *self, uint64_t run)
     return flow_live_find (self, run);
 }
 
-// What it came to is in Redis: nothing is lost with it.
+// Whether all changes of the run are in Redis, so that it can be evicted.
 static bool is_written (const struct station *self, const struct flow_live *live)
 {
     return store_batch (self->store) > live->batch + 1 || store_is_settled (self->store);
 }
 
-// Those that nothing has happened to for a while go, one after the other; sooner while there are
-// too many, and then at once those that only wait.
+// Evict idle runs, the least recently used first; sooner if there are too many, and then at once
+// those that only wait.
 static void evict (struct station *self)
 {
     struct flow_runs *runs = self->flow_runs;
@@ -165,7 +165,7 @@ void flow_live_add (struct station *self, struct flow_live *live)
     table_add (&runs->lives, &live->node, table_hash_number (live->id));
 }
 
-// -- those that are being read
+// -- runs that are being read
 
 static struct wanted_run *wanted_find (const struct flow_runs *runs, uint64_t run)
 {
@@ -181,12 +181,12 @@ static void on_read (struct station *self, uint64_t run, struct flow_live *live,
     struct flow_runs *runs = self->flow_runs;
     struct wanted_run *wanted = wanted_find (runs, run);
     struct flow_live *present = flow_live_find (self, run);
-    bool found = live || present || lost; // lost: who wanted it asks again
+    bool found = live || present || lost; // lost: the caller has to retry
     if (live)
         FAILPOINT ("flow_read");
     if (live && !present)
         flow_live_add (self, live);
-    else if (live) // it has begun anew meanwhile
+    else if (live) // it was restarted meanwhile
         free_live (live);
     table_remove (&runs->wanted, &wanted->node);
     for (struct wanting *one = wanted->first, *next; one; one = next) {
@@ -220,7 +220,7 @@ void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, v
         flow_live_read (self, run, on_read);
 }
 
-// -- what is looked at again
+// -- times of the next check
 
 void flow_live_due (struct flow_live *live, int64_t due_us)
 {
@@ -234,7 +234,7 @@ int64_t flow_live_next_us (const struct flow_live *live)
     return timeout_us && timeout_us < next_us ? timeout_us : next_us;
 }
 
-// -- runs of plans that are taken back
+// -- cancelling runs of calls
 
 static void on_cancels (void *owner)
 {
@@ -263,7 +263,7 @@ void flow_cancel_later (const struct flow_live *live, uint64_t plan_id, uint64_t
     task_set (&runs->task, self->reactor);
 }
 
-// -- what it is
+// -- states
 
 const char *flow_live_state (const struct flow_live *live)
 {
@@ -323,7 +323,7 @@ void flow_runs_stop (struct station *self)
     self->flow_runs = NULL;
 }
 
-// -- runs of sub-flows, by the call that they are of
+// -- runs of sub-flows, by the call that started them
 
 static const char *call_name (uint32_t step, int64_t item, char out[48])
 {

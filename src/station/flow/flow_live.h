@@ -1,44 +1,45 @@
-// The runs of flows. A plan of a flow starts one; each call of a step is a plan of the station; the
-// end of such a plan is carried through flow_step, and all that follows from it is written in one
-// batch with it. A run that something happens to is in memory; the truth is in Redis, and a run
-// that is not here is read from there. Source: proto/flows.md.
+// The runs of flows. A flow plan starts a run, and each call of a step is a plan of the station.
+// When such a plan ends, flow_step decides what follows, and that is written in the same batch as
+// the end. Active runs are cached in memory; Redis has the authoritative state, and a run that is
+// not in memory is read from there. Source: proto/flows.md.
 #pragma once
 
 #include "station_state.h"
 #include "flow_run.h"
 #include "plan_step.h"
 
-// What became of the plan of a call.
+// How the plan of a call ended.
 struct flow_call_end {
     struct plan_step step;
     enum flow_status status;
-    json_t *value;    // of its result; NULL = none. Borrowed
+    json_t *value;    // its result; NULL = none. Borrowed
     const char *text; // why it failed
-    uint64_t run;     // of a sub-flow: its run; 0 = none
+    uint64_t run;     // the run of a sub-flow; 0 = none
 };
 
-// Runs of calls are ended by this, some time after they were taken back.
+// Cancels the run of a call's plan, shortly after the flow decided to end the call.
 struct flow_cancel {
     uint64_t plan_id, exec_id;
-    bool force; // of a sub-flow: its run undoes nothing more
+    bool force; // of a sub-flow: cancel its run without further undos
 };
 typedef void flow_cancel_fn (struct station *self, const struct flow_cancel *cancel);
 void flow_runs_start (struct station *self, flow_cancel_fn *cancel);
 void flow_runs_stop (struct station *self);
 void flow_runs_tick (struct station *self);
 
-// Whether a run is in memory. flow_runs_want calls back when it is: at once, or when it was read;
-// with `found` false when there is none of this number any more, or when its rows do not fit
-// together: then `damage` says why, else it is NULL. When Redis was lost meanwhile it may not be
-// there all the same.
+// Whether a run is in memory. flow_runs_want loads the run if necessary, then calls back, possibly
+// at once. `found` is false if the run does not exist or is damaged: then `damage` says why, else
+// it is NULL. If Redis was lost meanwhile, `found` is true although the run is not in memory:
+// check with flow_runs_has.
 bool flow_runs_has (struct station *self, uint64_t run);
 typedef void flow_wanted_fn (void *owner, bool found, const char *damage);
 void flow_runs_want (struct station *self, uint64_t run, flow_wanted_fn *call, void *owner);
 
-// The plan of a call is over, and its run is in memory: call in the turn of that decision.
+// Report that the plan of a call has ended. The run must be in memory, and this must be called in
+// the same turn as the decision about the plan.
 void flow_runs_ended (struct station *self, const struct flow_call_end *end);
 
-// Carry a run that is in memory over an event; false: it was rejected, with the reason. What
-// follows from it is in the batch of this turn.
+// Apply an event to a run in memory. False: the run rejected it, with the reason, or is not in
+// memory. The effects are part of this turn's batch.
 bool flow_runs_carry (struct station *self, uint64_t run, const struct flow_event *event,
                       struct reason *reason);

@@ -14,7 +14,7 @@ static int compare_name (struct span name, const char *other)
     return rc ? rc : (name.size > size) - (name.size < size);
 }
 
-// The first place whose name is not before this one.
+// The index of the first name that does not sort before this one.
 static size_t place_of (const struct flow_names *self, struct span name)
 {
     size_t from = 0, to = self->count;
@@ -231,7 +231,7 @@ struct flow_facts *flow_facts_read (struct span text)
     return self;
 }
 
-// -- the graph of calls: edits by hand may make cycles, so each entry is passed once
+// -- the graph of calls: it may have cycles after edits by hand, so each entry is visited once
 
 struct sum {
     enum { SUM_NEW, SUM_BEGUN, SUM_DONE } state;
@@ -241,7 +241,7 @@ struct sum {
 
 struct summing {
     const struct flow_names *names;
-    struct span changed; // that has other facts; empty = none
+    struct span changed; // the flow with other facts than in `names`; empty = none
     const struct flow_facts *facts;
     struct sum *sums;
 };

@@ -1,6 +1,5 @@
-// What subscribers of events get of runs of flows: plans of steps that come and go, and the event
-// plan.flow.NAME (proto/subscribers.md 8.2). All of it is published when the decision that it is of
-// is written.
+// Events about runs of flows: plans of steps that are added and removed, and plan.flow.NAME
+// (proto/subscribers.md 8.2). They are published once the decision that caused them is written.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,14 +11,14 @@
 
 struct news {
     struct news *next;
-    struct plan *placed; // kept; NULL = an event of its own:
+    struct plan *placed; // a reference; NULL = the event below
     enum zplan_event_code event;
     uint64_t plan_id;
     char station[STATION_NAME_MAX + 1];
-    char *json; // NULL = no subscriber
+    char *json; // NULL = there is no subscriber
 };
 
-// Those of a turn.
+// The events of a turn.
 struct flow_news {
     struct station *station;
     struct news *first, **last;
@@ -94,7 +93,7 @@ void flow_news_taken_back (struct flow_live *live, struct span station, uint64_t
 
 // -- the run and its steps
 
-// The JSON gets `more`, which is given away.
+// Add a plan.flow event. `more`: further members of its JSON, taken over.
 static void report_flow (struct flow_live *live, const char *event, const char *step, json_t *more)
 {
     struct news *news = news_add (live);
@@ -130,8 +129,8 @@ static void report_end (struct flow_live *live)
     report_flow (live, "end", NULL, more);
 }
 
-// A step that was skipped or blocked has no plan to report it. `skip`: the command that it was
-// skipped by, or NULL.
+// Report a skipped or blocked step, which has no plan to report it. `skip`: the command that
+// skipped it, or NULL.
 static void report_step (struct flow_live *live, uint32_t step, const struct flow_event *skip)
 {
     const struct flow_node *node = &live->run->nodes[step];
@@ -152,7 +151,7 @@ static void report_step (struct flow_live *live, uint32_t step, const struct flo
     }
 }
 
-// What it was that came, if that says more than the steps do; else NULL.
+// The name of the event, if it tells more than the reports of the steps; else NULL.
 static const char *event_word (const struct flow_event *event)
 {
     bool item = event->item >= 0;
@@ -165,11 +164,11 @@ static const char *event_word (const struct flow_event *event)
         return "suspended";
     case FLOW_RESUME:
         return "resumed";
-    case FLOW_RETRY: // of its flow plan: exec
+    case FLOW_RETRY: // a retry of its flow plan publishes exec
         return event->key ? "retried" : NULL;
-    case FLOW_CANCEL: // of a sub-flow: that of the run above
+    case FLOW_CANCEL: // a cancel of the parent run also cancels a sub-flow
         return event->key ? "cancelled" : NULL;
-    case FLOW_SKIP: // of a whole step: report_step
+    case FLOW_SKIP: // report_step reports a whole step
         return item ? "skipped" : NULL;
     case FLOW_CALL_ENDED:
         return event->undo && event->status == FLOW_OK ? "undone" : NULL;

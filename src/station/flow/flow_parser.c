@@ -25,13 +25,13 @@ struct parse {
 struct flow_parser {
     struct reactor *reactor;
     struct source source;
-    int done_fd;           // -1: there is none yet
+    int done_fd;           // -1: not created yet
     struct parse *running; // on the thread
     pthread_t thread;
-    struct parse *first; // waiting ones
+    struct parse *first; // pending parses
 };
 
-// -- what a definition refers to
+// -- the names that a definition refers to
 
 void flow_known_clear (struct flow_known *self)
 {
@@ -96,7 +96,7 @@ static void *run_on_thread (void *context)
     run_parse (self);
     uint64_t one = 1;
     ssize_t wrote = write (self->done_fd, &one, sizeof one);
-    (void)wrote; // it cannot be full
+    (void)wrote; // the counter cannot overflow
     return NULL;
 }
 
@@ -109,7 +109,7 @@ static void finish_parse (struct parse *self)
     if (parse.parsed)
         parse.parsed (parse.owner, parse.flow, parse.errors);
     else
-        flow_destroy (&parse.flow); // it was abandoned
+        flow_destroy (&parse.flow); // the parse was abandoned before it could destroy the flow
 }
 
 static void parse_next (struct flow_parser *self)
@@ -123,7 +123,7 @@ static void parse_next (struct flow_parser *self)
     if (pthread_create (&self->thread, NULL, run_on_thread, parse) == 0)
         return;
     self->running = NULL;
-    run_parse (parse); // no thread is left: here, then
+    run_parse (parse); // no thread can be created: parse it here
     finish_parse (parse);
 }
 
@@ -141,7 +141,7 @@ static void on_done (void *owner, uint32_t events)
     finish_parse (parse);
 }
 
-// -- all of them
+// -- the queue
 
 struct flow_parser *flow_parser_new (struct reactor *reactor)
 {
@@ -176,7 +176,7 @@ void flow_parser_destroy (struct flow_parser **self_p)
     free (self);
 }
 
-// Without a descriptor there is no thread.
+// The thread reports through a descriptor: without one, parse on the main thread.
 static bool has_thread (struct flow_parser *self)
 {
     if (self->done_fd >= 0)

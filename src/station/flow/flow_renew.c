@@ -1,8 +1,8 @@
-// A run that goes on by another version of its definition.
+// Continues a run with another version of its definition.
 #include "flow_book.h"
 #include "flow_runs_private.h"
 
-// A call in flight is a plan of the target that it was placed for.
+// Whether no target changes while calls are in flight: their plans stay with the old target.
 static bool targets_fit (const struct flow_live *live, const struct flow *flow,
                          struct reason *reason)
 {

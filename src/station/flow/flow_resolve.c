@@ -10,8 +10,8 @@
 
 struct kind_lookup {
     const struct flow *flow;
-    json_t *named; // name -> what calls may have of the fields of the kind; at first where it is
-                   // named
+    json_t *named; // kind -> those of its fields that calls may use; until resolved, the path
+                   // that names it
     flow_resolved_fn *reply;
     void *owner;
 };
@@ -24,7 +24,7 @@ static void take_known (json_t *named, const struct store_kinds *answer)
         const char *key = (const char *)name.data;
         if (!json_object_getn (named, key, name.size))
             continue;
-        json_t *fields = json_read_object (text, &ignored); // it may have been edited
+        json_t *fields = json_read_object (text, &ignored); // may be invalid after an edit by hand
         if (fields)
             json_object_setn_new (named, key, name.size, flow_kind_fields (fields));
         json_decref (fields);

@@ -1,5 +1,5 @@
-// The log of a run: the outcomes of its steps, in lines for people, of which the last ones are
-// kept. A step with many items has few of them.
+// The log of a run: the outcomes of its steps, for people. Only the last lines are kept, and only
+// a few per step with many items.
 #include <stdlib.h>
 
 #include "flow_runs_private.h"
@@ -8,8 +8,8 @@
 #include "utf8.h"
 
 enum {
-    LOG_MORE = 100,  // lines above FLOW_LOG_MAX: the log is not cut at each
-    DETAIL_MAX = 512 // bytes of an error in a line of it
+    LOG_MORE = 100,  // lines above FLOW_LOG_MAX before the log is trimmed
+    DETAIL_MAX = 512 // bytes of an error in a line
 };
 
 static void add_text (struct json_text *line, const struct json_name *name, const char *text)
@@ -28,7 +28,7 @@ struct log_writer {
     int64_t lines;
 };
 
-// `detail`: an error, NULL = none. By a command: the caller's key, and why.
+// `detail`: an error, NULL = none. A line about a command also has the caller's key and reason.
 static void log_line (struct log_writer *self, uint32_t step, int64_t item, const char *state,
                       const char *detail)
 {
@@ -63,7 +63,7 @@ static bool has_failed (unsigned state)
     return state == FLOW_FAILED || state == FLOW_CANCELLED;
 }
 
-// Items that have failed now, if they are among the first of their step.
+// Log items that have just failed, if they are among the first failures of their step.
 static void log_items (struct log_writer *self, uint32_t step)
 {
     const struct flow_data *data = self->live->run->data[step];
@@ -82,7 +82,7 @@ static void log_items (struct log_writer *self, uint32_t step)
     }
 }
 
-// A step that has changed its state. One with items is running until the last of them has ended.
+// Log the new state of a step. With items, it keeps the state running until the last one ends.
 static void log_step (struct log_writer *self, uint32_t step)
 {
     struct flow_node *node = &self->live->run->nodes[step];
@@ -96,7 +96,7 @@ static void log_step (struct log_writer *self, uint32_t step)
                   data && has_failed (node->state) ? data->error : NULL);
 }
 
-// An undo that began, has ended or is parked.
+// Log undos that have begun, ended or been parked.
 static void log_undos (struct log_writer *self, const struct flow_effects *effects)
 {
     const struct flow_run *run = self->live->run;

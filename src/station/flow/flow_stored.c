@@ -73,7 +73,7 @@ static void put_number (struct flow_live *live, const char *name, int64_t value)
     put_field (live, name, span_of (text, decimal_text (value, text)));
 }
 
-// What the station itself knows of a run that begins.
+// Write the fields of a new run that flow_rows_write does not.
 static void write_begin (struct flow_live *live)
 {
     char plan[IDENT_SIZE];
@@ -90,9 +90,9 @@ static void write_begin (struct flow_live *live)
     put_field (live, "exec", span_text (ident_text (live->exec_id, plan)));
     const struct span reopened[] = {span_text ("ZREM"), span_text (KEY_FLOW_ENDED),
                                     span_text (live->name)};
-    if (strcmp (plan, live->name) != 0) // its flow plan is retried, from the beginning
+    if (strcmp (plan, live->name) != 0) // a retry of its flow plan restarts it
         store_put (live->station->store, reopened, 3);
-    else // of a retried one the log goes on
+    else // a restarted run keeps its log
         live->log_room = FLOW_LOG_MAX;
     put_field (live, "flow", span_text (live->flow_name));
     put_number (live, "version", live->version);
@@ -161,13 +161,13 @@ void flow_live_await_plan (struct flow_live *live, uint64_t plan_id)
 struct reading_run {
     struct station *station;
     uint64_t id;
-    uint64_t resets; // of the store, when it began
+    uint64_t resets; // store_resets when the read began
     char name[IDENT_SIZE];
     flow_read_fn *call;
-    struct flow_live *live;      // as far as it is read
+    struct flow_live *live;      // what is read so far
     struct frames *run, *data;   // fields and values
-    struct frames *node, *input; // one span each; NULL = there is none
-    struct frames **kept;        // of the maps, one span each
+    struct frames *node, *input; // one span each; NULL = none
+    struct frames **kept;        // the bytes of the maps, one span each
     struct flow_stored_map *maps;
     size_t map_count, maps_left;
 };
@@ -207,7 +207,7 @@ static void log_damaged (struct reading_run *self, const char *reason)
     give_up (self, false, reason);
 }
 
-// A text, kept beyond the answer; NULL: not a text.
+// A copy of a string reply; NULL: it is not a string.
 static struct frames *keep_text (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_STRING)
@@ -216,7 +216,7 @@ static struct frames *keep_text (const redisReply *reply)
     return frames_copy (&text, 1);
 }
 
-// A list of texts, kept beyond the answer; NULL: not one.
+// A copy of a reply that is an array of strings; NULL: it is not an array.
 static struct frames *keep_texts (const redisReply *reply)
 {
     if (!reply || reply->type != REDIS_REPLY_ARRAY)

@@ -31,8 +31,8 @@ struct run_sweep {
     char run[IDENT_SIZE];
 };
 
-// Whether a command has reopened it since it ended. What is in memory of one that is to be removed
-// goes first: it would be written in part.
+// Whether a command has reopened the run since it ended. If not, forget it in memory before it is
+// removed: otherwise parts of it could be written again.
 static bool goes_on (struct station *self, uint64_t run)
 {
     struct flow_live *live = flow_live_find (self, run);
@@ -43,7 +43,7 @@ static bool goes_on (struct station *self, uint64_t run)
     return false;
 }
 
-// The fields of its data name the steps that have a map of their own: "INDEX.list".
+// Fields "INDEX.list" of the run's data name the steps that have a map under a key of their own.
 static void on_fields (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;
@@ -78,7 +78,7 @@ static void take_out (struct run_sweep *self)
     store_get (self->station->store, words, 2, on_fields, self);
 }
 
-// A field of a run, for this one.
+// Read a field of run `run` for this sweep.
 static void read_run_field (struct run_sweep *self, uint64_t run, const char *field,
                             void (*reply) (void *owner, const redisReply *reply))
 {
@@ -88,8 +88,8 @@ static void read_run_field (struct run_sweep *self, uint64_t run, const char *fi
     store_get (self->station->store, words, 3, reply, self);
 }
 
-// The run of a call whose own run goes on may have to be undone: its turn comes again behind all
-// others that have ended.
+// While its parent run is in progress, the run of a sub-flow may still have to be undone: move it
+// to the end of the queue of ended runs.
 static void on_parent_ended (void *owner, const redisReply *reply)
 {
     struct run_sweep *self = owner;
@@ -157,7 +157,7 @@ void flow_sweep_tick (struct station *self)
                                span_text ("0"),
                                span_text (page)};
     store_get (self->store, old, 7, on_runs, self);
-    // Those behind the newest flow_count, the newest of them first.
+    // Runs beyond the newest flow_count, newest first.
     snprintf (first, sizeof first, "%" PRId64, self->settings->flow_count);
     snprintf (page, sizeof page, "%" PRId64, self->settings->flow_count + PAGE - 1);
     const struct span many[] = {span_text ("ZREVRANGE"), span_text (KEY_FLOW_ENDED),

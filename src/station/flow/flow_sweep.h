@@ -1,7 +1,7 @@
-// Ended runs of flows that are too many or too old are taken out of Redis whole.
+// Removes ended runs of flows from Redis, with all their keys, when they are too many or too old.
 #pragma once
 
 #include "station_state.h"
 
-// Call about each second. Settings: flow_count, flow_age.
+// Call about once a second. Settings: flow_count, flow_age.
 void flow_sweep_tick (struct station *self);

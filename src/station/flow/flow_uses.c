@@ -13,11 +13,11 @@ enum { KEY_SIZE = 96, CURSOR_SIZE = 24 };
 struct looking {
     struct station *station;
     char name[FLOW_NAME_MAX + 1];
-    int versions[2 * STORE_FLOW_VERSIONS]; // versions that are requested
+    int versions[2 * STORE_FLOW_VERSIONS]; // the requested versions
     size_t count;
     struct flow_uses found;
-    char cursor[CURSOR_SIZE]; // of the page that is read
-    size_t left;              // runs of it without an answer
+    char cursor[CURSOR_SIZE]; // of the current page
+    size_t left;              // pending replies of the page
     bool lost;
     flow_uses_fn *reply;
     void *owner;
@@ -44,7 +44,7 @@ size_t flow_uses_choose (const struct flow_uses *self, int *versions, size_t cou
 
 static void ask_page (struct looking *self);
 
-// The last answer of a page has come.
+// All replies of a page have arrived.
 static void page_over (struct looking *self)
 {
     bool more = strcmp (self->cursor, "0") != 0 && self->found.count < self->count;
@@ -100,10 +100,10 @@ static void on_page (void *owner, const redisReply *reply)
     bool sound = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[0]->type == REDIS_REPLY_STRING &&
                  reply->element[1]->type == REDIS_REPLY_ARRAY;
-    self->left = 1; // this page
+    self->left = 1; // the page itself: released below
     self->lost = !sound;
     snprintf (self->cursor, sizeof self->cursor, "%s", sound ? reply->element[0]->str : "0");
-    // Members and their scores.
+    // Members alternate with their scores.
     for (size_t i = 0; sound && i < reply->element[1]->elements; i += 2)
         ask_run (self, reply->element[1]->element[i]);
     link_flush (store_link (self->station->store));

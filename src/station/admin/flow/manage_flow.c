@@ -19,7 +19,7 @@ static void refuse_argument (struct station *self, struct request *request, cons
     reply_refuse (self, &request->peer, ZPLAN_EARGUMENT, reason);
 }
 
-// False: it is no name of a flow that the key may touch, and the request was refused.
+// False: the name is invalid or the key may not use the flow, and the request was rejected.
 static bool read_name (struct station *self, struct request *request, struct span name)
 {
     struct reason reason;
@@ -89,7 +89,7 @@ struct getting {
     struct peer *peer;
     char name[FLOW_NAME_MAX + 1];
     int version;
-    struct store_flow answer; // while its text is looked at
+    struct store_flow answer; // kept while its text is checked
     char *text;
 };
 
@@ -134,12 +134,12 @@ static void get_end (struct getting *self)
     station_resume (station);
 }
 
-// JSON that was edited by hand may be nonsense, as would be the reply then.
+// A definition that was edited by hand may be invalid JSON, which would break the reply.
 static void on_json (void *owner, struct flow *flow, json_t *errors)
 {
     struct getting *self = owner;
     struct reason reason;
-    (void)flow; // none was asked for
+    (void)flow; // not requested
     const json_t *error = json_array_get (errors, 0);
     if (error) {
         reason_set (&reason, "flow: version %d of %s cannot be read: %s", self->answer.version,
@@ -212,7 +212,7 @@ static void flow_get (struct station *self, struct request *request, const struc
 
 struct flow_filter {
     char after[FLOW_NAME_MAX + 1];
-    char name[FLOW_NAME_MAX + 2]; // with a * at its end: what it begins with
+    char name[FLOW_NAME_MAX + 2]; // a trailing * makes it a prefix
     int64_t limit;
 };
 
@@ -278,11 +278,11 @@ static void flow_list (struct station *self, struct request *request,
 
 static const struct flow_subcommand {
     const char *name;
-    size_t args_min, args_max; // behind it
-    bool takes_definition;     // as the first of them
+    size_t args_min, args_max; // arguments after the subcommand
+    bool takes_definition;     // as the first argument
     unsigned roles;
     flow_subcommand_fn *run;
-    enum flow_event_kind event; // of what changes a run
+    enum flow_event_kind event; // if the subcommand changes a run
 } words[] = {
     {"list", 0, 1, false, CURVE_ROLE_OBSERVE, flow_list},
     {"get", 1, 2, false, CURVE_ROLE_OBSERVE, flow_get},

@@ -1,4 +1,4 @@
-// The command `flow`, and its sub-commands, between their files.
+// The command `flow` and its subcommands, as their files share them.
 #pragma once
 
 #include "flow_run.h"
@@ -6,19 +6,19 @@
 
 manage_fn manage_flow;
 
-// The arguments after the subcommand. A definition may be a JSON frame, too.
+// The arguments after the subcommand. A definition may also come as a JSON frame.
 struct flow_words {
     size_t count;
     struct span at[3];
-    enum flow_event_kind event; // of the subcommand, if it changes a run
+    enum flow_event_kind event; // that the subcommand applies, if it changes a run
 };
 
 typedef void flow_subcommand_fn (struct station *self, struct request *request,
                                  const struct flow_words *words);
 
-// Of runs: manage_flow_run.c.
+// Read runs: manage_flow_run.c.
 flow_subcommand_fn manage_flow_show_runs, manage_flow_show_run, manage_flow_show_log;
 
-// The same: manage_flow_change.c.
+// Change runs: manage_flow_change.c.
 flow_subcommand_fn manage_flow_signal, manage_flow_skip, manage_flow_retry_run,
     manage_flow_change_run;

@@ -1,5 +1,5 @@
-// flow: what people do to runs. The run is carried over an event, and the command is replied to
-// when that is written. proto/flows.md 18.9.
+// flow: subcommands that change runs. Each applies an event to a run, and replies when the result
+// is written. proto/flows.md 18.9.
 #include <limits.h>
 
 #include "arguments.h"
@@ -11,7 +11,7 @@
 #include "permit.h"
 #include "plan_json.h"
 
-// Who did what, and why.
+// Log who did what, and why.
 static void log_command (const struct run_command *self, const struct flow_live *live)
 {
     static const char *const names[] = {
@@ -38,7 +38,7 @@ static void on_written (void *owner, enum store_result result, const char *error
     run_command_end (self);
 }
 
-// STEP or STEP.ITEM. False: there is none, with the reason.
+// Find STEP or STEP.ITEM. False: not found, with the reason.
 static bool find_step (struct run_command *self, const struct flow_live *live,
                        struct reason *reason)
 {
@@ -63,7 +63,7 @@ static bool find_step (struct run_command *self, const struct flow_live *live,
     return true;
 }
 
-// A call that was claimed does its work, and an undo may follow: it is ended by a cancel.
+// A claimed call is running and may have to be undone: it must be cancelled instead.
 static bool may_skip (struct run_command *self, const struct flow_live *live)
 {
     uint32_t step = self->event.step;
@@ -75,7 +75,7 @@ static bool may_skip (struct run_command *self, const struct flow_live *live)
     return !runs;
 }
 
-// False: it was rejected, and `reason` says why.
+// Apply the event. False: it was rejected, with self->reason.
 static bool carry_run (struct run_command *self, struct flow_live *live)
 {
     struct reason reason = {""};
@@ -110,13 +110,13 @@ static void carry_alone (struct run_command *self)
         run_command_refuse (self, ZPLAN_EARGUMENT, self->reason.text);
         return;
     }
-    bool mended = live->run->outcome == FLOW_WELL && !self->had_finished; // at once, by a skip
+    bool mended = live->run->outcome == FLOW_WELL && !self->had_finished; // by a skip, at once
     if (had_ended && (live->run->phase != FLOW_ENDED || mended))
         flow_live_reopen (live);
     store_when_written (self->station->store, on_written, self);
 }
 
-// -- a run that has ended goes on in its flow plan, if that is parked or waits for its retry
+// -- an ended run continues in its flow plan, if that is parked or waits for a retry
 
 static void carry_event (struct run_command *self, struct flow_live *live);
 
@@ -127,7 +127,7 @@ static bool carry_with_plan (void *owner)
     if (!live || live->run->phase != FLOW_ENDED || !carry_run (self, live))
         return false;
     if (live->run->phase == FLOW_ENDED && live->run->outcome != FLOW_WELL)
-        return false; // it has failed again: its flow plan stays as it is
+        return false; // it has failed again: leave its flow plan unchanged
     flow_live_await_plan (live, live->plan_id);
     return true;
 }
@@ -163,7 +163,7 @@ static void on_flow_plan (void *owner, const struct store_loaded *answer)
     if (parked) {
         int64_t revision = plan->revision;
         plan->revision = station_revision ();
-        plan->state = PLAN_RETRY; // of that run, which has begun again then
+        plan->state = PLAN_RETRY; // a retry that continues that run
         store_change (self->station->store,
                       &(struct store_change){.plan = plan,
                                              .revision = revision,
@@ -186,7 +186,7 @@ static void carry_event (struct run_command *self, struct flow_live *live)
         carry_alone (self);
 }
 
-// -- by another version of the definition
+// -- retry with another version of the definition
 
 static void on_definition (void *owner, const struct flow *flow, int version, const char *why)
 {
@@ -290,7 +290,7 @@ static const struct json_field retry_options[] = {
     {"reason", AS_TEXT, FIELD (text), 0, REASON_MAX - 1, "want a text of at most 199 bytes"},
 };
 
-// False: they are wrong, and the request was refused.
+// False: invalid, and the request was rejected.
 static bool take_options (struct run_command *self, const struct flow_words *words, size_t at,
                           const struct json_field *fields, size_t count)
 {

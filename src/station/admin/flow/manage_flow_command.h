@@ -1,5 +1,5 @@
-// A command about one run of a flow: it reads the run first, and is replied to when what it changes
-// is written. proto/flows.md 18.18.
+// A command about one run of a flow. The run is read first; the reply is sent when the changes are
+// written. proto/flows.md 18.18.
 #pragma once
 
 #include "flow_runs_private.h"
@@ -18,30 +18,30 @@ struct run_command {
     run_command_fn *go;
     struct flow_event event;
     char step[FLOW_NAME_MAX + 32]; // STEP or STEP.ITEM, "" = none
-    char text[REASON_MAX];         // a reason
-    char key[KEY_NAME_SIZE];       // whose command it is, "" = not known
+    char text[REASON_MAX];         // the reason that the caller gives
+    char key[KEY_NAME_SIZE];       // the key of the caller, "" = unknown
     json_t *value, *steps;
-    int version;             // of a retry; 0 = as it was
-    const struct flow *flow; // that is of it, held; NULL = as it was
-    bool carried;            // the run was
-    bool had_finished;       // before that
-    struct reason reason;    // why it was not
+    int version;             // of a retry; 0 = unchanged
+    const struct flow *flow; // of this version, held; NULL = unchanged
+    bool carried;            // the event was applied to the run
+    bool had_finished;       // the run had, before the event
+    struct reason reason;    // why the event was rejected
 };
 
-// Of the run in the first word. NULL: that is no number of a run, and the request was refused.
+// `run`: its number as text. NULL: that is invalid, and the request was rejected.
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
                                      run_command_fn *go);
 
-// Read the JSON in this word, if it is there. False: invalid, and the request was rejected.
+// Read the JSON in argument `at`, if given. False: invalid, and the request was rejected.
 bool run_command_json (struct run_command *self, const struct flow_words *words, size_t at);
 
-// Read the run; then `go` is called with it, or the request is refused.
+// Read the run; then `go` is called with it, or the request is rejected.
 void run_command_start (struct run_command *self);
 
-// What a run is, without its steps.
+// The run as JSON, without its steps.
 json_t *flow_run_json (const struct flow_live *live);
 
-// The end of the command: each of these frees it.
+// End the command: each of these frees it.
 void run_command_refuse (struct run_command *self, enum wire_error error, const char *reason);
 void run_command_reply (struct run_command *self, json_t *object);
 void run_command_end (struct run_command *self);

@@ -16,7 +16,7 @@ struct flow_command {
     enum flow_plan_command command;
     struct plan *plan;
     uint64_t run, exec_id;
-    bool taken_back; // the plan is gone by this command, not by the end of its run
+    bool taken_back; // this command removed the plan, not the end of its run
     char key_station[STATION_NAME_MAX + 1], reason[REASON_MAX];
     void (*go_on) (struct inquiry *inquiry, const char *station);
 };
@@ -72,7 +72,7 @@ static void on_cancelled (void *owner, enum store_result result)
     on_written (owner, result, "");
 }
 
-// -- the plan of a step: it ends by this, and its run goes on from there
+// -- the plan of a step: the command ends it, and the run of the flow continues
 
 static void end_step (struct flow_command *self)
 {
@@ -87,7 +87,7 @@ static void end_step (struct flow_command *self)
     store_when_written (station->store, on_written, self);
 }
 
-// -- a flow plan, and with it its run
+// -- a flow plan, together with its run
 
 static void cancel_flow (struct flow_command *self)
 {
@@ -95,7 +95,7 @@ static void cancel_flow (struct flow_command *self)
     struct reason reason = {""};
     char text[REASON_MAX + 16], who[SPEAKER_SIZE], by[SPEAKER_SIZE];
     struct span key = permit_speaker (station, self->inquiry->peer, who);
-    // The end of a sub-flow's run ends its plan, and the step of the run above.
+    // The end of a sub-flow's run also ends its plan and the step of the parent run.
     bool ends = self->command == FLOW_PLAN_REMOVE, removes = ends && !self->plan->step.size;
     snprintf (by, sizeof by, "%.*s", (int)key.size, key.size ? (const char *)key.data : "");
     bool taken = flow_runs_carry (
@@ -122,7 +122,7 @@ static void on_run (void *owner, bool found, const char *damage)
     if (found && !flow_runs_has (self->inquiry->station, self->run)) {
         refuse_command (self, ZPLAN_ENET, "Redis was lost meanwhile");
         return;
-    } // what is gone needs nothing
+    } // a run that no longer exists needs nothing
     if (self->plan->step.size && !self->plan->flow_run)
         end_step (self);
     else
@@ -159,7 +159,7 @@ bool manage_flow_plan (struct inquiry *inquiry, const struct store_loaded *answe
     memcpy (self->key_station, answer->station.data, answer->station.size);
     snprintf (self->reason, sizeof self->reason, "%s", why);
     struct active_run *active = runs ? results_recall (station, plan->id, answer) : NULL;
-    if (active) { // what ends the run ends the plan, and the step
+    if (active) { // the end of the run ends the plan and the step
         cancel_run (active, self->reason, on_cancelled, self);
         return true;
     }

@@ -1,4 +1,4 @@
-// flow: what people read of runs, by their number. proto/flows.md 18.18.
+// flow: subcommands that read runs: show, log, runs. proto/flows.md 18.18.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ static void on_run (void *owner, bool found, const char *damage)
     }
 }
 
-// `local`: its batch; none is INT64_MIN.
+// `local`: the batch of the run; INT64_MIN = none.
 static void set_batch (json_t *run, int64_t local)
 {
     enum { TEXT_MAX = 32 };
@@ -67,7 +67,7 @@ static void set_batch (json_t *run, int64_t local)
     json_object_set_new (run, "batch", expr_to_json (&time, TEXT_MAX, &ignored));
 }
 
-// NULL: the first word is no number of a run, and the request was refused.
+// NULL: `run` is not the number of a run, and the request was rejected.
 struct run_command *run_command_new (struct station *self, struct request *request, struct span run,
                                      run_command_fn *go)
 {
@@ -89,7 +89,7 @@ void run_command_start (struct run_command *self)
     flow_runs_want (self->station, self->run, on_run, self);
 }
 
-// -- what a run is
+// -- a run as JSON
 
 static json_t *items_json (const struct flow_items *items)
 {
@@ -111,7 +111,7 @@ static json_t *items_json (const struct flow_items *items)
     return object;
 }
 
-// What has become of its undos: that of the item which is undone now, or of all.
+// Add the state of the step's undos, and the item that is being undone.
 static void add_undo (const struct flow_live *live, uint32_t index, json_t *object)
 {
     static const char *const words[] = {
@@ -193,7 +193,7 @@ json_t *flow_run_json (const struct flow_live *live)
     set_batch (object, run->batch);
     if (run->phase == FLOW_ENDED)
         json_object_set_new (object, "ended_ms", json_integer (live->ended_ms));
-    if (run->suspended) // also in `undoing`
+    if (run->suspended) // also while undoing
         json_object_set_new (object, "suspended", json_true ());
     if (run->error)
         json_object_set_new (object, "error", json_string (run->error));
@@ -235,7 +235,7 @@ static const struct json_field step_fields[] = {
     {"limit", AS_NUMBER, offsetof (struct step_filter, limit), 1, STEPS_MAX},
 };
 
-// NULL: it has no value.
+// NULL: the param has no value.
 static json_t *param_json (const struct flow_value *param)
 {
     struct expr_error ignored;
@@ -399,7 +399,7 @@ static void set_text (json_t *object, const char *name, const redisReply *value)
         json_object_set_new (object, name, json_stringn (value->str, value->len));
 }
 
-// That of `run.head`, whose last word it is.
+// The batch, which is the last word of `run.head`.
 static int64_t batch_of (const redisReply *head)
 {
     const char *blank = head->type == REDIS_REPLY_STRING ? strrchr (head->str, ' ') : NULL;
@@ -432,7 +432,7 @@ static void on_listed (void *owner, const redisReply *reply)
         const char *flow = json_string_value (json_object_get (run, "flow"));
         const char *state = json_string_value (json_object_get (run, "state"));
         bool fits =
-            flow && // it may have been edited
+            flow && // missing only after an edit by hand
             (!*listing->filter.flow || strcmp (flow, listing->filter.flow) == 0) &&
             (!*listing->filter.state || (state && strcmp (state, listing->filter.state) == 0)) &&
             permits_station (listing->station, listing->peer->user, span_text (flow));

@@ -1,4 +1,4 @@
-// A step of a run as commands name it: RUN/STEP, or RUN/STEP.ITEM.
+// A step of a run as commands name it: RUN/STEP or RUN/STEP.ITEM.
 #pragma once
 
 #include "flow_runs_private.h"
@@ -12,8 +12,8 @@ struct step_name {
 
 bool step_name_parse (struct span text, struct step_name *ret);
 
-// Read the run, and find the step. `live` is NULL when there is none, or none that the peer may
-// know of: the request was refused. `command` is the command.
+// Read the run, and find the step. `live` is NULL if it was not found or the peer may not see it:
+// the request was rejected then. `command`: the name of the command, for error texts.
 typedef void step_found_fn (void *owner, struct flow_live *live, uint32_t step);
 void step_find (struct station *self, struct peer *peer, const char *command,
                 const struct step_name *name, step_found_fn *found, void *owner);

@@ -42,7 +42,7 @@ static void on_step (void *owner, struct flow_live *live, uint32_t step)
                                      .step = step,
                                      .item = self->name.item,
                                      .key = by};
-    if (!live) { // it was rejected
+    if (!live) { // the request was rejected
         end_request (self);
         return;
     }

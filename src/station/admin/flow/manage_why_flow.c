@@ -11,14 +11,14 @@
 
 enum { REASONS_MAX = 20, WHY_MAX = REASON_MAX + 160 };
 
-// Reasons that are made, of a run.
+// The reasons of a run, as they are collected.
 struct run_reasons {
     const struct flow_live *live;
     json_t *reasons;
     size_t more; // reasons that did not fit into `reasons`
 };
 
-// `at_ms`: when that ends it, 0 = that is not known.
+// `until`: what ends it; `at_ms`: when, 0 = unknown.
 static void add_reason (struct run_reasons *self, const char *why, const char *until, int64_t at_ms)
 {
     char when[RFC3339_SIZE];
@@ -27,7 +27,7 @@ static void add_reason (struct run_reasons *self, const char *why, const char *u
         return;
     }
     json_t *reason = json_pack ("{s:s, s:s}", "why", why, "until", until);
-    if (!reason) // a text that is no UTF-8 any more where it was cut
+    if (!reason) // invalid UTF-8 where the text was cut
         reason = json_pack ("{s:s, s:s}", "why", "a reason that is no text", "until", until);
     if (at_ms > 0) {
         rfc3339_format (at_ms / 1000, when);
@@ -46,7 +46,7 @@ static void add_more (struct run_reasons *self)
                            json_pack ("{s:s, s:s}", "why", why, "until", "their end"));
 }
 
-// -- what a step does, behind its name
+// -- what a step is doing, to follow its name
 
 static void call_text (const struct flow_live *live, uint32_t index, int64_t item, char *text,
                        size_t size)
@@ -67,7 +67,7 @@ static void call_text (const struct flow_live *live, uint32_t index, int64_t ite
                   flow_call_target (step, undo));
 }
 
-// A wait or a signal that waits.
+// What a wait or signal step waits for.
 static void timer_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_step *step = &live->flow->steps[index];
@@ -93,7 +93,7 @@ static uint32_t items_in_flight (const struct flow_live *live, uint32_t index)
     return data && data->items ? data->items->in_flight : 0;
 }
 
-// The action of an undecided step, as text.
+// What an undecided step is doing, as text.
 static void step_words (const struct flow_live *live, uint32_t index, char *text, size_t size)
 {
     const struct flow_node *node = &live->run->nodes[index];
@@ -139,7 +139,7 @@ static void add_items (struct run_reasons *self, uint32_t index)
     }
 }
 
-// What is in flight of it.
+// Add the steps in flight of the run.
 static void add_steps (struct run_reasons *self)
 {
     const struct flow_live *live = self->live;
@@ -210,7 +210,7 @@ void why_reply_run (struct station *self, struct peer *peer, uint64_t plan_id, u
 
 // -- a step that is decided, or cannot start
 
-// `by`: who skipped it.
+// `by`: who skipped the step.
 static void add_decided (struct run_reasons *self, enum flow_state state, const char *by,
                          const char *error)
 {
@@ -238,7 +238,7 @@ static void add_blocked (struct run_reasons *self, uint32_t index)
     add_reason (self, why, "flow retry of that, or flow skip", 0);
 }
 
-// Its sources that are not decided.
+// Add the undecided steps that this one waits for.
 static void add_sources (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
@@ -258,7 +258,7 @@ static void add_sources (struct run_reasons *self, uint32_t index)
         add_reason (self, "it runs last (finally)", "all others are decided and undone", 0);
 }
 
-// It, or its next item.
+// The step, or its next item, is ready: add what delays its start.
 static void add_ready (struct run_reasons *self, uint32_t index)
 {
     const struct flow_live *live = self->live;
@@ -319,7 +319,7 @@ static void add_whole (struct run_reasons *self, uint32_t index)
         add_undecided (self, index);
 }
 
-// An item that is not in flight. Why it has not started, its step says.
+// An item that is not in flight. If it has not started, the reasons are those of its step.
 static void add_item (struct run_reasons *self, uint32_t index, int64_t number)
 {
     const struct flow_item *item = &self->live->run->data[index]->items->item[number];
@@ -356,7 +356,7 @@ static void reply_step (struct step_why *self)
     step_why_end (self);
 }
 
-// Its plan's own reasons behind those of the step.
+// Append the reasons of its plan to those of the step.
 static void on_plan (void *owner, const struct store_loaded *answer)
 {
     struct step_why *self = owner;
@@ -389,7 +389,7 @@ static void on_plan (void *owner, const struct store_loaded *answer)
     }
 }
 
-// `item`: that of a step that was asked for as a whole.
+// `item`: the parked item, if the request names the whole step; else -1.
 static void add_parked (struct run_reasons *self, int64_t item)
 {
     char why[WHY_MAX] = "its undo has failed, and is parked", until[64] = "reset, or done";
