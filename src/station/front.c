@@ -15,7 +15,7 @@
 
 enum {
     KEPT_BYTES_MAX = 64 << 20, // of requests that wait for Redis
-    DRAIN_MAX = 100000         // messages thrown away at the end
+    DRAIN_MAX = 100000         // messages discarded at the end
 };
 
 // -- requests
@@ -33,7 +33,7 @@ static void reply_new_id (struct station *self, struct request *request)
 
 static const struct request_kind {
     uint8_t code;
-    unsigned roles; // any of these roles is sufficient
+    unsigned roles; // one of these roles is required
     void (*run) (struct station *self, struct request *request);
 } commands[] = {
     {ZERO_BYTE_COMMAND_PLAN, CURVE_ROLE_SUBMIT, submit_request},
@@ -79,7 +79,7 @@ static void take_request (struct station *self, const struct packet *packet)
         message_read_cut (packet->frames + 1, packet->count - 1, &request.message);
     peer->envelope = request.message.envelope;
     if (peer->envelope == ENVELOPE_MAILBOX) {
-        // Never answered, or two stations could answer each other for ever.
+        // Never answer statuses, or two stations could answer each other forever.
         request.message.desc.code = dialect_status_in (self->dialect, request.message.desc.code);
         if (rc || packet->fault)
             self->counters.dropped_mailboxes++;
@@ -125,14 +125,15 @@ static bool receive_request (struct station *self)
     if (!packet_recv_of_user (&packet, self->request_socket, &self->limits))
         return false;
     self->counters.requests++;
-    // A ROUTER puts the identity first; without more than that only a fault is reported.
+    // A ROUTER puts the identity first; a packet without further frames is taken only to report its
+    // fault.
     if (packet.count > 1 || (packet.count == 1 && packet.fault))
         take_request (self, &packet);
     packet_clear (&packet);
     return true;
 }
 
-// Leave the socket alone until station_resume.
+// Stop reading the socket until station_resume.
 static void front_close (struct station *self)
 {
     watch_end (&self->request_watch);
@@ -143,7 +144,7 @@ void front_shut (struct station *self)
     front_close (self);
     if (!self->request_socket)
         return;
-    // Messages that came before it was known are answered.
+    // Answer the messages that came before the loss of ownership was known.
     for (int i = 0; i < TURN_MESSAGES && receive_request (self); i++)
         ;
     front_drain (self);

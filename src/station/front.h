@@ -1,15 +1,15 @@
-// The request socket: messages are received, distinguished and dispatched.
+// The request socket: receives messages, tells requests from results, and dispatches them.
 #pragma once
 
 #include "station_state.h"
 
-// Read the request socket from now on.
+// Start reading the request socket.
 void front_open (struct station *self);
 
-// Close the socket: another station owns the plans.
+// Close the request socket: another station owns the plans.
 void front_shut (struct station *self);
 
-// Throw away what still waits in the socket, before it is closed: libzmq 4.3.4 may abort the
-// process when its context ends over a connection that was cut while its messages waited to be
-// read.
+// Read and discard the messages left in the socket; call it before the socket is closed. Without
+// this libzmq 4.3.4 may abort the process when the context ends and a connection was lost while its
+// messages were unread.
 void front_drain (struct station *self);

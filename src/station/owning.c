@@ -18,13 +18,13 @@
 #include "sockets.h"
 #include "targets.h"
 
-enum { STANDBY_US = 300000 }; // without the plans: another station has them
+enum { STANDBY_US = 300000 }; // this long without the plans: another station owns them
 
 void owning_serve (struct station *self)
 {
     targets_start (self);
     if (!sockets_bind_request (self))
-        return; // it is tried again
+        return; // the caller retries
     self->phase = PHASE_SERVING;
     front_open (self);
     due_wake (self);
@@ -63,7 +63,7 @@ static void on_redis_up (struct station *self)
         notify_status ("standby");
 }
 
-// The data are those of the former version: there is nothing to serve.
+// The data have been converted to the previous version: there is nothing to serve.
 static void on_gone_back (void *owner, enum store_result result, const char *error)
 {
     struct station *self = owner;
@@ -77,7 +77,7 @@ static void on_gone_back (void *owner, enum store_result result, const char *err
     reactor_stop (self->reactor);
 }
 
-// The plans are this station's, and all that it needs of them was read.
+// This station owns the plans and has loaded all that it needs of them.
 static void on_owned (struct station *self)
 {
     if (!self->owner_since) {
@@ -101,7 +101,7 @@ static void on_owned (struct station *self)
     notify_status ("serving");
 }
 
-// Another station has the plans, or may take them.
+// Another station owns the plans, or may take them over.
 static void on_fenced (struct station *self)
 {
     log_event (
@@ -159,7 +159,7 @@ void owning_watch (struct station *self, int64_t now_us)
     bool waits = store_state (self->store) == STORE_STANDBY && !store_owns (self->store);
     const char *trouble = waits ? store_trouble (self->store) : "";
     if (*trouble)
-        owning_note_down (self, trouble); // no owner can be seen
+        owning_note_down (self, trouble); // the owner cannot be determined
     if (!waits)
         self->waits_us = 0;
     else if (!self->waits_us)
@@ -168,5 +168,5 @@ void owning_watch (struct station *self, int64_t now_us)
         stand_by (self);
     else if (now_us - self->waits_us > STANDBY_US && self->phase == PHASE_SERVING &&
              !self->owner_since)
-        on_fenced (self); // it served while Redis was away
+        on_fenced (self); // it had served while Redis was away
 }

@@ -1,5 +1,6 @@
-// What the station does when it becomes the owner of the plans, and when it ceases to be: it
-// serves, is a standby, or drops what it knows of them. Source: proto/operations.md, 12.4.
+// What the station does when it becomes the owner of the plans, and when it stops being the owner:
+// it serves, waits as a standby, or drops its state of the plans. Source: proto/operations.md,
+// 12.4.
 #pragma once
 
 #include "station_state.h"
@@ -7,14 +8,13 @@
 // The state of the store has changed.
 void owning_changed (void *owner, enum store_state state);
 
-// Bind the request socket and print `ready`; it is tried again by the caller while the socket is
-// in use.
+// Bind the request socket and print `ready`. While the endpoint is in use nothing happens, and the
+// caller retries.
 void owning_serve (struct station *self);
 
-// Log why Redis is down: once, and again when it is for another reason. It is called several times
-// a second.
+// Log why Redis is down: once, and again when the reason changes. Called several times a second.
 void owning_note_down (struct station *self, const char *trouble);
 
-// With each tick: a station that served and finds the plans with another one forgets what it knows
-// of them.
+// Called with each tick. A station that served and finds that another one owns the plans drops its
+// state of them.
 void owning_watch (struct station *self, int64_t now_us);

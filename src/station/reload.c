@@ -31,13 +31,13 @@ static void apply_settings (struct station *self)
     log_start ("zpland", self->settings->log_level, self->settings->log_format);
     store_set_bounds (self->store, &bounds);
     if (!self->targets_started)
-        return; // a standby connects to none
+        return; // a standby connects to no target
     targets_replace (self, ORIGIN_SETTINGS, self->settings->targets, self->settings->target_count);
     if (self->targets_read)
-        targets_load (self); // a name that is not of the settings any more may be of those added
+        targets_load (self); // an added target may have the name that was removed from the settings
 }
 
-// A target of the name of a flow would get its plans.
+// A target with the name of a flow would get the plans of the flow.
 static bool names_flow (const struct station *self, const struct station_settings *fresh,
                         struct reason *reason)
 {

@@ -1,5 +1,5 @@
-// SIGHUP: the settings are read again. All that may change while the station runs changes at once;
-// with one wrong setting none does.
+// SIGHUP: reload the settings. Those that may change at run time take effect at once; if one
+// setting is wrong, none is changed.
 #pragma once
 
 #include "station_state.h"

@@ -1,9 +1,9 @@
-// Start: data folder and sockets (what can fail at once, first), then Redis, then the targets; when
-// the plans are this station's - or a given Redis is away, and submissions are rejected until it is
-// back - the request socket is read and `ready` is printed. The targets that are kept in Redis are
-// read before that. While another station owns the plans this one is a standby: `standby` is
-// printed, and its request socket is closed.
-// Stop: requests are rejected, what is in progress is written, and the plans are released.
+// Start: data folder and sockets first, as they can fail at once, then Redis, then the targets,
+// including those stored in Redis. When this station owns the plans it reads the request socket and
+// prints `ready`; it also does so when an external Redis is away, and then rejects submissions
+// until Redis is back. While another station owns the plans this one is a standby: it prints
+// `standby` and closes its request socket. Stop: the station rejects requests, finishes pending
+// writes, and releases the plans.
 #include "station.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@
 enum {
     TICK_MS = 100,
     GIVEN_REDIS_WAIT_US = 2000000, // before serving without it
-    LOG_WAIT_US = 2000000,         // between two lines while waiting
+    LOG_WAIT_US = 2000000,         // between two log lines while waiting
     STOP_WAIT_US = 5000000,        // for the last writes
     FREE_WAIT_US = 1000000,        // for Redis to acknowledge that the plans are released
 };
@@ -103,7 +103,7 @@ void station_hand_over (struct station *self)
 
 // -- the reactor
 
-// While it starts, what it needs is being read: it is reloaded behind that.
+// Not during the start, while the station loads its data: the reload follows then.
 static void reload_if_wanted (struct station *self)
 {
     bool ready = self->phase == PHASE_SERVING || self->phase == PHASE_STANDBY;
@@ -124,8 +124,8 @@ static void on_signal (void *owner, uint32_t events)
             self->reload_wanted = true;
         } else if (number == SIGTERM || number == SIGINT) {
             if (self->phase == PHASE_STOPPING && !self->yields)
-                reactor_stop (self->reactor); // asked twice: at once
-            self->yields = false;             // not a standby after the handover
+                reactor_stop (self->reactor); // second signal: stop immediately
+            self->yields = false;             // do not become a standby after the handover
             begin_stop (self);
         }
     }
@@ -134,9 +134,9 @@ static void on_signal (void *owner, uint32_t events)
         reactor_stop (self->reactor);
 }
 
-// What a peer makes wait in the sockets is memory of libzmq, out of every other bound's reach. What
-// was freed is given back when there is too much, and, as that takes milliseconds, while nothing
-// happens.
+// Bounds the memory of the process, as no other limit covers the messages that libzmq holds for
+// peers. Freed memory is returned to the system above max_memory, and otherwise only while the
+// station is idle, as that takes milliseconds.
 static void watch_memory (struct station *self)
 {
     enum { PAUSE_S = 60 };
@@ -165,7 +165,7 @@ static void tick_starting (struct station *self, int64_t now_us)
     int64_t waited = now_us - self->started_us;
     bool up = station_store_up (self);
     if (up && self->targets_read) {
-        owning_serve (self); // its socket could not be bound before
+        owning_serve (self); // retry: its socket could not be bound before
     } else if (!self->embedded && store_state (self->store) == STORE_AWAY &&
                waited > GIVEN_REDIS_WAIT_US) {
         owning_note_down (self, link_trouble (store_link (self->store)));
@@ -186,7 +186,7 @@ static bool has_ended (struct station *self, int64_t now_us)
         return self->phase == PHASE_FAILED;
     if (!self->gives_up)
         store_leave (self->store);
-    // Once: a standby takes over at once then, or the next start.
+    // Release the plans once, so that a standby or the next start takes over at once.
     bool free = self->embedded || !station_store_up (self) || self->gives_up;
     if (free)
         return !self->gives_up || now_us > self->stop_us;
@@ -234,7 +234,7 @@ static void on_tick (void *owner)
 
 // -- making it
 
-// What the settings name: wrong now, it is wrong at the next start.
+// Check what the settings refer to; an error here fails at the next start too.
 static int take_settings (struct station *self, struct link_config *config, struct reason *reason)
 {
     const struct station_settings *settings = self->settings;
@@ -252,7 +252,7 @@ static void read_limits (struct station *self)
         (struct packet_limits){(size_t)limits->frame_bytes, (size_t)limits->message_bytes};
 }
 
-// What others read of it in Redis.
+// Create the store, with what other stations read in Redis about this one.
 static void make_store (struct station *self, const struct link_config *link)
 {
     char folder[DATA_FOLDER_MAX], host[HOST_NAME_MAX + 1] = "", endpoints[3 * SETTING_TEXT_MAX];

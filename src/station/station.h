@@ -7,10 +7,10 @@ struct forward;
 struct station;
 
 struct station_config {
-    struct station_settings *settings; // borrowed; SIGHUP changes them
+    struct station_settings *settings; // borrowed; changed on SIGHUP
     station_read_fn *read_settings;
     int signal_fd;           // of process_prepare
-    bool yields;             // the plans were released: others take over first
+    bool yields;             // this process has just released the plans: let others take over first
     struct forward *forward; // borrowed: forward_life.h
 };
 
@@ -20,13 +20,13 @@ enum station_end {
     STATION_FENCED   // another station owns the plans: create it again, as a standby
 };
 
-// Make the station: sockets bound, the embedded Redis started or the given one being connected to.
-// NULL with the fault and a reason.
+// Create the station: bind its sockets, start the embedded Redis or begin to connect to the given
+// one. NULL on failure, with the fault and a reason.
 struct station *station_new (const struct station_config *config, enum station_fault *ret_fault,
                              struct reason *reason);
 
-// Run until a signal ends it, or another station takes over. Prints "ready" on stdout once it
-// serves, "standby" when another one owns the plans. The fault and the reason are set for
+// Run until a signal arrives or another station takes over. Prints "ready" on stdout once the
+// station serves, "standby" while another one owns the plans. The fault and the reason are set for
 // STATION_FAILED.
 enum station_end station_run (struct station *self, enum station_fault *ret_fault,
                               struct reason *reason);

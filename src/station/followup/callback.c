@@ -9,12 +9,12 @@
 #include "plan_json.h"
 
 enum { SECOND_US = 1000000, RESULT_BYTES_MAX = 65536, GROUP_PREFIX = 3 };
-// A sender that dies is found out soon.
+// Short, so that a dead sender is noticed soon.
 enum { PING_S = 5, SENDER_TIMEOUT_S = 20 };
 
-// -- which outcomes
+// -- which outcomes get a callback
 
-// The part of the rule for it; NULL: there is no callback.
+// The part of the callback rule for this outcome; NULL: no callback.
 static const json_t *end_of (const struct callback_outcome *outcome)
 {
     const struct policy *policy = outcome->plan->policy;
@@ -62,7 +62,7 @@ static json_t *reason_json (const struct callback_outcome *outcome)
                                 : json_string (plain[outcome->cancelled]);
 }
 
-// As document 002 has it.
+// The body in the format of document 002.
 static json_t *task_body (const struct callback_outcome *outcome)
 {
     if (outcome->decision->succeeded)
@@ -141,7 +141,7 @@ static json_t *fields_of (const struct callback_outcome *outcome)
         json_object_set (fields, "category", category);
     if (retry)
         json_object_set (fields, "retry", retry);
-    else // 27.5 hours
+    else // in all 27.5 hours
         json_object_set_new (fields, "retry",
                              json_pack ("{s:s, s:[i,i,i,i,i,i,i], s:i}", "strategy", "sequence",
                                         "sequence", 5, 300, 1800, 7200, 18000, 36000, 36000, "max",
@@ -152,7 +152,8 @@ static json_t *fields_of (const struct callback_outcome *outcome)
     return fields;
 }
 
-// Sources take turns. No submitter can write the colon, so it is no group of theirs.
+// A group for each source, so that sources take turns. Submitters cannot use the colon in a group's
+// name, so the group is never one of theirs.
 static void set_group (struct plan *plan, struct span source)
 {
     char group[POLICY_NAME_MAX + 1];
@@ -218,7 +219,7 @@ struct plan *callback_test_plan (struct station *self, const struct plan *plan)
                                           .status = ZERO_STATUS_OK_ID};
     json_t *event = json_pack ("{s:s}", "type", "test"), *data = json_object ();
     json_t *fields = fields_of (&none);
-    called_set_hex (json_object_get (fields, "ext"), "plan", id); // it reports itself
+    called_set_hex (json_object_get (fields, "ext"), "plan", id); // the callback plan itself
     called_set_instant (event, "timestamp", store_now_us (self->store));
     called_set_text (data, "target", plan->station);
     json_object_set_new (event, "data", data);

@@ -1,6 +1,7 @@
-// Callbacks: an outcome that is to be sent over HTTP is a plan of the target `callbacks`, placed in
-// the batch of that outcome. Its workers (zplan-callback) send it; lease, retries, dead letters,
-// `why` and history are those of plans. Source: task module (callback); protocol, chapter 19.
+// Callbacks. An outcome to be sent over HTTP becomes a plan of the target `callbacks`, which is
+// written in the same batch as the outcome. The workers of that target (zplan-callback) send it.
+// Lease, retries, dead letters, `why` and history work as for any plan. Source: task module
+// (callback); protocol, chapter 19.
 #pragma once
 
 #include "station_state.h"
@@ -13,18 +14,18 @@ struct callback_outcome {
     int64_t nominal; // Unix seconds
     uint8_t status;
     bool cancelled;
-    bool manual; // a run outside the schedule, which is tried once
+    bool manual; // a run outside the schedule, which is not retried
     struct span worker, reason;
-    const json_t *value; // its result; NULL = none
+    const json_t *value; // the result of the run; NULL = none
 };
 
-// Whether its plan wants it to be sent.
+// Whether the plan wants a callback for this outcome.
 bool callback_wanted (const struct callback_outcome *outcome);
 
-// The same for a plan that was never run: an event of the type `test`, to `success` or, without
-// that, to `error`.
+// A test callback without a run: an event of the type `test`, sent to `success` or, without that,
+// to `error`.
 struct plan *callback_test_plan (struct station *self, const struct plan *plan);
 
-// The plan to place; NULL: none can be made. The caller owns it.
+// The callback plan to write; NULL: it cannot be made. The caller owns it.
 struct plan *callback_plan (struct station *self, uint64_t id,
                             const struct callback_outcome *outcome);

@@ -9,14 +9,14 @@
 
 struct kept_callbacks {
     int64_t count, bytes;
-    bool changed; // since they are read: to be written
+    bool changed; // since the counts were read: to be written
 };
 
 struct callback_book {
     zhashx_t *sources; // by name
     struct kept_callbacks all;
-    uint64_t resets;  // of the store, when it was begun
-    bool asked, read; // what Redis has is in it
+    uint64_t resets;  // of the store, when loading began
+    bool asked, read; // the counts of Redis are included
 };
 
 static void destroy_tally (void **tally)
@@ -37,7 +37,7 @@ static struct kept_callbacks *tally_for (struct callback_book *self, const char 
 
 static struct callback_book *book_of (struct station *self)
 {
-    // Another owner may have gone on.
+    // Another owner may have changed the counts in between.
     if (self->callbacks && self->callbacks->resets != store_resets (self->store))
         callback_book_stop (self);
     if (!self->callbacks) {
@@ -49,8 +49,8 @@ static struct callback_book *book_of (struct station *self)
     return self->callbacks;
 }
 
-// SOURCE -> how many, " SOURCE" -> bytes of their frames. A number as it is, not a change of it: it
-// may be written twice. 0 is no field.
+// Fields: SOURCE -> count, " SOURCE" -> bytes of the frames. The absolute number is written, not an
+// increment, as a write may be repeated. 0 removes the field.
 static void write_number (struct station *self, const char *field, int64_t number)
 {
     char text[24];
@@ -82,7 +82,7 @@ static void write_changed (struct station *self)
     zlistx_destroy (&names);
 }
 
-// The changes counted during the request are added.
+// Add the numbers of Redis to the changes counted during the request.
 static void on_read (void *owner, const redisReply *reply)
 {
     struct station *station = owner;
@@ -91,7 +91,7 @@ static void on_read (void *owner, const redisReply *reply)
         return;
     self->asked = false;
     if ((!reply || reply->type == REDIS_REPLY_ERROR) && !link_is_wrong_type (reply))
-        return; // asked again with the next change
+        return; // retried with the next change
     for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i + 1 < reply->elements; i += 2) {
         const char *name = reply->element[i]->str, *number = reply->element[i + 1]->str;
         if (!name || !number)
@@ -145,7 +145,7 @@ static void count_callback (struct station *self, const struct plan *callback, i
     callback_book_load (self);
 }
 
-// At the bound of all it is the source that has the most which waits.
+// At the common limit, the source with the most callbacks has to wait.
 static bool has_most (const struct callback_book *self, const struct kept_callbacks *tally)
 {
     for (const struct kept_callbacks *other = zhashx_first (self->sources); other;

@@ -14,14 +14,14 @@ enum { PAGE = 100, AGAIN_US = 5000000, OLD_S = 30 * 86400 };
 
 struct dropping {
     struct station *station;
-    char source[STATION_NAME_MAX + 1]; // "" = what is too old
+    char source[STATION_NAME_MAX + 1]; // "" = drop those that are too old
     char member[STATION_NAME_MAX + 16];
     struct span members[1];
     struct store_filter filter;
-    bool any; // was dropped; else it is of no use to look again at once
+    bool any; // some were dropped; else there is no point in retrying at once
 };
 
-// The history of callbacks records why.
+// Record the drop and its reason in the history of callbacks.
 static void record_drop (const struct dropping *self, const struct plan *callback)
 {
     struct station *station = self->station;
@@ -45,7 +45,7 @@ static bool drop_callback (const struct dropping *self, const struct store_liste
     struct station *station = self->station;
     struct reason ignored;
     struct plan *callback = plan_from_stored_json (listed->plan_id, listed->message, &ignored);
-    // Somebody sends it again just now, or removes it.
+    // It is not dropped if it is being retried or removed at this moment.
     bool drops = callback && store_drop_stopped (station->store, callback);
     if (drops) {
         callback_give_up (station, callback->id);
@@ -57,7 +57,7 @@ static bool drop_callback (const struct dropping *self, const struct store_liste
     return drops;
 }
 
-// Whether one that stopped then is to go.
+// Whether to drop a callback that stopped at this time.
 static bool is_dropped (const struct dropping *self, int64_t stopped_us)
 {
     if (self->source[0])
@@ -67,7 +67,7 @@ static bool is_dropped (const struct dropping *self, int64_t stopped_us)
 
 static void list_callbacks (struct dropping *self);
 
-// Those that an operator resolved: after the failed ones, whose list has them as well.
+// List the callbacks that an operator resolved, after the failed ones.
 static void list_closed (struct dropping *self)
 {
     self->filter.order = STORE_STOPPED;

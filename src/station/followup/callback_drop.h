@@ -1,12 +1,12 @@
-// Callbacks that failed permanently are dropped, the oldest first: those of a source of which too
-// many are kept, until there is room, and those that nobody has looked at for a month. The history
-// of callbacks records it. Source: proto 7.12.
+// Drops callbacks that failed permanently, the oldest first: those of a source with too many stored
+// callbacks until it is below its limit, and those that stopped a month ago. Each drop is recorded
+// in the history of callbacks. Source: proto 7.12.
 #pragma once
 
 #include "station_state.h"
 
-// If too many of this source are kept, some are dropped, in the background.
+// Drop some callbacks of this source in the background, if it has too many.
 void callback_drop_full (struct station *self, struct span source);
 
-// The upkeep looks at all plans: drop what is too old.
+// Drop the callbacks that are too old; called by the periodic upkeep of all plans.
 void callback_drop_old (struct station *self);

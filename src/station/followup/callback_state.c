@@ -8,7 +8,7 @@
 #include "stored_text.h"
 
 struct states_query {
-    size_t left; // questions without an answer
+    size_t left; // requests without an answer
     callback_states_fn *call;
     void *owner;
 };
@@ -27,7 +27,7 @@ static void state_answered (struct states_query *self)
     free (self);
 }
 
-// NULL: it has ended, or is not there.
+// NULL: the callback has ended or does not exist.
 static const char *state_word (struct span head)
 {
     if (!head.size)
@@ -45,7 +45,7 @@ static const char *state_word (struct span head)
     }
 }
 
-// The begin of its plan, where the state stands.
+// Handle the beginning of the callback's plan, which holds the state.
 static void on_head (void *owner, const redisReply *reply)
 {
     struct state_query *self = owner;

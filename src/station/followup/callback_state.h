@@ -1,4 +1,4 @@
-// The states of the callbacks of outcomes: whether the receiver has got them. Source: task module
+// The states of the callbacks of outcomes: whether they were delivered. Source: task module
 // (Completed, Success); protocol, chapter 19.
 #pragma once
 
@@ -7,9 +7,10 @@
 typedef void callback_states_fn (void *owner);
 
 // Replace `callback` (a plan id) of each of these outcomes by {"id", "state"}: queued, retrying,
-// dead, given_up or delivered. `call` is called once, and at once when there are none; `runs` lives
-// until then. Without an answer of Redis a state is missing.
+// dead, given_up or delivered. `call` is called once, immediately if there are no callbacks; `runs`
+// must live until then. If Redis does not answer, "state" is missing.
 void callback_states (struct station *self, json_t *runs, callback_states_fn *call, void *owner);
 
-// An operator resolved this callback, which is not sent any more; in the batch of this turn.
+// Record, in the batch of this turn, that an operator resolved this callback and it is not sent any
+// more.
 void callback_give_up (struct station *self, uint64_t id);

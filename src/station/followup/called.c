@@ -45,7 +45,7 @@ void called_set_instant (json_t *object, const char *name, int64_t time_us)
 
 // -- the plan
 
-// Another title than the plan's own, also as a prefix: who subscribes to that wants its results.
+// The title must not start with the plan's own: its subscribers want only the plan's results.
 static json_t *title_of (const struct called *called)
 {
     char text[TITLE_MAX + 32];
@@ -83,8 +83,7 @@ struct plan *called_plan (struct station *self, const struct called *called)
     const struct target *target = station_target (self, called->target);
     json_t *object = plan_frame (called);
     struct plan *plan = NULL;
-    // Only the title can be against the settings: an older plan's may be longer than they allow
-    // now.
+    // Only the title can violate the current settings: that of an older plan may be too long now.
     if (!plan_frame_read (object, &plan_limits_default, &fields, &reason)) {
         char *frame = json_write (object);
         if (target && target_type (target) == TARGET_VOTE)

@@ -1,5 +1,5 @@
-// A plan that an outcome calls: made by the station, and placed in the batch of that outcome. It
-// runs once, as soon as it is stored.
+// A plan that an outcome calls: the station creates it and writes it in the same batch as the
+// outcome. It runs once, as soon as it is stored.
 #pragma once
 
 #include "station_state.h"
@@ -8,11 +8,11 @@ enum { CALLED_FRAMES_MAX = 5 };
 
 struct called {
     uint64_t id;
-    const struct plan *of; // whose outcome it is: caller, tenant and creator are copied from it
+    const struct plan *of; // the plan of the outcome; its caller, tenant and creator are copied
     struct span target;
-    const char *prefix;   // of the title; the title of `of` follows
-    const char *title;    // instead of both; NULL = none
-    const json_t *fields; // of the PLAN frame besides those; borrowed
+    const char *prefix;   // of the title, before the title of `of`
+    const char *title;    // replaces prefix and title; NULL = none
+    const json_t *fields; // other fields of the PLAN frame; borrowed
     struct {
         uint8_t type;
         struct span bytes;
@@ -20,13 +20,13 @@ struct called {
     size_t frame_count;
 };
 
-// NULL: it would be against the settings as they are now. The caller owns it.
+// Create the plan. NULL: the current settings do not allow it. The caller owns it.
 struct plan *called_plan (struct station *self, const struct called *called);
 
-// The outcome's members in a JSON that people and programs read: ids are hex text, instants
-// RFC 3339 with milliseconds.
+// Set members of an outcome in JSON for people and programs: ids are hex text, instants are RFC
+// 3339 with milliseconds.
 void called_set_text (json_t *object, const char *name, struct span text);
 void called_set_hex (json_t *object, const char *name, uint64_t id);
-// Its name in lower case, if it has one.
+// Set the status name in lower case; nothing if the status has no name.
 void called_set_status (json_t *object, const char *name, uint8_t status);
 void called_set_instant (json_t *object, const char *name, int64_t time_us);

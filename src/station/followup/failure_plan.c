@@ -36,7 +36,7 @@ int on_failure_check (struct station *self, const char *user, const struct polic
 
 // -- the outcome, as JSON
 
-// A target's own error is "failed", and its name stands beside it.
+// An error that the target reports is "failed", with its own name in another member.
 static void set_status (json_t *object, uint8_t status)
 {
     bool timeout = status == ZERO_STATUS_TIMEOUT_ID, failed = status == ZERO_STATUS_FAILED_ID;
@@ -45,7 +45,7 @@ static void set_status (json_t *object, uint8_t status)
         called_set_status (object, "code", status);
 }
 
-// As the history has it, and bounded like there.
+// The output as in the history, with the same size limit.
 static void set_output (json_t *object, const struct failed_run *failure)
 {
     enum { KEEP = 2048 };
@@ -70,7 +70,7 @@ static char *outcome_text (struct station *self, const struct failed_run *failur
     called_set_text (object, "target", plan->station);
     called_set_text (object, "command", plan_command (plan));
     set_status (object, plan->last_state);
-    if (plan->state == PLAN_ERROR) // else its next occurrence has its turn
+    if (plan->state == PLAN_ERROR) // else the next occurrence runs as planned
         json_object_set_new (
             object, "verdict",
             json_string (plan->verdict == VERDICT_PENDING ? "pending" : "failure"));
@@ -89,7 +89,7 @@ static char *outcome_text (struct station *self, const struct failed_run *failur
 
 // -- the plan
 
-// 63 bits of the digest of plan and run.
+// 63 bits of a digest of plan and run.
 static uint64_t id_of_run (uint64_t plan_id, uint64_t exec_id)
 {
     char text[64];
@@ -114,7 +114,7 @@ struct plan *on_failure_plan (struct station *self, const struct failed_run *fai
     const struct target *target = station_target (self, station);
     bool publishes = target && target_type (target) == TARGET_PUB;
     char *outcome = outcome_text (self, failure);
-    // Tried as often as what `zplan add` makes.
+    // As many tries as for a plan of `zplan add`.
     json_t *fields = json_pack ("{s:{s:s, s:i, s:i}}", "retry", "strategy", "exponential",
                                 "interval", FIRST_WAIT_S, "max", TRIES - 1);
     struct plan *called = called_plan (

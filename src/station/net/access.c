@@ -51,7 +51,7 @@ int access_add (struct access *self, const struct curve_cert *cert, struct reaso
     struct access_key *key = memory_new (sizeof *key);
     memcpy (key->public_key, cert->keys.public_key, sizeof key->public_key);
     memcpy (key->name, cert->name, sizeof key->name);
-    // "*" is all of them, as none is; only it has the station without a name.
+    // "*" means all stations, like an empty list; it alone matches the empty name.
     if (!curve_stations_have (cert->stations, span_text ("")))
         memcpy (key->stations, cert->stations, sizeof key->stations);
     key->roles = roles;

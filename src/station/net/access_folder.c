@@ -32,7 +32,7 @@ static int take_folder (struct station *self, struct reason *reason)
     const char *folder = self->settings->allow;
     struct key_folder_wrong wrong;
     struct reason why;
-    uint64_t mark = key_folder_mark (folder); // before it is read
+    uint64_t mark = key_folder_mark (folder); // taken before the folder is read
     struct access *list = access_new ();
     if (key_folder_read (folder, add_certificate, list, &wrong, &why)) {
         reason_set (reason, "allow: %s", why.text);
@@ -73,7 +73,7 @@ void access_watch (struct station *self, int64_t now_us)
         !self->access_mark || key_folder_mark (self->settings->allow) != self->access_mark;
     int64_t pause_us = key_folder_pause_us (clock_mono_us () - before_us);
     self->access_look_us = now_us + (pause_us > LOOK_US ? pause_us : LOOK_US);
-    // What could not be read may be readable now, though the file looks the same.
+    // A file that could not be read may be readable now although it has not changed.
     if (changed || (self->access_trouble.text[0] && now_us >= self->access_retry_us)) {
         access_reload (self);
         self->access_retry_us = now_us + RETRY_US;

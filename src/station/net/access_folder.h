@@ -1,17 +1,17 @@
-// The allow-list's folder: a certificate file for each key that may connect.
+// The allow-list's folder: one certificate file for each key that may connect.
 #pragma once
 
 #include "station_state.h"
 
-// Read the station's own certificate and the folder. Nothing is done without the setting `curve`. A
-// wrong file of the folder does not let its key in; it is logged and reported by `health`. 0, or -1
+// Read the station's own certificate and the folder. Does nothing without the setting `curve`. The
+// key of an invalid file is not admitted; the file is logged and reported by `health`. 0, or -1
 // with a reason: the certificate or the folder cannot be read.
 int access_start (struct station *self, struct reason *reason);
 void access_stop (struct station *self);
 
-// Read the folder again. When it cannot be read at all the old list stays, which is logged.
+// Reload the folder. If it cannot be read at all, this is logged and the old list stays in force.
 void access_reload (struct station *self);
 
-// The same when the folder or a file in it has changed; looks once a second, less often where a
-// look takes long. `now_us` is monotonic.
+// Reload the folder when it or a file in it has changed. Checks once a second, less often when a
+// check takes long. `now_us` is monotonic.
 void access_watch (struct station *self, int64_t now_us);

@@ -22,7 +22,7 @@ enum {
     TICK_MS = 100,
     LINGER_MS = 1000,
     DRAIN_MAX = 1000,     // results in the request socket
-    DRAIN_QUIET_MS = 200, // one that was stopped gets what was sent to it meanwhile only now
+    DRAIN_QUIET_MS = 200, // a process that was suspended receives pending messages only now
     DRAIN_US_MAX = 1000000,
     KEPT_BYTES_MAX = 64 << 20 // of answers that wait
 };
@@ -35,7 +35,7 @@ struct former {
     enum dialect dialect;
 };
 
-// An answer that waits to be sent.
+// An answer waiting to be sent.
 struct kept_answer {
     struct kept_answer *next;
     size_t bytes;
@@ -43,24 +43,24 @@ struct kept_answer {
 };
 
 struct forward {
-    struct station *station; // the present one; NULL = between two
+    struct station *station; // the present one; NULL = none at the moment
     enum dialect dialect;    // of the request socket
-    void *context;           // of the sockets; NULL = there is nothing to do
+    void *context;           // of the sockets; NULL = nothing to forward
     int64_t end_us;          // when forwarding ends, monotonic
-    int64_t context_us;      // when the context may end: nothing lingers; 0 = not over yet
+    int64_t context_us;      // when the context may end; 0 = still forwarding
     struct former *rows;
     size_t count;
     struct kept_answer *first, **last;
     size_t kept_bytes;
-    void *link; // to the request socket of the new owner; NULL = it is not known
+    void *link; // to the request socket of the new owner; NULL = owner unknown
     char endpoint[ENDPOINT_SIZE];
     char server_key[CURVE_KEY_SIZE];
-    bool asking; // the request who the owner is has no answer yet
+    bool asking; // the request for the owner is not answered yet
     struct timer timer;
     uint64_t passed, dropped;
 };
 
-// -- what waits
+// -- waiting answers
 
 static void drop_first (struct forward *self)
 {
@@ -99,7 +99,7 @@ static bool send_kept (struct forward *self)
     return self->link && !self->first;
 }
 
-// Its status in our numbers.
+// `message` has its status in our numbers.
 static void send_answer (struct forward *self, const char *mailbox, struct message *message)
 {
     uint8_t desc[DESC_SIZE_MAX];
@@ -116,7 +116,7 @@ static void send_answer (struct forward *self, const char *mailbox, struct messa
 
 // -- the targets
 
-// One that names no plan was of a run that only the former owner knew.
+// An answer that names no plan is dropped: only the former owner could have matched it to a run.
 static void forward_packet (struct former *former, const struct packet *packet)
 {
     struct forward *self = former->forward;
@@ -130,12 +130,12 @@ static void forward_packet (struct former *former, const struct packet *packet)
         self->dropped++;
         return;
     }
-    message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc); // it goes nowhere else
+    message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc); // the key is not passed on
     message.desc.code = dialect_status_in (former->dialect, message.desc.code);
     send_answer (self, mailbox_text (plan_id, mailbox), &message);
 }
 
-// What cannot be sent on waits in the socket.
+// Answers that cannot be forwarded yet stay in the socket.
 static bool on_answer (void *owner)
 {
     struct former *former = owner;
@@ -150,7 +150,7 @@ static bool on_answer (void *owner)
     }
     bool more = count == TURN_MESSAGES;
     if (!send_kept (self)) {
-        watch_end (&former->watch); // the timer goes on
+        watch_end (&former->watch); // the timer continues
         more = false;
     }
     return more;
@@ -182,7 +182,7 @@ static void connect_to (struct forward *self, const char *endpoint, const char *
     snprintf (self->endpoint, sizeof self->endpoint, "%s", endpoint);
     snprintf (self->server_key, sizeof self->server_key, "%s", server_key);
     if (*server_key && !own->secret_key[0])
-        return; // it wants a key, and this station has none
+        return; // the owner requires a key, and this station has none
     self->link = wire_socket_in (self->context, ZMQ_DEALER);
     if (!self->link)
         return;
@@ -226,7 +226,7 @@ static void ask_owner (struct forward *self)
     store_owner (self->station->store, on_owner, self);
 }
 
-// -- its time
+// -- timing
 
 static void stop_reading (struct forward *self)
 {
@@ -249,7 +249,8 @@ static void close_sockets (struct forward *self)
     }
 }
 
-// Its sockets close; what was sent last may leave before the context ends, for which nothing waits.
+// Close the sockets. The last messages may still be sent before the context ends; nothing blocks on
+// that.
 static void end_forward (struct forward *self, int64_t now_us)
 {
     close_sockets (self);
@@ -301,7 +302,7 @@ void forward_destroy (struct forward **self)
     *self = NULL;
 }
 
-// -- of a station
+// -- calls of a station
 
 void forward_begin (struct station *station)
 {
@@ -339,14 +340,14 @@ void forward_take_targets (struct station *station)
     station->target_context = NULL;
 }
 
-// What a key may send for every target. One that is bound to some is not forwarded: the new owner
-// would judge it by this station's key.
+// Only results of keys that may answer for every target are forwarded. Those of a key bound to some
+// targets are not: the new owner would check this station's key instead.
 static bool may_forward (const struct station *station, const char *user)
 {
     return permits_roles (station, user, CURVE_ROLE_RESULT) && permits_all_stations (station, user);
 }
 
-// Whoever asked for something may ask the new owner: nothing was done.
+// Refuse an unread request: nothing was done, and the requester can ask the new owner.
 static void refuse_request (struct station *station, struct span identity,
                             const struct message *message)
 {

@@ -10,7 +10,7 @@
 enum { REMEMBERED = 1024 };
 
 struct late_runs {
-    size_t count; // that were remembered so far; the oldest make room
+    size_t count; // runs remembered so far; the oldest are overwritten
     struct late_run {
         uint64_t plan_id, exec_id;
         char station[STATION_NAME_MAX + 1];

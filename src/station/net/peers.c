@@ -9,7 +9,7 @@
 enum {
     UNREAD_PART = 8,       // of max_memory, for all peers
     UNREAD_PEER_PART = 16, // of that, for one
-    COUNTED_MIN = 256,     // bytes; of smaller replies max_replies_peer alone is the bound
+    COUNTED_MIN = 256,     // bytes; smaller replies are bounded by max_replies_peer only
     SWEEP_US = 1000000
 };
 
@@ -89,7 +89,7 @@ bool peers_full (const struct station *self, const struct peer_load *load)
     return load->count >= self->settings->limits.requests_peer;
 }
 
-// -- replies that are not read
+// -- unread replies
 
 size_t peers_unread_all_max (const struct station *self)
 {
@@ -101,7 +101,7 @@ size_t peers_unread_max (const struct station *self)
     return peers_unread_all_max (self) / UNREAD_PEER_PART;
 }
 
-// What it may have unread, and as much in requests that wait.
+// The limit of a peer's unread bytes, and also of the bytes of its waiting requests.
 static size_t share_of_each (const struct station *self)
 {
     size_t all = peers_unread_all_max (self), most = peers_unread_max (self);

@@ -1,5 +1,5 @@
-// What each peer has in progress: requests that wait for Redis, and replies that it has not read.
-// One that sends without reading its replies has to wait, and takes nobody else's share.
+// The load of each peer: requests that wait for Redis, and replies that the peer has not read. A
+// peer that sends requests without reading its replies has to wait, at no cost to the others.
 #pragma once
 
 #include "station_state.h"
@@ -7,46 +7,46 @@
 struct read;
 
 struct peer_load {
-    struct span identity; // of `bytes`, or of the peer
-    int64_t count;        // requests that wait for their answers
+    struct span identity; // points to `bytes`, or to the caller's bytes in a lookup key
+    int64_t count;        // requests that are not answered yet
     struct packet_debt unread;
 
-    int reads;                 // the cost of those in flight (reads.c)
-    int small_answers;         // that came last, up to those that count
-    struct read *first, **end; // reads that wait
+    int reads;                 // total cost of its reads in flight (reads.c)
+    int small_answers;         // consecutive, up to now (reads.c)
+    struct read *first, **end; // queue of waiting reads
     size_t waiting_bytes;
     bool gone;                      // its last reply could not be delivered
-    struct peer_load *next_waiting; // peers with some that wait
+    struct peer_load *next_waiting; // list of the peers with waiting reads
 
     struct peer_load *next, **place; // of all
     uint8_t bytes[];
 };
 
-// Count a request in. The identity is copied.
+// Count a new request of the peer. The identity is copied.
 struct peer_load *peers_enter (struct station *self, struct span identity);
 
-// What it has, NULL = no requests and no replies.
+// The load of the peer; NULL: it has no requests and no replies.
 struct peer_load *peers_find (const struct station *self, struct span identity);
 
-// Whether it has as many as it may.
+// Whether the peer has reached its limit of requests.
 bool peers_full (const struct station *self, const struct peer_load *load);
 
-// Whether its requests that wait for a read (reads.h) hold as much as they may.
+// Whether the bytes of its requests that wait for a read (reads.h) have reached their limit.
 bool peers_wait_full (const struct station *self, const struct peer_load *load);
 
-// Bytes of replies that a peer may leave unread, and those that all may: an eighth of max_memory,
-// one of them a sixteenth of that. When that of all is used up each may have the same share.
+// Limits of the bytes of unread replies: for all peers an eighth of max_memory, for one peer a
+// sixteenth of that. When the common limit is reached it is divided equally among the peers.
 size_t peers_unread_max (const struct station *self);
 size_t peers_unread_all_max (const struct station *self);
 
-// Send a reply. A large one is counted until libzmq has let go of it. False: it is dropped, as the
-// peer is gone, its queue is full, or it has not read what it may leave unread; the last is no
-// reason for one that was read for it.
+// Send a reply. A large one is counted until libzmq has released it. False: the reply is dropped,
+// as the peer is gone, its queue is full, or it has too many unread bytes. The last does not apply
+// to REPLY_READ, which was read from Redis for this peer.
 enum reply_kind { REPLY_MADE, REPLY_READ };
 bool peers_send (struct station *self, struct span identity, const struct message *message,
                  enum reply_kind kind);
 
-// Forget it if it has nothing any more.
+// Free the load if the peer has neither requests nor replies left.
 void load_settle (struct station *self, struct peer_load *load);
 
 void peers_tick (struct station *self, int64_t now_us);

@@ -20,7 +20,7 @@ struct span permit_name (const struct station *self, const char *user)
     return span_text (key ? key->name : "");
 }
 
-// The user that a request is made for; empty: for the key's owner itself.
+// The user on whose behalf a request is made; empty: the key's owner.
 static struct span user_of (const struct station *self, const struct peer *peer)
 {
     const struct access_key *key = permit_key (self, peer->user);

@@ -10,9 +10,10 @@
 #include "plan_json.h"
 #include "plan_message.h"
 
-// -- who subscribes
+// -- subscribers
 
-// Once there was a subscriber all is sent: any peer may end a subscription that it never had.
+// After the first subscription everything is sent for good: unsubscriptions are not trusted, as any
+// peer may send one for a subscription that it never had.
 static bool on_subscription (void *owner)
 {
     struct outlet *outlet = owner;
@@ -62,7 +63,8 @@ void publish_result (struct station *self, const struct publication *publication
     if (!publication->json || !has_subscribers (&self->results))
         return;
     message_start (&message, publication->status);
-    // The title stands where other messages have their envelope: subscribers select by it.
+    // The title is the first frame, where other messages have their envelope, as subscribers filter
+    // by it.
     message.envelope = ENVELOPE_CALLER;
     message.sender = publication->title;
     message_add (&message, ZERO_FRAME_SUBTITLE, span_text (ident_text (publication->plan_id, id)));
@@ -74,7 +76,7 @@ void publish_result (struct station *self, const struct publication *publication
 
 // -- events
 
-// The plan's JSON with seq, epoch and, in a result, the number of its broadcast put in.
+// The plan's JSON with seq, epoch and, in a result, the number of its broadcast added.
 static char *event_json (struct station *self, const struct notice *notice)
 {
     size_t size = strlen (notice->json);
@@ -89,8 +91,8 @@ static char *event_json (struct station *self, const struct notice *notice)
 
 // -- the layout of MicroZero
 
-// All fields of a plan that its monitor does not know yet. Its types are strict: a text is a
-// string, so one that is none is its base64.
+// All fields of a plan that is new to MicroZero's monitor. The monitor requires texts to be
+// strings, so bytes that are not text are sent as base64.
 static void microzero_plan (struct station *self, struct span station, struct span command,
                             json_t *plan, json_t *state)
 {
@@ -115,7 +117,7 @@ static void microzero_plan (struct station *self, struct span station, struct sp
         json_object_set_new (state, "station_type", json_integer (types[target_type (target)]));
 }
 
-// The state that its monitor copies onto the plan it knows.
+// The state that the monitor copies onto the plan it knows.
 static json_t *microzero_state (const json_t *plan, uint8_t status)
 {
     static const char *const state_fields[] = {"plan_id",    "exec_time", "plan_state", "plan_time",
@@ -136,7 +138,7 @@ static uint8_t status_in (const json_t *plan)
 static json_t *microzero_event (struct station *self, const struct notice *notice)
 {
     json_t *plan = json_loads (notice->json, JSON_DISABLE_EOF_CHECK, NULL);
-    // MicroZero sends EXEC when the run is in progress.
+    // MicroZero sends EXEC with the status of a run in progress.
     uint8_t status = notice->event == ZPLAN_EVENT_EXEC ? ZERO_STATUS_RUNING_ID : status_in (plan);
     json_t *state = microzero_state (plan, status);
     if (notice->event == ZPLAN_EVENT_ADD || notice->event == ZPLAN_EVENT_UPDATE)
@@ -157,7 +159,7 @@ json_t *publish_monitor_plan (struct station *self, const struct plan *plan, str
 }
 
 // [title][desc][plan id][state], and for a result the answer's description under STATUS and its
-// frames. SUBTITLE is the one that the monitor of these events knows.
+// frames. SUBTITLE is the event name that the monitor expects.
 static void publish_microzero (struct station *self, const struct notice *notice)
 {
     char id[IDENT_SIZE];
@@ -205,7 +207,7 @@ void publish_event (struct station *self, const struct notice *notice)
     self->event_seq++;
     if (notice->json && has_subscribers (&self->events))
         send_event (self, notice);
-    // Its monitors know eight events.
+    // MicroZero's monitors know eight events; FLOW is none of them.
     if (self->dialect == DIALECT_MICROZERO && notice->event != ZPLAN_EVENT_FLOW) {
         self->counters.broadcasts++;
         if (notice->json && has_subscribers (&self->results))

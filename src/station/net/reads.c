@@ -6,8 +6,8 @@
 #include "peers.h"
 #include "reply.h"
 
-// The cost of reads in flight: 16 large answers in all, 4 of a peer; of plans four times as many
-// while the last ones that the peer read were small.
+// Costs of reads in flight: at most 16 large answers in all and 4 of one peer; four times as many
+// reads of plans while the last plans that the peer read were small.
 enum {
     COST_MAX = 64,
     COST_PEER_MAX = 16,
@@ -55,11 +55,11 @@ static bool may_read (const struct station *self, const struct peer_load *load)
     size_t most = peers_unread_all_max (self);
     if (load->reads + COST_LARGE > COST_PEER_MAX || all >= 2 * most)
         return false;
-    // Of what is kept for those that read nothing, the others still get one at a time.
+    // Above the common limit, a peer that has read all its replies still gets one read at a time.
     return all < most ? own < peers_unread_max (self) : own == 0 && load->reads == 0;
 }
 
-// The peer is gone, or the station stops: as if Redis was lost.
+// The peer is gone or the station stops: end the read as if Redis were lost.
 static void drop_read (struct station *self, const struct read *read)
 {
     if (read->of_plan) {
@@ -71,7 +71,7 @@ static void drop_read (struct station *self, const struct read *read)
     station_resume (self);
 }
 
-// The load may be gone after this.
+// The load may be freed by this.
 static void begin_read (struct station *self, struct peer_load *load, enum read_how how)
 {
     const struct read read = *load->first;
@@ -93,13 +93,13 @@ static void begin_read (struct station *self, struct peer_load *load, enum read_
         read.go (read.owner);
 }
 
-// Each peer one, as long as some may.
+// Start one read of each peer in turn, as long as the limits allow.
 static void grant_all (struct station *self)
 {
     struct peer_reads *ring = &self->reading;
     bool granted = true;
     if (ring->granting)
-        return; // a read that is answered at once: the caller goes on
+        return; // called by a read that was answered at once: the outer call continues
     ring->granting = true;
     while (granted && ring->cost + COST_LARGE <= COST_MAX) {
         granted = false;
@@ -174,14 +174,14 @@ static void on_loaded (void *owner, const struct store_loaded *answer)
     struct peer_load *load = loading.peer->load;
     int cost = loading.peer->read_cost;
     free (owner);
-    loading.peer->read_cost = 0; // it ends here, before the reply
+    loading.peer->read_cost = 0; // the read ends here, before the reply
     loading.peer->has_read = true;
     if (answer->message.size > SMALL_BYTES)
         load->small_answers = 0;
     else if (load->small_answers < SMALL_ANSWERS)
         load->small_answers++;
     loading.reply (loading.owner, answer);
-    if (cost) // else it was dropped, and the load may be gone
+    if (cost) // else the read was dropped, and the load may be freed
         reads_end (loading.station, load, cost);
 }
 

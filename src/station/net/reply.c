@@ -11,7 +11,7 @@
 #include "peers.h"
 #include "reads.h"
 
-enum { REQUEST_BYTES = 512 }; // of a request that waits, besides its message
+enum { REQUEST_BYTES = 512 }; // of a waiting request, in addition to its message
 
 struct peer *peer_keep (struct station *self, const struct request *request)
 {
@@ -25,7 +25,7 @@ struct peer *peer_keep (struct station *self, const struct request *request)
     copy->requester = copy->kept->at[1];
     copy->request_id = copy->kept->at[2];
     copy->load = peers_enter (self, copy->identity);
-    // Parts of the message are kept beside: an argument, the plan.
+    // Copies of parts of the message are kept, too: an argument, the plan.
     copy->weight = REQUEST_BYTES + copy->identity.size + message_size (&request->message);
     self->kept_bytes += copy->weight;
     return copy;
@@ -124,7 +124,7 @@ void reply_refuse_store (struct station *self, struct peer *peer, enum store_res
 bool reply_too_much (struct station *self, struct request *request)
 {
     struct reason reason;
-    const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: it has none
+    const struct peer_load *load = peers_find (self, request->peer.identity); // NULL: no load
     if (load && peers_full (self, load))
         reason_set (&reason,
                     "max_requests_peer: %" PRId64

@@ -1,4 +1,4 @@
-// Replies to requests: they release what was kept of the peer.
+// Replies to requests. Sending one releases the kept copy of the peer.
 #pragma once
 
 #include "request.h"
@@ -6,13 +6,13 @@
 struct reply {
     uint8_t status;
     const char *reason; // after the status word, NULL = no STATUS frame
-    const char *text;   // what STATUS holds instead, NULL = the word and the reason
+    const char *text;   // replaces both in STATUS, NULL = the word and the reason
     uint64_t plan_id;   // GLOBAL_ID frame, 0 = none
     int64_t plan_time;  // PLAN_TIME frame, 0 = none
     const char *json;   // JSON frame, NULL = none
 };
 
-// Send a reply and release what the peer owns. False: the peer is gone, or reads nothing.
+// Send a reply and release what the peer owns. False: the peer is gone or does not read.
 bool reply_send (struct station *self, struct peer *peer, const struct reply *reply);
 
 // The reply to a refused request: the status of the error's class, the word and the reason.
@@ -23,12 +23,13 @@ void reply_refuse (struct station *self, struct peer *peer, enum wire_error erro
 // waiting until then.
 struct peer *peer_keep (struct station *self, const struct request *request);
 
-// Its request holds `bytes` more bytes. Call before reads_start.
+// The peer's request holds `bytes` more bytes. Call it before reads_start.
 void peer_weigh (struct station *self, struct peer *peer, size_t bytes);
 
-// Why the store does not answer, as a refusal: NET_ERROR with the reason.
+// Refuse a request because the store did not answer: NET_ERROR with the reason.
 void reply_refuse_store (struct station *self, struct peer *peer, enum store_result result,
                          const char *error);
 
-// Whether this peer, or the station, has all the work that it may have: the request was refused.
+// Whether this peer or the station has reached a limit of pending work. True: the request was
+// refused.
 bool reply_too_much (struct station *self, struct request *request);

@@ -1,4 +1,4 @@
-// A request, and its peer.
+// A request and its peer.
 #pragma once
 
 #include "station_state.h"
@@ -12,7 +12,7 @@ struct peer {
     struct span requester;
     struct span request_id;
     struct frames *kept;         // owned bytes of a copy
-    struct peer *copy;           // itself, to be freed; NULL while borrowed
+    struct peer *copy;           // the peer itself, to be freed; NULL while borrowed
     char user[PACKET_USER_SIZE]; // its public key, "" = without CURVE
     struct peer_load *load;      // of a copy: the load of its peer
     int read_cost;               // of a copy: of the read in flight that its reply ends

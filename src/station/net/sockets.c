@@ -6,10 +6,10 @@
 
 enum {
     LINGER_MS = 1000,
-    REQUESTS_QUEUED = 16 // of a peer, in libzmq; the rest waits at the peer
+    REQUESTS_QUEUED = 16 // per peer, in libzmq; more stay at the peer
 };
 
-// `domain` is what the ZAP handler is asked about. NULL when descriptors have run out.
+// `domain` is the ZAP domain of the socket. Returns NULL when descriptors have run out.
 static void *open_socket (const struct station *self, int type, const char *domain)
 {
     void *socket = wire_socket (type);
@@ -22,10 +22,11 @@ static void *open_socket (const struct station *self, int type, const char *doma
     if (type == ZMQ_XPUB)
         subscribers_prepare (socket);
     if (type == ZMQ_ROUTER) {
-        // A frame up to the whole message's size is still answered why it is rejected.
+        // A frame up to the size limit of a message is received, so that the reply can say why it
+        // is rejected.
         wire_limit (socket, self->limits.bytes);
         wire_set (socket, ZMQ_RCVHWM, REQUESTS_QUEUED);
-        // When Redis is lost, all that a peer waits for is answered at once.
+        // When Redis is lost, all waiting requests of a peer are answered at once.
         if (self->settings->limits.replies_peer < self->settings->limits.requests_peer)
             wire_set (socket, ZMQ_SNDHWM, (int)self->settings->limits.requests_peer);
         wire_set (socket, ZMQ_ROUTER_MANDATORY, 1);
@@ -41,7 +42,7 @@ static void *bound_socket (const struct station *self, int type, const char *dom
         reason_set (reason, "%s: no descriptors left", endpoint);
         return NULL;
     }
-    // A former owner, a standby now, has the locks of its paths.
+    // A former owner, now a standby, already holds the locks of its paths.
     int rc = self->yields ? wire_bind_again (socket, endpoint, reason)
                           : wire_bind (socket, endpoint, reason);
     if (rc == 0)
@@ -53,7 +54,7 @@ static void *bound_socket (const struct station *self, int type, const char *dom
 int sockets_bind (struct station *self, struct reason *reason)
 {
     const struct station_settings *settings = self->settings;
-    // A former owner is a standby, whose socket is closed; it is bound when it serves again.
+    // A former owner is a standby: its request socket stays closed until it serves again.
     if (!self->yields)
         self->request_socket =
             bound_socket (self, ZMQ_ROUTER, "request", settings->request, reason);
@@ -75,7 +76,7 @@ bool sockets_bind_request (struct station *self)
     return self->request_socket;
 }
 
-// One end of it: until the old socket has let go of the endpoint, nothing is broadcast.
+// Bind one outlet again. Until the old socket has released the endpoint, nothing is broadcast.
 static void bind_again (struct station *self, struct outlet *outlet, const char *domain,
                         const char *endpoint)
 {
@@ -88,8 +89,9 @@ static void bind_again (struct station *self, struct outlet *outlet, const char 
         zmq_close (fresh);
 }
 
-// A subscriber that lost its right is still connected, and libzmq cannot end a single connection:
-// all are cut. Those that have the right reconnect; what they missed is in the history.
+// A subscriber that has lost its right is still connected, and libzmq cannot close a single
+// connection, so all are cut. Subscribers that still have the right reconnect; what they missed is
+// in the history.
 void sockets_renew_outlets (struct station *self)
 {
     if (self->subscribers_cut) {

@@ -1,7 +1,8 @@
-// Answers libzmq for each connection to a CURVE server: by the allow-list, or denied.
+// Answers libzmq's question about each connection to a CURVE server, by the allow-list.
 //
-// Asked are: version, request id, domain, address, identity, mechanism and, of CURVE, the key; the
-// answer is version, request id, status, text, user id, metadata. Whatever is malformed is refused.
+// A question has the frames version, request id, domain, address, identity, mechanism and, for
+// CURVE, the key. The answer has version, request id, status, text, user id, metadata. Malformed
+// questions are answered with a refusal.
 #include "zap.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 enum { TURN_QUESTIONS = 64, KEY_BYTES = 32 };
 
-// The frames of a question behind the asker's identity and the empty one.
+// The frames of a question; the asker's identity and an empty frame come first.
 enum { ASKER, EMPTY, VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct zap {
@@ -22,7 +23,7 @@ struct zap {
     struct watch watch;
 };
 
-// The key, if it may connect. `ret_text` is its text, or empty.
+// The key, if it may connect, else NULL. `ret_text` is the key as text, or empty.
 static const struct access_key *authenticate (const struct station *self,
                                               const struct packet *question,
                                               char ret_text[CURVE_KEY_SIZE])
@@ -53,7 +54,7 @@ static void zap_answer (struct station *self, const struct packet *question)
 {
     char text[CURVE_KEY_SIZE];
     if (question->count <= REQUEST_ID)
-        return; // not libzmq's: there is no peer to answer
+        return; // not from libzmq: nobody to answer
     const struct access_key *key = authenticate (self, question, text);
     if (!key)
         log_refused (self, question, text);
@@ -62,7 +63,7 @@ static void zap_answer (struct station *self, const struct packet *question)
         question->frames[EMPTY],
         span_text ("1.0"),
         question->frames[REQUEST_ID],
-        // Not 400: a client never tries again after that, even when its key is let in.
+        // Not 400: a client never retries after that, even when its key is admitted later.
         span_text (key ? "200" : "300"),
         span_text (key ? "OK" : "refused"),
         span_text (key ? text : ""),

@@ -5,8 +5,8 @@
 
 #include "json_fields.h"
 
-// A decimal number of an argument within its bounds.
+// Read an argument that is a decimal number within the bounds.
 bool argument_number (struct span text, int64_t min, int64_t max, int64_t *ret);
 
-// A JSON text into a fixed one. False: no string, or too long.
+// Copy a JSON string into a buffer. False: it is not a string, or too long.
 bool copy_text (const json_t *value, char *out, size_t room);

@@ -30,8 +30,8 @@ bool manage_plan_text (const json_t *value, char out[PLAN_TEXT_SIZE])
            manage_plan_span (span_of (json_string_value (value), json_string_length (value)), out);
 }
 
-// key:NAME. Each tenant has names of its own: a key that is bound to one target names its plans
-// there, one that is bound to several says TARGET/NAME.
+// Read key:NAME. Names are separate per tenant: an access key that is bound to one target names its
+// plans there by NAME, one bound to several uses TARGET/NAME.
 static bool read_key (struct station *self, struct request *request, struct span name,
                       struct plan_name *ret)
 {
@@ -75,7 +75,7 @@ bool manage_plan_name (struct station *self, struct request *request, struct spa
         return true;
     if (text.size >= 4 && memcmp (text.data, "key:", 4) == 0)
         return read_key (self, request, span_of (text.data + 4, text.size - 4), ret);
-    // MicroZero's monitor names a plan by the key that it has at a center: msg:STATION:ID.
+    // MicroZero's monitor names a plan by its key at a center: msg:STATION:ID.
     char key[sizeof KEY_MESSAGE ":" + STATION_NAME_MAX + IDENT_SIZE];
     struct span given = text;
     if (text.size < sizeof key - 5 && text.size > 4 && memcmp (text.data, "msg:", 4) == 0)

@@ -23,7 +23,7 @@ static void add_name (struct known *self, const char *name)
     self->shown++;
 }
 
-// "; known: jobs, mail", targets and flows, as many as have room; the others as a number.
+// Append "; known: jobs, mail": as many targets and flows as fit, then the number of the others.
 static void add_known (const struct station *self, const char *user, struct reason *reason)
 {
     const struct flow_names *flows = &self->flows->names;

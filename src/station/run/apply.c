@@ -39,8 +39,8 @@ static void set_reason (struct applying *self, const char *words)
 
 static void on_committed (void *owner, const struct store_committed *answer);
 
-// How long the store waits for a heartbeat. A vote with a time of its own needs none until that
-// or the timeout is over, and then a little for the station to end it.
+// How long the store waits for a heartbeat. A vote with its own deadline needs none until that
+// deadline or the timeout, plus a margin for the station to end it.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan)
 {
     enum { MARGIN_US = 1999999 };
@@ -49,7 +49,7 @@ int64_t apply_lease_s (const struct station *self, const struct plan *plan)
     return !end_us ? self->settings->exec_timeout_s : left_s > 1 ? left_s : 1;
 }
 
-enum { LEASE_MAX_S = 60 }; // what a station that dies leaves behind waits that long
+enum { LEASE_MAX_S = 60 }; // the longest wait for the runs of a station that died
 
 int64_t apply_kept_lease_s (const struct station *self)
 {
@@ -62,7 +62,8 @@ static int64_t lease_of (const struct station *self, enum cause cause, const str
     return cause == CAUSE_KEPT ? apply_kept_lease_s (self) : apply_lease_s (self, plan);
 }
 
-// What is written of the lease may be old when Redis takes it: it was away for so long.
+// Extend the lease again although a write of it is pending: that may be old when Redis accepts it,
+// if Redis was away.
 static void extend_lease (struct station *self, struct active_run *active, int64_t lease_s)
 {
     int64_t now_us = clock_mono_us ();
@@ -82,7 +83,7 @@ static bool has_team (const struct applying *self, const struct plan *plan)
 
 // -- the end of a flow's step
 
-// The flow of the step goes on.
+// Report the end of the call to the flow, which continues.
 static void end_step (struct applying *self)
 {
     struct flow_call_end end = {.run = self->flow_run};
@@ -99,7 +100,7 @@ static void end_step (struct applying *self)
     json_decref (end.value);
 }
 
-// Called when the end is decided: its consequences are written with it.
+// Called when the outcome is being written: adds its consequences to the same batch.
 static void place_consequences (void *owner)
 {
     struct applying *self = owner;
@@ -115,7 +116,7 @@ static void place_consequences (void *owner)
         end_step (self);
 }
 
-// The run of the step is there: decide again.
+// The flow's run of the step was loaded or not found: decide again.
 static void on_run_read (void *owner, bool found, const char *damage)
 {
     struct applying *self = owner;
@@ -124,18 +125,18 @@ static void on_run_read (void *owner, bool found, const char *damage)
     on_committed (self, &(struct store_committed){.result = STORE_RESET, .error = ""});
 }
 
-// The plan's own words of its last failure. Not those of a target that is away, or of a miss: they
-// say nothing of the job.
+// Store the reason of the last failure in the plan. Not when the target is away or the occurrence
+// was missed: that says nothing about the job.
 static void note_failure (const struct applying *self, struct plan *plan)
 {
     bool failed = self->decision.broadcast == BROADCAST_RESULT &&
                   plan->last_state >= ZERO_STATUS_ERROR_FLAG &&
                   !applying_is_miss (self->cause, plan->last_state);
-    if (failed || self->answer.advice.kind == ADVICE_RELEASE) // `why` shows it
+    if (failed || self->answer.advice.kind == ADVICE_RELEASE) // for `why`
         plan_set_error (plan, applying_reason (self));
 }
 
-// Keep what is reported and placed once the decision is written.
+// Prepare what is published and placed once the decision is written.
 static void keep_consequences (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
@@ -160,7 +161,7 @@ static void keep_consequences (struct applying *self, struct plan *plan, int64_t
         self->callback = applying_callback (self, plan, nominal);
 }
 
-// Write what was decided. `nominal` is that of the run: the plan may stand at its next time now.
+// Write the decision. `nominal` is that of the run, as the plan may already have its next time.
 static void commit_outcome (struct applying *self, struct plan *plan, int64_t nominal)
 {
     struct station *station = self->station;
@@ -186,7 +187,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
     bool follows = self->step || self->callback || self->ends_callback;
     bool failed = applying_is_outcome (decision) && self->status >= ZERO_STATUS_ERROR_FLAG;
     if (failed)
-        plan->first_run = false; // its keys have the failure from now on
+        plan->first_run = false; // from now on the plan's keys hold the failure
     struct applied applied;
     applying_write (self, plan, nominal, &applied);
     store_commit (
@@ -215,7 +216,7 @@ static void commit_outcome (struct applying *self, struct plan *plan, int64_t no
 
 // -- deciding
 
-// The plan that was claimed is another one by now. One that is to be run after all is claimed
+// The claimed plan has changed since. If it is to be run after all, it is put back and claimed
 // again.
 static struct decision decide_due (struct applying *self, struct plan *plan)
 {
@@ -230,7 +231,7 @@ static struct decision decide_due (struct applying *self, struct plan *plan)
     return decision.send ? engine_put_back (plan) : decision;
 }
 
-// What has shown that it works on the run may answer behind its end.
+// A target that has reported RUNING may still answer after the run's end.
 static struct decision decide_timeout (struct applying *self, struct plan *plan)
 {
     struct station *station = self->station;
@@ -294,7 +295,7 @@ static bool decide_anew (struct applying *self, const struct store_committed *an
 
 // -- when it is written
 
-// What Redis has of the plan now: if the run is still in progress, the same is decided on that.
+// The plan was loaded again: if its run is still in progress, decide again on the loaded state.
 static void on_loaded_again (void *owner, const struct store_loaded *loaded)
 {
     const struct applying *applying = owner;
@@ -304,7 +305,7 @@ static void on_loaded_again (void *owner, const struct store_loaded *loaded)
                                                    .error = ""});
 }
 
-// Count the written end.
+// Count the outcome after it was written.
 static void count_outcome (const struct applying *self)
 {
     struct counters *counters = &self->station->counters;
@@ -323,7 +324,7 @@ static void count_outcome (const struct applying *self)
     counters->runs_failed += !succeeded;
     if (!target)
         return;
-    // exec_id is the moment of the claim.
+    // exec_id is the time of the claim.
     int64_t took_us = store_now_us (self->station->store) - (int64_t)applying_run (self);
     target_tally (target)->ended_well += succeeded;
     target_tally (target)->failed += !succeeded;
@@ -373,7 +374,7 @@ static void on_committed (void *owner, const struct store_committed *answer)
     station_resume (self);
 }
 
-// -- in
+// -- entry point
 
 static struct applying *applying_new (struct station *station, const struct run_outcome *outcome)
 {
@@ -410,7 +411,7 @@ struct decision apply_outcome (struct station *self, const struct run_outcome *o
     applying->decision = decide_outcome (applying, outcome->plan);
     struct decision decision = applying->decision;
     outcome->run->phase = applying->run.phase;
-    // A lease that is being renewed already need not be renewed again.
+    // No commit is needed if the lease is being renewed already.
     bool idle = decision.unchanged && !decision.save_work && !decision.open_poll && active &&
                 active->leasing_us;
     if (idle)
@@ -419,7 +420,7 @@ struct decision apply_outcome (struct station *self, const struct run_outcome *o
         applying_destroy (applying);
         return decision;
     }
-    // The frames of a heartbeat are not needed any more.
+    // The frames of a heartbeat are not kept.
     const struct message *message = outcome->message;
     if (message && (decision.commit != COMMIT_LEASE || decision.save_work || decision.open_poll)) {
         struct span frames[1 + DESC_FRAMES_MAX] = {message->desc_bytes};
@@ -431,7 +432,7 @@ struct decision apply_outcome (struct station *self, const struct run_outcome *o
     if (decision.commit == COMMIT_NEXT)
         FAILPOINT ("next");
     commit_outcome (applying, outcome->plan, nominal);
-    if (active) // last: an earlier heartbeat, whose place this write took, was answered in there
+    if (active) // last: commit_outcome completes an earlier heartbeat that this write supersedes
         active->leasing_us = decision.commit == COMMIT_LEASE ? clock_mono_us () : 0;
     return decision;
 }

@@ -1,5 +1,5 @@
-// An event of a run becomes a decision, and the decision is written; what follows from it is done
-// when Redis has acknowledged. Where an admin command changed the plan in between, it is decided
+// Turns an event of a run into a decision and writes it; the consequences follow when Redis has
+// acknowledged the write. If an admin command changed the plan in between, the decision is made
 // again on the changed plan.
 #pragma once
 
@@ -13,25 +13,25 @@ struct run_outcome {
     enum cause cause;
     const struct answer *answer;     // CAUSE_ANSWER: the facts
     const struct message *message;   // the answer itself, NULL = there is none
-    struct span voter;               // whose answer it is, empty = the station's
-    const struct decision *decision; // CAUSE_DUE, and what it was made from
+    struct span voter;               // who gave the answer, empty = the station
+    const struct decision *decision; // CAUSE_DUE: the decision, and the facts it was made from
     const struct due *due;
-    uint64_t lost;      // CAUSE_DUE: the run that the outcome is of; 0 = the one in flight
+    uint64_t lost;      // CAUSE_DUE: the run that the outcome belongs to; 0 = the one in flight
     int64_t nominal;    // CAUSE_DUE: its nominal time
-    const char *reason; // as text, for the history; NULL = the answer has it
-    bool keep_message;  // the stored message is not to be written
+    const char *reason; // text for the history; NULL = taken from the answer
+    bool keep_message;  // do not overwrite the stored message
     applied_fn *done;   // called with the result of the write; NULL = not called
     void *owner;
 };
 
-// The lease of a run of this plan that begins now, in seconds.
+// The lease, in seconds, of a run of this plan that starts now.
 int64_t apply_lease_s (const struct station *self, const struct plan *plan);
 
-// Decide and commit; broadcast when it is written. Everything is copied. COMMIT_NONE: the answer is
-// late, and nothing is done.
+// Decide and commit; the result is broadcast once it is written. Everything is copied. COMMIT_NONE:
+// the answer is late, and nothing is written.
 struct decision apply_outcome (struct station *self, const struct run_outcome *outcome);
 
-enum { LEASE_PART = 4 }; // of a lease that may pass before it is extended
+enum { LEASE_PART = 4 }; // a lease is extended when 1/LEASE_PART of it has passed
 
-// The lease of a run that is kept, renewed while this station lives.
+// The lease of a kept run (CAUSE_KEPT), which the station renews while it is alive.
 int64_t apply_kept_lease_s (const struct station *self);

@@ -1,4 +1,4 @@
-// What others learn of an outcome, when it is written: subscribers, the next owner, the log.
+// Reports a written outcome to subscribers and the log, or an unwritten one to the next owner.
 #include "apply_private.h"
 
 #include <inttypes.h>
@@ -88,6 +88,6 @@ void applying_log_failure (const struct applying *self, const struct store_commi
     else if (answer->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "commit.failed", "plan=%" PRIx64 " error=%s", self->plan_id,
                    quoted (span_text (answer->error)));
-    else if (self->decision.commit != COMMIT_NONE) // an answer may have come to be late meanwhile
+    else if (self->decision.commit != COMMIT_NONE) // an answer may have become late meanwhile
         log_event (LEVEL_WARN, "commit.stale", "plan=%" PRIx64, self->plan_id);
 }

@@ -1,5 +1,4 @@
-// What an outcome writes: its entry of the history, results of participants, and the plans that it
-// calls.
+// What an outcome writes: its history entry, results of participants, and the plans that it calls.
 #include "apply_private.h"
 
 #include <stdlib.h>
@@ -28,7 +27,7 @@ uint64_t applying_run (const struct applying *self)
     return self->lost ? self->lost : self->run.exec_id;
 }
 
-// The station answers for itself, or for a worker that it names.
+// The worker of the outcome: the one that the answer names, else the target.
 static struct span worker_of (const struct applying *self)
 {
     if (self->voter)
@@ -48,7 +47,7 @@ struct span applying_reason (const struct applying *self)
                         : (struct span){0};
 }
 
-// For the history; NULL: nothing.
+// The history entry; NULL: none.
 static char *record_of (const struct applying *self, const struct plan *plan, int64_t nominal,
                         size_t *ret_size)
 {
@@ -83,8 +82,8 @@ static char *record_of (const struct applying *self, const struct plan *plan, in
     return store_record (&record, ret_size);
 }
 
-// What the run wrote: its result, or what came with its failure; empty where it is not to be kept.
-// A vote has no one output.
+// The output of the run: its result, or the output of a failure; empty if it is not to be kept. A
+// vote has no single output.
 static struct span output_written (const struct applying *self, const struct plan *plan)
 {
     bool kept = !plan->policy || plan->policy->log == LOG_TRANS;
@@ -96,7 +95,7 @@ static struct span output_written (const struct applying *self, const struct pla
     return (struct span){0};
 }
 
-// Of it, what the history keeps.
+// The part of the output that the history keeps.
 static char *output_of (const struct applying *self, const struct plan *plan, size_t *ret_size)
 {
     enum { WHOLE_MAX = 65536 };
@@ -105,7 +104,7 @@ static char *output_of (const struct applying *self, const struct plan *plan, si
     *ret_size = 0;
     if (!keep || !text.size)
         return NULL;
-    // The last result of a plan that goes now can be read nowhere else.
+    // The plan is removed now: its last result can be read only in the history.
     if (self->decision.commit == COMMIT_END && keep < WHOLE_MAX)
         keep = WHOLE_MAX;
     return output_make (span_text (self->key_station), self->plan_id, applying_run (self), text,
@@ -133,7 +132,7 @@ static size_t participants_of (const struct applying *self, bool save, struct pa
     return count;
 }
 
-// The value of a result: its first JSON frame, else its content as a text; of a vote the numbers.
+// The value of a result: its first JSON frame, else its content as text; for a vote the tally.
 json_t *applying_value (const struct applying *self)
 {
     const struct vote_tally *tally = &self->answer.tally;
@@ -203,7 +202,7 @@ void applying_write (struct applying *self, const struct plan *plan, int64_t nom
     const struct decision *decision = &self->decision;
     bool outcome = applying_is_outcome (decision),
          miss = applying_is_miss (self->cause, plan->last_state);
-    // Of a plan that is deleted only a vote's answer is read once more.
+    // When the plan is removed, only the answers of a vote are read once more.
     bool kept = decision->commit != COMMIT_END || decision->close_poll;
     bool save = decision->save_work && self->frames && kept;
     *ret = (struct applied){0};

@@ -23,8 +23,8 @@ static void log_loss (struct station *self, const struct store_attended *answer)
                      "runs repeated\"");
 }
 
-// A key of ours was edited. Its value is gone: without the queue no plan runs, and the history
-// begins anew.
+// One of our keys in Redis could not be written to, mostly after an edit by hand, and was replaced.
+// Its value is lost: plans missing in the queue do not run, or the history starts empty.
 static void log_wrong (struct station *self, const struct store_attended *answer)
 {
     if (!answer->wrong.size)
@@ -51,7 +51,7 @@ static void take_attended (struct station *self, const struct store_attended *an
     if (answer->attending != self->attending)
         log_event (LEVEL_INFO, "stations.attending", "count=%" PRId64, answer->attending);
     self->attending = answer->attending;
-    // The first time they are read behind the flows, since when they count as read.
+    // The first load follows that of the flows; only after it `targets_read` is set.
     if (station_store_up (self) && answer->stations != self->stations_revision &&
         self->targets_read)
         targets_load (self);

@@ -32,7 +32,7 @@ bool cancel_run (struct active_run *active, const char *reason, applied_fn *done
 {
     struct station *self = active->station;
     const uint64_t plan_id = active->plan_id, exec_id = active->run.exec_id;
-    // One that was not sent yet is not, and its target knows nothing of it.
+    // A prefetched run is dropped unsent, so its target need not be notified.
     bool sent = !prefetch_drop (self, plan_id);
     struct decision decision =
         apply_outcome (self, &(struct run_outcome){.plan = active->plan,
@@ -45,7 +45,7 @@ bool cancel_run (struct active_run *active, const char *reason, applied_fn *done
     if (decision.commit == COMMIT_END)
         late_remember (self, plan_id, exec_id, active->key_station);
     bool notified = sent && cancel_notify (active, reason);
-    active = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
+    active = runs_find_run (self, plan_id, exec_id); // the notification may have ended it
     if (active)
         runs_drop (&active);
     return notified;

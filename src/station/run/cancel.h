@@ -1,13 +1,13 @@
-// Cancelling a run in flight: notifying its target, and ending the run.
-// Source: features C026, E018; proto 7.8.
+// Cancels runs in flight: notifies the target and ends the run. Source: features C026, E018; proto
+// 7.8.
 #pragma once
 
 #include "apply.h"
 
-// Notify the target of a run in flight that it is cancelled: CLOSE_REQUEST on its mailbox. False:
-// the target is not connected, or does not read. No answer is expected; one that comes is late.
+// Notify the target that its run is cancelled, with CLOSE_REQUEST on the run's mailbox. False: the
+// target is not connected or does not read. No answer is expected; if one comes, it counts as late.
 bool cancel_notify (const struct active_run *active, const char *reason);
 
-// End a run in flight by a command: its target is notified, and it is dropped. Returns whether the
-// target was notified; `done` is called when it is written, unless it is NULL.
+// Cancel a run in flight by a command: notify its target and drop the run. Returns whether the
+// target was notified. `done` (may be NULL) is called when the outcome is written.
 bool cancel_run (struct active_run *active, const char *reason, applied_fn *done, void *owner);

@@ -1,6 +1,6 @@
-// One timer, armed for the earliest of: the next due plan, the next prefetched one, the next
-// deadline of a run, the next page of the sweep, and a second from the last claim - that one only
-// for what is edited in Redis by hand.
+// One timer, set to the earliest of: the next due plan, the next prefetched plan, the next deadline
+// of a run, the next page of the sweep, and one second after the last claim. The last is only for
+// edits of Redis by hand.
 #include "due.h"
 
 #include <inttypes.h>
@@ -21,14 +21,14 @@
 #include "unresponsive.h"
 
 enum {
-    BATCH = 256,         // plans a claim
-    LOOK_US = 1000000,   // between two claims, though nothing asks for one
-    FORGET_US = 5000000, // a failed run is forgotten this long after its retry was due
-    AWAY_SLOTS = 64,     // plans a claim of a target that is not connected: each a failed send
+    BATCH = 256,         // plans per claim
+    LOOK_US = 1000000,   // between two claims, if nothing asks for one before
+    FORGET_US = 5000000, // a failed run is dropped from memory this long after its retry was due
+    AWAY_SLOTS = 64,     // plans per claim for a target that is not connected: each fails to send
     AWAY_PAUSE_US = 20000,
-    BORN_US = 200000, // for its first connection
-    AGAIN_US = 50000, // when due plans have no taker: a timeout may free slots
-    SLOTS_PART = 3    // of its slots: a claim is worth it when this part is free
+    BORN_US = 200000, // time for a target's first connection
+    AGAIN_US = 50000, // retry when no target takes due plans: a timeout may free slots
+    SLOTS_PART = 3    // a claim is worth it when 1/SLOTS_PART of the slots are free
 };
 
 // -- the timer
@@ -44,7 +44,7 @@ void due_arm (struct station *self)
         at_us = first->at;
     if (self->swept && self->sweep_us < at_us)
         at_us = self->sweep_us;
-    // A time of 0 would disarm; the past fires at once.
+    // 0 would disarm the timer; a time in the past fires at once.
     at_us = at_us < 1 ? 1 : at_us;
     if (at_us == self->armed_us)
         return;
@@ -56,7 +56,7 @@ void due_arm (struct station *self)
     timerfd_settime (self->timer_fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
-// Claim at this time at the latest, monotonic.
+// Claim at this monotonic time at the latest.
 static void wake_claim_at (struct station *self, int64_t mono_us)
 {
     if (mono_us >= self->claim_us)
@@ -86,14 +86,14 @@ static int64_t free_slots_of (struct station *self, const struct target *target,
     return now_us >= load->pause_us && now_us >= load->born_us + BORN_US ? AWAY_SLOTS : 0;
 }
 
-// Whether plans of it are due and wait for their turn.
+// Whether due plans of the target wait for a claim.
 static bool has_ready (struct station *self, const struct target *target)
 {
     return store_ready (self->store, target_name (target)) > 0;
 }
 
-// Whether enough slots, a third, are free for a claim to be worth it. The runs in the others bridge
-// the claim: with half of them the target would run dry.
+// Whether a third of the slots is free, which makes a claim worth it. The runs in the other slots
+// keep the target busy during the claim; waiting for half of the slots would let it run dry.
 static bool has_many_slots (struct station *self, const struct target *target, int64_t now_us)
 {
     int64_t most = response_credit (target_response (target), self->settings->limits.runs_target);
@@ -103,9 +103,9 @@ static bool has_many_slots (struct station *self, const struct target *target, i
 
 _Static_assert((int)TARGETS_MAX <= (int)STORE_TARGETS_MAX, "a claim asks for all targets");
 
-// The free slots of each target, which a claim asks for: so a target with few or none delays no
-// other one, however many plans of it are due. Returns whether a claim could take any; without
-// targets: of unknown ones.
+// Read the free slots of each target, which bound the claim: so a target without free slots delays
+// no other target, however many of its plans are due. Returns whether a claim could take any plan;
+// true without targets, as plans of unknown targets are claimed, too.
 static bool read_free_slots (struct station *self, struct claim_target out[TARGETS_MAX])
 {
     int64_t now_us = clock_mono_us ();
@@ -126,7 +126,7 @@ static bool read_free_slots (struct station *self, struct claim_target out[TARGE
     return any;
 }
 
-// When the next claim has plans to take that are due already, monotonic.
+// When to claim plans next that are due already, monotonic.
 static int64_t free_slots_next_us (struct station *self)
 {
     int64_t now_us = clock_mono_us ();
@@ -175,7 +175,7 @@ bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans)
     return true;
 }
 
-// Those whose time has come since they were claimed.
+// Send the prefetched plans that are due now.
 static void fire_prefetched (struct station *self)
 {
     for (struct prefetched_plan *plan; (plan = prefetch_take (self));) {
@@ -188,7 +188,7 @@ static void fire_prefetched (struct station *self)
 static void on_claimed (void *owner, const struct store_claim *claim)
 {
     struct station *self = owner;
-    self->claiming = false; // claim_us stands as it was set since: what woke meanwhile is not lost
+    self->claiming = false; // claim_us is kept, so that wake-ups during the claim are not lost
     if (claim->result == STORE_ERROR)
         log_event (LEVEL_ERROR, "claim.failed", "error=%s", quoted (span_text (claim->error)));
     if (claim->result == STORE_DONE) {
@@ -226,7 +226,7 @@ static void claim_plans (struct station *self)
                               .targets = targets,
                               .is_pull = fire_is_pull};
     self->claim_us = clock_mono_us () + LOOK_US;
-    // A plan of a target that is not read yet would have none.
+    // Before the targets are loaded, plans of added targets would find none.
     if (self->claiming || self->phase != PHASE_SERVING || !station_store_up (self) ||
         !self->targets_read)
         return;
@@ -240,7 +240,7 @@ static void claim_plans (struct station *self)
     }
     wish.target_count = self->target_count;
     if (!read_free_slots (self, targets)) {
-        self->claim_us = clock_mono_us () + LOOK_US / 20; // or when one connects or answers
+        self->claim_us = clock_mono_us () + LOOK_US / 20; // or when a target connects or answers
         return;
     }
     wish.ahead_us = prefetch_reach_us (self);
@@ -261,8 +261,8 @@ void due_turned (void *owner, struct target *target)
 
 // -- deadlines
 
-// No status came in time. The run stays in flight until its retry: a status that comes in between
-// is still taken.
+// No status came in time. The run stays in flight until its retry: a status that arrives before is
+// still accepted.
 static void give_up_status (struct station *self, struct active_run *active)
 {
     char reason[64];
@@ -301,7 +301,7 @@ static void run_deadlines (struct station *self)
             self, (struct active_run *)((uint8_t *)node - offsetof (struct active_run, deadline)));
         some = true;
     }
-    if (some) // they may have freed slots
+    if (some) // the runs may have freed slots
         wake_claim_at (self, free_slots_next_us (self));
 }
 

@@ -1,5 +1,5 @@
-// The wake-up at the next due time, what each target takes, the claim; and the deadlines of runs in
-// progress.
+// Wakes up at the next due time and claims as many plans as each target takes; watches the
+// deadlines of runs in progress.
 #pragma once
 
 #include "station_state.h"
@@ -7,27 +7,26 @@
 int due_start (struct station *self, struct reason *reason);
 void due_stop (struct station *self);
 
-// Arm the timer again, after what it waits for has changed.
+// Set the timer again after one of its times has changed.
 void due_arm (struct station *self);
 
-// The lease until the first heartbeat: a station that lives writes that, or that none came, before
-// its end.
+// The lease until the first heartbeat, in seconds. Before it expires a live station writes the
+// heartbeat, or that none came.
 int64_t due_first_lease_s (const struct station_settings *settings);
 
-// Whether this process may have been stopped since these plans were claimed: the lease of their
-// runs is nearly over. What was not sent is then left alone, which is logged and counted; it is due
-// again when the lease ends.
+// Whether the lease of these claimed plans has nearly expired, as when this process was suspended.
+// True is logged and counted: the plans must not be sent, and are due again when the lease ends.
 bool due_is_stale (struct station *self, int64_t lease_end_us, size_t plans);
 
-// Whether a connected target takes no more now.
+// Whether a connected target has no free slots now.
 bool due_is_full (struct station *self, const struct target *target);
 
-// Something is due at this moment of Redis' clock, in microseconds: the station (`owner`) wakes up
+// Something is due at this time of Redis' clock, in microseconds: wake up the station (`owner`)
 // then.
 void due_wake_at (void *owner, int64_t redis_us);
 
 // Claim at once: Redis came back, a target connected, or a limit was raised.
 void due_wake (struct station *self);
 
-// A turn of messages of this target is over: if it takes plans again, they are claimed.
+// A turn of messages of this target is over: claim plans if it has free slots again.
 void due_turned (void *owner, struct target *target);

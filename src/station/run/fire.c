@@ -25,9 +25,9 @@ static bool dispatch_run (struct station *self, struct target *target, const str
     struct plan_texts *texts = &self->texts;
     size_t json_size;
     struct message message;
-    // The deadline is the end of the lease that the run has once it has reported RUNING; of a vote
-    // with its own deadline the end of that, before which it is not resent; or the end of the
-    // plan's timeout, if that is earlier.
+    // The deadline is the end of the lease that the run gets when it has reported RUNING. For a
+    // vote with its own deadline it is that deadline, before which it is not resent. The plan's
+    // timeout applies if it is earlier.
     int64_t lease_end_us = at_us + self->settings->exec_timeout_s * 1000000;
     int64_t poll_end_us = engine_poll_end_us (plan), end_us = engine_run_end_us (plan);
     int64_t deadline_us = poll_end_us ? poll_end_us : lease_end_us;
@@ -45,7 +45,7 @@ static bool dispatch_run (struct station *self, struct target *target, const str
     return sent;
 }
 
-// The plan record of a message that cannot be read: enough to report it.
+// A plan for a message that cannot be read, with just enough to report it.
 static struct plan *unreadable_plan (const struct store_claimed *claimed)
 {
     struct plan *plan = plan_new (claimed->station.size);
@@ -55,8 +55,8 @@ static struct plan *unreadable_plan (const struct store_claimed *claimed)
     return plan;
 }
 
-// Send a claimed plan to its target and record the run as in flight. False: it could not be handed
-// over, and `ret_cause` has the cause.
+// Send a claimed plan to its target and record the run as in flight. False: it was not sent, and
+// `ret_cause` is the cause.
 static bool send_run (struct station *self, const struct store_claimed *claimed, struct plan *plan,
                       struct target *target, enum cause *ret_cause)
 {
@@ -64,7 +64,7 @@ static bool send_run (struct station *self, const struct store_claimed *claimed,
     if (target && !unresponsive_allows (self, target, plan->id))
         return false;
     *ret_cause = CAUSE_NOT_SENT;
-    // Asked first: the message of a run that cannot be sent need not be made.
+    // Check the connection first, to avoid building a message that cannot be sent.
     if (!target || !target_connection (target) ||
         !dispatch_run (self, target, plan, claimed->at_us))
         return false;
@@ -87,7 +87,7 @@ static void count_late (struct station *self, struct target *target, int64_t at_
     struct target_tally *tally = target_tally (target);
     tally->fresh++;
     tally->late_ms += at_us > due_us ? (uint64_t)(at_us - due_us) / 1000 : 0;
-    // A prefetched plan was claimed for its time, and is sent now.
+    // The time of sending counts, as a prefetched plan was claimed earlier.
     histogram_add (&tally->runs.lateness, &bounds_lateness, store_now_us (self->store) - due_us);
 }
 
@@ -105,12 +105,12 @@ bool fire_is_pull (void *owner, struct span target)
     return known ? target_type (known) == TARGET_PULL : flow_book_has (self, target);
 }
 
-// A claim, with what the station knows of it.
+// A claimed plan, with its target and the facts for the decision.
 struct claim {
     const struct store_claimed *claimed;
     struct plan *plan;     // NULL: its message cannot be read
     enum plan_state was;   // before the claim
-    struct target *target; // NULL: it is a flow, or there is none of this name
+    struct target *target; // NULL: a flow, or no target has this name
     struct due due;
     bool flow_goes_on;
 };
@@ -123,9 +123,9 @@ static void read_claim (struct station *self, const struct store_claimed *claime
     bool resumes = fire_is_pull (self, claimed->station);
     bool pull = target && resumes, flow = !target && resumes;
     enum plan_state was = plan ? plan->state : PLAN_NONE;
-    // The number of its run identifies a flow: it may have been paused meanwhile.
+    // The flow's run is recognized by its exec_id, as the plan may have been paused meanwhile.
     bool flow_goes_on = flow && plan && plan->flow_run && plan->exec_id == claimed->exec_id;
-    if (plan) { // the message is as it was before the claim
+    if (plan) { // the stored message is from before the claim
         plan->first_run = plan->exec_id == 0;
         plan->as_claimed = claimed->unwritten;
         plan->exec_id = claimed->exec_id;
@@ -150,8 +150,8 @@ static void read_claim (struct station *self, const struct store_claimed *claime
                             .now = station_now (self)};
 }
 
-// Hand the run to its flow, to the workers or to the target. False: that cannot be, for
-// `ret_cause`; else the plan is theirs.
+// Pass the run to its flow, to the workers or to the target, with the plan. False: that failed
+// because of `ret_cause`, and the caller keeps the plan.
 static bool hand_over (struct station *self, struct claim *claim, enum cause *ret_cause)
 {
     const struct store_claimed *claimed = claim->claimed;

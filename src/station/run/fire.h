@@ -1,10 +1,10 @@
-// A claimed plan is sent to its target, or what became of it instead is written.
+// Sends a claimed plan to its target, or writes why it was not sent.
 #pragma once
 
 #include "station_state.h"
 
-// The run is in flight afterwards, or over.
+// Afterwards the run is in flight, or it has ended.
 void fire_run (struct station *self, const struct store_claimed *claimed);
 
-// Whether workers fetch the plans of this target, or it is a flow. `owner` is the station.
+// Whether `target` is a pull target or a flow. `owner` is the station.
 bool fire_is_pull (void *owner, struct span target);

@@ -12,7 +12,7 @@
 struct cancelling {
     struct station *station;
     struct flow_cancel cancel;
-    uint64_t run; // of a sub-flow
+    uint64_t run; // run of a sub-flow
 };
 
 static void on_sub_run (void *owner, bool found, const char *damage)

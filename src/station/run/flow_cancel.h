@@ -1,8 +1,8 @@
-// Calls in flight that flows need no more.
+// Cancels calls in flight that flows no longer need.
 #pragma once
 
 #include "flow_live.h"
 
-// Its run is cancelled as by a command; that of a sub-flow is notified, and undoes first what it
-// has done.
+// Cancel the run of a call as a command would. The run of a sub-flow is only notified, as it first
+// undoes what it has done.
 void flow_cancel_call (struct station *self, const struct flow_cancel *cancel);

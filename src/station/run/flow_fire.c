@@ -15,15 +15,15 @@
 #include "publish.h"
 #include "submit_flow.h"
 
-// A flow plan that was claimed.
+// A claimed flow plan, or a claimed timer of a step.
 struct firing {
     struct station *station;
-    struct plan *plan; // as it runs
+    struct plan *plan; // in its running state
     enum flow_claim claim;
     uint64_t exec_id;
     char key_station[STATION_NAME_MAX + 1];
     const struct flow *flow; // held; NULL = not yet
-    char *failure;           // of a timer: why its call failed last; NULL = it did not
+    char *failure;           // for a timer: the last failure of its call; NULL = none
     int version;
     int tries;
 };
@@ -37,15 +37,16 @@ static void firing_destroy (struct firing *self)
     free (self);
 }
 
-// The undo of a sub-flow, by its own steps.
+// Whether this run undoes a sub-flow, by the undo steps of that flow.
 static bool is_undo (const struct firing *self)
 {
     struct plan_step step;
     return plan_step_parse (self->plan->step, &step) && step.kind == STEP_UNDO;
 }
 
-// A plan that a command placed for a run which had ended (flow_live_reopen) goes as soon as the run
-// has another one: that of the call which it is of, or of its schedule. So a run has one outcome.
+// Whether this plan is superseded. A command placed it to reopen an ended run (flow_live_reopen);
+// it is removed as soon as the run has another plan, that of its call or of its schedule. So a run
+// has one outcome.
 static bool is_replaced (const struct firing *self, const struct flow_live *live)
 {
     return live->plan_id != self->plan->id && !self->plan->step.size &&
@@ -54,7 +55,7 @@ static bool is_replaced (const struct firing *self, const struct flow_live *live
 
 // -- the end of the flow plan's run
 
-// As if its target had answered so.
+// End the run of the flow plan as if a target had answered with this status.
 static void end_plan (struct firing *self, enum cause cause, uint8_t status, const char *reason,
                       const json_t *output)
 {
@@ -83,7 +84,7 @@ static void end_plan (struct firing *self, enum cause cause, uint8_t status, con
     station_resume (station);
 }
 
-// Nothing of it could be decided: it is claimed again a little later.
+// Nothing could be decided now: put the plan back, to be claimed again a little later.
 static void put_back (struct firing *self)
 {
     struct run run = {self->exec_id, RUN_SENT, false};
@@ -100,7 +101,8 @@ static void fail_run (struct firing *self, const char *reason)
     end_plan (self, CAUSE_ANSWER, ZERO_STATUS_FAILED_ID, reason, NULL);
 }
 
-// Its calls in flight go on, and their ends are ignored.
+// Fail a run whose stored data are damaged. Its calls in flight continue, and their results are
+// ignored.
 static void fail_damaged (struct firing *self, const char *damage)
 {
     struct reason reason;
@@ -108,7 +110,7 @@ static void fail_damaged (struct firing *self, const char *damage)
     fail_run (self, reason.text);
 }
 
-// "load failed: disk full", of a run that has failed.
+// Write the reason of a failed run, such as "load: disk full".
 static void write_failure (const struct flow_live *live, char *text, size_t size)
 {
     const char *name = json_string_value (json_array_get (live->run->uncaught, 0));
@@ -141,14 +143,14 @@ static void end_with_run (struct firing *self, const struct flow_live *live)
         fail_run (self, reason);
 }
 
-// -- a run that begins, or goes on
+// -- starting or retrying a run
 
 static const struct decision goes_on = {.commit = COMMIT_LEASE};
 
 static void on_begun (void *owner, const struct store_committed *answer);
 static void on_former_run (void *owner, bool found, const char *damage);
 
-// The run of a sub-flow is shown with its step from now on; its end names it again.
+// Record the run of a sub-flow in the step that called it, to be shown from now on.
 static void notify_parent (const struct firing *self)
 {
     struct plan_step call;
@@ -181,8 +183,8 @@ static void follow_begin (void *owner)
     json_decref (input);
 }
 
-// Failed steps are reset, under the same RUN; after an undo all are; if nothing of it can be
-// retried, as when its params failed, it restarts.
+// Retry a run: its failed steps are reset and the run keeps its id; after an undo all steps are. If
+// nothing can be retried, for example because the params were invalid, the run restarts.
 static void follow_retry (void *owner)
 {
     struct firing *self = owner;
@@ -200,12 +202,12 @@ static void follow_retry (void *owner)
             flow_live_due (live, store_now_us (station->store)); // is_replaced
         bool by_command = !live->exec_id && live->plan_id == self->plan->id;
         live->exec_id = self->exec_id;
-        live->plan_id = self->plan->id; // before its time is set
+        live->plan_id = self->plan->id; // before flow_live_time
         flow_live_time (live, self->plan);
         flow_live_adopt (live, self->plan->id);
         if (live->run->phase != FLOW_ENDED)
             return;
-        // A command has reset it, or an operator has resolved it.
+        // A command has reset the run, or an operator has resolved it.
         if (!undo && (by_command || live->run->outcome == FLOW_WELL)) {
             flow_live_due (live, store_now_us (station->store));
             return;
@@ -225,7 +227,7 @@ static void follow_retry (void *owner)
     follow_begin (self);
 }
 
-// Its run is in progress from now on, and its first calls are placed with that.
+// Write that the run is in progress; `then` adds its first calls to the same batch.
 static void commit_run (struct firing *self, void (*then) (void *owner))
 {
     struct plan *plan = self->plan;
@@ -333,7 +335,7 @@ static void on_former_run (void *owner, bool found, const char *damage)
         put_back (self);
 }
 
-// -- a run that is looked at
+// -- checking a run in progress
 
 static void take_back (struct firing *self, struct flow_live *live)
 {
@@ -344,8 +346,8 @@ static void take_back (struct firing *self, struct flow_live *live)
     firing_destroy (self);
 }
 
-// The run that it is a step of may have cancelled it, and its own flow plan be removed: then nobody
-// else sees to that, should the owner have died in between.
+// Check the call in the calling run. That run may have cancelled this one, and its flow plan may be
+// gone: if the owner died in between, nobody else completes the cancellation.
 static void check_caller (const struct firing *self)
 {
     struct plan_step call;
@@ -380,7 +382,7 @@ static void find_live_run (struct firing *self)
     if (late)
         live->timeout_ms = 0;
     flow_live_due (live, flow_live_next_us (live));
-    flow_calls_check (live); // first: what is left to be done makes it due at once
+    flow_calls_check (live); // first: unfinished work makes the run due at once
     flow_live_carry (
         live, &(struct flow_event){.kind = late ? FLOW_TIMEOUT : FLOW_CHECK, .item = -1}, &reason);
     firing_destroy (self);
@@ -424,7 +426,7 @@ static void timer_due (struct firing *self)
     struct plan_step step;
     plan_step_parse (self->plan->step, &step);
     FAILPOINT ("flow_timer");
-    // Its step may have ended since it was claimed.
+    // The step may have ended since the claim.
     if (store_exec_id (station->store, self->plan->id) == self->exec_id) {
         store_take_back (station->store, span_text (self->key_station), self->plan->id,
                          self->plan->caller);
@@ -440,7 +442,7 @@ static void on_timer_run (void *owner, bool found, const char *damage)
     (void)damage;
     plan_step_parse (self->plan->step, &step);
     if (!found || flow_runs_has (self->station, step.run))
-        timer_due (self); // one of a run that is gone is dropped
+        timer_due (self); // also if the run is gone: the timer is dropped
     else
         put_back (self);
 }

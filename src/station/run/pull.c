@@ -46,7 +46,7 @@ static struct span content_text (const struct span *laid_out, size_t count)
     return broken ? none : answer_text (ZERO_STATUS_FAILED_ID, &desc, laid_out + 1);
 }
 
-// The text of the worker that has the outcome: its reason, else its result if that is text.
+// The text of the worker that decided the outcome: its reason, else its result if that is text.
 static void reason_of_outcome (const struct team_outcome *outcome, struct span content,
                                struct reason *ret)
 {
@@ -83,7 +83,7 @@ void pull_end (struct station *self, struct span key_station, struct plan *plan,
     message.desc_bytes = laid_out[0];
     if (outcome->failed)
         reason_of_outcome (outcome, content_text (laid_out, count), &reason);
-    else // what a worker says of its success: that the result was cut
+    else // a note of a successful worker, for example that the result was truncated
         reason_set (&reason, "%.*s", (int)outcome->reason.size,
                     outcome->reason.size ? (const char *)outcome->reason.data : "");
     plan->exec_id = run.exec_id;
@@ -142,7 +142,7 @@ static void on_offered (void *owner, const struct store_offered *answer)
                    quoted (span_text (answer->error)));
     if (offered && !call->already_offered)
         publish_offered (call);
-    if (offered && answer->offered.outcome.complete) // the owner before could not end it
+    if (offered && answer->offered.outcome.complete) // the previous owner could not end it
         pull_end (self, span_text (call->key_station), call->plan, call->run,
                   &answer->offered.outcome);
     else if (offered && answer->offered.over)
@@ -161,7 +161,7 @@ void pull_offer (struct station *self, const struct store_claimed *claimed, stru
 {
     struct offer_call *call = memory_new (sizeof *call);
     struct active_run *active = runs_find (self, plan->id);
-    if (active) // it was looked up
+    if (active) // it was only looked up
         runs_drop (&active);
     call->station = self;
     call->plan = plan;

@@ -1,8 +1,8 @@
-// Takes that found nothing wait in a queue for each target, the oldest first. An offer for n
-// workers has n of them asked at a time, one after the other as long as some get nothing: a queue
-// is walked once an offer. A look each second finds what was offered while nobody could be asked.
-// Where a limit keeps plans from being taken, the first in the queue is asked again when a run ends
-// and when a rate allows the next, then those behind it until one gets nothing.
+// Takes that found nothing wait in a queue per target, the oldest first. An offer for n workers
+// retries up to n takes at a time, then the next ones as long as some get nothing, so each offer
+// walks the queue at most once. A check each second finds offers made while no take could be
+// retried. While a limit keeps plans from being taken, the first take in the queue is retried when
+// a run ends or when the rate allows the next start, then those after it until one gets nothing.
 #include <stdlib.h>
 
 #include "callback_rule.h"
@@ -18,22 +18,22 @@
 
 enum {
     WAITERS_MAX = 4096,
-    PAGES_MAX = 64, // of 256 offers, a take
+    PAGES_MAX = 64, // per take, of 256 offers each
     LOOK_US = 1000000,
-    WAKES_MAX = 64, // asked at a time
-    WORKER_S = 60,  // who sends nothing for longer is not there
-    FIRST_S = 10    // in which workers find a station that was started
+    WAKES_MAX = 64, // takes retried at a time
+    WORKER_S = 60,  // a worker that sends nothing for longer is gone
+    FIRST_S = 10    // time for workers to find a newly started station
 };
 
 struct take_queue {
     char name[STATION_NAME_MAX + 1];
     struct take *first, **last;
-    struct take *untried; // since the last offer; NULL = all were asked
-    int64_t free;         // places that the last offers had, at most
+    struct take *untried; // the next take to retry since the last offer; NULL = none left
+    int64_t free;         // workers that the last offers have room for, at most
     int64_t asking;
-    bool limited;     // since the last such question a limit kept plans from being taken
-    bool probes;      // asked for that: it ends with the first who gets nothing
-    int64_t again_us; // when a rate allows the next, monotonic; 0 = it does not depend on one
+    bool limited;     // a limit kept plans from being taken since the last probe
+    bool probes;      // probing such a limit: ends with the first take that gets nothing
+    int64_t again_us; // when the rate allows the next start, monotonic; 0 = no rate involved
     char asker[WORKER_NAME_MAX + 1]; // the worker that asked last
     int64_t asked_us;                // when `asker` did, monotonic
     int64_t other_us;                // when another worker asked; 0 = never
@@ -44,7 +44,7 @@ struct pull_queues {
     struct take_queue *queues;
     size_t waiters;
     int64_t look_us;
-    struct timer timer; // of the first again_us
+    struct timer timer; // for the earliest again_us
 };
 
 static struct take_queue *queue_of (const struct station *self, const char *name)
@@ -112,7 +112,7 @@ static json_t *job_json (const struct core_job *job)
     struct reason reason;
     struct plan *plan = plan_from_stored_json (job->id, job->message, &reason);
     if (!plan)
-        return NULL; // edited by hand: the run stays taken until worker_timeout
+        return NULL; // edited by hand: the run counts as taken until worker_timeout
     char *text = plan_run_text (plan, job->exec_id, plan_nominal (plan, job->exec_id));
     json_t *object = json_object (), *frames = json_array ();
     struct span plan_frame = plan_sent_frame (plan, ZERO_FRAME_PLAN);
@@ -146,7 +146,7 @@ static void on_released (void *owner, const struct store_alive *answer)
     free (released);
 }
 
-// The worker is gone, and never had its jobs: others may have them at once.
+// The worker is gone and never got its jobs: release them for others at once.
 static void release_jobs (const struct take *take, const struct store_taken *answer)
 {
     for (size_t i = 0; answer && i < answer->taken.count; i++) {
@@ -163,7 +163,7 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
     }
 }
 
-// Answer with the jobs, NULL = none, and release the take.
+// Answer with the jobs, NULL = none, and free the take.
 static void answer_take (struct take *take, const struct store_taken *answer)
 {
     struct station *self = take->station;
@@ -180,12 +180,12 @@ static void answer_take (struct take *take, const struct store_taken *answer)
     free (take);
 }
 
-// -- asking
+// -- taking from the store
 
 static void take_from_store (struct take *take);
 static void serve_queue (struct station *self, struct take_queue *queue);
 
-// Once: more places, or fewer, for those behind it.
+// A waiting take has been retried: update the queue and go on with the next ones.
 static void take_answered (struct station *self, const char *name, bool got, bool limited)
 {
     struct take_queue *queue = queue_of (self, name);
@@ -212,7 +212,7 @@ static void arm_rate (struct station *self)
     timer_set (&self->pull->timer, self->reactor, left_us > 0 ? (left_us + 999) / 1000 : 0);
 }
 
-// A limit kept plans from this take.
+// A limit kept this take from getting plans.
 static void note_limit (struct station *self, const char *name, int64_t wait_ms)
 {
     struct take_queue *queue = queue_of (self, name);
@@ -341,7 +341,8 @@ void pull_take (struct take *take)
 
 // -- a worker that leaves
 
-// Each take that came before it has had its answer from Redis now, and is in the queue.
+// All earlier takes of the worker have their answer from Redis now, so the unanswered ones are in
+// the queue.
 static void on_left (void *owner, enum store_result result, const char *error)
 {
     struct take *leaving = owner;
@@ -353,7 +354,7 @@ static void on_left (void *owner, enum store_result result, const char *error)
             continue;
         take->until_us = 0;
         if (take->asking)
-            continue; // it ends with that answer
+            continue; // it is answered when the store answers
         queue_remove (take);
         answer_take (take, NULL);
     }
@@ -381,7 +382,7 @@ static bool has_waiting (const struct station *self, const struct target *target
     return queue && queue->first;
 }
 
-// When a worker of the target was there last, Unix seconds; 0 = never.
+// When a worker of the target was last seen, Unix seconds; 0 = never.
 static int64_t last_seen_s (struct target *target)
 {
     const struct target_tally *tally = target_tally (target);
@@ -393,7 +394,7 @@ bool pull_misses_workers (struct station *self)
     int64_t now_s = clock_wall_us () / 1000000;
     for (size_t i = 0; i < self->target_count; i++) {
         struct target *target = self->targets[i];
-        // By half the time, so that the reports of the other half are noted.
+        // At half of the timeout, so that reports in the other half are still noted.
         if (target_type (target) == TARGET_PULL && !has_waiting (self, target) &&
             now_s - last_seen_s (target) >= WORKER_S / 2)
             return true;
@@ -406,14 +407,14 @@ int64_t pull_no_worker (struct station *self, struct target *target)
     int64_t last_s = last_seen_s (target), now_s = clock_wall_us () / 1000000;
     if (has_waiting (self, target))
         return 0;
-    if (!last_s) // since the start, or since it was added
+    if (!last_s) // none since the start, or since the target was added
         return now_s - target_since (target) < FIRST_S ? 0 : target_since (target);
     return now_s - last_s < WORKER_S ? 0 : last_s;
 }
 
 static void serve_queue (struct station *self, struct take_queue *queue)
 {
-    // Without Redis each would be answered before take_from_store () returns.
+    // Without Redis each take would be answered before take_from_store () returns.
     while (station_store_up (self) && queue->untried && queue->asking < queue->free &&
            queue->asking < WAKES_MAX) {
         struct take *take = queue->untried;
@@ -439,7 +440,7 @@ void pull_wake (struct station *self, const char *name, int64_t places)
     serve_queue (self, queue);
 }
 
-// -- as time passes
+// -- timeouts and the periodic check
 
 static int64_t offers_of (struct station *self, const struct take_queue *queue)
 {

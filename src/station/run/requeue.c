@@ -25,9 +25,9 @@ static void on_requeued (void *owner, enum store_result result, const char *erro
     }
 }
 
-// A plan is not in the queue, by an edit or a loss, but its message has it run: it is re-queued for
-// its time, or for the end of a lease if a run is in progress. A change of it since is not
-// overwritten.
+// Re-queue a plan that is missing in the queue, by an edit or a data loss, although its message
+// says that it is to run: for its due time, or for the end of the lease if a run is in progress.
+// Later changes of the plan are not overwritten.
 static bool requeue_plan (struct station *self, const struct store_outside *outside)
 {
     struct reason reason;
@@ -82,7 +82,7 @@ void requeue_sweep (struct station *self)
     int64_t now_us = clock_mono_us ();
     if (now_us < self->sweep_us)
         return;
-    self->sweep_us = now_us + REQUEUE_TURN_US; // in the past it would fire without end
+    self->sweep_us = now_us + REQUEUE_TURN_US; // a time in the past would fire again and again
     if (self->phase != PHASE_SERVING || !station_store_up (self))
         return;
     self->sweep_us = now_us + self->settings->sweep_interval_s * 1000000;

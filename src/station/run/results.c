@@ -1,5 +1,5 @@
-// The path of a result: which plan, which run (in flight, else looked up in Redis: it may be of
-// before a restart), then the engine decides and apply_outcome () writes.
+// The path of a result: find the plan and the run (in flight, else looked up in Redis, as it may be
+// from before a restart), then the engine decides and apply_outcome () writes.
 #include "results.h"
 
 #include <czmq.h>
@@ -23,12 +23,12 @@
 #include "votes.h"
 
 enum {
-    KEPT_BYTES = 65536,          // of a plan that is kept with its run
-    LOOKUP_BYTES = 1024,         // of an answer whose plan is looked up, beside its frames
-    LOOKUP_BYTES_MAX = 64 << 20, // of all such answers; what is above is dropped
+    KEPT_BYTES = 65536,          // largest plan that is kept with its run
+    LOOKUP_BYTES = 1024,         // per answer whose plan is looked up, in addition to its frames
+    LOOKUP_BYTES_MAX = 64 << 20, // of all such answers; more are dropped
 };
 
-// An answer whose plan is being looked up. The target is kept by name: it may be taken away.
+// An answer whose plan is being looked up. The target is kept by name, as it may be removed.
 struct answer_lookup {
     struct station *station;
     uint64_t plan_id;
@@ -50,7 +50,7 @@ static const struct active_run *run_by_identity (struct station *self, const str
     const struct active_run *named = NULL, *active = NULL;
     if (mailbox_parse (requester, &plan_id))
         named = runs_find (self, plan_id);
-    // The run's own number wins; mostly both name the same, and nothing is searched.
+    // The exec_id wins. Mostly both name the same run, and no search is needed.
     if (answer_number (message, ZERO_FRAME_GLOBAL_ID, &exec_id) &&
         !(named && named->run.exec_id == exec_id))
         active = runs_find_exec (self, exec_id);
@@ -71,12 +71,12 @@ static bool plan_of (struct station *self, const struct message *message,
     if (target_way (target)->by_identity)
         run = run_by_identity (self, target, message, &named);
     else if (answer_plan (message, ret_id))
-        return true; // it does not send the mailbox back, but the plan's id
-    // A run that is not known here: it is looked up by its mailbox.
+        return true; // the target returns the plan's id instead of the mailbox
+    // The named run is not known here: it is looked up by its mailbox.
     if (!run && named)
         return mailbox_parse (answer_trimmed (message_frame (message, ZERO_FRAME_REQUESTER, NULL)),
                               ret_id);
-    // One that sends back nothing at all answers in the order it was asked.
+    // A target that returns neither answers in the order of the runs it was sent.
     if (!run && !named)
         run = runs_next_to_answer (self, target);
     if (run)
@@ -84,7 +84,7 @@ static bool plan_of (struct station *self, const struct message *message,
     return run != NULL;
 }
 
-// The decision is being written: the run is over, or stays in flight until its next message.
+// The decision is being written: drop the run if it has ended, else keep it for its next message.
 static void keep_or_drop (struct active_run *active, const struct decision *decision)
 {
     struct station *self = active->station;
@@ -92,15 +92,15 @@ static void keep_or_drop (struct active_run *active, const struct decision *deci
         runs_drop (&active);
         return;
     }
-    // A large plan, or one too many, is not kept for as long as its target works: it is looked up
-    // again. But at the end of its time it is needed.
+    // A large plan, or any above RUNS_WHOLE_MAX runs, is not kept while its target works, but
+    // looked up again. It is kept if the run times out first, as the timeout needs it.
     bool ends = runs_forget_later (active);
     if (!ends &&
         (active->plan->store_size > KEPT_BYTES || zhashx_size (self->runs) > RUNS_WHOLE_MAX))
         plan_destroy (&active->plan);
 }
 
-// The worker's report of its progress is kept with the run and written nowhere.
+// Keep the worker's progress text with the run, in memory only.
 static void note_progress (struct active_run *active, const struct message *message)
 {
     uint8_t status = message->desc.code;
@@ -109,8 +109,9 @@ static void note_progress (struct active_run *active, const struct message *mess
                             answer_trimmed (message_frame (message, ZERO_FRAME_STATUS, NULL)));
 }
 
-// The status of an answer. `out` says which byte it is that ends the run as an error without being
-// one of the dialect; empty otherwise. The answer's own words stand behind it.
+// The status of an answer. If the status byte is neither a result nor a heartbeat in the dialect,
+// the run ends as an error and `out` describes the byte, followed by the answer's own text; else it
+// stays empty.
 static uint8_t answer_status (const struct station *self, const struct target *from,
                               enum target_type type, const struct message *message,
                               char out[REASON_MAX])
@@ -118,7 +119,7 @@ static uint8_t answer_status (const struct station *self, const struct target *f
     enum { WORDS_MAX = 100 };
     enum dialect dialect = from ? target_settings (from)->dialect : self->dialect;
     uint8_t byte = message->desc_bytes.data[1], status = message->desc.code;
-    // MicroZero's VOTE_START gets the number that is a heartbeat of all but vote targets.
+    // MicroZero's VOTE_START maps to a number that is a heartbeat for all but vote targets.
     bool stray = dialect == DIALECT_MICROZERO && byte != ZERO_BYTE_COMMAND_WAITING &&
                  status == ZERO_STATUS_VOTE_START_ID && type != TARGET_VOTE;
     if (!stray && (status < ZERO_STATUS_ERROR_FLAG || dialect_status_known (dialect, byte)))
@@ -132,7 +133,7 @@ static uint8_t answer_status (const struct station *self, const struct target *f
     return stray ? ZERO_STATUS_ERROR_ID : status;
 }
 
-// The run that an answer names. One that is no number is of no run of ours: 0.
+// The run that an answer names; 0: it names none, or something that is not a number.
 static uint64_t exec_of (const struct message *message, const struct target *target,
                          bool *ret_named)
 {
@@ -143,7 +144,7 @@ static uint64_t exec_of (const struct message *message, const struct target *tar
     return *ret_named && answer_number (message, type, &exec_id) ? exec_id : 0;
 }
 
-// Since when a target has no workers. It may be gone.
+// Note since when a target has no workers. `target` may be NULL.
 static void note_worker (struct target *target, uint8_t status)
 {
     if (!target)
@@ -170,7 +171,7 @@ static void take_answer (struct active_run *active, const struct target *target,
     }
     FAILPOINT (message->desc.code == ZERO_STATUS_RUNING_ID ? "running_recv" : "result_recv");
     bool is_vote =
-        active->plan->vote.need != VOTE_NONE; // of one that was removed the type is not known
+        active->plan->vote.need != VOTE_NONE; // for a removed target, whose type is not known
     enum target_type type = of_plan ? target_type (of_plan) : is_vote ? TARGET_VOTE : TARGET_API;
     struct answer answer = {
         .status = answer_status (self, target, type, message, reason),
@@ -251,7 +252,7 @@ static void time_out (struct active_run *active)
                                                    .cause = CAUSE_TIMEOUT,
                                                    .reason = reason});
     cancel_notify (active, reason);
-    active = runs_find_run (self, plan_id, exec_id); // a dropped connection is read to its end
+    active = runs_find_run (self, plan_id, exec_id); // the notification may have ended it
     if (active)
         keep_or_drop (active, &decision);
 }
@@ -259,10 +260,10 @@ static void time_out (struct active_run *active)
 void results_end_run (struct active_run *active)
 {
     active->end_us = 0;
-    // No status came, and its failed dispatch was reported.
+    // No status came, which was already reported as a failure.
     bool reported = active->plan && !active->unanswered &&
                     active->plan->last_state == ZERO_STATUS_RECV_ERROR_ID;
-    // Too large to be kept: who claims it next ends it.
+    // A plan too large to be kept: the next claim ends the run.
     if (!active->plan || reported || !engine_run_end_us (active->plan))
         runs_drop (&active);
     else if (engine_poll_end_us (active->plan) &&
@@ -288,7 +289,7 @@ struct active_run *results_recall (struct station *self, uint64_t plan_id,
         return NULL;
     plan->exec_id = answer->exec_id;
     if (active && active->run.exec_id == answer->exec_id) {
-        runs_set_plan (active, plan); // it may have been changed by hand
+        runs_set_plan (active, plan); // the plan may have been edited by hand
         return active;
     }
     enum run_phase phase = plan->last_state == ZERO_STATUS_RUNING_ID ? RUN_RUNNING : RUN_SENT;
@@ -300,7 +301,8 @@ struct active_run *results_recall (struct station *self, uint64_t plan_id,
     return active;
 }
 
-// A target may answer on its connection; on the request socket a key with the role result for it.
+// A target may always answer on its own connection; on the request socket the key needs access to
+// the target.
 static bool may_answer (struct station *self, struct span key_station, const struct target *target,
                         const char *user)
 {
@@ -310,7 +312,7 @@ static bool may_answer (struct station *self, struct span key_station, const str
     return false;
 }
 
-// It could not be looked up, as the plans are another station's now.
+// The plan could not be looked up: if another station owns the plans now, forward the answer to it.
 static void forward_unread (const struct answer_lookup *lookup, const struct store_loaded *answer,
                             const struct message *message)
 {
@@ -319,8 +321,8 @@ static void forward_unread (const struct answer_lookup *lookup, const struct sto
         forward_keep (lookup->station, lookup->plan_id, message);
 }
 
-// No run of the plan is in progress: a result is of one that is over. What a target sends of a vote
-// as it ends is none, and may come at any time.
+// No run of the plan is in progress: a result belongs to an ended run and is reported as late.
+// Answers to votes are not, as they may arrive at any time after the vote.
 static bool take_late (const struct answer_lookup *lookup, const struct store_loaded *answer,
                        const struct target *target, const struct message *message)
 {
@@ -397,10 +399,10 @@ static void look_up (struct station *self, uint64_t plan_id, struct target *targ
     store_load (self->store, plan_id, LINK_REPEAT, on_looked_up, lookup);
 }
 
-// -- in
+// -- entry points
 
-// A plan that is not kept is looked up for each heartbeat: while Redis is away its lease must not
-// end meanwhile.
+// Each heartbeat of a run without a kept plan is looked up. While Redis is away that has to wait,
+// so extend the lease here, lest it expire.
 static void extend_unread (struct active_run *active, const struct target *target, const char *user,
                            const struct message *message)
 {
@@ -453,14 +455,14 @@ void results_take_packet (void *owner, struct target *target, const struct packe
                    quoted (span_text (packet->fault ? "too large" : reason.text)));
         return;
     }
-    // [x][desc]: it names no peer of ours, so it is of no run, whatever else is in it.
+    // [x][desc]: the envelope of a caller, which is never that of a run's answer.
     if (message.envelope == ENVELOPE_CALLER) {
         self->counters.foreign_answers++;
         log_event (LEVEL_WARN, "answer.foreign", "station=%s first_frame=%s", target_name (target),
                    quoted (message.sender));
         return;
     }
-    // Some stations send the key back with a worker's answer; it goes nowhere else.
+    // Some stations send the service key back with a worker's answer; drop it here.
     message_drop (&message, ZERO_FRAME_SERVICE_KEY, desc_bytes);
     message.desc.code = dialect_status_in (target_settings (target)->dialect, message.desc.code);
     results_take (self, target, "", &message);

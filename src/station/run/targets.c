@@ -17,9 +17,9 @@
 #include "socket.h"
 #include "unresponsive.h"
 
-enum { WAKE_PAGE = 1000 }; // plans a call
+enum { WAKE_PAGE = 1000 }; // plans per call
 
-// -- a target connects: the plans that wait for it are due at once
+// -- when a target connects, the plans that wait for it become due at once
 
 struct target_wake {
     struct station *station;
@@ -48,7 +48,7 @@ static void wake_page (struct target_wake *waking)
 static void wake_plans (struct station *self, const struct target *target)
 {
     if (!station_store_up (self))
-        return; // targets_wake follows
+        return; // targets_wake does it later
     struct target_wake *waking = memory_new (sizeof *waking);
     waking->station = self;
     memcpy (waking->target, target_name (target), sizeof waking->target);
@@ -75,7 +75,7 @@ struct identity_call {
     char fresh[TARGET_IDENTITY_SIZE];
 };
 
-// One that cannot be kept is used all the same: it works until the next restart.
+// An identity that cannot be stored is used all the same: it works until the next restart.
 static void on_identity (void *owner, const struct store_identity *answer)
 {
     struct identity_call *call = owner;
@@ -92,7 +92,8 @@ static void on_identity (void *owner, const struct store_identity *answer)
     free (call);
 }
 
-// The same after a restart: host and request endpoint, which no two stations share.
+// The name under which identities are stored: host and request endpoint. It survives a restart, and
+// no two stations share it.
 static void home_of (const struct station *self, char *out, size_t size)
 {
     char host[HOST_NAME_MAX + 1] = "";
@@ -100,8 +101,8 @@ static void home_of (const struct station *self, char *out, size_t size)
     snprintf (out, size, "%s %s", host, self->settings->request);
 }
 
-// Printable and without NUL, as a target by identity sends with strlen; no '*', '-' or '#' first,
-// which are routes of its own; and random.
+// Make a random identity. It is printable and without NUL, as such a target uses strlen on it, and
+// does not start with '*', '-' or '#', which the target reserves for its own routes.
 static void needs_identity (void *owner, struct target *target)
 {
     struct station *self = owner;
@@ -145,8 +146,8 @@ static void on_deferred_destroy (void *owner)
     self->gone_count = 0;
 }
 
-// Destroyed next turn, as a callback of the target may be on the stack: an answer of
-// Redis can be read while handling its message.
+// Destroy the target in the next turn, as one of its callbacks may be on the stack: answers of
+// Redis can be read while a message of the target is being handled.
 static void defer_destroy (struct station *self, size_t at)
 {
     runs_forget_target (self, self->targets[at]);
@@ -238,9 +239,9 @@ void targets_replace (struct station *self, enum origin origin, const struct tar
     }
 }
 
-// -- those that are kept in Redis
+// -- added targets, stored in Redis
 
-// Put those in that were added. Returns how many there are; below 0: they could not be read.
+// Add the targets stored in Redis. Returns their number; below 0: they could not be read.
 static int64_t put_added (struct station *self, const struct store_stations *answer)
 {
     struct span name, text;
@@ -273,8 +274,9 @@ static void on_default (void *owner, const struct store_stations *answer)
         station_targets_read (owner);
 }
 
-// A station alone is useful: where no target was configured it adds one, as `station add` does. It
-// is kept, and stays when others are named later: no plan for it loses its target by that.
+// Without any configured target a default one is added, as by `station add`, so that a station
+// alone is useful. It is stored and stays when other targets are added later, so its plans keep
+// their target.
 static void on_stations (void *owner, const struct store_stations *answer)
 {
     struct station *self = owner;
@@ -322,7 +324,7 @@ void targets_load (struct station *self)
     store_stations (self->store, NULL, NULL, LINK_REPEAT, on_stations, self);
 }
 
-// -- those of a center
+// -- targets of a center
 
 static void on_found (void *owner, const struct found_station *found, size_t count)
 {

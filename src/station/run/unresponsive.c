@@ -12,7 +12,7 @@ static int64_t timeout_us (const struct station *self)
     return self->settings->send_timeout_ms * 1000;
 }
 
-// The probe, as long as it is known here: its run has no status, or waits for its retry.
+// The run of the probe, if it is in memory: it has no status yet, or waits for its retry.
 static const struct active_run *find_probe (struct station *self, const struct target *target)
 {
     uint64_t plan_id = target_response (target)->probe;
@@ -20,7 +20,7 @@ static const struct active_run *find_probe (struct station *self, const struct t
     return active && active->target == target ? active : NULL;
 }
 
-// Check it again at `until_us`; its lease is extended so that it does not end before.
+// Keep the run and check it again at `until_us`, or earlier to extend its lease.
 static void keep_run (struct station *self, struct active_run *active, int64_t until_us)
 {
     int64_t now_us = clock_mono_us ();
@@ -91,7 +91,7 @@ uint64_t unresponsive_probe (struct station *self, const struct target *target)
     return probe && !probe->unanswered ? probe->plan_id : 0;
 }
 
-// One that is unresponsive, and has nothing that could be its probe, gets a new run.
+// An unresponsive target without a probe and without runs gets one new run.
 int64_t unresponsive_free_slots (struct station *self, const struct target *target)
 {
     const struct response *response = target_response (target);

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "dialect.h"
 
-enum { VOTES_BYTES_MAX = 4 << 20 }; // of all votes of a run, more than one over it is not taken
+enum { VOTES_BYTES_MAX = 4 << 20 }; // of all votes of a run together
 
 struct ballot *votes_ballot (struct active_run *active)
 {
@@ -66,7 +66,7 @@ void votes_recall (struct active_run *active, const redisReply *work)
     const struct target *target = station_target (active->station, span_text (active->key_station));
     enum dialect dialect = target ? target_settings (target)->dialect : DIALECT_ZERONET;
     if (active->plan->poll != active->run.exec_id)
-        return; // those are of an earlier run
+        return; // the votes are of an earlier run
     for (size_t i = 0; work && i + 1 < work->elements; i += 2) {
         const redisReply *name = work->element[i], *text = work->element[i + 1];
         json_t *frames = json_loadb (text->str, text->len, 0, NULL);

@@ -1,8 +1,7 @@
-// One request is in flight at a time, on a DEALER of its own; one without an answer takes the
-// socket with it, so that a late answer is never read as the next one's. Between two requests no
-// answer is read and events only up to a bound: other messages of a center wait in bounded queues,
-// and then in the center. Requests change nothing, so libzmq may reconnect, and send one late, as
-// it likes.
+// One request is in flight at a time, on its own DEALER. If it gets no answer the socket is closed,
+// so that a late answer is never taken for the answer to the next request. Between two requests no
+// answers are read, and events only up to a bound: further messages of the center wait in bounded
+// queues, then in the center. Requests change nothing, so libzmq may reconnect and send one late.
 #include "center.h"
 
 #include <errno.h>
@@ -23,18 +22,18 @@
 
 enum {
     DEFAULT_PORT = 8000,
-    ASK_MS = 10000,       // when no event comes
-    EVENT_MS = 200,       // after an event: they come in bursts
-    CHANGES_MAX = 10,     // that are looked for so soon; one more is granted every ASK_MS
+    ASK_MS = 10000,       // between requests without events
+    EVENT_MS = 200,       // delay after an event, as they come in bursts
+    CHANGES_MAX = 10,     // requests after events; one more is granted every ASK_MS
     ANSWER_MS = 3000,     // connecting included
-    RETRY_FIRST_MS = 500, // after no good answer; doubling
+    RETRY_FIRST_MS = 500, // after a request without a good answer; doubles
     RETRY_LAST_MS = 10000,
     RECONNECT_LAST_MS = 2000,
     ANSWERS_QUEUED = 4,
     EVENTS_QUEUED = 16,
     EVENTS_TURN = 256,      // read in a row
-    EVENTS_READ = 4096,     // between two questions; more wait until the next
-    EVENT_BYTES = 256 << 10 // a frame: an event holds at most the state of one station
+    EVENTS_READ = 4096,     // between two requests; more wait until the next
+    EVENT_BYTES = 256 << 10 // per frame: an event holds at most the state of one station
 };
 
 struct center {
@@ -44,19 +43,19 @@ struct center {
     center_found_fn *found;
     void *owner;
 
-    void *requests;  // DEALER; NULL after no good answer, until the next question
+    void *requests;  // DEALER; NULL between a failed request and the next
     void *events;    // SUB
     bool asking;     // a request is in flight, and `requests` is read
-    bool news;       // an event that matters came since the last question
-    int events_read; // since then; EVENTS_READ: no more of them until the next
+    bool news;       // a relevant event came since the last request
+    int events_read; // since the last request; at most EVENTS_READ
     struct watch answers, news_watch;
-    struct timer timer; // of the answer's end or of the next question
+    struct timer timer; // for the answer's timeout or the next request
     int64_t wake_us;
     int64_t retry_ms;
-    int changes;        // of the list that may yet be looked for at once
-    int64_t granted_us; // when one was added last
+    int changes;        // credit of requests that follow an event at once
+    int64_t granted_us; // when credit was last added
 
-    bool known;                   // `list` was answered
+    bool known;                   // there was a good answer: `list` is valid
     char trouble[REASON_MAX];     // why there was no good answer; empty = there was one
     struct found_list list, next; // the last good answer, and the one being read
 };
@@ -128,7 +127,7 @@ static void close_socket (void **socket)
     *socket = NULL;
 }
 
-// What came without a question.
+// Discard messages that came while no request was in flight.
 static void throw_away (void *socket)
 {
     struct packet packet;
@@ -143,8 +142,8 @@ static void *open_socket (const struct center *self, int type, int port, int que
     void *socket = wire_socket (type);
     if (!socket)
         return NULL;
-    // The center takes the identity for a C string and looks at its first byte. And it ignores the
-    // connection of one that it still knows: hence another one each time.
+    // The center reads the identity as a C string and checks its first byte. It ignores a
+    // connection whose identity it still knows, hence a new one each time.
     int size = snprintf (identity, sizeof identity, "+zplan-%016" PRIx64, process_random ());
     snprintf (endpoint, sizeof endpoint, "tcp://%s:%d", self->settings.host, port);
     wire_set (socket, ZMQ_RCVHWM, queued);
@@ -164,7 +163,7 @@ static void *open_socket (const struct center *self, int type, int port, int que
     return socket;
 }
 
-// False: no descriptors left, or no such endpoint.
+// False: no descriptors left, or an invalid endpoint.
 static bool open_sockets (struct center *self)
 {
     if (!self->events) {
@@ -177,7 +176,7 @@ static bool open_sockets (struct center *self)
     return self->events && self->requests;
 }
 
-// -- questions
+// -- requests
 
 static void on_timer (void *owner)
 {
@@ -218,12 +217,12 @@ static bool send_question (struct center *self)
     message_start (&question, ZERO_BYTE_COMMAND_NONE);
     message_add (&question, ZERO_FRAME_COMMAND, span_text ("host"));
     message_add (&question, ZERO_FRAME_ARG, span_text ("*"));
-    if (self->settings.key[0]) // must be the last one
+    if (self->settings.key[0]) // must be the last frame
         message_add (&question, ZERO_FRAME_SERVICE_KEY, span_text (self->settings.key));
     return packet_send_message (self->requests, (struct span){0}, &question);
 }
 
-// Each change costs the owner sockets: a center that changes all the time is asked rarely.
+// Each change costs the owner sockets, so a center that changes all the time is asked rarely.
 static void grant_changes (struct center *self)
 {
     int64_t now_us = clock_mono_us ();
@@ -315,7 +314,7 @@ static bool on_event (void *owner)
         count++;
     if (self->events_read >= EVENTS_READ) {
         watch_end (&self->news_watch);
-        self->news = true; // what is left unread may matter
+        self->news = true; // the unread events may matter
     }
     if (self->news && self->changes && !self->asking &&
         self->wake_us > clock_mono_us () + EVENT_MS * 1000)

@@ -1,7 +1,6 @@
-// Discovery: asks a MicroZero center for its stations, again whenever an event of its says that
-// something has changed, and from time to time without one. What it finds are candidates: what
-// becomes of them is the owner's decision. The center is not trusted: all that it sends is bounded,
-// and a false one can do no more than name stations.
+// Discovery: asks a MicroZero center for its stations, whenever one of its events reports a change,
+// and periodically. The stations found are candidates; the owner decides about them. The center is
+// not trusted: all that it sends is bounded, and a fake center can do no more than name stations.
 #pragma once
 
 #include "center_list.h"
@@ -13,7 +12,7 @@ enum { CENTER_HOST_MAX = 200, CENTER_KEY_MAX = 255 };
 
 struct center_settings {
     char host[CENTER_HOST_MAX + 1];
-    int port;                     // of SystemManage's requests; its events are at the next one
+    int port;                     // of SystemManage's requests; its events use the next port
     char key[CENTER_KEY_MAX + 1]; // the service key of MicroZero 1.1 and later; empty: none
 };
 
@@ -21,20 +20,21 @@ struct center_settings {
 // the key.
 int center_settings_parse (const char *text, struct center_settings *ret, struct reason *reason);
 
-// All stations the center has now; borrowed for the call. Called after each good answer, mostly
-// with the same list as before. Not called while the center is away: its stations may go on.
+// Called after each good answer with all stations that the center has now, mostly the same list as
+// before; borrowed for the call. Not called while the center is away, as its stations may still
+// work.
 typedef void center_found_fn (void *owner, const struct found_station *list, size_t count);
 
-// Start to ask. Never NULL: a center that cannot be reached is tried again.
+// Start to ask. Never NULL: a center that cannot be reached is retried.
 struct center *center_new (const struct center_settings *settings, struct reactor *reactor,
                            center_found_fn *found, void *owner);
-// tcp://HOST:PORT, for people.
+// tcp://HOST:PORT, for display.
 const char *center_endpoint (const struct center *self);
 
-// Why the last request had no good answer; empty: it had one, or is the first and in flight.
+// Why the last request had no good answer; empty: it had one, or the first is still in flight.
 const char *center_trouble (const struct center *self);
 
-// Whether there ever was a good answer.
+// Whether the center has ever given a good answer.
 bool center_known (const struct center *self);
 
 // May be called from within `found`.

@@ -1,8 +1,8 @@
 // Reads a center's list of stations, and its events.
 //
-// The numbers here are the center's own, in the three generations of MicroZero: the seed, of the
-// plan document's time; 1.0 to the master branch; 1.1 and later. They differ in the name's field,
-// in some event and state numbers, and in what stands around the list.
+// The numbers here are those of centers, in three generations of MicroZero: the seed, of the time
+// of the plan document; 1.0 to the master branch; 1.1 and later. They differ in the field of the
+// name, in some event and state numbers, and in the frames around the list.
 #include "center_list.h"
 
 #include <stdio.h>
@@ -25,11 +25,10 @@ enum {
     STATE_SEED_UNINSTALL = 9 // later versions send 9 for stopped, until a recover command
 };
 
-// The type of target that a type of station is, or -1 for none:
-// - a queue (1.4 and 1.5) answers as a pub station does;
-// - ROUTE_API (5) answers with ids that are not the request's, so its RUNING is nobody's and each
-//   run would be sent again; who knows better can name it in the settings;
-// - the rest serves the center itself: the dispatcher, plans (255), traces, proxies.
+// The target type for a center's station type, or -1 for none: - a queue (1.4 and 1.5) answers as a
+// pub station does; - ROUTE_API (5) answers with ids that are not the request's, so its RUNING is
+// nobody's and each run would be sent again; an operator who knows better can name it in the
+// settings; - the rest serves the center itself: the dispatcher, plans (255), traces, proxies.
 static int type_of (int64_t type)
 {
     switch (type) {
@@ -47,13 +46,13 @@ static int type_of (int64_t type)
 
 static int64_t number_or_0 (const json_t *entry, const char *field)
 {
-    int64_t number = 0; // a center leaves out what is 0
+    int64_t number = 0; // a center omits fields that are 0
     json_get_integer (entry, field, INT64_MIN, INT64_MAX, &number);
     return number;
 }
 
-// The first centers do not say which stations are their own (`is_base`). These two publish the
-// workers' heartbeats and the log lines: nobody plans for them.
+// The first centers do not report which stations are their own (`is_base`). These two publish the
+// workers' heartbeats and the log lines, and are no targets of plans.
 static bool is_of_center (const json_t *entry, const struct found_station *station)
 {
     static const char *const names[] = {"SystemManage", "PlanDispatcher", "HealthCenter",
@@ -64,7 +63,7 @@ static bool is_of_center (const json_t *entry, const struct found_station *stati
     return json_is_true (json_object_get (entry, "is_base"));
 }
 
-// A station that is paused or closed stays: it reports that itself, or is away.
+// A paused or closed station stays on the list: it reports its state itself, or is away.
 static bool is_gone (const json_t *entry, bool seed)
 {
     int64_t state = number_or_0 (entry, "station_state");
@@ -100,7 +99,7 @@ static bool read_station (const json_t *entry, const char *host, struct found_st
     return size > 0 && (size_t)size < sizeof ret->endpoint;
 }
 
-// Of two stations with one name the first counts.
+// Of several stations with one name the first counts.
 static void add_station (const struct found_station *station, struct found_list *list)
 {
     for (size_t i = 0; i < list->count; i++)

@@ -78,7 +78,7 @@ static bool take_option (const char *value, struct limit *limit,
 {
     char *end;
     double number = strtod (value, &end);
-    // Digits and a point only: strtod takes more than is meant here.
+    // Digits and a point only: strtod accepts more.
     return *value && !*end && strspn (value, "0123456789.") == strlen (value) &&
            take (limit, number);
 }

@@ -1,4 +1,5 @@
-// The rules of a limit: how many runs at a time, and how often. Source: issue 8, point 7.
+// The rules of a limit: how many concurrent runs, and how many starts per second. Source: issue 8,
+// point 7.
 #pragma once
 
 #include <jansson.h>
@@ -8,8 +9,8 @@
 
 struct limit_use;
 
-// {"concurrency": n, "rate": a second, "burst": n}; an absent member is no bound. False: the reason
-// names the field and the rule.
+// Read {"concurrency": n, "rate": starts per second, "burst": n}; without a member there is no such
+// bound. False: the reason names the field and the rule.
 bool limit_rule_read (json_t *object, struct limit *ret, struct reason *reason);
 
 bool limit_is_none (const struct limit *limit);
@@ -17,10 +18,10 @@ bool limit_equal (const struct limit *a, const struct limit *b);
 
 json_t *limit_rule_json (const struct limit *limit);
 
-// "concurrency=4" of a target's settings: the limit takes the value.
+// Set the limit from an option of a target's settings, such as "concurrency=4".
 bool limit_option_concurrency (const char *value, struct limit *limit);
 bool limit_option_rate (const char *value, struct limit *limit);
 bool limit_option_burst (const char *value, struct limit *limit);
 
-// When its rate allows another run, by the clock of Redis in microseconds; the past: it does.
+// When the rate allows the next run, in microseconds of Redis' clock; a time in the past: now.
 int64_t limit_next_us (const struct limit_use *use);

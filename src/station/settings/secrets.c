@@ -61,8 +61,8 @@ static int read_password (const struct station_settings *settings, const char *g
                  : 0;
 }
 
-// Children do not get it, and /proc/PID/environ, which shows the memory that the process was
-// started with, holds it no more.
+// Remove a variable, so that children do not inherit it, and overwrite it, as /proc/PID/environ
+// shows the initial environment of the process.
 static char *take_from_environment (const char *name)
 {
     char *value = getenv (name);
@@ -77,7 +77,7 @@ static char *take_from_environment (const char *name)
 int secrets_read (const struct station_settings *settings, struct link_config *ret,
                   struct reason *reason)
 {
-    // Kept: a station that another one took over from is made anew, as a standby.
+    // Kept because a fenced station is created again, as a standby.
     static struct {
         bool taken;
         char *user, *password;
@@ -87,7 +87,7 @@ int secrets_read (const struct station_settings *settings, struct link_config *r
         environment.user = take_from_environment ("ZPLAN_REDIS_USER");
         environment.password = take_from_environment ("ZPLAN_REDIS_PASSWORD");
     }
-    if (ret->address.kind == ADDRESS_EMBEDDED) // that one has neither
+    if (ret->address.kind == ADDRESS_EMBEDDED) // it has neither
         return 0;
     const char *user = settings->redis_user[0] ? settings->redis_user : environment.user;
     if (user && copy_text (user, "redis_user", ret->user, sizeof ret->user, reason))

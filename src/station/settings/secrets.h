@@ -1,5 +1,5 @@
-// The password and the user of Redis: from a file that nobody else can read, or the environment,
-// never from the command line, where everybody on the machine could see them.
+// The password and the user of Redis: from a file that nobody else can read, or from the
+// environment; never from the command line, where everybody on the machine could see them.
 #pragma once
 
 #include "link.h"

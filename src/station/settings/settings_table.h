@@ -1,4 +1,4 @@
-// The station's settings, one row each.
+// The station's settings; one table row each.
 #pragma once
 
 #include "address.h"
@@ -10,13 +10,13 @@
 // The limits, and their bounds.
 struct limits {
     int64_t plans, plans_station, plans_caller; // 0 = no bound
-    int64_t runs, runs_target;                  // sent, without a heartbeat
+    int64_t runs, runs_target;                  // runs that are sent and have no heartbeat yet
     int64_t requests, requests_peer;            // requests that wait for Redis
     int64_t replies_peer;                       // messages in a socket's queue
     int64_t frames, frame_bytes, message_bytes; // of a message
     struct plan_limits plan;
-    int64_t callbacks, callbacks_bytes;                 // callbacks that are kept
-    int64_t callbacks_station, callbacks_station_bytes; // of one source
+    int64_t callbacks, callbacks_bytes;                 // stored callbacks
+    int64_t callbacks_station, callbacks_station_bytes; // the same, of one source
     int64_t memory_mib;
 };
 
@@ -34,22 +34,22 @@ struct station_settings {
     int64_t replica_timeout_ms;
     char curve[SETTING_TEXT_MAX];  // file of the secret certificate; empty: no encryption
     char allow[SETTING_TEXT_MAX];  // folder of the keys that may connect
-    bool insecure;                 // without curve on an address that others reach
-    int64_t schema;                // of the data: STORE_SCHEMA, or the former one to go back
-    bool repair;                   // cut damage off the append-only file of the embedded Redis
+    bool insecure;                 // allow a reachable address without curve
+    int64_t schema;                // of the data: STORE_SCHEMA, or the previous one for a downgrade
+    bool repair;                   // truncate a damaged append-only file of the embedded Redis
     char data[SETTING_TEXT_MAX];   // empty: $XDG_STATE_HOME/zplan, else ~/.local/state/zplan
-    struct center_settings center; // its host is empty: none
+    struct center_settings center; // empty host: no center
     int64_t history_count;
     int64_t history_age_s;
-    int64_t flow_count, flow_age_s; // ended runs of flows that are kept
-    int64_t flow_parallel;          // calls of a run in flight, where its flow says nothing
+    int64_t flow_count, flow_age_s; // how many ended runs of flows are kept, and how long
+    int64_t flow_parallel;          // default of a flow: concurrent calls of a run
     int64_t output_bytes;           // of a run
     int64_t output_total_mib;
     int64_t output_age_s;
     int64_t sweep_interval_s;
     int64_t exec_timeout_s;
     int64_t send_timeout_ms;
-    int64_t doubt_timeout_s; // 0 = send_timeout and 3 s
+    int64_t doubt_timeout_s; // 0 = send_timeout plus 3 s
     char dialect[SETTING_TEXT_MAX];
     char timezone[SETTING_TEXT_MAX];
     char user[SETTING_TEXT_MAX];
@@ -65,5 +65,5 @@ struct station_settings {
 
 extern const struct setting_table station_setting_table;
 
-// What no single row can check. 0, or -1 with a reason.
+// Check what involves several rows. 0, or -1 with a reason.
 int station_settings_check (const void *values, struct reason *reason);

@@ -7,7 +7,7 @@
 #include "limit_rule.h"
 #include "socket.h"
 
-// The text up to the separator, which is skipped; the whole rest when there is none.
+// The text up to the separator, which is skipped; the rest when there is no separator.
 static struct span next_part (const char **text, char separator)
 {
     const char *start = *text;
@@ -112,7 +112,7 @@ static int read_option (struct span text, struct target_settings *ret, struct re
         return reason_set (reason, "stations: %s: %s: %s", ret->name, options[i].name,
                            options[i].rule);
     }
-    // Behind a key it may be the rest of one, which must not be shown.
+    // After a key this may be the rest of the key, which must not be shown.
     return reason_set (reason,
                        "stations: %s: %s: no such option; there are dialect, mailbox, key, curve, "
                        "concurrency, rate, burst and kind",
@@ -172,7 +172,7 @@ int target_settings_parse (const char *text, struct target_settings *ret, struct
     return 0;
 }
 
-// Append to the text what has room there; all of a target has.
+// Append as much as fits; the text of any target fits.
 __attribute__ ((format (printf, 2, 3))) static void append (char out[TARGET_TEXT_MAX],
                                                             const char *format, ...)
 {
@@ -200,7 +200,7 @@ void target_settings_text (const struct target_settings *self, char out[TARGET_T
         append (out, ",kind=%s", self->kind);
     if (limit.concurrency)
         append (out, ",concurrency=%" PRId64, limit.concurrency);
-    if (limit.rate > 0) // without an exponent, which is not read
+    if (limit.rate > 0) // no exponent, as the parser rejects it
         append (out, limit.rate < 0.0001 ? ",rate=%.12f" : ",rate=%.10g", limit.rate);
     if (limit.burst)
         append (out, ",burst=%" PRId64, limit.burst);

@@ -1,5 +1,5 @@
-// A target station as it is configured: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..]
-// [,curve=..][,kind=..], or NAME=pull[,kind=..] whose plans workers fetch.
+// The settings of a target: NAME=TYPE@ENDPOINT[,dialect=..][,mailbox=..][,key=..]
+// [,curve=..][,kind=..], or NAME=pull[,kind=..] for a target whose plans workers fetch.
 #pragma once
 
 #include "curve.h"
@@ -17,18 +17,18 @@ struct target_settings {
     enum target_type type;
     char endpoint[256];
     enum dialect dialect;
-    bool by_identity; // mailbox=identity: it takes the connection's identity as the caller
-    char key[SERVICE_KEY_MAX + 1]; // a secret: never in logs, lists or answers; empty = none
-    char curve[CURVE_KEY_SIZE];    // its public key: the connection is encrypted; empty = it is not
-    char kind[POLICY_NAME_MAX + 1]; // of its plans that name none themselves; empty = none
+    bool by_identity; // mailbox=identity: the target takes the connection's identity as the caller
+    char key[SERVICE_KEY_MAX + 1];  // a secret: never in logs, lists or answers; empty = none
+    char curve[CURVE_KEY_SIZE];     // the target's public key; empty = no encryption
+    char kind[POLICY_NAME_MAX + 1]; // default kind of its plans; empty = none
     struct limit limit;             // of its runs
     enum origin origin;
 };
 
-// 0, or -1 with a reason. The origin is left alone.
+// Parse the text above. 0, or -1 with a reason. The origin is not changed.
 int target_settings_parse (const char *text, struct target_settings *ret, struct reason *reason);
 
-// The text that target_settings_parse reads, without the key, which is a secret.
+// Format the text that target_settings_parse reads, without the key, which is a secret.
 void target_settings_text (const struct target_settings *self, char out[TARGET_TEXT_MAX]);
 
 bool target_settings_equal (const struct target_settings *a, const struct target_settings *b);

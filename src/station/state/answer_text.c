@@ -15,7 +15,7 @@ static const struct span *first_of (uint8_t type, const struct desc *desc,
     return NULL;
 }
 
-// Without the blanks at both ends, of which the one behind is a newline mostly.
+// The text without white space at both ends; a trailing newline is common.
 static struct span trimmed (struct span text)
 {
     while (text.size && text.data[0] <= ' ')

@@ -1,18 +1,18 @@
-// Why a run comes to a decision, and who is notified of it.
+// The event that a run is decided on, and the callback for the written decision.
 #pragma once
 
 #include "store.h"
 
 enum cause {
-    CAUSE_ANSWER,    // of the target
-    CAUSE_NOT_SENT,  // it could not be handed over
-    CAUSE_PUT_BACK,  // its target has as many runs as it may have
-    CAUSE_HELD,      // it waits for something else
-    CAUSE_NO_STATUS, // none came in time
+    CAUSE_ANSWER,    // the target answered
+    CAUSE_NOT_SENT,  // the run could not be sent
+    CAUSE_PUT_BACK,  // its target has no free slot
+    CAUSE_HELD,      // it has to wait, as its source has too many callbacks
+    CAUSE_NO_STATUS, // no status came in time
     CAUSE_KEPT,      // the same, and its target answers nothing at all
-    CAUSE_TIMEOUT,   // it took too long
-    CAUSE_CANCEL,    // a command ends it
-    CAUSE_DUE        // it was claimed, and is not to be sent; decided by the caller
+    CAUSE_TIMEOUT,   // the run took too long
+    CAUSE_CANCEL,    // a command cancels the run
+    CAUSE_DUE        // claimed, but not to be sent; the caller has decided
 };
 
 typedef void applied_fn (void *owner, enum store_result result);

@@ -1,4 +1,4 @@
-// What the station counts: one row each, logged when it stops.
+// The station's counters, one row each; logged when the station stops.
 #pragma once
 
 #include <stdint.h>

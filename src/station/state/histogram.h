@@ -1,4 +1,4 @@
-// Durations counted by size. Pure; fixed memory, since the start of the process.
+// A histogram of durations since the start of the process. Pure; fixed memory.
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 enum { HISTOGRAM_BOUNDS_MAX = 16 };
 
-// Upper bounds, each inclusive, ascending, in microseconds; a bucket more is for what is larger.
+// Inclusive upper bounds in microseconds, ascending; one more bucket counts larger values.
 struct bounds {
     size_t count;
     int64_t le_us[HISTOGRAM_BOUNDS_MAX];
@@ -15,9 +15,9 @@ struct bounds {
 extern const struct bounds bounds_lateness, bounds_duration, bounds_submit;
 
 struct histogram {
-    uint64_t counts[HISTOGRAM_BOUNDS_MAX + 1]; // each of its own bucket only
+    uint64_t counts[HISTOGRAM_BOUNDS_MAX + 1]; // per bucket, not cumulative
     uint64_t sum_us;
 };
 
-// Count one; below 0 is 0.
+// Count one duration; a negative one counts as 0.
 void histogram_add (struct histogram *self, const struct bounds *bounds, int64_t us);

@@ -8,12 +8,12 @@
 
 enum {
     REACH_US = 20000,
-    LEAD_US = REACH_US / 2, // so long before one is due it is claimed, with those behind it
-    MANY_GAP_US = 5000,     // between two plans, on the average: many are due one after the other
-    PAUSE_US = 100000,      // after which nothing is left of the average
-    PART = 4,               // of it that the last claim makes up
+    LEAD_US = REACH_US / 2, // how long before its due time a plan is claimed
+    MANY_GAP_US = 5000,     // average gap between plans, below which plans are prefetched
+    PAUSE_US = 100000,      // after such a pause the average is reset
+    PART = 4,               // weight of the last claim in the average: 1/PART
     SOON_US = 3000,
-    LEASE_US = 5000 // between two looks whether this station may send again
+    LEASE_US = 5000 // between two checks whether this station may send again
 };
 
 static struct prefetched_plan *prefetched_of (struct heap_node *node)
@@ -23,7 +23,7 @@ static struct prefetched_plan *prefetched_of (struct heap_node *node)
                 : NULL;
 }
 
-// -- how far
+// -- how far to look ahead
 
 int64_t prefetch_reach_us (const struct station *self)
 {
@@ -49,7 +49,7 @@ int64_t prefetch_claim_us (const struct station *self, int64_t due_us)
 {
     if (!prefetch_reach_us (self))
         return due_us;
-    // Plans within reach that could not be taken are not asked for all the time.
+    // Do not claim continuously when plans within reach could not be taken.
     int64_t soonest_us = store_now_us (self->store) + LEAD_US / 2;
     int64_t wanted_us = due_us - LEAD_US;
     if (wanted_us >= soonest_us)
@@ -57,7 +57,7 @@ int64_t prefetch_claim_us (const struct station *self, int64_t due_us)
     return due_us < soonest_us ? due_us : soonest_us;
 }
 
-// -- those that wait
+// -- waiting plans
 
 void prefetch_keep (struct station *self, const struct store_claimed *claimed)
 {

@@ -22,11 +22,11 @@ enum run_end {
 
 struct run_counts {
     uint64_t ends[RUN_END_COUNT];
-    struct histogram lateness; // of runs that were no retries, of plans with a time
-    struct histogram duration; // of runs that were taken
+    struct histogram lateness; // of runs that were no retries and had a due time
+    struct histogram duration; // of runs that were accepted
 };
 
-// How a run ended, by its outcome and the status of that; a missed occurrence is none.
+// How a run ended, by its outcome and status. A missed occurrence is not a run.
 enum run_end run_end_of (bool succeeded, uint8_t status);
 
 // Count the end of a run that was sent `took_us` ago.

@@ -103,7 +103,7 @@ void runs_forget_target (struct station *self, const struct target *target)
     for (struct active_run *run = zhashx_first (self->runs); run; run = zhashx_next (self->runs)) {
         if (run->target != target)
             continue;
-        // It still counts as unanswered until its deadline, but takes no room of a target.
+        // The run still counts as unanswered until its deadline, but takes no slot of a target.
         if (run->unanswered)
             target_count_unanswered (run->target, -1);
         run->target = NULL;

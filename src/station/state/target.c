@@ -18,9 +18,9 @@ enum {
     RETRY_LAST_MS = 1000,
     CONNECT_TIMEOUT_MS = 2000,
     RECONNECT_MS = 86400000,
-    STUCK_US = 5000000,   // without a message, and with its queue full
+    STUCK_US = 5000000,   // without a message, while its queue is full
     TRY_MS = 6000,        // for resolving, connecting and the handshake
-    DRAIN_MESSAGES = 4096 // of a connection that was lost
+    DRAIN_MESSAGES = 4096 // read from a lost connection
 };
 
 struct target {
@@ -30,25 +30,25 @@ struct target {
     struct dispatch_way way;
     struct reactor *reactor;
     struct target_events events;
-    void *socket;                // the DEALER; NULL between two tries
+    void *socket;                // the DEALER; NULL between two attempts
     void *monitor;               // PAIR that reports the state of its connection
     struct watch messages, news; // of `socket` and `monitor`
     bool up;
     int fd; // of the connection, libzmq's own; -1 = none yet
     struct response *response;
-    char identity[TARGET_IDENTITY_SIZE]; // by identity: of its connections; empty = none yet
-    bool used;                           // one was made with it before
-    uint64_t connections;                // the number of the last one, of the present while `up`
+    char identity[TARGET_IDENTITY_SIZE]; // of its connections, if by identity; "" = none yet
+    bool used;                           // the identity was used before
+    uint64_t connections;                // number of the present or last connection
     int64_t retry_ms;
-    struct timer timer; // of the next try, or of the present one's end
-    bool paused;        // its messages are left alone
+    struct timer timer; // for the next attempt, or the end of the present one
+    bool paused;        // its messages are not read
     int unanswered;
     int64_t since_us; // wall clock: when `up` changed last
     struct target_tally tally;
     struct target_load *load;
 };
 
-static uint64_t made; // connections of the process: no two targets' have one number
+static uint64_t made; // connections of the process, so that numbers are unique across targets
 
 static bool on_message (void *owner);
 static bool on_monitor (void *owner);
@@ -74,8 +74,8 @@ static void on_timer (void *owner)
         connect_anew (self);
 }
 
-// The monitor ends first: libzmq's own threads wait forever for a reader of an event that occurs
-// between the closing of the two sockets.
+// Close the monitor first: libzmq's threads would block forever on an event without a reader that
+// occurs between the closing of the two sockets.
 static void close_sockets (struct target *self)
 {
     if (self->socket)
@@ -84,8 +84,8 @@ static void close_sockets (struct target *self)
     close_watched (&self->messages, &self->socket);
 }
 
-// Throw the socket away, with all that waits in it to be sent, and try again a little later. What
-// the target said before it went counts.
+// Close the socket with all its unsent messages, and reconnect a little later. Messages that the
+// target sent before the loss are still read.
 static void drop_connection (struct target *self)
 {
     if (self->up) {
@@ -109,8 +109,8 @@ static bool open_monitor (struct target *self)
     static uint64_t number;
     char endpoint[64];
     snprintf (endpoint, sizeof endpoint, "inproc://target-monitor-%" PRIu64, ++number);
-    // The reader first: when sockets have run out, the end of a monitor without a reader would wait
-    // forever.
+    // Create the reader first: when sockets have run out, closing a monitor without a reader would
+    // block forever.
     self->monitor = wire_socket_in (self->context, ZMQ_PAIR);
     return self->monitor && zmq_connect (self->monitor, endpoint) == 0 &&
            zmq_socket_monitor (self->socket, endpoint, ZMQ_EVENT_ALL) == 0;
@@ -131,8 +131,8 @@ static void connect_anew (struct target *self)
         curve_make_client (self->socket, self->own, self->settings.curve);
     wire_heartbeat (self->socket);
     wire_limit (self->socket, self->events.limits->bytes);
-    // Not by itself before we have long made another; -1 would throw away what the target said
-    // last.
+    // So long that we have made another connection before. -1 would discard the last messages of
+    // the target.
     wire_set (self->socket, ZMQ_RECONNECT_IVL, RECONNECT_MS);
     wire_set (self->socket, ZMQ_CONNECT_TIMEOUT, CONNECT_TIMEOUT_MS);
     watch_start (&self->news, self->reactor, self->monitor, on_monitor, self);
@@ -294,7 +294,7 @@ const char *target_identity (const struct target *self)
     return self->identity;
 }
 
-// In the next turn, as what leads here may be about a run of it.
+// Reconnect in the next turn, as the caller may be handling a run of this target.
 void target_identify (struct target *self, struct span identity, bool used)
 {
     snprintf (self->identity, sizeof self->identity, "%.*s", (int)identity.size,
@@ -303,8 +303,8 @@ void target_identify (struct target *self, struct span identity, bool used)
     timer_set (&self->timer, self->reactor, 0);
 }
 
-// libzmq notices no peer that was stopped while what is to be sent to it fills the kernel: its
-// heartbeats wait behind that.
+// libzmq does not notice a suspended peer when unsent data fill the kernel's buffer: its heartbeats
+// wait behind them.
 void target_check_stuck (struct target *self)
 {
     struct pollfd item = {.fd = self->fd, .events = POLLOUT};
@@ -385,13 +385,13 @@ struct target_load *target_load (const struct target *self)
 
 bool target_send (struct target *self, const struct message *message)
 {
-    // Without a number: the part that was sent would spoil the message of a later pass.
+    // Without a counter: the part that was sent would corrupt the message of a later pass.
     if (FAILPOINT_IS ("send_mid") && self->up)
         zmq_send (self->socket, "*", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     FAILPOINT ("send_mid");
     bool sent = self->up && watch_send (&self->messages, self->socket, (struct span){0}, message);
-    // A heartbeat cannot be sent either where nothing more can: a target that was stopped with its
-    // queue full would stand as connected for ever.
+    // When nothing can be sent, no heartbeat can either: a target suspended with its queue full
+    // would count as connected forever.
     if (self->up && !sent && clock_mono_us () - self->response->message_us > STUCK_US)
         drop_connection (self);
     return sent;

@@ -1,11 +1,11 @@
-// A target station: its DEALER, and whether it is connected. One of type pull has none, and always
-// counts as connected: workers fetch its plans (pull.h).
+// A target: its DEALER socket, and whether it is connected. A target of type pull has no socket and
+// always counts as connected: workers fetch its plans (pull.h).
 //
 // Nothing may be queued for a target that is away: a restarted target must never receive old runs.
-// ZMQ_IMMEDIATE would do that, but lets a peer that cuts a message abort this process. So a socket
-// monitor reports whether the one connection is up, messages are sent only then, libzmq never
-// reconnects by itself, and a lost connection means a new socket, the old one closed with its
-// queue.
+// ZMQ_IMMEDIATE would ensure that, but with it a peer that truncates a message can abort this
+// process. So a socket monitor reports whether the one connection is up, and messages are sent only
+// then. libzmq never reconnects by itself: after a lost connection the socket is closed with its
+// queue, and a new one is made.
 #pragma once
 
 #include "engine.h"
@@ -20,12 +20,12 @@ struct target;
 struct target_events {
     // A message came on the connection of this number; it is borrowed for the call.
     void (*message) (void *owner, struct target *target, const struct packet *packet);
-    // `message` was called for all that had come, or a good part of it.
+    // A turn of messages is over: `message` was called for all, or for as many as a turn allows.
     void (*turned) (void *owner, struct target *target);
     void (*connected) (void *owner, struct target *target);
-    // It has answered, and was unresponsive; called before the message.
+    // An unresponsive target has answered; called before `message`.
     void (*responsive) (void *owner, struct target *target);
-    // Its identity seems to be that of another connection there: it needs a new one.
+    // The target seems to have another connection with this identity: a new one is needed.
     void (*needs_identity) (void *owner, struct target *target);
     void *owner;
     const struct packet_limits *limits; // of its messages; outlives the target
@@ -33,79 +33,80 @@ struct target_events {
 
 enum { TARGET_IDENTITY_SIZE = 64 }; // with its NUL
 
-// The target starts to connect at once, one by identity when it has that, and goes on trying. The
-// settings are copied. `context`, of its sockets, and `own` are borrowed for the life of the
-// target; `own` are the station's keys, for one with a key.
+// The target starts to connect at once and keeps trying; a target by identity starts when it has
+// its identity. The settings are copied. `context` (for its sockets) and `own` (the station's keys,
+// for a target with a key) are borrowed for the life of the target.
 struct target *target_new (const struct target_settings *settings, void *context,
                            const struct curve_keys *own, struct reactor *reactor,
                            const struct target_events *events);
 void target_destroy (struct target **self);
 
-// Take the DEALER of its connection out, with what it has not been read; NULL: it is not connected,
-// or by identity. Destroy the target next.
+// Release the DEALER with its unread messages to the caller; NULL: the target is not connected, or
+// it is by identity. Destroy the target next.
 void *target_release (struct target *self);
 
 const struct target_settings *target_settings (const struct target *self);
 const char *target_name (const struct target *self);
 enum target_type target_type (const struct target *self);
 
-// The identity of its connections from now on, with which it routes its answers: also those of jobs
-// that it was sent on an earlier connection. `used`: there was one already. It reconnects.
+// Set the identity of its connections, and reconnect. The target routes its answers by it, also
+// those to jobs from an earlier connection. `used`: the identity was used before.
 void target_identify (struct target *self, struct span identity, bool used);
 
 // "" = none yet.
 const char *target_identity (const struct target *self);
 
-// It answers nothing: if its connection may be taken for a duplicate of an older one, which a
-// ROUTER then ignores, reconnect; and when that was in vain, with a new identity.
+// The target answers nothing. Reconnect if its ROUTER may ignore the connection as a duplicate of
+// an older one; if that has not helped, use a new identity.
 void target_try_connection (struct target *self);
 
-// It answers nothing: reconnect if nothing more can be sent to it either.
+// The target answers nothing: reconnect if nothing more can be sent to it either.
 void target_check_stuck (struct target *self);
 
-// How it answers.
+// The record of how the target answers.
 struct response *target_response (const struct target *self);
 
-// Since when it is connected and unresponsive, Unix seconds; 0 = it is not.
+// Since when the target is connected but unresponsive, Unix seconds; 0 = it is not.
 int64_t target_unresponsive_since (const struct target *self);
 
-// How it is sent a run; NULL, a flow or no target: the plain way. Borrowed from the target.
+// How runs are sent to the target. `self` NULL (a flow or no target): the default way. Borrowed
+// from the target.
 const struct dispatch_way *target_way (const struct target *self);
 
-// The number of the present connection, from 1 on; 0 while there is none.
+// The number of the present connection, from 1; 0 while there is none.
 uint64_t target_connection (const struct target *self);
 
-// Leave its messages in the socket for now, and read on: back-pressure while the store is busy.
+// Stop and resume reading its messages: back-pressure while the store is busy.
 void target_pause (struct target *self);
 void target_resume (struct target *self);
 bool target_paused (const struct target *self);
 
-// Runs sent to it that sent no heartbeat yet. Kept here so that a target that does not read takes
-// no slots of others.
+// Runs sent to it that have no heartbeat yet. Counted per target so that one that does not read
+// takes no slots of others.
 int target_unanswered (const struct target *self);
 void target_count_unanswered (struct target *self, int change);
 
-// When it was connected last, or lost, or made: Unix seconds.
+// When it was last connected, lost or created: Unix seconds.
 int64_t target_since (const struct target *self);
 
-// What was counted of it since it was made.
+// Counters of the target since it was created.
 struct target_tally {
     uint64_t sent, ended_well, failed; // runs
-    uint64_t fresh;                    // runs sent that were no repetition, of plans with a time,
-    uint64_t late_ms;                  // and how late these were in all
+    uint64_t fresh;                    // runs sent that were no retries and had a due time,
+    uint64_t late_ms;                  // and the sum of their lateness
     struct run_counts runs;
-    int64_t no_worker_s; // Unix seconds: since then it answers nothing but NOT_WORKER; 0 = it does
-    int64_t asked_s;     // when a worker asked for plans of it last, TARGET_PULL; 0 = never
-    int64_t reported_s;  // when a worker that has a plan of it reported last; 0 = never
+    int64_t no_worker_s; // since when it answers only NOT_WORKER, Unix seconds; 0 = it does not
+    int64_t asked_s;     // TARGET_PULL: when a worker last asked for its plans; 0 = never
+    int64_t reported_s;  // when a worker with one of its plans last reported; 0 = never
 };
 
 struct target_tally *target_tally (struct target *self);
 
-// What due.c keeps of it; times are monotonic.
+// The state that due.c keeps per target; times are monotonic.
 struct target_load {
-    int64_t pause_us;   // while it is away: until when nothing is tried
-    int64_t born_us;    // when it was made
-    int64_t prefetched; // plans that were claimed and are not due yet
+    int64_t pause_us;   // while it is away: do not try before this time
+    int64_t born_us;    // when it was created
+    int64_t prefetched; // plans that are claimed and not due yet
 };
 
 struct target_load *target_load (const struct target *self);

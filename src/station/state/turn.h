@@ -1,4 +1,4 @@
-// How much is read of one socket before Redis, the other sockets and the timers have their turn.
+// How much is read from one socket before Redis, the other sockets and the timers get their turn.
 #pragma once
 
 enum {

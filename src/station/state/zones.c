@@ -6,7 +6,7 @@
 #include "log.h"
 #include "zonefile.h"
 
-enum { ZONES_MAX = 128 }; // of some kilobytes each
+enum { ZONES_MAX = 128 }; // a few kilobytes each
 
 static void destroy (void **zone)
 {

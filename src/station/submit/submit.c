@@ -1,5 +1,5 @@
-// The path of a submitted plan. submit_request, the last function, begins it: check the frames,
-// read the plan frame, compute the first occurrence, store, and reply when Redis has acknowledged.
+// The path of a submitted plan, from submit_request, the last function: check the frames, read the
+// plan frame, compute the first occurrence, store, and reply when Redis has acknowledged.
 #include "submit.h"
 #include "submit_private.h"
 
@@ -59,7 +59,7 @@ int64_t submission_next (const struct plan *plan)
     return over ? 0 : plan->plan_time;
 }
 
-// It is stored, and will run; but it was not acknowledged.
+// The plan is stored and will run, but too few replicas have acknowledged it.
 static void refuse_unsure (struct submission *submission)
 {
     char id[IDENT_SIZE], text[REASON_MAX];
@@ -85,7 +85,7 @@ static void on_existing_replicated (void *owner, bool enough)
     submission_end (submission);
 }
 
-// Reply that it exists, when the replicas that are asked for have it; the submission ends.
+// Reply that the plan exists once enough replicas have it; the submission ends.
 void submission_accept_existing (struct submission *submission)
 {
     link_replicate (store_link (submission->station->store), on_existing_replicated, submission);
@@ -101,8 +101,8 @@ void submission_refuse_in_use (struct submission *submission, const char *words)
     submission_end (submission);
 }
 
-// The plan under the id may be this very submission; the submission ends. For one with a key it
-// must be known whether a run is in flight.
+// The id is in use, perhaps by this same submission; the submission ends. With a key the plan is
+// loaded first, to know whether a run is in flight.
 static void answer_held (struct submission *submission, struct span message)
 {
     if (*submission_key (submission->plan)) {
@@ -123,7 +123,7 @@ static void answer_held (struct submission *submission, struct span message)
 
 static void on_submitted (void *owner, const struct store_submitted *answer);
 
-// Its first misses are written with it. The submission may be over.
+// Write the plan, with its first missed occurrences. The submission may have ended afterwards.
 static void write_submission (struct submission *submission)
 {
     struct station *self = submission->station;
@@ -140,7 +140,7 @@ static void write_submission (struct submission *submission)
     free (missed);
 }
 
-// A former owner has made the same id in the same millisecond.
+// The id is in use: a former owner made the same one in the same millisecond.
 static bool try_another_id (struct submission *submission)
 {
     enum { ID_TRIES_MAX = 8 };
@@ -152,7 +152,7 @@ static bool try_another_id (struct submission *submission)
     return true;
 }
 
-// For health: a Redis that is there but takes no plans, or whose replicas are away.
+// Note for `health` that Redis is up but accepts no plans, or that its replicas are away.
 static void note_refusal (struct station *self, const struct store_submitted *answer)
 {
     self->refusing_us = clock_mono_us ();
@@ -163,7 +163,7 @@ static void note_refusal (struct station *self, const struct store_submitted *an
                     self->settings->replicas);
 }
 
-// What stands under the id, which was in use a moment ago.
+// Handle the stored plan of the id, which was in use a moment ago.
 static void on_held (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
@@ -226,7 +226,7 @@ static void on_submitted (void *owner, const struct store_submitted *answer)
     station_resume (self);
 }
 
-// The plan would never run: it is refused, unless it is one that was accepted before.
+// The plan would never run: refuse it, unless it repeats an accepted one.
 static void on_looked_up (void *owner, const struct store_loaded *answer)
 {
     struct submission *submission = owner;
@@ -245,8 +245,8 @@ static void on_looked_up (void *owner, const struct store_loaded *answer)
     station_resume (self);
 }
 
-// Compute its first occurrence, and store it. The submission may be over. A plan that
-// its flow rejects never runs.
+// Compute the first occurrence and store the plan. The submission may have ended afterwards. A plan
+// that its flow rejects never runs.
 static void place_plan (struct submission *submission)
 {
     struct station *self = submission->station;
@@ -286,7 +286,7 @@ static void on_flow (void *owner, const struct flow *flow, int version, const ch
     station_resume (self);
 }
 
-// A flow plan waits for the definition of its flow, if that is not in memory.
+// Place the plan; a flow plan first loads the definition of its flow, if that is not in memory.
 static void place_checked (struct submission *submission)
 {
     struct station *self = submission->station;
@@ -314,7 +314,7 @@ static const char *kind_of (const struct submission *submission)
     return target ? target_settings (target)->kind : "";
 }
 
-// The fields of its kind, laid under those of the plan.
+// Merge in the fields of the plan's kind; the plan's own fields win.
 static int take_kind (struct submission *submission, const struct store_kinds *answer)
 {
     struct plan *plan = submission->plan;
@@ -325,9 +325,9 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
         return ZPLAN_ENOTFIND;
     }
     struct reason why;
-    json_t *fields = json_read_object (text, &why); // it may have been edited
+    json_t *fields = json_read_object (text, &why); // may have been edited in Redis
     if (fields && plan->schedule.keep)
-        json_object_del (fields, "misfire"); // the plan itself says what it says: no_keep
+        json_object_del (fields, "misfire"); // the plan's own no_keep wins
     struct policy *policy =
         fields ? policy_lay_over (kind_of (submission), fields, plan->policy, &why) : NULL;
     json_decref (fields);
@@ -338,7 +338,8 @@ static int take_kind (struct submission *submission, const struct store_kinds *a
     plan_take_policy (plan, policy);
     int rc =
         submit_check_policy (station_target (submission->station, plan->station), policy, reason);
-    // The plan's own callback was checked for its submitter, a kind's for whoever put it.
+    // The plan's own callback was checked for its submitter; that of the kind for the user who
+    // stored the kind.
     return rc ? rc : callback_check (submission->station, NULL, policy, reason);
 }
 
@@ -362,11 +363,11 @@ static void on_kind (void *owner, const struct store_kinds *answer)
 // The caller that a forwarding station names, else the peer itself (plan document 1.3). `mask` is
 // room for a masked identity; the result borrows from it or from the request.
 //
-// libzmq 4.3.4 numbers peers without an identity of their own one after the other, and aborts when
-// a peer has taken the next number for its own: a peer that knows one number can end the process.
-// So such an identity is never shown. Lists, dispatches and broadcasts, which name the caller, have
-// another one in its place: the same for the whole connection, of the same form, and without
-// information about it.
+// libzmq 4.3.4 numbers peers without an identity of their own consecutively, and aborts when a peer
+// has chosen the next number as its identity: a peer that knows one number could crash the process.
+// So such an identity is never shown. Lists, dispatches and broadcasts, which name the caller,
+// contain a masked one instead. It is constant for the connection, has the same form, and reveals
+// nothing.
 static struct span caller_of (struct station *self, const struct request *request,
                               uint8_t mask[CALLER_MASKED_SIZE])
 {
@@ -394,7 +395,7 @@ static struct span caller_of (struct station *self, const struct request *reques
 
 void submit_request (struct station *self, struct request *request)
 {
-    struct plan_fields fields; // large: not cleared for nothing
+    struct plan_fields fields; // large, so not cleared
     struct reason reason;
     uint64_t id;
     bool named;
@@ -407,7 +408,7 @@ void submit_request (struct station *self, struct request *request)
     if (!rc && fields.policy)
         rc = callback_check (self, request->peer.user, fields.policy, &reason);
     if (!rc && fields.policy) {
-        // Each tenant has names of its own.
+        // Key names are separate per tenant.
         bool bound = !permits_all_stations (self, request->peer.user);
         rc = submission_check_key (&fields, bound ? station : (struct span){0}, &id, &reason);
     }

@@ -4,17 +4,18 @@
 #include "reply.h"
 #include "submit_flow.h"
 
-// What a target must be sent, and can be: COMMAND or PUB_TITLE, and not too many frames; `target`
-// NULL: a flow. 0, or the error with its reason.
+// Check that the frames suit the target: COMMAND or PUB_TITLE as its type needs, and not too many
+// frames. `target` NULL: a flow. 0, or the error with its reason.
 int submit_check_frames (const struct message *message, const struct target *target,
                          struct reason *reason);
 
-// Fields that only plans of some targets have: who fetches them, and those of flow plans. `target`
-// NULL: a flow, see submit_check_flow. `policy` may be NULL. 0, or the error with its reason.
+// Check the fields that only plans of some targets may have: those for plans that workers fetch,
+// and those of flow plans. `target` NULL: a flow, see submit_check_flow. `policy` may be NULL. 0,
+// or the error with its reason.
 int submit_check_policy (const struct target *target, const struct policy *policy,
                          struct reason *reason);
 
 void submit_request (struct station *self, struct request *request);
 
-// Whether what stands under the id is this very submission: station, description and frames.
+// Whether the stored plan with this id is the same submission: station, description and frames.
 bool submit_repeats (const struct plan *plan, const struct plan *stored);

@@ -15,7 +15,7 @@ int submit_check_frames (const struct message *message, const struct target *tar
 {
     bool given, named = message->envelope == ENVELOPE_CALLER;
     struct span id = message_frame (message, ZERO_FRAME_REQUEST_ID, NULL);
-    // What travels in every JSON of the plan must stay small beside it.
+    // These are part of every JSON of the plan, so they must stay small.
     if (id.size > NAME_BYTES_MAX || (named && message->sender.size > NAME_BYTES_MAX)) {
         reason_set (reason, "%s: at most %d bytes",
                     id.size > NAME_BYTES_MAX ? "REQUEST_ID" : "caller", NAME_BYTES_MAX);
@@ -40,7 +40,7 @@ int submit_check_frames (const struct message *message, const struct target *tar
     return ZPLAN_EFRAME;
 }
 
-// Only a vote station's plan has a rule for votes, and it always has one.
+// A plan of a vote station always has a rule for votes, and no other plan has one.
 static int check_vote (const struct target *target, struct plan_fields *fields,
                        struct reason *reason)
 {

@@ -1,6 +1,5 @@
-// A key that the client gives its plan: submissions with the same key are of the same plan, from
-// any sender, however many at a time. Source: task module (idempotent publication); features
-// E030 to E032.
+// Plan keys: submissions with the same key refer to the same plan, whoever sends them and even if
+// they are concurrent. Source: task module (idempotent publication); features E030 to E032.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +34,7 @@ const char *submission_key (const struct plan *plan)
     return plan->policy ? plan->policy->key : "";
 }
 
-// The submission goes on, or ends.
+// The existing plan was changed or not; the submission continues or ends.
 static void on_replaced (void *owner, enum store_result result, const char *error)
 {
     struct submission *submission = owner;
@@ -67,7 +66,7 @@ static void on_replaced (void *owner, enum store_result result, const char *erro
     station_resume (self);
 }
 
-// A plan that is out of the queue stays there: the reply reports its state.
+// A plan that is not in the queue stays out of it, so the reply reports its state.
 void submission_set_words (struct submission *submission, const char *words, enum plan_state state)
 {
     bool out = state == PLAN_PAUSE || state == PLAN_ERROR || state == PLAN_CLOSE;
@@ -85,7 +84,7 @@ static struct plan *copy_of (const struct plan *plan)
     return copy;
 }
 
-// Whether repeats are left behind those that it has used up in its place.
+// Whether the plan has repeats left after those that its predecessor has used.
 static bool has_repeats_left (const struct plan *plan, struct reason *reason)
 {
     int64_t used = plan_occurrence (plan).used;
@@ -121,7 +120,7 @@ static void replace_plan (struct submission *submission, const struct plan *stor
     enum requeue requeue = stays                       ? REQUEUE_KEEP
                            : plan->state == PLAN_PAUSE ? REQUEUE_OUT
                                                        : REQUEUE_TIME;
-    // In the place of the plan that had it, nothing lies before its beginning.
+    // An update that continues the stored plan has no misses of its own to record.
     bool begins = !update || plan->missed > stored->missed;
     size_t size = 0;
     char *missed = begins
@@ -176,7 +175,7 @@ static void answer_key (struct submission *submission, const struct plan *stored
     }
 }
 
-// The plan that has the id of the key; the submission ends, or goes on.
+// Handle the loaded plan with the id of the key; the submission ends or continues.
 static void answer_loaded (struct submission *submission, const struct store_loaded *answer)
 {
     struct reason reason;
