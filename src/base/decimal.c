@@ -14,11 +14,11 @@ static size_t digits_of (uint64_t number)
     static const uint64_t next[] = {0,    1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
                                     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
     unsigned bits = 64 - (unsigned)__builtin_clzll (number | 1);
-    size_t digits = bits * 1233 >> 12; // by the logarithm of 2: this many, or one more
+    size_t digits = bits * 1233 >> 12; // times log10 (2): this many digits, or one more
     return digits + (number >= next[digits]);
 }
 
-// Two digits before `end`. Where they begin.
+// Write two digits before `end`. Returns where they begin.
 static char *put_pair (uint64_t number, char *end)
 {
     memcpy (end - 2, &pairs[number * 2], 2);
@@ -33,7 +33,7 @@ size_t decimal_text (int64_t value, char out[DECIMAL_SIZE])
     char *at = out + size;
     *at = '\0';
     for (; left >= 10000; left /= 10000) {
-        uint32_t four = (uint32_t)(left % 10000); // divided at less cost than the whole
+        uint32_t four = (uint32_t)(left % 10000); // 32-bit division is cheaper
         at = put_pair (four % 100, at);
         at = put_pair (four / 100, at);
     }

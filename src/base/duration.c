@@ -16,7 +16,7 @@ enum { UNITS = sizeof units / sizeof *units };
 
 bool duration_parse (const char *text, struct duration *ret)
 {
-    enum { DIGITS_MAX = 12 }; // more than there are seconds to the year 9999, far from overflow
+    enum { DIGITS_MAX = 12 }; // enough for the seconds to the year 9999, far from overflow
     const char *at = text;
     int64_t total = 0;
     size_t unit = 0, last = 0;

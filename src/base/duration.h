@@ -1,4 +1,4 @@
-// Durations as people say them: "1h30m". Pure.
+// Durations as people write them: "1h30m". Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -9,18 +9,18 @@
 
 struct duration {
     int64_t seconds;
-    int64_t unit_s; // of the smallest unit that was named
+    int64_t unit_s; // seconds of the smallest unit in the text
 };
 
-// Numbers with the units d, h, m and s, each at most once, from large to small; at most to the year
-// 9999. False: invalid.
+// Parse numbers with the units d, h, m and s, each at most once, largest first; at most
+// DURATION_MAX_S. False: invalid.
 bool duration_parse (const char *text, struct duration *ret);
 
-// The same, or a number of seconds alone.
+// As duration_parse, but a bare number of seconds is valid, too.
 bool duration_seconds (const char *text, int64_t *ret);
 
-// The same, or "500ms", or a bare number in units of `unit_ms` (1 or 1000), counted in them. False:
-// invalid, or no whole number of units.
+// As duration_parse, or "500ms", or a bare number in units of `unit_ms` (1 or 1000). `ret` is in
+// these units. False: invalid, or not a whole number of units.
 bool duration_count (const char *text, int64_t unit_ms, int64_t *ret);
 
 // "90 s", "2 min", "1 h 30 min", in `out`.

@@ -19,7 +19,7 @@ static void put_node (struct heap *self, struct heap_node *node, size_t position
 
 static bool is_before (const struct heap_node *one, const struct heap_node *other)
 {
-    // By their distance, which is also right after the counter wraps.
+    // Turns are compared by their difference, which stays correct when the counter wraps.
     return one->at < other->at || (one->at == other->at && (int32_t)(one->turn - other->turn) < 0);
 }
 

@@ -1,5 +1,5 @@
-// A binary min-heap of deadlines, intrusive: the owner embeds a node and keeps the memory. Of equal
-// keys the node that was set first comes first.
+// A binary min-heap of deadlines, intrusive: the owner embeds a node and owns its memory. Nodes
+// with equal keys come out in the order in which they were set.
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 struct heap_node {
     int64_t at;        // the key; any unit, the same for the whole heap
-    uint32_t turn;     // when it was set: the order of equal keys
+    uint32_t turn;     // sequence number of its heap_set: orders equal keys
     uint32_t position; // 1-based place in the heap; 0 = not in it
 };
 
@@ -20,10 +20,10 @@ struct heap {
 
 void heap_free (struct heap *self);
 
-// Put the node in with this key, or move it if it is in already.
+// Insert the node with this key, or move it if it is in the heap.
 void heap_set (struct heap *self, struct heap_node *node, int64_t at);
 
-// Take the node out; nothing happens if it is not in.
+// Remove the node; a no-op if it is not in the heap.
 void heap_remove (struct heap *self, struct heap_node *node);
 
 // The node with the smallest key, or NULL.

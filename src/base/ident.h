@@ -12,7 +12,7 @@ bool ident_parse (struct span text, uint64_t *ret);
 // The canonical text. Returns `out`.
 const char *ident_text (uint64_t id, char out[IDENT_SIZE]);
 
-// The REQUEST_ID of the submission of a plan under its id, so that the same plan again is the same
+// The REQUEST_ID for submitting a plan under this id: a resubmission of the same plan has the same
 // bytes. Returns `out`.
 enum { IDENT_REQUEST_SIZE = 38 };
 const char *ident_request (const char *id, char out[IDENT_REQUEST_SIZE]);

@@ -10,8 +10,8 @@ static void *checked (void *block)
     return block;
 }
 
-// glibc's calloc takes no block of those that were freed last, which malloc does; large ones it
-// gets zeroed.
+// Small blocks: malloc and memset, as glibc's calloc does not reuse the blocks that were freed
+// last, which malloc does. Large ones calloc gets already zeroed.
 void *memory_new (size_t size)
 {
     enum { SMALL = 1024 };

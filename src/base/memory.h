@@ -7,10 +7,11 @@
 // Zeroed memory; free with free ().
 void *memory_new (size_t size);
 
-// As realloc, never NULL; the grown part is not zeroed.
+// Like realloc, but never NULL; the grown part is not zeroed.
 void *memory_resize (void *block, size_t size);
 
-// An array of `*room` items of this size, `count` of them in use, with room for one more.
+// Grow an array of `*room` items of `size` bytes, `count` of them in use, if it has no room for one
+// more. Returns the array.
 void *memory_room (void *array, size_t count, size_t *room, size_t size);
 
 char *memory_text (const char *text);

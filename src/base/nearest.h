@@ -1,4 +1,4 @@
-// "Did you mean": which of the known words is nearest to one that is not known. Pure.
+// "Did you mean": finds the known word nearest to an unknown one. Pure.
 #pragma once
 
 #include <stddef.h>
@@ -6,7 +6,7 @@
 enum { NEAREST_WORD_MAX = 32 };
 
 struct nearest {
-    const char *word;                // what was given
+    const char *word;                // the unknown word
     char best[NEAREST_WORD_MAX + 1]; // so far; "" = none is near enough
     size_t distance;                 // of `best`
     char hint[NEAREST_WORD_MAX + 32];
@@ -15,12 +15,12 @@ struct nearest {
 // `word` is borrowed.
 struct nearest nearest_to (const char *word);
 
-// Look at one known word. Near is one in which a letter of three is changed, left out, put in or
-// swapped with its neighbour, or of which the first three letters or more were given. Of two that
-// are as near the first counts.
+// Compare with one known word. It is near if it differs by at most one letter in three (changed,
+// missing, extra or swapped with its neighbour), or if the unknown word is its beginning of three
+// letters or more. The first of equally near words wins.
 void nearest_try (struct nearest *self, const char *known);
 
-// The same with each of the words, which are separated by spaces.
+// The same for each word of a list separated by spaces.
 void nearest_try_list (struct nearest *self, const char *words);
 
 // "; did you mean WORD?", or "". Lives in `self`.

@@ -1,6 +1,5 @@
-// Bugs that a test plants, to see that the judge of the simulation finds each of them
-// (tests/sim/test_plants.c). Only where a test compiles the sources with -DPLANTS; in every other
-// build they are nothing.
+// Bugs that a test plants to check that the simulation's judge finds each of them
+// (tests/sim/test_plants.c). They exist only in sources that a test compiles with -DPLANTS.
 #pragma once
 
 #include <stdbool.h>
@@ -8,19 +7,19 @@
 #ifdef PLANTS
 enum plant {
     PLANT_NONE,
-    PLANT_TOKEN_WATCHED,      // a batch watches the token, and not the number of the one before
+    PLANT_TOKEN_WATCHED,      // a batch watches the token instead of the previous batch's number
     PLANT_EPOCH_ALONE,        // a token is an epoch without a nonce
-    PLANT_EFFECT_FIRST,       // an effect waits for the batch in flight, and not for its own
-    PLANT_LEASE_FROM_RECEIPT, // the lease begins when the answer came
+    PLANT_EFFECT_FIRST,       // an effect waits for the batch in flight instead of its own
+    PLANT_LEASE_FROM_RECEIPT, // the lease begins when the answer is received
     PLANT_OPEN_NOT_KEPT,      // plans of the batch in flight are dropped, and read again
-    PLANT_SENT_GIVEN_UP,      // runs of a former owner that gave no status are abandoned at once
+    PLANT_SENT_GIVEN_UP,      // runs of the previous owner without a status are abandoned at once
     PLANT_TOKEN_BY_NAME,      // a station with the owner's name counts as the owner
     PLANT_PX_LEASE,           // plan:owner expires by Redis' clock
     PLANT_BEHIND_WAIT,        // dispatches and broadcasts wait for replicas
     PLANT_WINDOW_DROPPED,     // a plan that is due later does not come into the window
     PLANTS_END
 };
-extern enum plant planted; // of the test
+extern enum plant planted; // set by the test
 #define PLANTED(name) (planted == PLANT_##name)
 #else
 #define PLANTED(name) false

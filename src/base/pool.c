@@ -20,11 +20,11 @@ struct pool_place {
     struct pool_place *next;
 };
 
-// It stands at a multiple of its size, so that an object's address tells its page.
+// A page is aligned to its size, so that an object's address gives its page.
 struct pool_page {
-    struct pool_page *previous, *next; // of those with a free place
-    struct pool_place *freed;          // places that were used
-    size_t used, count;                // places used so far; objects in them now
+    struct pool_page *previous, *next; // in the list of pages with a free slot
+    struct pool_place *freed;          // slots that were used and freed
+    size_t used, count;                // slots used so far; objects in them now
 };
 
 static size_t place_bytes (const struct pool *pool)

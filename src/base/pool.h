@@ -1,19 +1,19 @@
-// Objects of one size, packed into pages: those that live long leave no gaps between blocks that
-// do not, which could not be given back to the system.
+// Objects of one size, packed into pages. Scattered over the heap, long-lived objects would keep
+// the freed blocks between them from being returned to the system.
 #pragma once
 
 #include <stddef.h>
 
 struct pool {
     size_t size;            // of an object, in bytes; at most 4,096
-    struct pool_page *open; // pages with a free place
+    struct pool_page *open; // pages with a free slot
 };
 
 // Zeroed memory of pool->size bytes.
 void *pool_new (struct pool *pool);
 
-// Give the object back. A page without objects is released, unless no other has a free place.
+// Free the object. An empty page is released unless it is the only one with a free slot.
 void pool_free (struct pool *pool, void *object);
 
-// Release the pool, of which no object is in use.
+// Release the pool; none of its objects may be in use.
 void pool_clear (struct pool *pool);

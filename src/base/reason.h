@@ -9,8 +9,8 @@ struct reason {
     char text[REASON_MAX]; // UTF-8, NUL-terminated; empty = no reason given
 };
 
-// Write the reason; a text that is too long is cut at a character boundary. Returns -1, as who has
-// a reason does.
+// Write the reason; a text that is too long is cut at a character boundary. Returns -1, which the
+// caller can return in turn.
 int reason_set (struct reason *self, const char *format, ...)
     __attribute__ ((format (printf, 2, 3)));
 

@@ -1,5 +1,5 @@
-// The keys in Redis, each once. Those that end with a colon begin the keys of many objects.
-// Source: proto/redis.md, 2.
+// All keys in Redis. Those that end with a colon are prefixes of one key per object. Source:
+// proto/redis.md, 2.
 #pragma once
 
 #define KEY_START "plan:"
@@ -42,7 +42,7 @@
 #define KEY_FLOW_RUNS  "plan:flow:runs"
 #define KEY_FLOW_ENDED "plan:flow:ended"
 
-// Of schema 1, which a migration reads and deletes.
+// Keys of schema 1, which the migration reads and deletes.
 #define KEY_FORMER_ALL    "plan:[bchlos]*"
 #define KEY_FORMER_HELD   "plan:held:"
 #define KEY_FORMER_LANE   "plan:lane:"
@@ -53,5 +53,5 @@
 #define KEY_FORMER_SENT   "plan:sent:"
 #define KEY_FORMER_TOLD   "plan:told"
 
-// Of a planted bug: the token apart from the owner (plant.h).
+// Of a planted bug (plant.h): the token in a key of its own.
 #define KEY_PLANTED_TOKEN "plan:token"

@@ -1,5 +1,5 @@
-// Settings as a table: one row is the whole truth about a setting - its name in the file, its
-// option on the command line, its type, default, bounds and help. Pure: no files.
+// Settings as a table: one row defines all of a setting - its name in the file, its option on the
+// command line, its type, default, bounds and help. Pure: no files.
 #pragma once
 
 #include <stdint.h>
@@ -12,8 +12,8 @@ enum setting_type {
     SETTING_TEXT,   // char [SETTING_TEXT_MAX]
     SETTING_NUMBER, // int64_t, within min..max
     SETTING_FLAG,   // bool; the option takes no value, in the file 0 or 1
-    SETTING_OWN,    // read by the row's own function
-    SETTING_LIST    // the same, once per value; in the file under NAME/ITEM
+    SETTING_OWN,    // parsed by the row's `add` function
+    SETTING_LIST    // the same, called once per value; in the file under NAME/ITEM
 };
 
 struct setting {
@@ -26,11 +26,11 @@ struct setting {
     int64_t min, max;
     int (*add) (void *values, const char *text, struct reason *reason); // OWN and LIST
     const char *help;
-    int64_t unit_ms; // of a NUMBER that is a time: 1 or 1000; it may then be a duration as 5m
+    int64_t unit_ms; // of a NUMBER that is a time: 1 or 1000; the text may be a duration such as 5m
     bool fixed;      // read at start only: a reload keeps it
 };
 
-// What a run of rows is about.
+// The title of a group of consecutive rows.
 struct setting_topic {
     const char *first; // name of the first row
     const char *title;
@@ -56,10 +56,11 @@ const char *settings_topic (const struct setting_table *table, const struct sett
 // Set one field from text. 0, or -1 with a reason that names the setting and the rule.
 int setting_set (const struct setting *row, void *values, const char *text, struct reason *reason);
 
-// Whether two structs of values have the same text, number or flag there; and copy it. Not for LIST
+// Whether two value structs agree in this setting; and copy it from one to the other. Not for LIST
 // and OWN.
 bool setting_same (const struct setting *row, const void *a, const void *b);
 void setting_copy (const struct setting *row, void *to, const void *from);
 
-// Decimal text to a number, whole text, no sign but '-'. False: not a number that fits.
+// Parse a text that is a decimal number as a whole, with no sign but '-'. False: not a number, or
+// it does not fit.
 bool number_parse (const char *text, int64_t *ret);

@@ -5,7 +5,7 @@ enum { BLOCK_SIZE = 64, ROUNDS = 80 };
 struct sha1 {
     uint32_t state[SHA1_SIZE / 4];
     uint8_t block[BLOCK_SIZE];
-    size_t used;   // of the block
+    size_t used;   // bytes of the block in use
     uint64_t size; // bytes so far
 };
 

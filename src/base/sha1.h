@@ -1,10 +1,10 @@
-// SHA-1, where texts in Redis have it by promise: sums of callers and reports. For nothing that has
-// to withstand an attacker.
+// SHA-1, where the formats promised in Redis require it: digests of callers and reports. Not for
+// security.
 #pragma once
 
 #include "span.h"
 
 enum { SHA1_SIZE = 20 };
 
-// The sum of the parts, one after the other.
+// The digest of the concatenated parts.
 void sha1_sum (const struct span *parts, size_t count, uint8_t out[SHA1_SIZE]);

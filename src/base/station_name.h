@@ -5,11 +5,10 @@
 
 enum { STATION_NAME_MAX = 64 };
 
-// 1 to 64 of A-Z a-z 0-9 _ . -: it goes into keys, titles and logs.
+// 1 to 64 of A-Z a-z 0-9 _ . -, as the name becomes part of keys, titles and logs.
 bool station_name_valid (struct span name);
 
 enum { COMMAND_NAMES_MAX = 4096 };
 
-// Names of commands with commas between: 1 to 256 bytes each without a NUL, COMMAND_NAMES_MAX in
-// all.
+// Comma-separated command names: 1 to 256 bytes each without a NUL, COMMAND_NAMES_MAX in total.
 bool command_names_valid (struct span names);

@@ -1,5 +1,5 @@
-// How calls of ours fail: 0 is done, negative is the reason's class. Each class maps to one status
-// of the wire, once, in codec/codes.c.
+// Return codes of functions: 0 is success, a negative value is an error class. codec/codes.c maps
+// each class to a status of the wire.
 #pragma once
 
 enum wire_error {
@@ -11,5 +11,5 @@ enum wire_error {
     ZPLAN_ENET = -6,      // Redis is away
     ZPLAN_EBUSY = -7,     // a limit is reached
     ZPLAN_EDENY = -8,     // not allowed
-    ZPLAN_EINTERNAL = -9  // a defect of ours
+    ZPLAN_EINTERNAL = -9  // a bug in this program
 };

@@ -1,5 +1,5 @@
-// A hash table, intrusive: the owner embeds a node and keeps the memory. It knows hashes only; the
-// owner compares keys:
+// A hash table, intrusive: the owner embeds a node and owns its memory. The table compares hashes
+// only, the owner compares keys:
 //
 //     for (struct table_node *node = table_find (&table, hash); node; node = table_next (node))
 #pragma once
@@ -10,7 +10,7 @@
 #include "span.h"
 
 struct table_node {
-    struct table_node *next; // of its slot
+    struct table_node *next; // in the same slot
     uint64_t hash;
 };
 
@@ -27,14 +27,15 @@ uint64_t table_hash_number (uint64_t key);
 void table_add (struct table *self, struct table_node *node, uint64_t hash);
 void table_remove (struct table *self, struct table_node *node);
 
-// The first node with this hash, or NULL; and the next one.
+// The first node with this hash, or NULL; then the next one, or NULL.
 struct table_node *table_find (const struct table *self, uint64_t hash);
 struct table_node *table_next (const struct table_node *node);
 
-// Any node, or NULL: to empty the table.
+// Any node, or NULL if the table is empty; for emptying the table.
 struct table_node *table_any (const struct table *self);
 
-// Call for every node, in no order. The call may remove that node, and change nothing else.
+// Call `call` for every node, in no particular order. It may remove that node, but change nothing
+// else.
 void table_each (const struct table *self, void (*call) (struct table_node *node, void *owner),
                  void *owner);
 

@@ -19,7 +19,7 @@ void base64_encode (struct span bytes, char *out)
     *out = '\0';
 }
 
-// The place in the alphabet, and one more.
+// The position in the alphabet plus 1; 0 = not in it.
 static const uint8_t places[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
@@ -30,8 +30,8 @@ static const uint8_t places[256] = {
     ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
     ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64};
 
-// Four characters, of which the last `pad` stand for nothing. Where the bytes end; NULL: not
-// base64.
+// Decode four characters, the last `pad` of which are padding. Returns where the bytes end; NULL:
+// not base64.
 static uint8_t *decode_group (const uint8_t *four, size_t pad, uint8_t *out)
 {
     uint8_t third = pad < 2 ? places[four[2]] : 1, last = pad < 1 ? places[four[3]] : 1;

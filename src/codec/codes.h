@@ -7,14 +7,15 @@
 #include "status.h"
 #include "zplan_codes.h"
 
-// The status word of the wire ("+ok", "-plan error"); "-error" or "+ok" by class for a number that
-// has none of its own.
+// The status word of the wire ("+ok", "-plan error"). A number without a word of its own is
+// "-error" or "+ok" by its class.
 const char *status_word (uint8_t status);
 
 // The status's name ("NOT_WORKER"), or NULL.
 const char *status_name (uint8_t status);
 
-// Why a station that serves no more rejects each request with NET_ERROR; nothing was done.
+// The reasons why a station that no longer serves rejects each request, unprocessed, with
+// NET_ERROR.
 #define STATION_IS_STOPPING "the station is stopping"
 #define STATION_STANDS_BY   "another station owns the plans"
 
@@ -24,7 +25,7 @@ const char *frame_name (uint8_t type);
 // The word of an enum zplan_event_code ("add"); "?" for another number.
 const char *event_word (int event);
 
-// Whether such a frame of an answer is what the run wrote: CONTENT, JSON, XML or BIN.
+// Whether a frame of this type in an answer is output of the run: CONTENT, JSON, XML or BIN.
 bool frame_is_output (uint8_t type);
 
 // The wire's status for an error of ours (a negative enum wire_error).

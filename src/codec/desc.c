@@ -4,7 +4,7 @@
 
 #include "codes.h"
 
-enum { TAG_FIRST = 0xFE }; // bytes from here on may stand after the types, as END does
+enum { TAG_FIRST = 0xFE }; // bytes from here on may follow the types, as END does
 
 // Types that may occur once only: a bit for each, the lowest is reported first.
 static const uint8_t once_only[256] = {

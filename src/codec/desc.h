@@ -16,7 +16,7 @@ struct desc {
     uint8_t types[DESC_FRAMES_MAX];
 };
 
-// Whether this frame can be a description of a message in which `following` frames come after it.
+// Whether this frame can be the description of a message with `following` more frames.
 bool desc_fits (struct span frame, size_t following);
 
 // Parse and check every rule that needs no frame content. 0, or ZPLAN_EFRAME with the reason.
@@ -25,5 +25,5 @@ int desc_parse (struct span frame, size_t following, struct desc *ret, struct re
 // Append a frame type. The caller keeps count below DESC_FRAMES_MAX.
 void desc_add (struct desc *self, uint8_t type);
 
-// Write it, END included; returns the size.
+// Write the description, END included; returns the size.
 size_t desc_write (const struct desc *self, uint8_t out[DESC_SIZE_MAX]);

@@ -16,12 +16,12 @@ static const struct status_pair {
 #include "zplan_codes.def"
 };
 
-// What MicroZero's stations and workers say besides, and what it is to us.
+// Further statuses of MicroZero's stations and workers, and what they are in zeronet.
 static const struct status_pair only_in[] = {
     {ZERO_STATUS_WAITING_ID, '#'},     // a worker's heartbeat: the command's number
-    {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station pauses: nobody works there now
+    {ZERO_STATUS_NOT_WORKER_ID, 0x81}, // the station is paused: no worker now
     {ZERO_STATUS_TIMEOUT_ID, 0x82},    // the C# client's own
-    {ZERO_STATUS_ERROR_ID, 0xD0},      // a defect of the worker
+    {ZERO_STATUS_ERROR_ID, 0xD0},      // a bug in the worker
 };
 
 enum { PAIRS = sizeof pairs / sizeof *pairs, ONLY_IN = sizeof only_in / sizeof *only_in };

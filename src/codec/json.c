@@ -38,7 +38,7 @@ char *json_write (const json_t *value)
 
 json_t *json_from_frame (struct span frame)
 {
-    // jansson checks the UTF-8; it would take a NUL, which C readers of the store could not.
+    // jansson checks the UTF-8, but accepts a NUL, which C readers of the store could not handle.
     if (!frame.size || !memchr (frame.data, 0, frame.size)) {
         json_t *text = json_stringn (frame.size ? (const char *)frame.data : "", frame.size);
         if (text)

@@ -6,7 +6,7 @@
 #include "ident.h"
 #include "json.h"
 
-// The bounds, or the words, as a rule.
+// Derive the rule from the bounds or the words.
 static void set_rule (const struct json_field *field, struct reason *ret)
 {
     if (field->as == AS_FLAG) {
@@ -76,7 +76,7 @@ static bool read_ident (const json_t *value, void *out)
     return true;
 }
 
-// False: it is wrong; `why` is set if the field has no rule.
+// False: the value is wrong; `why` is set if the field has no rule.
 static bool read_value (const struct json_field *field, const json_t *value, void *ret,
                         struct reason *why)
 {

@@ -1,46 +1,46 @@
-// Members of a JSON object, read by a table: rules of plans, and options of commands. Pure.
+// Members of a JSON object, read by a table: fields of plans and options of commands. Pure.
 #pragma once
 
 #include <jansson.h>
 
 #include "reason.h"
 
-// What a member is read as, and what `min` and `max` are the bounds of.
+// The type a member is read as, and what `min` and `max` bound.
 enum json_as {
     AS_OWN,     // by `read` or `judge`
-    AS_TEXT,    // char[max + 1]: a string, by its bytes
+    AS_TEXT,    // char[max + 1]: a string, bounded in bytes
     AS_STRING,  // const char *, borrowed from the object: the same
     AS_NUMBER,  // int64_t: an integer
     AS_SECONDS, // the same, which the rule says
     AS_INT,     // int32_t: an integer
     AS_FLAG,    // bool
-    AS_WORD,    // an enum: the place of a string in `words`, from `min` on and below `max`
+    AS_WORD,    // an enum: the index of a string in `words`, from `min` on and below `max`
     AS_IDENT    // uint64_t: the number of a plan or a run, as an integer or in hex
 };
 
-#define JSON_NOWHERE SIZE_MAX // it is checked only
+#define JSON_NOWHERE SIZE_MAX // offset of a member that is only checked
 
 struct json_field {
     const char *name;
     enum json_as as;
-    size_t at; // of the value in what is read into; AS_OWN: 0 is that itself
+    size_t at; // offset of the value in the struct read into; AS_OWN: 0 is the struct itself
     int64_t min, max;
-    const char *rule; // NULL: it is made of the bounds, or the words
+    const char *rule; // NULL: derived from the bounds or the words
     const char *const *words;
     bool (*read) (void *value_of_object, const json_t *value);
     bool (*judge) (void *value_of_object, const json_t *value, struct reason *reason); // no `rule`
-    bool names; // what `judge` says names the member itself
+    bool names; // the reason of `judge` already names the member
 };
 
-// Read one member into `ret`; NULL: it is checked only. False: the reason names it, and its rule.
+// Read one member into `ret`; NULL: only check it. False: the reason names the member and its rule.
 bool json_field_read (const struct json_field *field, const json_t *value, void *ret,
                       struct reason *reason);
 
-// Read all members; `ret` NULL: they are checked only. False: the reason names the first that is
+// Read all members into `ret`; NULL: only check them. False: the reason names the first that is
 // unknown or wrong, and its rule.
 bool json_fields_read (const json_t *object, const struct json_field *fields, size_t count,
                        void *ret, struct reason *reason);
 
-// The same of the text of an object. False: not a JSON object, too.
+// The same for an object given as text. False also when it is not a JSON object.
 bool json_fields_parse (struct span text, const struct json_field *fields, size_t count, void *ret,
                         struct reason *reason);

@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-    STEP = 16,         // of the sizes that malloc has
-    HEADER = 8,        // its own, of each block
-    SMALLEST = 24,     // that it gives
-    SIZES = 32,        // that are kept: up to 520 bytes
+    STEP = 16,         // between the block sizes of malloc
+    HEADER = 8,        // malloc's own bytes in each block
+    SMALLEST = 24,     // block that malloc returns
+    SIZES = 32,        // that are cached: up to 520 bytes
     KEPT_MAX = 2 << 20 // bytes
 };
 
-// A freed block, which has the address of the next in it.
+// Freed blocks by size; each contains the address of the next one.
 static _Thread_local void *kept[SIZES];
 static _Thread_local size_t kept_bytes;
 

@@ -1,11 +1,12 @@
-// Where JSON trees of long-running programs have their memory.
+// The allocator for JSON trees of long-running programs.
 #pragma once
 
-// Before the first tree is made: blocks of trees that are freed are kept for the next, up to 2 MiB
-// a thread. glibc keeps seven of a size at hand and joins the rest, only to split them again; a
-// page of plans has thousands, and was half its time in malloc and free. Not for the library, whose
-// program may use jansson itself; not with a sanitizer, which is to see each block.
+// Call it before the first tree is made. Blocks of freed trees are cached for reuse, up to 2 MiB
+// per thread. glibc caches seven blocks per size and merges the rest, only to split them again; a
+// page of plans has thousands, and spent half its time in malloc and free. Not for the library,
+// whose program may use jansson itself; not with a sanitizer, which must see each block.
 void json_pool_use (void);
 
-// Free what this thread has kept: between blocks that live, it would keep whole pages of memory.
+// Free the blocks that this thread has cached: scattered between live blocks, they would keep whole
+// pages of memory.
 void json_pool_release (void);

@@ -1,5 +1,5 @@
-// Reading JSON: what is plain is read here, in a third of jansson's time; whatever is unusual or
-// wrong goes to jansson, which decides and makes the error texts.
+// Reading JSON: plain texts are parsed here, in a third of jansson's time; anything unusual or
+// wrong is left to jansson, which decides and makes the error texts.
 #include "json.h"
 
 #include "json_scan.h"
@@ -22,7 +22,7 @@ static json_t *read_text (struct json_reader *self)
                : NULL;
 }
 
-// What is no integer is read by jansson.
+// Integers only; jansson reads all other numbers.
 static json_t *read_number (struct json_reader *self)
 {
     static const char more[] = "0123456789+-.eE";
@@ -69,7 +69,7 @@ static bool read_members (struct json_reader *self, json_t *object)
         uint8_t *name = self->scratch;
         if (!json_scan_string (&self->scan, name, &size) || !json_scan_take (&self->scan, ':'))
             return false;
-        self->scratch += size; // the name stays until its value is there
+        self->scratch += size; // the name is kept until its value is read
         json_t *value = read_any (self);
         self->scratch = name;
         if (json_object_setn_new_nocheck (object, (const char *)name, size, value))
@@ -116,7 +116,7 @@ static json_t *read_any (struct json_reader *self)
 // NULL: jansson decides.
 static json_t *read_plain (struct span text)
 {
-    uint8_t *scratch = malloc (text.size + 1); // the library goes on without memory
+    uint8_t *scratch = malloc (text.size + 1); // may fail: the library survives exhausted memory
     struct json_reader reader = {.scan = json_scan_of (text), .scratch = scratch};
     json_t *value = scratch ? read_any (&reader) : NULL;
     if (value &&
@@ -177,7 +177,7 @@ const char *json_error_words (json_error_t *error)
     for (char *at = error->text; *at; at++) {
         if (*at == '\'')
             *at = '"';
-        else if (*at < 0x20 || *at > 0x7E) // also what is not ASCII, where char has a sign
+        else if (*at < 0x20 || *at > 0x7E) // also non-ASCII, negative where char is signed
             *at = '?';
     }
     return error->text;

@@ -8,7 +8,7 @@ static size_t bytes_left (const struct json_scan *self)
     return (size_t)(self->end - self->at);
 }
 
-// These bytes are next, white space or not.
+// Consume these bytes if they are next; white space is not skipped.
 static bool take_bytes (struct json_scan *self, const char *bytes, size_t size)
 {
     if (bytes_left (self) < size || memcmp (self->at, bytes, size) != 0)
@@ -25,7 +25,7 @@ bool json_scan_ended (struct json_scan *self)
 
 bool json_scan_integer (struct json_scan *self, int64_t *ret)
 {
-    enum { DIGITS_MAX = 19 }; // of which an uint64 holds any; another digit is nothing that follows
+    enum { DIGITS_MAX = 19 }; // fits a uint64; a further digit is rejected as the next token
     json_scan_space (self);
     const uint8_t *at = self->at;
     bool negative = at < self->end && *at == '-';
@@ -96,7 +96,7 @@ static size_t put_utf8 (int32_t code, uint8_t *out)
     return 4;
 }
 
-// Behind "\u". Where it ends; NULL: half a pair, a NUL, or none.
+// Read the code after "\u". Returns where it ends; NULL: half a surrogate pair, a NUL, or invalid.
 static const uint8_t *read_code (const uint8_t *at, const uint8_t *end, int32_t *ret)
 {
     int32_t code = read_hex (at, end);
@@ -116,7 +116,7 @@ static const uint8_t *read_code (const uint8_t *at, const uint8_t *end, int32_t 
     return at;
 }
 
-// Behind a backslash: decode what it stands for. Where it ends, or NULL.
+// Decode the escape after a backslash. Returns where it ends, or NULL.
 static const uint8_t *read_escape (const uint8_t *at, const uint8_t *end, uint8_t **out)
 {
     static const uint8_t bytes[0x80] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
@@ -134,7 +134,7 @@ static const uint8_t *read_escape (const uint8_t *at, const uint8_t *end, uint8_
     return at;
 }
 
-// Characters beyond ASCII. Where they end, or NULL.
+// Copy non-ASCII characters. Returns where they end, or NULL.
 static const uint8_t *copy_characters (const uint8_t *at, const uint8_t *end, uint8_t **out)
 {
     while (at < end && *at >= 0x80) {

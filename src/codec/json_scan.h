@@ -1,7 +1,7 @@
-// JSON read straight from its bytes, for texts of the hot path that this program wrote. Every call
-// takes the next part, after white space, or fails: then the text is broken, or only unusual, and
-// json_read_object must read it, and reports the error. Both take a part in the same way; the
-// caller takes all of a text, and checks for duplicate names.
+// JSON parsed directly from its bytes, for hot-path texts that this program wrote. Every call
+// consumes the next token, after white space, or fails: the text is then invalid or merely unusual,
+// and json_read_object must read it and report the error. Both read a token alike. The caller must
+// consume the whole text and check for duplicate names.
 #pragma once
 
 #include "json_text.h"
@@ -15,7 +15,7 @@ static inline struct json_scan json_scan_of (struct span text)
     return (struct json_scan){text.data, text.size ? text.data + text.size : text.data};
 }
 
-// Pass over white space, of which mostly there is none.
+// Skip white space; mostly there is none.
 static inline void json_scan_space (struct json_scan *self)
 {
     while (self->at < self->end && *self->at <= ' ' &&
@@ -28,8 +28,8 @@ static inline bool json_scan_is_next (const struct json_scan *self, uint8_t byte
     return self->at < self->end && *self->at == byte;
 }
 
-// This byte, one of {}[],: is next: it is taken. Inline, as is the next: each plan has a score of
-// them.
+// Consume this byte, one of {}[],: if it is next. Inline, like json_scan_name: each plan has about
+// twenty of them.
 static inline bool json_scan_take (struct json_scan *self, uint8_t byte)
 {
     if (!json_scan_is_next (self, byte))
@@ -43,8 +43,8 @@ static inline bool json_scan_take (struct json_scan *self, uint8_t byte)
 // Nothing is left.
 bool json_scan_ended (struct json_scan *self);
 
-// The name of a member and its colon are next: they are taken. Written with escapes, or with a
-// space before the colon, it is not known.
+// Consume a member's name and its colon if they are next. A name that is written with escapes, or
+// with a space before the colon, is not recognized.
 static inline bool json_scan_name (struct json_scan *self, const struct json_name *name)
 {
     const char *wanted = name->text + 1; // without the comma
@@ -63,9 +63,9 @@ bool json_scan_integer (struct json_scan *self, int64_t *ret);
 
 bool json_scan_flag (struct json_scan *self, bool *ret);
 
-// Decode a string to `out`, which has room for as many bytes as are left in the text. Those after
-// the decoded may be written, too.
+// Decode a string to `out`, which has room for all bytes left in the text. Bytes after the decoded
+// ones may be overwritten.
 bool json_scan_string (struct json_scan *self, uint8_t *out, size_t *ret_size);
 
-// A frame as json_to_frame reads it, to `out` as before.
+// Decode a frame as json_to_frame does; `out` is as in json_scan_string.
 bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size);

@@ -31,7 +31,7 @@ static void grow (struct json_text *self, size_t more)
     self->bytes = memory_resize (self->bytes, self->room);
 }
 
-// Room for this many bytes, to be counted in `size` by the caller.
+// Make room for this many bytes; the caller adds them to `size`.
 static char *room_for (struct json_text *self, size_t more)
 {
     if (self->room - self->size < more)
@@ -56,7 +56,7 @@ void json_text_raw (struct json_text *self, struct span bytes)
 
 void json_text_item (struct json_text *self)
 {
-    // No value ends with these two.
+    // No value ends with one of these.
     char last = self->bytes[self->size - 1];
     if (last == '{' || last == '[')
         return;
@@ -64,7 +64,7 @@ void json_text_item (struct json_text *self)
     self->size++;
 }
 
-// The name, behind what was written last. Where its value stands; room for it was made.
+// Write the name after what was written last; there is room. Returns where its value begins.
 static char *put_name (const struct json_name *name, char *at)
 {
     size_t no_comma = at[-1] == '{';
@@ -111,7 +111,7 @@ static void put_escape (struct json_text *self, uint8_t byte)
     self->size += 6;
 }
 
-// False: it is no text. Some of it may have been written.
+// Write text with escapes. False: not valid text; part of it may have been written.
 static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *end)
 {
     while (at < end) {
@@ -128,7 +128,7 @@ static bool put_text (struct json_text *self, const uint8_t *at, const uint8_t *
         }
         self->size += (size_t)(out - start);
         if (at < end && *at == '\0')
-            return false; // C readers of the store could not take it
+            return false; // C readers of the store could not handle it
         if (at < end && (*at < 0x20 || *at == '"' || *at == '\\'))
             put_escape (self, *at++);
     }
@@ -155,7 +155,7 @@ void json_text_frame (struct json_text *self, struct span frame)
     if (frame.size)
         plain = utf8_copy_plain (frame.data, frame.data + frame.size, (uint8_t *)at);
     self->size += 1 + plain;
-    if (plain == frame.size) { // mostly all of it
+    if (plain == frame.size) { // the common case
         at[plain] = '"';
         self->size++;
     } else if (put_text (self, frame.data + plain, frame.data + frame.size)) {

@@ -1,5 +1,5 @@
-// JSON written straight into bytes, for texts of the hot path; their form is that of json_write.
-// The caller keeps the order: a name before each value of an object, every opened thing closed.
+// JSON written directly into bytes, for hot-path texts, in the format of json_write. The caller
+// keeps it well-formed: a name before each value of an object, every bracket closed.
 #pragma once
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 
 enum { JSON_NAME_MAX = 12 };
 
-// A member's name as it is written. Of one size for all, that it can be copied at once.
+// A member's name as it is written. All have the same size, so that the copy has a constant length.
 struct json_name {
     char text[JSON_NAME_MAX + 5]; // ,"NAME":
     uint8_t size;                 // of `text`
@@ -26,12 +26,12 @@ struct json_text {
     size_t room; // of `bytes`
 };
 
-// An empty text. `room` is what it will take, most probably; it grows when that was too little.
+// Start an empty text. `room` is its expected size; it grows when needed.
 void json_text_start (struct json_text *self, size_t room);
 
-enum { JSON_TEXT_KEPT = 65536 }; // of the room
+enum { JSON_TEXT_KEPT = 65536 }; // bytes of room that json_text_clear keeps
 
-// Empty again, for the next text; the room stays, up to JSON_TEXT_KEPT bytes.
+// Empty the text for reuse; its room is kept, up to JSON_TEXT_KEPT bytes.
 void json_text_clear (struct json_text *self);
 
 // The whole text with a NUL after it; free it with free ().
@@ -40,22 +40,22 @@ char *json_text_end (struct json_text *self, size_t *ret_size);
 // Bytes as they are: "{", "]", a value, members of an object.
 void json_text_raw (struct json_text *self, struct span bytes);
 
-// The comma before an item of an array, unless it is the first.
+// Write the comma before an item of an array, unless it is the first.
 void json_text_item (struct json_text *self);
 
-// The next member's name.
+// Write the next member's name.
 void json_text_name (struct json_text *self, const struct json_name *name);
 
-// The next member, a number. With spaces after it up to `width` bytes; a longer one is written in
+// Write the next member, a number, padded with spaces to `width` bytes; a longer one is written in
 // full.
 void json_text_number (struct json_text *self, const struct json_name *name, int64_t value,
                        size_t width);
 
-// A member by any name.
+// Write a member with an arbitrary name.
 void json_text_member (struct json_text *self, const char *name, const json_t *value);
 
-// A whole tree, compact; its depth is bounded by who made it.
+// Write a whole tree, compact; the code that made it bounds its depth.
 void json_text_value (struct json_text *self, const json_t *value);
 
-// A frame as json_from_frame makes it: a string, or {"b64": "..."}.
+// Write a frame as json_from_frame makes it: a string, or {"b64": "..."}.
 void json_text_frame (struct json_text *self, struct span frame);

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "ident.h"
 
-// What this first frame is, which is no description.
+// The envelope that starts with this frame, which is not a description.
 static enum envelope envelope_of (struct span first)
 {
     if (first.size == 0)
@@ -13,7 +13,7 @@ static enum envelope envelope_of (struct span first)
     return first.data[0] == '*' ? ENVELOPE_MAILBOX : ENVELOPE_CALLER;
 }
 
-// The frames a description names, as far as both go.
+// Set the frames that a description names, as far as both frames and types are present.
 static void salvage (const struct span *frames, size_t count, struct message *ret)
 {
     struct span desc = frames[0];

@@ -9,7 +9,7 @@ enum {
     MESSAGE_FRAMES_MAX = DESC_FRAMES_MAX + 2
 };
 
-// What stands before the description, and with it what kind of message this is.
+// What precedes the description; it identifies the kind of message.
 enum envelope {
     ENVELOPE_PLAIN,  // [desc]: a DEALER client
     ENVELOPE_REQ,    // [empty][desc]: a REQ client
@@ -25,26 +25,26 @@ struct message {
     struct span frames[DESC_FRAMES_MAX]; // desc.count of them
 };
 
-// Read the envelope and the description. `count` frames, the peer's identity not among them. 0, or
-// ZPLAN_EFRAME with the reason; the envelope is then set as far as it is known, and code and
-// frames, for the rejection, only if the description fits.
+// Read the envelope and the description. `frames` do not include the peer's identity. 0, or
+// ZPLAN_EFRAME with the reason; for the rejection, the envelope is then set as far as it is known,
+// code and frames only if the description fits.
 int message_read (const struct span *frames, size_t count, struct message *ret,
                   struct reason *reason);
 
-// Read what is left of a message whose later frames were dropped, for its rejection: envelope, code
-// and frames as far as they are known.
+// For the rejection of a message whose later frames were dropped: read envelope, code and frames as
+// far as they are known.
 void message_read_cut (const struct span *frames, size_t count, struct message *ret);
 
 // The first frame of this type, or an empty span. `found` may be NULL.
 struct span message_frame (const struct message *self, uint8_t type, bool *found);
 
-// The last frame of this type: what was appended on the way stands last.
+// The last frame of this type: frames appended on the way come last.
 struct span message_last_frame (const struct message *self, uint8_t type, bool *found);
 
-// The bytes of all frames.
+// The total size of all frames in bytes.
 size_t message_size (const struct message *self);
 
-// Take every frame of this type out; `desc_out` then holds the description's bytes.
+// Remove every frame of this type; `desc_out` then holds the description's bytes.
 void message_drop (struct message *self, uint8_t type, uint8_t desc_out[DESC_SIZE_MAX]);
 
 // Start a message to write.

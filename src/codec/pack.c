@@ -1,6 +1,7 @@
-// Reading goes over the bytes twice. A walk, which allocates nothing, proves that every count is
-// backed by bytes and the nesting bounded: msgpack-c believes a count and reserves memory for it
-// (five bytes claim gigabytes). Then msgpack-c unpacks, and what it found becomes JSON.
+// Reading takes two passes. The first, a walk that allocates nothing, checks that every count is
+// backed by bytes and that the nesting is bounded: msgpack-c trusts a count and reserves memory for
+// it (five bytes can claim gigabytes). Then msgpack-c unpacks the bytes, and the result is
+// converted to JSON.
 #include "pack.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static const struct form {
     uint8_t first, last;
     enum shape shape;
     uint8_t width;       // bytes of the value, or of the count; 0: it is in the first byte
-    const char *refused; // what it is, if JSON has no like of it
+    const char *refused; // what it is, if JSON has no equivalent
 } forms[] = {
     {0x00, 0x7f, SHAPE_VALUE, 0, NULL},  // positive fixint
     {0x80, 0x8f, SHAPE_MAP, 0, NULL},    // fixmap
@@ -75,7 +76,7 @@ static void refuse (struct reason *reason, struct span field, const char *what)
 struct pack_level {
     uint64_t left; // items that must still come; a name and its value are two
     bool is_map;
-    struct span field; // what the next item belongs to; no data: to none
+    struct span field; // the field of the next item; no data: none
 };
 
 struct pack_walk {
@@ -118,8 +119,8 @@ static bool enter_level (struct pack_walk *self, bool is_map, uint64_t items)
     return true;
 }
 
-// One item: its first byte, its value or count, and of a string the text. What a map or array
-// holds are the next items.
+// Read one item: its first byte, its value or count, and the text of a string. The items inside a
+// map or array follow as the next items.
 static bool read_item (struct pack_walk *self)
 {
     struct pack_level *level = innermost (self);
@@ -157,7 +158,7 @@ static bool read_item (struct pack_walk *self)
     return true;
 }
 
-// Each step takes at least a byte: it ends.
+// Each step consumes at least one byte, so the walk ends.
 static bool is_whole (struct span bytes, struct reason *reason)
 {
     struct pack_walk walk = {.bytes = bytes, .reason = reason};
@@ -170,10 +171,10 @@ static bool is_whole (struct span bytes, struct reason *reason)
     return walk.at == bytes.size || reject_item (&walk, "bytes after the map");
 }
 
-// -- from what msgpack-c found to JSON; NULL = refused
+// -- from the result of msgpack-c to JSON; NULL = rejected
 
 struct pack_reading {
-    struct span field; // the value that is read belongs to it; no data: to none
+    struct span field; // the field of the value being read; no data: none
     struct reason *reason;
 };
 
@@ -253,7 +254,7 @@ static json_t *read_map (struct pack_reading *self, const msgpack_object_map *pa
     return object;
 }
 
-// It calls itself no deeper than the walk has gone.
+// The recursion is no deeper than the walk has allowed.
 static json_t *read_value (struct pack_reading *self, const msgpack_object *value)
 {
     switch (value->type) {
@@ -276,7 +277,7 @@ static json_t *read_value (struct pack_reading *self, const msgpack_object *valu
         return read_map (self, &value->via.map);
     case MSGPACK_OBJECT_BIN:
     case MSGPACK_OBJECT_EXT:
-        break; // the walk refuses them
+        break; // rejected by the walk
     }
     return not_good (self, "a value without a JSON equivalent");
 }

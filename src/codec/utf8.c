@@ -1,7 +1,7 @@
 // UTF-8: where a text ends, and where it needs escapes in JSON.
 //
-// Eight bytes are looked at together: what a subtraction borrows only reaches bytes behind one that
-// is found, and the first is the one that counts.
+// Eight bytes are tested at once: the borrow of a subtraction reaches only bytes after a match, and
+// only the first match is used.
 #include "utf8.h"
 
 #include <endian.h>

@@ -1,14 +1,14 @@
-// What workers may say about retries.
+// A worker's advice about retries.
 #pragma once
 
 #include <stdint.h>
 
-// What a worker says of the next try of a run that it reports as failed.
+// What a worker advises about the retry of a run that it reports as failed.
 enum advice_kind {
     ADVICE_NONE,   // the plan's policy decides
-    ADVICE_FINAL,  // there is to be none
-    ADVICE_AFTER,  // not before `after_s`
-    ADVICE_RELEASE // it was no try: the run is put back for `after_s`
+    ADVICE_FINAL,  // no retry
+    ADVICE_AFTER,  // a retry after `after_s`
+    ADVICE_RELEASE // does not count as a try: the run is put back for `after_s`
 };
 
 struct advice {

@@ -60,7 +60,7 @@ void ballot_open (struct ballot *self, struct span names)
     for (size_t i = 0; i < json_array_size (list); i++) {
         const json_t *name = json_array_get (list, i);
         struct span text = span_of (json_string_value (name), json_string_length (name));
-        // Behind the bound nobody is looked for among the others any more.
+        // Names beyond VOTERS_MAX are only counted, not looked up.
         self->others += i >= VOTERS_MAX || !voter_named (self, text);
     }
     json_decref (list);

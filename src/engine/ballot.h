@@ -1,4 +1,4 @@
-// Who votes in a run, and who has: the counts that the rules of a vote are judged by.
+// The voters of a run and their votes: the counts by which a vote is decided.
 #pragma once
 
 #include "dialect.h"
@@ -16,7 +16,7 @@ struct ballot {
     bool opened; // the voters are known
     bool stored; // the participants in the store are those of this vote
     size_t count, room;
-    size_t others; // named, but their votes cannot be taken
+    size_t others; // named voters whose votes cannot be recorded
     size_t bytes;  // of all votes
     struct voter *at;
 };
@@ -24,22 +24,22 @@ struct ballot {
 struct ballot *ballot_new (void);
 void ballot_destroy (struct ballot **self);
 
-// Whether an answer with this status (in our numbers) is in favour. One who leaves is not.
+// Whether an answer with this status (in our numbers) is in favour. That of a leaving voter is not.
 bool ballot_in_favour (uint8_t status);
 
-// A name that can stand for a voter: 1 to 72 bytes of UTF-8 without NUL.
+// Whether this can be a voter's name: 1 to 72 bytes of UTF-8 without NUL.
 bool ballot_name_valid (struct span name);
 
-// The vote begins: these are the voters, none of whom has voted. `names` is a JSON array of
-// strings; who has no valid name, or is one too many, is a voter that never votes.
+// Open the vote with these voters, none of whom has voted. `names` is a JSON array of strings; an
+// entry with an invalid name or beyond VOTERS_MAX counts as a voter that never votes.
 void ballot_open (struct ballot *self, struct span names);
 
-// A voter's answer, of this many bytes; a second one takes the place of the first. One who was not
-// named is a voter too. False: the name is invalid, or there are too many.
+// Record a voter's answer of this many bytes; it replaces an earlier one. A voter that was not
+// named is added. False: the name is invalid, or there are too many.
 bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t bytes);
 
-// A voter as the store has it: with its answer, description first, in its target's numbers; or with
-// an empty array.
+// Restore a voter from the store: `frames` is its answer, description first, in its target's status
+// numbers, or an empty array.
 void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
                     enum dialect dialect);
 

@@ -10,8 +10,8 @@ bool ending_says_retry (const struct plan *plan)
     return plan->policy && plan->policy->retry.strategy != RETRY_PACED;
 }
 
-// A failed call of a flow's step, and a failed run of a flow, are final unless their plan says that
-// they are tried again.
+// A failed call of a flow's step, and a failed run of a flow, are final unless their plan has a
+// retry strategy.
 const struct retry_policy *ending_retry (const struct plan *plan)
 {
     static const struct retry_policy none = {.strategy = RETRY_NONE};
@@ -39,8 +39,8 @@ int64_t ending_wait_ms (const struct plan *plan)
 
 // -- the plan of a flow's step
 
-// It has failed for good: it is over, and its flow goes on from there. A person still has to decide
-// on one that is pending.
+// A permanently failed call ends, and its flow continues from there. A pending one still needs
+// manual action.
 struct decision ending_of_step (struct plan *plan, struct decision decision)
 {
     bool failed = decision.commit == COMMIT_PARK && decision.exhausted;
@@ -60,12 +60,12 @@ struct decision ending_of_extra (struct plan *plan, struct decision decision)
     plan->extra = PLAN_NONE;
     plan_set_run_with (plan, (struct span){0});
     if (plan->last_state == ZERO_STATUS_FRAME_PLANERROR_ID && plan->state != PLAN_CLOSE)
-        plan->state = PLAN_ERROR; // but this takes the right to run
+        plan->state = PLAN_ERROR; // this status revokes the right to run
     decision.waiting = WAITING_NOT;
     decision.exhausted = false; // a manual run does not exhaust the scheduled occurrence
     decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
     if (plan->state == PLAN_QUEUE && ending_is_retry (plan)) {
-        plan->state = PLAN_RETRY; // the retry that it stood before
+        plan->state = PLAN_RETRY; // the retry that was due before the manual run
         decision.commit = COMMIT_RETRY;
         decision.delay_ms = ending_wait_ms (plan);
     }
@@ -102,12 +102,12 @@ bool ending_lost_is_failure (const struct plan *plan)
 
 // -- a failure: the same occurrence is tried again, paced
 
-// The target did not take it. That uses up no retry of a policy: it says nothing of the job.
+// The target did not take the run. That uses up no retry of a policy: the job itself did not fail.
 struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit commit)
 {
     int64_t *count = ending_retry (plan) ? &plan->tries : &plan->error_count;
     *count += !plan->extra;
-    // misses_present () asks whether any run has failed, or none was taken.
+    // misses_present () needs to know whether a run has failed, or none was taken.
     if (plan->policy && count != &plan->tries && status != ZERO_STATUS_RECV_ERROR_ID)
         plan->tries += !plan->extra;
     plan->last_state = status;
@@ -120,7 +120,7 @@ struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit
 
 // -- the run is over, and its occurrence with it
 
-// The occurrence after the present one, and after those that were to be skipped then.
+// The occurrence after the present one and after those to be skipped.
 bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
                   struct misses *ret_misses, struct occurrence *ret)
 {
@@ -144,8 +144,8 @@ void ending_go_on (struct plan *plan, const struct occurrence *next, struct deci
     }
 }
 
-// Its last failure: it needs manual action, or the next occurrence's turn comes, or the plan has
-// failed permanently.
+// The occurrence has failed for the last time: the plan needs manual action, moves to the next
+// occurrence, or has failed permanently.
 static struct decision give_up (struct plan *plan, const struct zone *zone, int64_t now)
 {
     struct decision decision = {.commit = COMMIT_PARK,
@@ -159,7 +159,7 @@ static struct decision give_up (struct plan *plan, const struct zone *zone, int6
         ending_go_on (plan, &next, &decision);
         return decision;
     }
-    // It stays where it is: what it has missed is reported when it goes on.
+    // The plan stays at this occurrence: missed ones are reported when it continues.
     decision.misses = (struct misses){0};
     plan->state = PLAN_ERROR;
     plan->verdict = manual ? VERDICT_PENDING : VERDICT_FAILURE;

@@ -130,12 +130,12 @@ struct decision engine_revoke (struct plan *plan)
 
 // -- runs whose lease ended without a result
 
-// Which of them are reported, and as what.
+// Which lost runs are reported, and as what.
 enum loss_report {
-    LOSS_NONE,   // there is none, or the occurrence is run again
+    LOSS_NONE,   // no run was lost, or the occurrence runs again
     LOSS_EXTRA,  // a run outside the schedule
-    LOSS_POLL,   // the vote in flight has timed out, and no station was there to end it
-    LOSS_FAILURE // its plan says what is to be done about failures
+    LOSS_POLL,   // the vote in flight timed out while no station was there to end it
+    LOSS_FAILURE // its plan has a retry strategy or a timeout
 };
 
 static bool poll_is_over (const struct plan *plan, const struct due *due)
@@ -276,7 +276,7 @@ struct decision engine_no_status (struct plan *plan)
                           ending_not_taken (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
-// Write with the first lease what a claim of many left unwritten.
+// The first lease also writes what a claim of many plans left unwritten.
 struct decision engine_kept (struct plan *plan)
 {
     enum plan_state was = plan->state;

@@ -1,7 +1,6 @@
-// The engine: what happens to a plan. Pure: each step takes the plan and an event, changes the plan
-// and says what is to be done; the station does it. So every rule of the plan document is here and
-// is tested without Redis, sockets or clocks.
-// Source: plan document 3.3 and 3.4; proto 6 and 7.
+// The engine: the rules of plans. Pure: each step takes the plan and an event, changes the plan and
+// returns a decision, which the station carries out. So every rule of the plan document is here and
+// is tested without Redis, sockets or clocks. Source: plan document 3.3 and 3.4; proto 6 and 7.
 #pragma once
 
 #include "advice.h"
@@ -33,17 +32,17 @@ enum target_wait { WAITING_NOT, WAITING_FOR_TARGET };
 struct decision {
     enum commit commit;
     int64_t delay_ms; // COMMIT_RETRY and COMMIT_DOUBT
-    bool succeeded;   // the run ended well
+    bool succeeded;   // the run was successful
     bool unchanged;   // the plan is as it was: its message need not be written
-    bool unqueued;    // LEASE and DOUBT of a plan that was paused or closed: out of the queue
-    bool outlived;    // COMMIT_RETRY: an answer of the run may still come, and counts no more
+    bool unqueued;    // LEASE and DOUBT of a plan that was paused or closed: it is not in the queue
+    bool outlived;    // COMMIT_RETRY: an answer of the run may still arrive, but is ignored
     bool save_work;   // the answer's frames are the participant's result
     bool open_poll;   // the voters are the participants, none of whom has voted
     bool close_poll;  // every vote is reported
     enum broadcast broadcast;
     enum target_wait waiting;
     bool exhausted;       // the occurrence has failed, and is not retried
-    int64_t attempts;     // of such a one: runs of it that failed
+    int64_t attempts;     // if exhausted: failed runs of the occurrence
     bool send;            // only from engine_due: send the run to its target
     struct misses misses; // occurrences that this step skipped
 };
@@ -71,22 +70,22 @@ struct vote_tally {
     bool opened;                     // the voters are known
     bool stored;                     // the participants in the store are those of this vote
     size_t voters, voted, in_favour; // with this answer
-    bool adopted; // the owner before sent the run: votes sent to that may be lost
+    bool adopted; // the previous owner sent the run: votes sent to it may be lost
 };
 
-// A message from the side of the target.
+// A message from the target, or from a worker or voter behind it.
 struct answer {
     uint8_t status;     // not 0: dialect_status_in makes it an error
     bool on_connection; // on the connection of this run, not on the request socket
-    bool has_exec_id;   // it carries a LOCAL_ID
+    bool has_exec_id;   // the message has a LOCAL_ID
     uint64_t exec_id;
     enum target_type target;
     struct vote_tally tally;
     struct advice advice; // TARGET_PULL
 };
 
-// Compute the first occurrence of a submitted plan. `now` is Unix seconds; `ret_misses`: what lies
-// before it and is not made up for. 0, or ZPLAN_EPLAN with a reason when the plan would never run.
+// Compute the first occurrence of a submitted plan. `now` is Unix seconds; `ret_misses`: earlier
+// occurrences that will not run. 0, or ZPLAN_EPLAN with a reason when the plan would never run.
 int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
                    struct misses *ret_misses, struct reason *reason);
 
@@ -100,65 +99,65 @@ struct due {
     bool pull;               // workers fetch it, or it is a flow: a lease that ended is no loss
     bool flow;               // it needs no command
     bool unknown;            // no target and no flow has the name of its key
-    bool goes_on;            // workers have its offer or work on it, or it is a flow in progress
-    int64_t now;             // Unix seconds
+    bool goes_on; // it is offered to workers or running there, or it is a flow in progress
+    int64_t now;  // Unix seconds
 };
 
-// A claimed plan: send it, or take its right to run (FRAME_PLANERROR, with the reason), or skip
-// what is too late, or report a run that was lost.
+// Handle a claimed plan: send it, revoke its right to run (FRAME_PLANERROR, with the reason), skip
+// occurrences that are too late, or report a run that was lost.
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
-// Whether engine_due reports what became of the run before this one, if the plan may run. Else that
-// run is lost without an outcome. Of `due` it reads `lost`, `exec_id` and `pull`.
+// Whether engine_due reports the outcome of the previous, lost run, if the plan may run. Else that
+// run is lost without an outcome. Only `lost`, `exec_id` and `pull` of `due` are read.
 bool engine_reports_lost (const struct plan *plan, const struct due *due);
 
 // The plan has lost its right to run (plan document 3.3(3)).
 struct decision engine_revoke (struct plan *plan);
 
-// It could not be handed to its target: nothing was sent.
+// The run could not be sent to its target.
 struct decision engine_not_sent (struct plan *plan);
 
-// Its target has as many unanswered runs as it may have: it is tried again a little later, and that
-// is no failure.
+// The target has as many runs without a status as it may have: the run is tried again a little
+// later, which does not count as a failure.
 struct decision engine_put_back (struct plan *plan);
 
-// It waits for something that may take a while, as when too many callbacks are kept: put back for
-// longer.
+// The run waits for something that may take a while, such as a full store of callbacks: it is put
+// back for longer.
 struct decision engine_hold (struct plan *plan);
 
-// No status came in time.
+// The target sent no status for the run in time.
 struct decision engine_no_status (struct plan *plan);
 
-// Its target answers nothing: the run is kept until it does. Only its lease is renewed.
+// The target is unresponsive: the run is kept until it answers. Only its lease is renewed.
 struct decision engine_kept (struct plan *plan);
 
-// Its run took longer than the plan's timeout.
+// The run exceeded the plan's timeout.
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Its run is to be cancelled.
+// Cancel the run.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Whether an answer is of no run in flight: late, or forged.
+// Whether an answer belongs to no run in flight: it is late, or forged.
 bool engine_is_late (const struct run *run, const struct answer *answer);
 
-// Whether a status ends a run: it is no heartbeat.
+// Whether a status ends a run, that is, is not a heartbeat.
 bool engine_is_result (uint8_t status);
 
 // A message of the target. COMMIT_NONE: it is late or forged, and is only counted.
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now);
 
-// When a plan in the state retry is tried again, Unix seconds: about, as its run is known by its
-// beginning.
+// When a plan in the state retry is retried, in Unix seconds: an estimate, as only the start of the
+// failed run is known.
 int64_t engine_retry_time (const struct plan *plan);
 
-// When the time of the run's vote is over, by the clock of Redis in microseconds; 0 = no bound.
+// The deadline of the run's vote, by the clock of Redis in microseconds; 0 = none.
 int64_t engine_poll_end_us (const struct plan *plan);
 
-// The same of the run itself: of its vote, or by the plan's timeout.
+// The same for the run itself: the earlier of its vote's deadline and the plan's timeout.
 int64_t engine_run_end_us (const struct plan *plan);
 
-// Whether this commit is the end of its run: no answer counts for it any more.
+// Whether this commit ends its run: later answers are ignored.
 bool commit_ends_run (enum commit commit);
 
 // "api", "pub", "vote", "pull"; and back, -1 if none.

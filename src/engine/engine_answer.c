@@ -15,8 +15,8 @@ struct answer_event {
 
 static struct decision answer_heartbeat (const struct answer_event *step)
 {
-    // A repeated heartbeat of a run: only its lease is renewed.
-    // Out of the queue the lease is kept by exec_time, which is written now and then.
+    // A repeated heartbeat only renews the lease of the run. For a plan out of the queue exec_time
+    // serves as the lease, so it is written every RENEW_S.
     bool queued = step->plan->state != PLAN_PAUSE && step->plan->state != PLAN_CLOSE;
     bool recent = step->now - step->plan->exec_time < RENEW_S;
     if (step->run->phase == RUN_RUNNING && (queued || recent))
@@ -67,8 +67,8 @@ static struct decision answer_failed (const struct answer_event *step)
     // Plan document 3.3(3): this status ends the right to run, from any sender.
     if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
         return answer_parked (step);
-    // NOT_WORKER is broadcast once a minute even as a result: a station sends it of a run it had
-    // taken.
+    // NOT_WORKER is broadcast at most once a minute even as a result: a station may send it for a
+    // run that it had taken.
     bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
     struct decision decision = unavailable
                                    ? no_worker (step)
@@ -88,7 +88,7 @@ static struct decision answer_refused (const struct answer_event *step)
 
 // -- votes
 
-// exec_id is the moment of the claim, or what an operator wrote there.
+// exec_id is the time of the claim, unless an operator edited it.
 static int64_t end_us_of (const struct plan *plan, int64_t after_s)
 {
     const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
@@ -122,7 +122,7 @@ static struct decision end_poll (const struct answer_event *step, uint8_t status
     return decision;
 }
 
-// Votes were on their way to the owner before when it ended, and could have changed the outcome.
+// Whether votes sent to the previous owner may have been lost and could have changed the outcome.
 static bool lacks_votes (const struct plan *plan, const struct vote_tally *tally, size_t needed)
 {
     size_t missing = tally->voters - tally->voted;
@@ -130,7 +130,7 @@ static bool lacks_votes (const struct plan *plan, const struct vote_tally *tally
            tally->in_favour + missing >= needed && !plan->extra && !ending_lost_is_failure (plan);
 }
 
-// As a run whose result was lost, it is sent again.
+// Send the vote again, like a run whose result was lost.
 static struct decision vote_again (const struct answer_event *step)
 {
     struct decision decision =
@@ -141,8 +141,8 @@ static struct decision vote_again (const struct answer_event *step)
     return decision;
 }
 
-// A vote ends as soon as its outcome is certain: enough are in favour, or enough cannot be any
-// more. Before the voters are known only a number of them can be reached.
+// A vote ends as soon as its outcome is certain: enough votes are in favour, or enough can no
+// longer be. Before the voters are known, only a rule with a fixed number of votes can be met.
 static struct decision answer_poll (const struct answer_event *step)
 {
     const struct vote_tally *tally = &step->answer->tally;
@@ -232,7 +232,7 @@ bool engine_is_late (const struct run *run, const struct answer *answer)
     if (run->phase == RUN_RUNNING)
         return false;
     enum answer_class class = classify (answer);
-    // Only what the station itself says counts now: a pub station answers for itself.
+    // Only messages of the station itself count now; a pub station always answers for itself.
     bool from_station =
         class == CLASS_RUNING || class == CLASS_NOT_WORKER || answer->tally.event == POLL_OPENED;
     return !from_station && answer->target != TARGET_PUB;

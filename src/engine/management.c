@@ -26,8 +26,8 @@ static void drop_extra (struct plan *plan)
     plan_set_run_with (plan, (struct span){0});
 }
 
-// Take the plan out of the queue. After a manual run that was sent it returns to `state`, also
-// where its lease is over and it answers late; one that was not sent yet is dropped.
+// Take the plan out of the queue. After a manual run that was sent it returns to `state`, even if
+// the lease has expired and the answer is late; a manual run not sent yet is dropped.
 static void stop_plan (struct plan *plan, const struct manage_request *request,
                        enum plan_state state)
 {
@@ -41,7 +41,7 @@ static void stop_plan (struct plan *plan, const struct manage_request *request,
         drop_extra (plan);
     if (request->running)
         plan->exec_time =
-            request->now; // out of the queue it has no lease there: this is its beginning
+            request->now; // there is no queue entry for the lease: it starts at exec_time
 }
 
 static int pause_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
@@ -86,7 +86,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
                       struct reason *reason)
 {
     struct occurrence current = plan_occurrence (plan), next;
-    // A run of the schedule in flight is none of those skipped: they are skipped behind it.
+    // A scheduled run in flight is not skipped: the skipped occurrences are those after it.
     bool behind = request->running && !plan->extra;
     int64_t count = plan->skip_wait + request->count + behind;
     int64_t most = schedule_skip_max (&plan->schedule);
@@ -140,7 +140,7 @@ static int run_plan (struct plan *plan, const struct manage_request *request, en
     return 0;
 }
 
-// A failed occurrence was resolved manually: the plan goes on behind it, or is closed.
+// A failed occurrence was resolved manually: the plan continues after it, or is closed.
 static int done_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                       struct reason *reason)
 {
@@ -155,7 +155,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
         reason_set (reason, "done: the plan is running");
         return ZPLAN_EARGUMENT;
     }
-    // A skip or an update may have left the one that failed behind already.
+    // A skip or an update may have moved the plan past the failed occurrence already.
     bool failed = plan->error_count > 0;
     bool more = !failed || misses_next (plan, request->zone, &at, &misses, &next);
     plan_set_remark (plan, request->remark);
@@ -227,7 +227,7 @@ static int start_anew (struct plan *plan, const struct manage_request *request,
     return 0;
 }
 
-// Whether the update changes nothing but `workers`, as it may while the plan runs.
+// Whether the update changes nothing but `workers`, which is allowed while the plan runs.
 static bool only_workers_change (const struct plan *plan, const struct plan_fields *fields)
 {
     const struct schedule *old = &plan->schedule, *new = &fields->schedule;

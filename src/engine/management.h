@@ -1,6 +1,6 @@
-// What admin commands do to a plan. Pure: each command changes the plan and returns where it
-// belongs in the queue; the station stores it with the revision it was read at.
-// Source: proto 9.2. States are sets, never compared by order.
+// What admin commands do to a plan. Pure: each command changes the plan and returns its place in
+// the queue; the station stores it with the revision it was read at. Source: proto 9.2. States are
+// sets, never compared by order.
 #pragma once
 
 #include "misses.h"
@@ -8,7 +8,7 @@
 enum manage_command {
     MANAGE_PAUSE,
     MANAGE_RESET,
-    MANAGE_AT_ONCE, // the same of a callback or flow, which may wait for its retry
+    MANAGE_AT_ONCE, // reset of a callback or flow, which may be waiting for a retry
     MANAGE_CLOSE,
     MANAGE_SKIP,
     MANAGE_RUN,
@@ -21,10 +21,10 @@ struct manage_request {
     enum manage_command command;
     bool running;                     // a run of the plan is in flight
     int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
-    const struct plan_fields *fields; // MANAGE_UPDATE: the whole plan frame that is to hold
+    const struct plan_fields *fields; // MANAGE_UPDATE: the complete new plan frame
     struct span who;                  // the requester, as far as is known; may be empty
-    struct span remark;               // MANAGE_DONE: what the person says, UTF-8; may be empty
-    struct span with;                 // MANAGE_RUN: what the run of a flow is given; may be empty
+    struct span remark;               // MANAGE_DONE: the operator's remark, UTF-8; may be empty
+    struct span with;                 // MANAGE_RUN: the input of a flow's run; may be empty
     const struct zone *zone;
     int64_t now;               // Unix seconds
     struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = not wanted
@@ -32,13 +32,13 @@ struct manage_request {
 
 // The plan's place in the queue afterwards.
 enum requeue {
-    REQUEUE_KEEP, // where it is, if it is there
+    REQUEUE_KEEP, // unchanged
     REQUEUE_TIME, // at its plan_time
     REQUEUE_NOW,
     REQUEUE_LEASE, // at the end of a new lease: its run is in flight
     REQUEUE_OUT
 };
 
-// Change the plan. 0, or ZPLAN_EARGUMENT with a reason: its state, or what is asked, forbids it.
+// Change the plan. 0, or ZPLAN_EARGUMENT with a reason: its state or the arguments do not allow it.
 int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                    struct reason *reason);

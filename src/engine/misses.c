@@ -4,7 +4,7 @@
 
 static const struct catch_up none = {.keep = 0};
 
-// What was missed while one was.
+// Which of the occurrences that were missed during a run are still run.
 static struct catch_up of_overlaps (const struct plan *plan, struct catch_up misfires)
 {
     const struct policy *policy = plan->policy;
@@ -21,8 +21,9 @@ static bool again_when_done (const struct schedule *schedule)
     return interval && schedule->value == 0 && !schedule->cycle;
 }
 
-// Jitter moves every occurrence of a plan by the same offset: on a clock that is that much behind,
-// each is due at its nominal time. So the offset is never lateness, however long it is.
+// Jitter moves every occurrence of a plan by the same offset: on a clock that is slow by that
+// offset, each is due at its nominal time. So the offset never counts as lateness, however long it
+// is.
 static int64_t plan_clock (const struct plan *plan, int64_t time)
 {
     int64_t offset_s = plan_due_time (plan) - plan->plan_time;
@@ -41,8 +42,8 @@ static void misses_add (struct misses *self, const struct missed *more, const ch
     self->why = why;
 }
 
-// What lies before the receipt is missed, by its nominal time; but as at a claim, the offset makes
-// none too late for the window.
+// Occurrences before the receipt are missed, by their nominal time; but as at a claim, the jitter
+// offset makes none too late for the window.
 bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
                    struct misses *ret_misses, struct occurrence *ret)
 {
@@ -50,7 +51,7 @@ bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now
     struct catch_up misfires = policy_misfires (plan->policy, schedule, plan_clock (plan, now));
     struct missed missed;
     *ret_misses = (struct misses){0};
-    // No run begins behind end_time, also no late one.
+    // No run begins after end_time, not even a late one.
     if ((schedule->end_time && now > schedule->end_time) ||
         !schedule_begin (schedule, zone, now, plan->skip_set, &misfires, &missed, ret))
         return false;
@@ -105,11 +106,11 @@ bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
     return true;
 }
 
-// Whether the job may have been run for the present occurrence: then its retries are no misses.
+// Whether the job may have been run for the present occurrence: its retries are then not missed.
 static bool has_run (const struct plan *plan)
 {
     bool retries = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
-    // No status came: its target may have it all the same.
+    // No status came, but the target may have received the run.
     if (plan->tries > 0 && plan->last_state == ZERO_STATUS_RECV_ERROR_ID)
         return true;
     return plan->error_count > (retries ? 0 : plan->tries);
@@ -126,7 +127,7 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     bool window = policy && policy->misfire_window_s;
     if (!policy || has_run (plan) || late_s < 1 || (!window && policy->misfire != MISFIRE_NEWEST))
         return false;
-    // A little late is not missed; without a window only the newest have a claim to be run.
+    // An occurrence within the window is not missed; without a window only the newest ones may run.
     if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)
         return false;
     now = plan_clock (plan, now);

@@ -12,7 +12,7 @@
 #include "policy.h"
 #include "rfc3339.h"
 
-// What becomes of a value.
+// How a value is converted.
 enum conversion {
     SAME,
     NESTED, // as the enclosing object
@@ -42,13 +42,13 @@ enum {
     ANY = PLAN | RUN | TARGET | ANSWER
 };
 
-// The first row of the kind and name counts. `name` has its object in front: "counts.runs".
+// The first row that matches kind and name applies. `name` includes its object: "counts.runs".
 static const struct wire_name {
     unsigned kinds;
     const char *wire, *name;
     enum conversion conversion;
 } rows[] = {
-    // of a plan, mostly in the order in which a page has them: then they are found soon
+    // of a plan, mostly in the order of a page, so that a row is found early
     {PLAN, "plan_id", "id", HEX},
     {PLAN, "request_id", "request_id", SAME},
     {PLAN, "station", "target", SAME},
@@ -90,7 +90,7 @@ static const struct wire_name {
 #include "policy_fields.def"
     {PLAN, "run_with", "run_with", PARSED},
     // of a run
-    {RUN, "id", NULL, DROP}, // the plan's, again
+    {RUN, "id", NULL, DROP}, // the plan's id again
     {RUN, "plan", "plan", HEX},
     {RUN, "key", "name", SAME},
     {RUN, "nominal", "nominal_at", INSTANT},
@@ -139,7 +139,7 @@ static const struct wire_name {
 
 static const struct wire_name *row_of (enum json_kind kind, const char *wire)
 {
-    // Most rows differ in their first letter: a page of plans asks some thousand times.
+    // The first letter rules out most rows: a page of plans takes thousands of look-ups.
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].wire[0] == wire[0] && rows[i].kinds & 1U << kind &&
             strcmp (rows[i].wire, wire) == 0)
@@ -197,7 +197,7 @@ static json_t *hex (const json_t *id)
     return number > 0 ? json_string (ident_text ((uint64_t)number, text)) : json_null ();
 }
 
-// Of a list, each.
+// For a list, each item.
 static json_t *duration (const json_t *value, double units)
 {
     size_t i;
@@ -223,7 +223,7 @@ static json_t *stopped (const json_t *value)
     if (!at || strchr (text, ' ') != (by ? by : at) || (by && by > at))
         return same (value);
     for (const char *next = at; next; next = strstr (next + 1, " at "))
-        at = next; // the last one: a name may have another
+        at = next; // the last one, as a name may contain another
     json_t *object = json_object ();
     json_t *verb = json_stringn (text, (size_t)((by ? by : at) - text));
     const char *state = json_state_name (verb);
@@ -302,8 +302,8 @@ static json_t *converted (enum json_kind kind, const struct wire_name *row, cons
 
 // -- the frames of a plan
 
-// `command` and `args` where the frames are no more than that, else all of them as `frames`. The
-// PLAN frame is `spec`, and names stand outside.
+// Set `command` and `args`, and all frames as `frames` if there are any others. The PLAN frame and
+// the frames with names are left out: `spec` and fields of the plan show them.
 static void set_frames (json_t *names, const json_t *messages)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
@@ -349,7 +349,7 @@ static void set_frames (json_t *names, const json_t *messages)
 
 // -- an object
 
-// Set a field with its object in front, which is made: "counts.runs".
+// Set a field whose name includes its object, which is created: "counts.runs".
 static void set_named (json_t *names, const char *name, json_t *value)
 {
     const char *dot = strchr (name, '.');
@@ -391,7 +391,7 @@ static void set_field (json_t *names, enum json_kind kind, const char *wire, con
     }
 }
 
-// What follows from several fields of a plan.
+// Add what derives from several fields of a plan.
 static void finish_plan (json_t *names, const json_t *wire)
 {
     const json_t *state = json_object_get (wire, "plan_state");
@@ -412,7 +412,7 @@ static void finish_plan (json_t *names, const json_t *wire)
         set_named (names, "counts.left", json_null ());
     else if (repeat)
         set_named (names, "counts.left", json_integer (all > used ? all - used : 0));
-    // What was asked for stays readable where `next_at` does not say it.
+    // Keep the requested time where `next_at` does not show it.
     if (type == SCHEDULE_TIME)
         set_named (names, "spec.plan_time", same (json_object_get (wire, "plan_time")));
 }
@@ -444,7 +444,7 @@ static void finish_run (json_t *names, const json_t *wire)
     }
 }
 
-// A result as it is published has the plan after its run where an outcome of the history has the
+// In a published result `plan` is the plan after its run; in an outcome of the history it is the
 // plan's id.
 static void finish_published (json_t *names, const json_t *wire)
 {

@@ -17,11 +17,11 @@ enum json_kind {
     JSON_PLAN,   // a plan as `list` and `message` show it
     JSON_RUN,    // an outcome of the history, or a result that was published
     JSON_TARGET, // of `station list`, and of the `targets` of `stats`
-    JSON_ANSWER, // anything else: `stats`, `health`, `why`, `team`, what became of a command
+    JSON_ANSWER, // anything else: `stats`, `health`, `why`, `team`, the result of a command
 };
 
-// A new object; of a list, of each of its items; what is neither is itself. `wire` is borrowed and
-// stays as it is.
+// A new object; for a list, a list of new objects; any other value is returned unchanged. `wire` is
+// borrowed and not modified.
 json_t *json_names (enum json_kind kind, const json_t *wire);
 
 // An instant in Unix milliseconds, as a string.

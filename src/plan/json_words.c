@@ -59,8 +59,9 @@ const json_t *json_last_status (const json_t *plan)
     const json_t *status = json_object_get (plan, "last_state");
     const char *state = json_state_name (json_object_get (plan, "plan_state"));
     int64_t number = json_status_number (status);
-    // A heartbeat is stored as a status. It stays when the plan is paused, and a target that sends
-    // none leaves that of the run before, while exec_id and exec_time are of the new one.
+    // A heartbeat is stored as a status. It remains when the plan is paused. A target that sends
+    // none leaves the status of the previous run, while exec_id and exec_time are those of the new
+    // one.
     bool running = state && strcmp (state, plan_state_word (PLAN_EXECUTE)) == 0;
     bool ended = number != ZERO_STATUS_RUNING_ID && (!running || number >= ZERO_STATUS_ERROR_FLAG);
     return number > 0 && number <= UINT8_MAX && ended ? status : NULL;

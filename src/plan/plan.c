@@ -184,7 +184,7 @@ static bool is_open (enum plan_state state)
     return state != PLAN_PAUSE && state != PLAN_ERROR && state != PLAN_CLOSE;
 }
 
-// A copy of words that a plan has already.
+// Copy a text that a plan has already.
 static void take_words (char **words, const char *other)
 {
     set_words (words, span_text (other ? other : ""), PLAN_RUN_WITH_MAX);

@@ -1,6 +1,6 @@
 // Fields are read by a table of name and reader; what a plan type demands of them is checked when
-// all are read. A reader takes a value, whether it comes from a tree or was read without one: every
-// rule stands once, and both ways keep it.
+// all are read. A reader takes a value from either parser, with or without a tree: each rule exists
+// once, and both parsers apply it.
 #include "plan_frame.h"
 
 #include <inttypes.h>
@@ -21,8 +21,8 @@ struct value {
     enum frame_field_kind kind;
     int64_t integer;
     bool flag;
-    struct span text;   // UTF-8, with a NUL behind it
-    const json_t *tree; // NULL: it was read without one, and is no OTHER
+    struct span text;   // UTF-8, followed by a NUL
+    const json_t *tree; // NULL: the value was read without a tree, and is not OTHER
 };
 
 struct form_field {
@@ -222,7 +222,7 @@ static const struct form_field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-// Fields of a plan that are no client's.
+// Fields of a plan that a client cannot set.
 static const char *const read_only[] = {
     "plan_id",  "request_id", "station",    "caller",   "real_repet", "last_state",  "exec_time",
     "messages", "base_time",  "plan_state", "add_time", "skip_num",   "error_count", "exec_id",
@@ -236,7 +236,7 @@ void plan_fields_clear (struct plan_fields *self)
         policy_destroy (&self->policy);
 }
 
-// Of nothing yet.
+// A reading without any field so far.
 static struct plan_frame_reading reading_of (struct plan_fields *into,
                                              const struct plan_limits *limits,
                                              struct reason *reason)
@@ -345,7 +345,7 @@ struct scan {
 
 _Static_assert(FIELDS <= 32, "there is a bit for each field");
 
-// The next name's field, from the expected one on. NULL: it is not known, or doubled.
+// The field of the next name, searched from the expected one on. NULL: unknown or a duplicate.
 static const struct form_field *scan_name (struct scan *self)
 {
     size_t place = self->next;

@@ -1,4 +1,4 @@
-// The PLAN frame: what a client says about when. Every rule about its fields stands here.
+// The PLAN frame: when a client wants a plan to run. All rules for its fields are defined here.
 // Source: plan document 3.1; proto 5.2.
 #pragma once
 
@@ -8,10 +8,10 @@
 #include "span.h"
 #include "vote_rule.h"
 
-enum { DESCRIPTION_ROOM = 8192 }; // bytes that a description can be allowed
-enum { PLAN_WORDS_MAX = 512 };    // bytes of a remark, and of other words that a plan keeps
+enum { DESCRIPTION_ROOM = 8192 }; // upper bound of the limit on descriptions, in bytes
+enum { PLAN_WORDS_MAX = 512 };    // bytes of a remark, and of other texts that a plan stores
 
-// What a PLAN frame may be; settings of the station (proto 11).
+// Limits of a PLAN frame; settings of the station (proto 11).
 struct plan_limits {
     int64_t bytes;
     int64_t description; // bytes, at most DESCRIPTION_ROOM
@@ -23,8 +23,8 @@ extern const struct plan_limits plan_limits_default;
 // Whether the plan is stored in the state pause.
 enum hold {
     HOLD_NONE,
-    HOLD_MARKED, // and is marked as held, so that those that were held can be found
-    HOLD_PAUSED  // as by a pause command
+    HOLD_MARKED, // paused, and marked as held, so that held plans can be found
+    HOLD_PAUSED  // paused as by a pause command
 };
 
 struct plan_fields {
@@ -37,13 +37,13 @@ struct plan_fields {
     uint8_t remark[PLAN_WORDS_MAX];
     size_t remark_size;
     struct policy *policy; // NULL = nothing beyond the plan document
-    struct span step;      // what no client can say: the call of a flow's step (plan.h)
+    struct span step;      // never from a client: the call of a flow's step (plan.h)
 };
 
-// Free what the fields own that were read.
+// Free what the fields own.
 void plan_fields_clear (struct plan_fields *self);
 
-// Whether this is a field that a PLAN frame may have: an update of a plan takes the same.
+// Whether a PLAN frame may have this field; an update of a plan accepts the same fields.
 bool plan_frame_field (const char *name);
 
 // Parse and check the fields of an object, as plan_frame_parse.
@@ -55,11 +55,11 @@ int plan_frame_read (json_t *object, const struct plan_limits *limits, struct pl
 int plan_frame_parse (struct span frame, const struct plan_limits *limits, struct plan_fields *ret,
                       struct reason *reason);
 
-// The two ways of plan_frame_parse; a frame is within limits->bytes. Without a tree: true, or false
-// for a frame that is wrong, msgpack or only unusual, as one with a vote or a policy; `ret` is then
-// undefined and owns nothing.
+// The two parsers behind plan_frame_parse; a frame is within limits->bytes. This one builds no
+// tree. False: the frame is wrong, msgpack or merely unusual, such as one with a vote or a policy;
+// `ret` is then undefined and owns nothing.
 bool plan_frame_scan (struct span frame, const struct plan_limits *limits, struct plan_fields *ret);
 
-// By a tree: any frame, and the reason of each refusal.
+// This one builds a tree: it reads any frame, and gives the reason of each rejection.
 int plan_frame_parse_tree (struct span frame, const struct plan_limits *limits,
                            struct plan_fields *ret, struct reason *reason);

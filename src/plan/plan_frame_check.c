@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-// Cron says all by its expressions, and a cycle by its durations.
+// Cron is defined by its expressions, a cycle by its durations; they need no value.
 static bool needs_value (const struct schedule *schedule)
 {
     return schedule_repeats (schedule->type) && schedule->type != SCHEDULE_CRON && !schedule->cycle;
@@ -97,7 +97,7 @@ static bool check_together (struct plan_frame_reading *reading)
     return reading->fields->skip_set <= most;
 }
 
-// What of the policy has a meaning for the other fields.
+// Check the parts of the policy that concern other fields.
 static bool check_policy (struct plan_frame_reading *reading)
 {
     struct schedule *schedule = &reading->fields->schedule;

@@ -13,10 +13,10 @@
 #include "plan_record.h"
 #include "plan_step.h"
 
-// What the texts take besides their frames: names and numbers, of which few are long.
+// Room for a text without its frames: names and numbers, few of them long.
 enum { ROOM_BASE = 640 };
 
-// What most frames take: some need escapes, some base64.
+// Room that most frames need: some have escapes, some are base64.
 static size_t room_for (struct span frame)
 {
     return frame.size + frame.size / 2 + 16;
@@ -61,7 +61,7 @@ static void write_step (const struct plan *self, const struct json_name *name, b
     }
 }
 
-// A field, where the plan has it.
+// Write a field, if the plan has it.
 static void write_field (const struct plan *self, const struct record_field *field, bool stored,
                          struct json_text *text)
 {
@@ -72,7 +72,8 @@ static void write_field (const struct plan *self, const struct record_field *fie
     switch (field->kind) {
     case INTEGER:
         value = record_get_integer (self, field);
-        // It can be read again: a counter that an operator set to its bound stays there.
+        // Keep it within the bounds of reading: a counter that an operator set to its bound stays
+        // there.
         value = value < field->min ? field->min : value > field->max ? field->max : value;
         if (value || field->presence != RARE)
             json_text_number (text, &field->written, value, stored ? field->padded : 0);
@@ -127,8 +128,8 @@ static void write_member (struct json_text *text, const char *name, int64_t valu
     json_text_raw (text, span_text (member));
 }
 
-// Where it stands among its iterations. `ahead`: 1 for the run that begins, which is not counted
-// yet.
+// Write the plan's position among its iterations. `ahead`: 1 for a run that begins and is not
+// counted yet.
 static void write_place (const struct plan *self, int64_t ahead, struct json_text *text)
 {
     int64_t cycle = policy_cycle (self->policy);
@@ -156,7 +157,8 @@ bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, cha
     return true;
 }
 
-// As submitted; of a run its own, and where that began a trace a link to the submission's.
+// Write the traceparent: as submitted, or a run's own; if that began a new trace, with a link to
+// the submission's.
 static void write_trace (const struct plan *self, uint64_t exec_id, int64_t nominal,
                          struct json_text *text)
 {
@@ -230,7 +232,7 @@ void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json
     json_text_raw (text, span_of ("}", 1));
 }
 
-// Where the plan stands among its iterations, which is derived and never stored.
+// Add the plan's position among its iterations, which is derived and never stored.
 static void show_place (json_t *object)
 {
     struct policy *policy;
@@ -248,7 +250,7 @@ static void show_place (json_t *object)
     json_object_set_new (object, "current_cycle", json_integer (place.cycle));
 }
 
-// The place of its first frame of this type among `messages`; 0: it has none.
+// The index among `messages` of its first frame of this type; 0: it has none.
 static size_t stored_frame (const json_t *stored, uint8_t type)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
@@ -306,7 +308,7 @@ void plan_mask_callback (json_t *stored)
         json_array_set_new (messages, at, callback_masked_url (json_array_get (messages, at)));
 }
 
-// The call of a flow's step, as the public text has it.
+// Replace the stored call of a flow's step by its public form.
 static void show_step (json_t *stored)
 {
     const json_t *text = json_object_get (stored, plan_record[FIELD_STEP].name);

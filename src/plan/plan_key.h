@@ -1,4 +1,4 @@
-// The id that a plan's own key makes. Source: proto/plans.md, field `key`.
+// The plan id that is derived from the field `key`. Source: proto/plans.md.
 #pragma once
 
 #include "span.h"

@@ -12,11 +12,11 @@
 
 enum added { ADD_CONTEXT, ADD_PLAN, ADD_TIME, ADD_LOCAL_ID, ADD_REQUEST_ID, ADD_REQUESTER, ADD_ID };
 
-// The frames that are put behind the client's, in this order.
+// The frames that are added after the client's, in this order.
 struct addition {
     uint8_t type;
-    bool by_frame, by_identity; // in which way it is there
-    bool replaces;              // also in the place of the client's own, by identity
+    bool by_frame, by_identity; // the ways that add it
+    bool replaces;              // by identity, it also replaces the client's own
     bool only_empty;            // but only if that is empty
 };
 
@@ -32,15 +32,15 @@ static const struct addition additions[] = {
 
 enum { ADDITIONS = sizeof additions / sizeof *additions };
 
-// Frames that do not go to the target: they were for this station, or are the key, which stands
-// last.
+// Frames that are not sent to the target: they were for this station, or are the key, which is
+// added last.
 static bool is_dropped (uint8_t type, const struct dispatch_way *way)
 {
     return type == ZERO_FRAME_PLAN || type == ZERO_FRAME_STATION_ID ||
            (type == ZERO_FRAME_SERVICE_KEY && *way->key);
 }
 
-// Whether the addition is made behind a client's frames of these types.
+// Whether the addition is made to a client's frames of these types.
 static bool is_added (const struct addition *addition, const struct desc *client,
                       const struct dispatch_way *way)
 {
@@ -64,7 +64,7 @@ bool plan_dispatch_fits (const struct desc *submitted, const struct dispatch_way
     return frames <= DESC_FRAMES_MAX;
 }
 
-// What the additions hold.
+// The contents of the additions.
 static void addition_texts (const struct plan *self, const struct dispatch_way *way,
                             int64_t deadline, struct plan_texts *texts, struct span ret[ADDITIONS])
 {

@@ -1,5 +1,5 @@
-// Reading, in two ways: what the station itself writes without a tree, and any text by jansson,
-// with the reason of each refusal.
+// Reading, in two ways: texts that the station itself writes are parsed without a tree, any other
+// by jansson, with the reason of each rejection.
 #include "json_scan.h"
 #include "plan_record.h"
 #include "plan_step.h"
@@ -17,7 +17,7 @@ _Static_assert(FIELDS <= 64, "there is a bit for each field");
 
 #define BIT(field) (UINT64_C (1) << (field))
 
-// Fields that have to be there.
+// Required fields.
 static const uint64_t required = BIT (FIELD_REQUEST_ID) | BIT (FIELD_STATION) | BIT (FIELD_CALLER) |
                                  BIT (FIELD_DESCRIPTION) | BIT (FIELD_MESSAGES);
 
@@ -65,7 +65,7 @@ static bool scan_value (struct plan_parser *self, const struct record_field *fie
             return false;
         memcpy ((uint8_t *)self->plan + field->offset, &span, sizeof span);
         return field->kind != STEP || plan_step_parse (span, &step);
-    case PLAN_ID: // the key's counts
+    case PLAN_ID: // ignored: the key has the id
         return json_scan_integer (&self->scan, &value);
     case NO_KEEP:
         return json_scan_flag (&self->scan, &self->plan->schedule.keep);
@@ -79,7 +79,7 @@ static bool scan_value (struct plan_parser *self, const struct record_field *fie
     return false;
 }
 
-// The next name's field, from the expected one on. False: it is not known.
+// The field of the next name, searched from the expected one on. False: unknown.
 static bool scan_name (struct plan_parser *self, enum field_name *ret)
 {
     size_t place = self->next;
@@ -123,7 +123,7 @@ struct plan *plan_scan_stored (uint64_t id, struct span text)
 
 // -- by jansson
 
-// Decode a frame value into the plan's own bytes, of which the JSON text is always the larger.
+// Decode a frame value into the plan's own bytes. There is room: the JSON text is always larger.
 static bool read_frame (struct plan *self, const json_t *value, struct span *ret)
 {
     uint8_t *at = self->store + self->store_used;

@@ -1,5 +1,5 @@
-// The stored record: its fields, each once, for what writes it and the two ways of reading it.
-// Private to the files of the plan's JSON.
+// The stored record: one table of its fields for the writer and both parsers. Private to the files
+// of the plan's JSON.
 #pragma once
 
 #include "plan_json.h"
@@ -62,7 +62,7 @@ struct record_field {
     enum width width; // of an INTEGER's member
     int64_t min, max;
     enum presence presence;
-    uint8_t padded; // in the stored text: spaces up to this width
+    uint8_t padded; // in the stored text: padded with spaces to this width
 };
 
 extern const struct record_field plan_record[FIELDS];
@@ -70,7 +70,7 @@ extern const struct record_field plan_record[FIELDS];
 // The order of the stored text: the head, and then as in public.
 extern const uint8_t plan_record_order[FIELDS];
 
-// An INTEGER's member. Inline, as each plan has a score of them.
+// Read and write the struct member of an INTEGER. Inline, as each plan has about twenty of them.
 static inline int64_t record_get_integer (const struct plan *self, const struct record_field *field)
 {
     const uint8_t *at = (const uint8_t *)self + field->offset;
@@ -99,5 +99,6 @@ static inline void record_set_integer (struct plan *self, const struct record_fi
         memcpy (at, &narrow, sizeof narrow);
 }
 
-// Whether the plan's type takes its value, which no single field shows: the schedule asserts on it.
+// Whether the plan's type accepts its value, which no single field shows; the schedule asserts on
+// it.
 bool record_value_fits (const struct plan *self);

@@ -1,6 +1,6 @@
-// The call of a flow's step that a plan is. The plan's record has it as one text, and the PLAN
-// frame of its dispatches as an object: RUN, step, item, generation and undo are the key by which
-// its target knows a call that it has had. Source: proto/flows.md.
+// A plan can be the call of a flow's step. The plan's record stores the call as one text, the PLAN
+// frame of its dispatches as an object. RUN, step, item, generation and undo form the key by which
+// the target recognizes a duplicate call. Source: proto/flows.md.
 #pragma once
 
 #include "json_text.h"
@@ -9,7 +9,7 @@ enum plan_step_kind {
     STEP_CALL = 'c',
     STEP_UNDO = 'u',
     STEP_FLOW = 'f', // of a sub-flow: the plan is its flow plan
-    STEP_TIMER = 't' // a wait, or the timeout of a signal: it is sent to nobody
+    STEP_TIMER = 't' // a wait, or the timeout of a signal: it is never sent
 };
 
 struct plan_step {
@@ -33,7 +33,7 @@ size_t plan_step_text (const struct plan_step *self, char out[PLAN_STEP_SIZE]);
 // False: invalid. `ret` borrows from it.
 bool plan_step_parse (struct span text, struct plan_step *ret);
 
-// The call that the stored message of a plan is of, found in its text; false: none.
+// Find the call in the text of a plan's stored message. False: there is none.
 bool plan_step_stored (struct span message, struct plan_step *ret);
 
 // {"name", "version", "run", "step", "item", "generation", "undo"}

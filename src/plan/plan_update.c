@@ -3,7 +3,8 @@
 #include "json.h"
 #include "status.h"
 
-// The plan frame that would make the plan as it is. A skip is not among it: it has happened.
+// The plan frame that would create the plan as it is now. A skip is not included: it has already
+// happened.
 static json_t *present_frame (const struct plan *plan)
 {
     json_t *frame = json_object ();
@@ -23,7 +24,7 @@ static json_t *present_frame (const struct plan *plan)
     if (!plan->policy)
         return frame;
     json_object_update (frame, plan->policy->fields);
-    // What says the same in other words is left to these.
+    // These fields of the policy replace others with the same meaning.
     if (plan->policy->iteration)
         json_object_del (frame, "plan_repet");
     if (plan->policy->misfire)
@@ -46,8 +47,8 @@ static int check_revision (const struct plan *plan, json_t *update, struct reaso
     return 0;
 }
 
-// What no update changes. With another key the plan would not be found by it; the fields of its
-// kind were taken over when it was submitted, and held is only what is submitted.
+// The fields that no update changes. With another key the plan would not be found by it; the fields
+// of its kind were copied when it was submitted; held applies to submissions only.
 static const struct {
     const char *name, *why;
 } fixed[] = {
@@ -68,7 +69,7 @@ static const char *fixed_reason (const json_t *frame, const char *name, const js
     return NULL;
 }
 
-// A new value replaces what says the same in other words; null replaces nothing.
+// A new value replaces the fields with the same meaning; null replaces nothing.
 static void drop_replaced (json_t *frame, const json_t *update)
 {
     static const struct {
@@ -83,7 +84,8 @@ static void drop_replaced (json_t *frame, const json_t *update)
     }
 }
 
-// Lay the fields over the frame. Two of them that say the same are judged as in a submission.
+// Merge the fields into the frame. Two of them with the same meaning are checked as in a
+// submission.
 static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, struct reason *reason)
 {
     const char *name;
@@ -109,7 +111,7 @@ static int lay_over (json_t *frame, json_t *update, struct plan_update *ret, str
             return ZPLAN_EARGUMENT;
         }
         if (json_is_null (value) && policy_field (name))
-            json_object_del (frame, name); // taken away
+            json_object_del (frame, name); // removed
         else
             json_object_set (frame, name, value);
     }

@@ -1,16 +1,16 @@
-// The update of a stored plan: some of a PLAN frame's fields, laid over those the plan has, and
-// read by the rules of the PLAN frame. Source: proto 9.5.
+// The update of a stored plan: some of a PLAN frame's fields, merged over those of the plan and
+// checked by the rules of the PLAN frame. Source: proto 9.5.
 #pragma once
 
 #include "plan.h"
 
 struct plan_update {
-    struct plan_fields fields; // all of the plan frame that is to hold
-    json_t *messages;          // what is to be sent, an array; NULL = as it is
+    struct plan_fields fields; // the complete plan frame after the update
+    json_t *messages;          // the new frames to send, an array; NULL = unchanged
 };
 
 // {"revision": n, field: value, ...}. 0, or ZPLAN_EARGUMENT with a reason that names the field: it
-// is unknown or wrong, or the revision is not the plan's. Clear it in any case.
+// is unknown or wrong, or the revision is not the plan's. Clear `ret` in any case.
 int plan_update_parse (const struct plan *plan, struct span text, const struct plan_limits *limits,
                        struct plan_update *ret, struct reason *reason);
 

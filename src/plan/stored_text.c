@@ -93,7 +93,7 @@ bool message_has_member (struct span message, struct span member)
     return message_has (message, name, span_of (colon + 2, member.size - size - 2));
 }
 
-// In place of the number behind this name, if there is one.
+// Replace the number after this name, if there is one.
 static void replace_number (uint8_t **text, size_t *size, const char *name, uint64_t number)
 {
     char digits[24];

@@ -1,6 +1,6 @@
-// Members of a plan's stored message, found in its text: it may be large, and mostly one number of
-// it is wanted. Quotes inside of strings are escaped, so no text of a client is taken for a member.
-// Spaces are those of edits by hand.
+// Members of a plan's stored message, found in its text without parsing it: it may be large, and
+// mostly one number is needed. Quotes inside strings are escaped, so no client text is mistaken for
+// a member. Spaces come from manual edits.
 #pragma once
 
 #include <stdbool.h>
@@ -15,15 +15,16 @@ const uint8_t *message_value (struct span message, const char *name, size_t *fro
 // The first number that follows this name; 0: there is none.
 int64_t message_number (struct span message, const char *name);
 
-// The same of exec_id.
+// The same for exec_id.
 uint64_t message_exec_id (struct span message);
 
 // Whether a member of this name has this value, as it is written.
 bool message_has (struct span message, const char *name, struct span value);
 
-// The same of a member as a station writes it: `"name":value`.
+// The same for a member as a station writes it: `"name":value`.
 bool message_has_member (struct span message, struct span member);
 
-// The message while this run is in progress, which it may not say itself: exec_id, exec_time and
-// plan_state are replaced. 0 = none is. A NUL follows it; free it.
+// A copy of the message that shows this run as in progress, which the stored one may not do yet:
+// exec_id, exec_time and plan_state are replaced. exec_id 0: no run is in progress. A NUL follows
+// the copy; free it.
 uint8_t *message_as_running (struct span message, uint64_t exec_id, size_t *ret_size);

@@ -48,8 +48,8 @@ int64_t response_credit (const struct response *self, int64_t most)
     return credit < most ? credit : most;
 }
 
-// Targets give the statuses in the order of the runs: one whose statuses come slowly has not lost
-// those that are behind.
+// Targets send statuses in the order of the runs: a target whose statuses come slowly has not lost
+// the later runs.
 enum no_status response_judge (const struct response *self, uint64_t number, int64_t timeout_us,
                                int64_t now_us, int64_t *ret_until_us)
 {

@@ -1,6 +1,6 @@
-// How a target answers: how many runs it may have without a status, and whether it is unresponsive.
-// Times are monotonic microseconds; a run's number grows with each run that is sent. Source: proto
-// 7.2.
+// How a target responds: how many runs without a status it may have, and whether it is
+// unresponsive. Times are monotonic microseconds; run numbers ascend in the order of sending.
+// Source: proto 7.2.
 #pragma once
 
 #include <stdbool.h>
@@ -9,43 +9,45 @@
 enum { RESPONSE_CREDIT_FIRST = 8 };
 
 struct response {
-    bool grows;        // its credit begins small, and grows with its statuses; else it is the bound
-    bool unproven;     // nothing came on this connection, and its peer may have taken it for a
-                       // duplicate of an older one
-    bool unresponsive; // it has answered nothing at all for the time of a status
-    int64_t credit;    // with `grows`
+    bool grows;         // the credit starts small and grows with each status; else it is the limit
+    bool unproven;      // nothing came on this connection, and its peer may have taken it for a
+                        // duplicate of an older one
+    bool unresponsive;  // it has sent nothing at all within the status timeout
+    int64_t credit;     // with `grows`
     int64_t message_us; // when its last message came, or it connected
-    int64_t status_us;  // when a run on this connection got its status last; 0 = none did
-    uint64_t answered;  // the highest number of such a run
-    uint64_t probe;     // the plan whose run is sent while it is unresponsive; 0 = none
+    int64_t status_us;  // when a run on this connection last got its status; 0 = never
+    uint64_t answered;  // the highest number of a run that got its status
+    uint64_t probe;     // the plan whose run is sent as a probe while it is unresponsive; 0 = none
     int64_t since_s;    // since when it is unresponsive, Unix seconds
-    int reconnects;     // since it answered last, as its connection may be taken for a duplicate
+    int reconnects;     // since its last message: the peer may take a connection for a duplicate
 };
 
-// It connected. `duplicate`: its peer may still hold an older connection with the same identity.
+// The target connected. `duplicate`: its peer may still hold an older connection with the same
+// identity.
 void response_connected (struct response *self, int64_t now_us, bool duplicate);
 
-// A message of it came, whatever it says. Returns whether it was unresponsive until now.
+// A message of the target arrived, of any kind. Returns whether the target was unresponsive until
+// now.
 bool response_message_came (struct response *self, int64_t now_us);
 
-// The run with this number got its status. `works`: it is one of a target that takes runs.
-// `most`: the bound of the credit.
+// The run with this number got its status. `works`: the status shows that the target accepts runs,
+// so its credit grows. `most`: the limit of the credit.
 void response_status (struct response *self, uint64_t number, bool works, int64_t most,
                       int64_t now_us);
 
-// It is unresponsive now.
+// Mark the target as unresponsive.
 void response_set_unresponsive (struct response *self, int64_t now_s);
 
-// How many runs without a status it may have.
+// How many runs without a status the target may have.
 int64_t response_credit (const struct response *self, int64_t most);
 
 enum no_status {
     NO_STATUS_RETRY,       // it answers, but not this run
-    NO_STATUS_WAIT,        // it answers the runs that were sent before this one
+    NO_STATUS_WAIT,        // it is still answering runs that were sent before this one
     NO_STATUS_UNRESPONSIVE // it answers nothing
 };
 
-// What it means that the run with this number, sent on the present connection, has no status after
-// `timeout_us`. NO_STATUS_WAIT: until `ret_until_us`.
+// Judge why the run with this number, sent on the present connection, has no status after
+// `timeout_us`. NO_STATUS_WAIT: wait until `ret_until_us`.
 enum no_status response_judge (const struct response *self, uint64_t number, int64_t timeout_us,
                                int64_t now_us, int64_t *ret_until_us);

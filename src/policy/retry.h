@@ -1,5 +1,5 @@
-// When a plan that failed is tried again, and when no more. Pure.
-// Source: task module (retry_strategy and what belongs to it); proto 7.4.
+// When a failed plan is retried, and when its retries are exhausted. Pure. Source: task module
+// (retry_strategy and related fields); proto 7.4.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ enum retry_strategy {
     RETRY_PACED,      // the default: 1 s, doubling to 60 s, forever
     RETRY_NONE,       // the first failure is the last
     RETRY_FIXED,      // each time after `interval_s`
-    RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; past the end after the last of them
+    RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; the last one repeats
     RETRY_EXPONENTIAL // after `interval_s`, doubling to a day
 };
 
@@ -22,11 +22,11 @@ struct retry_policy {
     int32_t sequence[RETRY_SEQUENCE_MAX]; // seconds
     size_t sequence_size;
     int64_t max;      // retries of an occurrence; the next failure is final. Or RETRY_FOREVER
-    int64_t jitter_s; // seconds added at most, other ones each time
+    int64_t jitter_s; // up to this many seconds are added, a different number each time
     bool need_manual; // when retries are exhausted the plan needs manual action
 };
 
-// Whether this many failures (at least 1) of an occurrence were the last that it may have.
+// Whether an occurrence with this many failures (at least 1) is not retried any more.
 bool retry_is_over (const struct retry_policy *self, int64_t failures);
 
 // Milliseconds from the failure to the retry. `run`, the number of the run that failed, decides the

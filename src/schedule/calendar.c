@@ -39,7 +39,7 @@ static int64_t month_number (int64_t day)
 }
 
 // Days from 1 count from the start of the month, the others back from its last day; a day that the
-// month does not have is cut to the nearest it has.
+// month does not have is clamped to the nearest one it has.
 static int64_t month_day (int32_t value, int64_t number)
 {
     struct civil_date date = {.year = number / MONTHS, .month = (int)(number % MONTHS) + 1};
@@ -82,7 +82,7 @@ static int64_t step_sum (const struct schedule *schedule, int64_t steps)
     return schedule->cycle ? cycle_sum (schedule->cycle, steps) : steps * schedule->value;
 }
 
-// The most steps that do not go beyond `days` days, which are not negative.
+// The greatest number of steps within `days` days, which is not negative.
 static int64_t steps_within (const struct schedule *schedule, int64_t days)
 {
     return schedule->cycle ? cycle_steps (schedule->cycle, days) : days / schedule->value;
@@ -128,7 +128,7 @@ static int64_t local_of (const struct zone *zone, int64_t instant)
     return instant + zone_offset (zone, instant);
 }
 
-// A day is counted from the receipt when there is no base, and a cycle restarts at its start.
+// Days are counted from the receipt when there is no base; a cycle restarts at start_time.
 static struct days days_of (const struct schedule *schedule, const struct zone *zone)
 {
     int64_t base = schedule->base_time;
@@ -142,7 +142,7 @@ static struct days days_of (const struct schedule *schedule, const struct zone *
     return (struct days){schedule, civil_time_of_day (local), civil_day_of (local)};
 }
 
-// A search through the schedule's instants. `days` belongs to the caller, and is lent to it.
+// A search through the schedule's instants. The caller owns `days`; the search borrows it.
 static struct wall wall_of (const struct schedule *self, const struct zone *zone, struct days *days)
 {
     struct wall wall = {.zone = zone, .gap = self->gap, .overlap = self->overlap};
@@ -194,7 +194,7 @@ static int64_t period_time (const struct schedule *self, const struct wall *wall
 static bool period_skip (const struct schedule *self, const struct wall *wall, int64_t time,
                          int64_t skip, int64_t *ret)
 {
-    // A gap can have moved it into the week after its own.
+    // A gap may have moved the occurrence into the following week.
     int64_t number = periods[self->type].number (civil_day_of (local_of (wall->zone, time))) - 1;
     while (period_time (self, wall, number) < time)
         number++;
@@ -254,9 +254,8 @@ static bool calendar_skip (const struct schedule *self, const struct zone *zone,
 
 // -- late
 
-// Where what is made up for begins, of the occurrences from `from` and before `until`: the newest
-// `keep` from `oldest` on. What lies before it is dropped. `ret_left` is how many more could be
-// kept.
+// Where the occurrences begin that still run, of those from `from` and before `until`: the newest
+// `keep` from `oldest` on. Earlier ones are dropped. `ret_left` is how many more could be kept.
 static int64_t kept_from (struct wall *wall, const struct catch_up *catch_up, int64_t from,
                           int64_t until, int64_t *ret_left)
 {
@@ -299,7 +298,7 @@ static bool calendar_after (const struct schedule *self, const struct late *late
         return false;
     struct days days;
     struct wall wall = wall_of (self, late->zone, &days);
-    // Missed is what lies from `behind` on and before `until`.
+    // Occurrences from `behind` on and before `until` are missed.
     int64_t behind = window_later (current->time + 1, self->start_time);
     int64_t until = window_later (behind, window_earlier (late->now, window_last (self) + 1));
     int64_t left;

@@ -6,7 +6,7 @@
 
 extern const struct schedule_kind calendar_kind;
 
-// Whether each week or month has one occurrence, so that none has to be walked over. Their times
-// ascend with its number then: neighbours are at least a week apart, and clock changes move them by
-// less than that.
+// Whether each week or month has exactly one occurrence, so that none has to be walked over. Their
+// times then ascend with the number of the week or month: neighbours are at least a week apart, and
+// clock changes move them by less than that.
 bool calendar_one_each (const struct schedule *self);

@@ -9,19 +9,20 @@
 //   *  or ? in the fields of the day        all
 //   5, 5-9, */15, 5-30/10                   one; from, to; each n-th; n-th of from, to
 //   5/10                                    each tenth from 5 to the end
-//   FRI-MON, 22-3                           a range over the end goes on at the start
+//   FRI-MON, 22-3                           a range may wrap around the end
 //   L, L-3                                  day: the last of the month, the third before it
 //   15W, LW                                 day: the nearest Monday to Friday in the same month; a
 //                                           month without such a day has none
 //   FRIL, 5L                                weekday: the last Friday of the month
 //   MON#2                                   weekday: the second Monday of the month
 //
-// Day and weekday: both must fit when one of them begins with * or ? (also as */2), else one of
-// them is enough, as in POSIX and Vixie's cron. A + in front of the weekday field: both must fit.
+// Day and weekday: both must match when one of them begins with * or ? (also as */2), else one of
+// them is enough, as in POSIX and Vixie's cron. A + before the weekday field: both must match.
 // Instead of fields: @yearly @annually @monthly @weekly @daily @midnight @hourly.
 //
 // On the clock of a zone every local time is mapped by the zone's rule for gaps and overlaps, so
-// "every 10 minutes" is silent for an hour when the clock is set back, unless the overlap is both.
+// "every 10 minutes" does not run for an hour when the clock is set back, unless the overlap is
+// both.
 #pragma once
 
 #include <stdbool.h>
@@ -39,15 +40,15 @@ struct cron;
 
 // The union of 1..16 expressions of at most 256 bytes each, which are not kept. NULL with a reason
 // that names the expression, when there are several, and the column: "cron 2: column 7: want 0..23,
-// got 25". Refused is also what can never match, as 30 February.
+// got 25". An expression that can never match, such as 30 February, is rejected.
 struct cron *cron_new (const struct span *expressions, size_t count, struct reason *reason);
 
 void cron_destroy (struct cron **self);
 
-// The first instant not before `from`, Unix seconds from 0 on. False: there is none to the year
-// 9999; `ret` is untouched.
+// The first matching instant not before `from`, in Unix seconds, not negative. False: there is none
+// up to the year 9999; `ret` is untouched.
 bool cron_next (const struct cron *self, const struct zone *zone, enum zone_gap gap,
                 enum zone_overlap overlap, int64_t from, int64_t *ret);
 
-// The local times of it, for a search of one's own. It borrows from `self`.
+// The matching local times, for a caller's own search. The rule borrows from `self`.
 struct wall_rule cron_wall_rule (const struct cron *self);

@@ -1,5 +1,4 @@
-// A cursor goes through the text once; each field has a row that says what its values are, and
-// where they go.
+// A cursor goes through the text once; each field has a row with its values and their destination.
 #include "cron_parse.h"
 
 #include <stddef.h>
@@ -76,7 +75,7 @@ static bool take_char (struct parser *self, char wanted)
     return found;
 }
 
-// What stands at a place, up to the end of its item, for the reason.
+// The text from a place to the end of its item, for the reason.
 static const char *item_at (const struct parser *self, const uint8_t *at)
 {
     const uint8_t *end = at;
@@ -92,7 +91,7 @@ static bool refuse (const struct parser *self, const uint8_t *at, const char *wa
     return false;
 }
 
-// Decimal digits. A number too large for any field stays one.
+// Read a decimal number. One that is too large for any field stays too large.
 static bool take_number (struct parser *self, int *ret)
 {
     const uint8_t *start = self->at;
@@ -113,7 +112,7 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
         return refuse (self, start, wanted);
     if (*ret >= min && *ret <= max)
         return true;
-    const uint8_t *digits = start; // the first ones that are not left out
+    const uint8_t *digits = start; // after leading zeros that are not shown
     while (self->at - digits > NUMBER_DIGITS && *digits == '0')
         digits++;
     int count = (int)(self->at - digits);
@@ -123,7 +122,7 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
     return false;
 }
 
-// A name of three letters; what follows it is looked at by the caller.
+// Read a name of three letters; the caller checks what follows it.
 static bool take_name (struct parser *self, const struct cron_field *field, int *ret)
 {
     if (self->end - self->at < NAME_SIZE)
@@ -145,7 +144,7 @@ static bool take_value (struct parser *self, int number, int *ret)
     return take_name (self, field, ret) || take_range (self, field->min, max, field->wanted, ret);
 }
 
-// Every step-th value from low to high; a high below low lies on the next turn.
+// Add every step-th value from low to high; if high is below low, the range wraps around.
 static void add_values (struct parser *self, int number, int low, int high, int step)
 {
     const struct cron_field *field = &fields[number];
@@ -156,7 +155,7 @@ static void add_values (struct parser *self, int number, int low, int high, int 
         self->sets[number] |= UINT64_C (1) << (field->min + (value - field->min) % turn);
 }
 
-// "/n", when it is there.
+// Read "/n", if present.
 static bool take_step (struct parser *self, int number, int *ret)
 {
     static const char *const wanted[FIELDS] = {
@@ -170,7 +169,7 @@ static bool take_step (struct parser *self, int number, int *ret)
     return take_range (self, 1, max, wanted[number], ret);
 }
 
-// What only the fields of the day have. False with nothing taken: it is none of these.
+// Read L, LW or L-n, which only the day field has. False, with nothing consumed: none of these.
 static bool take_last_day (struct parser *self, bool *ret_ok)
 {
     int before = 0;
@@ -295,7 +294,7 @@ static bool parse_fields (struct parser *self)
     return true;
 }
 
-// "@daily" becomes its fields.
+// Replace a word such as "@daily" by its fields.
 static bool expand (struct parser *self)
 {
     struct span word = span_of (self->at, 0);

@@ -6,13 +6,13 @@
 
 enum {
     YEAR_FIRST = 1969,
-    YEAR_LAST = 10000, // whatever the zone: the year 9999 of UTC ends in it
+    YEAR_LAST = 10000, // in any zone, the year 9999 of UTC ends in it
     MONTHS = 12,
     SATURDAY = 6,
     SUNDAY = 0,
     EACH_WEEKDAY = 0x7F,
-    // Every kind of year - leap or not, on each weekday - comes in these, so every kind of month
-    // does.
+    // These years include every kind of year - leap or not, on each weekday - and so every kind of
+    // month.
     KINDS_FIRST = 2000,
     KINDS_LAST = 2027
 };

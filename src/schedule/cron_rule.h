@@ -1,4 +1,4 @@
-// One cron expression, as sets of what its fields name, and the local times that these make.
+// One cron expression as sets of the values of its fields, and the local times that match it.
 #pragma once
 
 #include <stdbool.h>
@@ -15,18 +15,18 @@ struct cron_rule {
     uint32_t days_before_last; // 0 is the last day: L, L-3
     uint32_t nearest_weekdays; // 15W
     bool last_weekday;         // LW
-    uint8_t weekdays;          // each of them in a month
-    uint8_t nth[CRON_NTH_MAX]; // MON#1 is in the first
+    uint8_t weekdays;          // every one in the month
+    uint8_t nth[CRON_NTH_MAX]; // nth[0] contains MON#1
     uint8_t last;              // MONL
-    bool either;               // one of both fields of the day is enough
+    bool either;               // a match of day or weekday is enough; else both must match
 };
 
-// The first local time of the rule not before this one, seconds since 1970-01-01T00:00:00 of the
-// clock; INT64_MAX when there is none to the end of the year 9999, or some days more.
+// The first local time of the rule not before this one, in seconds since 1970-01-01T00:00:00 of the
+// clock; INT64_MAX when there is none up to the end of the year 9999 or some days later.
 int64_t cron_rule_next (const struct cron_rule *self, int64_t local);
 
 // The last one not after this one; INT64_MIN when there is none from 1969 on.
 int64_t cron_rule_previous (const struct cron_rule *self, int64_t local);
 
-// Whether there is any day that the rule names.
+// Whether any day can match the rule.
 bool cron_rule_can_fire (const struct cron_rule *self);

@@ -15,5 +15,5 @@ struct cycle {
 // The sum of the first `steps` durations in turn; steps is 0..2^40.
 int64_t cycle_sum (const struct cycle *self, int64_t steps);
 
-// The most steps whose sum is not above the distance, which is not negative.
+// The greatest number of steps whose sum is at most the distance, which is not negative.
 int64_t cycle_steps (const struct cycle *self, int64_t distance);

@@ -42,14 +42,14 @@ static int64_t number_from (const struct grid *grid, int64_t instant)
     return grid->cycle ? cycle_steps (grid->cycle, steps - 1) : steps;
 }
 
-// Of a number whose time is within the years.
+// The time of a number, which must lie before the end of the year 9999.
 static int64_t time_of (const struct grid *grid, int64_t number)
 {
     int64_t steps = grid->cycle ? cycle_sum (grid->cycle, number + 1) : number;
     return grid->origin + steps * grid->step;
 }
 
-// The number after the last one there is.
+// The number after the last one within repeats and window.
 static int64_t number_end (const struct schedule *self, const struct grid *grid)
 {
     int64_t last = window_last (self);
@@ -106,7 +106,7 @@ static bool interval_skip (const struct schedule *self, const struct zone *zone,
     struct grid grid = grid_of (self);
     if (!is_soon (self))
         return occurrence_at (self, &grid, used, ret);
-    // Each is due when the one before it is over, and those that are skipped are so at once.
+    // Each occurrence is due when the previous one is over; a skipped one is over at once.
     if (!window_has_repeat (self, used))
         return false;
     *ret = (struct occurrence){.time = current->time, .used = used};

@@ -1,16 +1,16 @@
-// What a kind of schedule answers; schedule.c has one row for each plan type.
+// The functions of a kind of schedule; schedule.c has one row for each plan type.
 #pragma once
 
 #include "schedule.h"
 
-// What is asked of schedule_begin.
+// The arguments of schedule_begin.
 struct beginning {
     const struct zone *zone;
     int64_t now, skip;
     const struct catch_up *catch_up;
 };
 
-// What is asked of schedule_after and schedule_still.
+// The arguments of schedule_after and schedule_still.
 struct late {
     const struct zone *zone;
     const struct occurrence *current;
@@ -25,7 +25,8 @@ struct schedule_kind {
                    struct missed *ret_missed, struct occurrence *ret);
     bool (*skip) (const struct schedule *self, const struct zone *zone,
                   const struct occurrence *current, int64_t count, struct occurrence *ret);
-    // With the current one among them, it is before now. `ret_missed` is all zero, or NULL.
+    // If late->with_current, the current occurrence is before now. `ret_missed` is all zero, or
+    // NULL.
     bool (*after) (const struct schedule *self, const struct late *late, struct missed *ret_missed,
                    struct occurrence *ret);
 };

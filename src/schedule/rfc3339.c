@@ -8,7 +8,7 @@
 
 enum field { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, OFFSET_HOUR, OFFSET_MINUTE, FIELDS };
 
-enum { SIGN_AT = 19 }; // of the offset, or the "Z"
+enum { SIGN_AT = 19 }; // where the sign of the offset, or the "Z", is
 
 static const struct {
     size_t at, width;
@@ -94,7 +94,7 @@ static void put_digits (char *out, int64_t number, int count)
         out[--count] = (char)('0' + number % 10);
 }
 
-// By hand: a page of plans has some hundred.
+// Without snprintf: a page of plans has some hundred instants.
 void rfc3339_format (int64_t time, char out[RFC3339_SIZE])
 {
     assert (time >= 0 && time <= SCHEDULE_TIME_MAX);

@@ -32,7 +32,7 @@ static bool is_kept (const struct catch_up *catch_up, int64_t time)
     return catch_up->keep > 0 && time >= catch_up->oldest;
 }
 
-// Type time: at the base, or never when that is past, unless it is made up for.
+// Type time: at the base; when that is past, never, unless `catch_up` lets it still run.
 static bool time_first (const struct schedule *self, const struct beginning *beginning,
                         struct missed *ret_missed, struct occurrence *ret)
 {

@@ -1,6 +1,6 @@
-// When a plan runs: the occurrences of a rule, by arithmetic; the number of missed ones that must
-// be walked over, so that they are counted, is bounded. Pure: no clock, no files. All times are
-// Unix seconds UTC. Source: plan document 3.3.1 to 3.3.4.
+// When a plan runs: the occurrences of a rule, by arithmetic. Where missed occurrences must be
+// counted one by one, their number is bounded. Pure: no clock, no files. All times are Unix seconds
+// UTC. Source: plan document 3.3.1 to 3.3.4.
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ enum schedule_type {
     SCHEDULE_TYPES
 };
 
-// Their names, with a text between.
+// Their names, separated by a text.
 #define SCHEDULE_TYPE_NAMES(between)                                                               \
     "none" between "time" between "second" between "minute" between "hour" between "day" between   \
     "week" between "month" between "cron"
@@ -33,19 +33,19 @@ enum schedule_type {
 enum {
     SCHEDULE_FOREVER = -1,
     SCHEDULE_WALK_MAX = 100000,   // occurrences that are counted one by one
-    SCHEDULE_CATCH_UP_MAX = 1000, // missed ones that a calendar kind makes up for, unless it is all
+    SCHEDULE_CATCH_UP_MAX = 1000, // missed ones a calendar kind still runs, unless it runs all
 };
 
 #define SCHEDULE_TIME_MAX INT64_C (253402300799) // 9999-12-31T23:59:59Z
 
-// The bounds of `value` over all types, by which a stored plan is read: a type whose range is wider
-// widens them.
+// The bounds of `value` over all types, used to check stored plans; a type with a wider range must
+// widen them.
 enum { SCHEDULE_VALUE_MIN = -31, SCHEDULE_VALUE_MAX = 32766 };
 
-// The interval kinds are second, minute, hour and day; with wall_clock the days are those of a
-// calendar, and the kind is one of the calendar, as week, month and cron. A cycle takes the place
-// of the value of an interval kind. A value of 0 without a cycle means at once and again as soon as
-// possible: nothing of it is ever missed, and there is no wall clock in it.
+// The interval kinds are second, minute, hour and day. With wall_clock the days are calendar days,
+// and the plan is of a calendar kind, like week, month and cron. A cycle replaces the value of an
+// interval kind. A value of 0 without a cycle means at once and again as soon as possible: none of
+// its occurrences is ever missed, and it reads no wall clock.
 struct schedule {
     enum schedule_type type;
     int32_t value;  // plan_value: interval 0..32766, week 0..6 (Sunday 0), month -31..31, cron 0
@@ -53,16 +53,16 @@ struct schedule {
     bool keep;      // no_keep of the wire: missed occurrences are run, not skipped
     int64_t base_time; // plan_time as submitted, 0 = not given
     int64_t received;  // the moment of receipt: the base of interval kinds without a plan_time
-    // What follows is not given when it is 0 or NULL.
-    // Occurrences before start_time or after end_time do not exist. An interval's grid stays that
-    // of its base; a cycle restarts at start_time, when that is later than the base.
+    // The fields below are not given when they are 0 or NULL. Occurrences before start_time or
+    // after end_time do not exist. An interval keeps the grid of its base; a cycle restarts at
+    // start_time, when that is later than the base.
     int64_t start_time, end_time;
     bool
         wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
     enum zone_gap gap;         // for all kinds that read the wall clock
     enum zone_overlap overlap; // for all kinds that read the wall clock
-    const struct cycle *cycle; // borrowed; of an interval kind: the steps in turn, instead of value
-    const struct cron *cron;   // borrowed; of SCHEDULE_CRON, which never runs without
+    const struct cycle *cycle; // borrowed; of an interval kind: replaces `value`
+    const struct cron *cron;   // borrowed; SCHEDULE_CRON never runs without it
 };
 
 // One occurrence: its nominal time, and how many of the plan's repeats are used up before it (by
@@ -72,18 +72,18 @@ struct occurrence {
     int64_t used;
 };
 
-// What is made up for of the missed occurrences: the newest `keep` of those that are not before
-// `oldest`. INT64_MAX is all; for a calendar kind any number above SCHEDULE_CATCH_UP_MAX is.
+// Which missed occurrences still run: the newest `keep` of those not before `oldest`. INT64_MAX
+// means all; for a calendar kind, so does any number above SCHEDULE_CATCH_UP_MAX.
 struct catch_up {
     int64_t keep;
     int64_t oldest;
 };
 
-// Missed occurrences that are not made up for: how many, and the times of the first and the last.
+// Missed occurrences that no longer run: how many, and the times of the first and the last.
 struct missed {
     int64_t count;
     int64_t first, last; // 0 when there are none
-    bool more;           // there are more than were counted; the last is the last all the same
+    bool more;           // not all were counted; `last` is the last of all nevertheless
 };
 
 // "none", "time", "second", ...; NULL for a number that is no type.
@@ -98,19 +98,19 @@ static inline bool schedule_repeats (enum schedule_type type)
     return type >= SCHEDULE_SECOND;
 }
 
-// The base_time of a plan that runs once, this many seconds from now: up to the whole second, so
-// that neither a slow second on the way nor a station whose clock is ahead refuses it.
+// The base_time of a plan that runs once, this many seconds from now. It is rounded up to a whole
+// second, so that neither a short delay nor a station whose clock is slightly ahead causes a
+// rejection.
 static inline int64_t schedule_in (int64_t now_us, int64_t seconds)
 {
     return (now_us + 999999) / 1000000 + seconds;
 }
 
-// The base_time that stands for a time of day, in seconds from midnight, of this zone; NULL: of
-// UTC. It lies on a fixed day on which no zone changed its clock: the same words are then the same
-// plan, whenever they are said.
+// The base_time for a time of day in this zone, in seconds from midnight; NULL: UTC. It lies on a
+// fixed day on which no zone changed its clock, so that the same input always gives the same plan.
 int64_t schedule_time_of_day (const struct zone *zone, int64_t seconds);
 
-// The values this type of plan takes (plan document 3.3). None and time ignore theirs.
+// The range of `value` for this plan type (plan document 3.3). Types none and time ignore it.
 struct value_range {
     int32_t min, max;
 };
@@ -119,19 +119,19 @@ struct value_range schedule_value_range (enum schedule_type type);
 // Seconds of the unit of an interval kind, of a week, or of the longest month; 0 for the others.
 int32_t schedule_period (enum schedule_type type);
 
-// Whether its occurrences are those of a calendar, in local time: cron, month, week, and days with
+// Whether the occurrences follow the calendar in local time: cron, month, week, and days with
 // wall_clock.
 bool schedule_is_calendar (const struct schedule *self);
 
 // The first occurrence of a plan submitted at `now`, after `skip` occurrences that would have run
-// (they use up repeats). False: the plan never runs, or a calendar kind has to be walked over more
-// than SCHEDULE_WALK_MAX of them; `ret` is untouched.
+// (they use up repeats). False: the plan never runs, or a calendar kind would have to walk over
+// more than SCHEDULE_WALK_MAX occurrences; `ret` is untouched.
 bool schedule_first (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct occurrence *ret);
 
-// As schedule_first, but for types interval and time `catch_up` says which occurrences before `now`
-// still run. The others use up repeats and are counted in `ret_missed`, which may be NULL. A
-// calendar kind begins at `now` and misses none.
+// As schedule_first, but for the interval kinds and type time `catch_up` defines which occurrences
+// before `now` still run. The others use up repeats and are counted in `ret_missed`, which may be
+// NULL. A calendar kind begins at `now` and misses none.
 bool schedule_begin (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, const struct catch_up *catch_up, struct missed *ret_missed,
                      struct occurrence *ret);
@@ -140,29 +140,29 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
 void schedule_never (const struct schedule *self, const struct zone *zone, int64_t now,
                      int64_t skip, struct reason *reason);
 
-// Whether that is end_time, without which it would run.
+// Whether the reason is end_time: without it, the plan would run.
 bool schedule_never_by_end (const struct schedule *self, const struct zone *zone, int64_t now,
                             int64_t skip);
 
-// How many occurrences can be skipped at once: those of some calendar kinds are walked over.
+// How many occurrences can be skipped at once; some calendar kinds must walk over each of them.
 int64_t schedule_skip_max (const struct schedule *self);
 
 // The occurrence `count` (at least 1) after `current`, whatever the time is now: the result of
-// skipping the `count` - 1 between them. False: there are fewer, or it is too far as above; `ret`
-// is untouched.
+// skipping the `count` - 1 between them. False: there are fewer, or too many to walk over, as in
+// schedule_first; `ret` is untouched.
 bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret);
 
-// The occurrence after `current`, computed at `now` when the run of `current` has ended. Missed are
-// those after `current` and before `now`. For the interval kinds the dropped ones use up repeats,
-// for the calendar kinds they do not. False: there is none any more; `ret` is untouched, but
-// `ret_missed` has the dropped ones either way. It may be NULL: then nothing is counted.
+// The occurrence after `current`, computed at `now` when the run of `current` has ended.
+// Occurrences after `current` and before `now` are missed. Those that no longer run use up repeats
+// for the interval kinds only. False: there is no further one; `ret` is untouched, but `ret_missed`
+// is set either way. If `ret_missed` is NULL, nothing is counted.
 bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret);
 
-// The same, but `current` itself, which has not run, is the first that may be missed: what a claim
-// that is late asks. The type none is never missed.
+// As schedule_after, but `current` itself has not run and may be the first missed one: used for a
+// late claim. Type none is never missed.
 bool schedule_still (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret);

@@ -1,5 +1,5 @@
-// A rule is evaluated by listing the transitions of the few years around an instant. A rule time
-// reaches a week into the neighbour years, so the year of the instant alone would not do.
+// A rule is evaluated by listing the transitions of the few years around an instant. A rule's time
+// can lie a week inside a neighbouring year, so the year of the instant alone is not enough.
 #include "tzrule.h"
 
 #include "civil.h"

@@ -27,7 +27,7 @@ struct tzrule {
     struct tzrule_date start, end; // start is read on the standard clock, end on the daylight clock
 };
 
-// False: the text is no such string; it may be hostile.
+// False: not a valid TZ string; the text may be hostile.
 bool tzrule_parse (struct span text, struct tzrule *ret_rule);
 
 // Seconds east of UTC in force at this instant.

@@ -1,11 +1,11 @@
 // Within a stretch without a clock change local times and instants ascend together, so the rule is
-// asked stretch by stretch. What lies in two stretches is decided by zone_instants, the one
-// authority on gaps and overlaps; what it rejects is skipped in one step, not time by time.
+// queried stretch by stretch. Gaps, and times that occur in two stretches, are decided by
+// zone_instants alone; the times it rejects are skipped in one step, not one by one.
 #include "wall.h"
 
 #include "schedule.h"
 
-enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // the same local time is never further apart
+enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // instants of one local time are never further apart
 
 static void enter_stretch (struct wall *self, int64_t instant)
 {
@@ -19,7 +19,8 @@ static bool stretch_has (const struct zone_stretch *stretch, int64_t local)
     return instant >= stretch->begin && instant < stretch->end;
 }
 
-// Whether this instant of the stretch is one of those that the local time stands for.
+// Whether the instant of the local time in this stretch is one of those that the zone's rules
+// select.
 static bool counts_local (const struct wall *self, int64_t local)
 {
     int64_t instant = local - self->stretch.offset;
@@ -32,7 +33,7 @@ static bool counts_local (const struct wall *self, int64_t local)
     return instants[0] == instant;
 }
 
-// The stretch that takes local times from this one: they come there as well, and count there.
+// The stretch that takes over local times of this one: they occur in both, and count there.
 static struct zone_stretch overlapping_stretch (const struct wall *self)
 {
     bool earlier = self->overlap == ZONE_OVERLAP_FIRST;
@@ -84,7 +85,7 @@ static bool begins_with_shifted (const struct wall *self)
         local = self->rule.next (self->rule.self, local);
         if (local >= stretch->begin + stretch->offset)
             return false;
-        // A time left out here may be there elsewhere.
+        // A local time in this gap may exist in another stretch.
         int64_t instants[2];
         zone_instants (self->zone, local, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, instants);
         if (instants[0] == stretch->begin)
@@ -108,7 +109,8 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
         from = self->stretch.end;
         if (from > SCHEDULE_TIME_MAX)
             return false;
-        // Rules that seldom name a time: nothing lies before this, whatever the clock does.
+        // A shortcut for rules with rare times: no instant lies before this one, whatever the clock
+        // does.
         int64_t local = self->rule.next (self->rule.self, from - ZONE_OFFSET_MAX);
         if (local - ZONE_OFFSET_MAX > from)
             from = local - ZONE_OFFSET_MAX;

@@ -1,8 +1,8 @@
 // A rule of local wall-clock times, on the clock of a zone: which instants it names. Weeks, months,
 // days and cron are such rules; this is the one place where they meet clock changes.
 //
-// A local time that a change leaves out is the first instant after the gap, and that once, however
-// many fall into it; or it is none. One that comes twice is the first, the last, or both.
+// A local time in a gap maps to the first instant after the gap, once for all times in the gap, or
+// to none. A local time that occurs twice maps to the first instant, the last, or both.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 
 #include "zone.h"
 
-// Local times are seconds since 1970-01-01T00:00:00 on the clock. Both functions are asked for
+// Local times are seconds since 1970-01-01T00:00:00 on the clock. Both functions are called with
 // times from some days before 1970 to some days after the year 9999, and need not go beyond.
 struct wall_rule {
     const void *self;
@@ -20,12 +20,12 @@ struct wall_rule {
     int64_t (*previous) (const void *self, int64_t local);
 };
 
-// A search ends after this many stretches: a rule whose times were all left out until then, as
-// those of one day of the year that falls into the gap of each year, has none. Between two times of
-// any other rule there are fewer: 29 February on a given weekday comes within 40 years.
+// A search fails after this many stretches: so it does for a rule whose times all fall into gaps,
+// as one day of the year that falls into the gap of each year. Any other rule has fewer stretches
+// between two of its times: 29 February on a given weekday comes within 40 years.
 enum { WALL_STRETCHES_MAX = 256 };
 
-// A search. It is cheapest when instants are asked for in order, as it keeps where it was.
+// A search. It is cheapest when instants are requested in order, as it keeps its position.
 struct wall {
     const struct zone *zone; // borrowed
     enum zone_gap gap;
@@ -34,7 +34,7 @@ struct wall {
     struct zone_stretch stretch; // the last one looked at; all zero at first
 };
 
-// The first instant not before `from`, which is not negative. False: there is none to the year
+// The first instant not before `from`, which is not negative. False: there is none up to the year
 // 9999, or within WALL_STRETCHES_MAX; `ret` is untouched.
 bool wall_next (struct wall *self, int64_t from, int64_t *ret);
 

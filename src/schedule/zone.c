@@ -1,5 +1,5 @@
-// The table of transitions answers up to its last one, the footer's rule after it. Every count of
-// the file is compared with the bytes that are there before anything is read or reserved.
+// The table of transitions applies up to its last entry, the footer's rule after it. Every count in
+// the file is checked against the bytes present before anything is read or allocated.
 #include "zone.h"
 
 #include <assert.h>
@@ -53,7 +53,7 @@ static int64_t read_time (const uint8_t *at, size_t size)
     return (int64_t)((uint64_t)read_u32 (at) << 32 | read_u32 (at + 4));
 }
 
-// Find the parts of the block at the start of `bytes`; its content is not looked at.
+// Find the parts of the block at the start of `bytes`; its content is not checked.
 static int block_open (struct span bytes, size_t time_size, struct block *ret,
                        struct reason *reason)
 {
@@ -237,10 +237,10 @@ size_t zone_instants (const struct zone *self, int64_t local, enum zone_gap gap,
     int64_t found[2];
     size_t count = 0;
     int64_t after_gap = INT64_MAX;
-    bool ahead = false; // at the end of the stretch before, the clock had not reached it
+    bool ahead = false; // at the end of the previous stretch, the clock had not reached `local`
     for (;;) {
         int64_t instant = local - stretch.offset;
-        // Here it is past it.
+        // In this stretch the clock is already past `local`: it lies in the gap.
         if (after_gap == INT64_MAX && ahead && instant < stretch.begin)
             after_gap = stretch.begin;
         if (instant >= stretch.begin && instant < stretch.end) {

@@ -12,26 +12,26 @@ struct zone;
 // No zone's clock is further from UTC than this, in seconds (RFC 9636 3.2 gives -25..26 hours).
 enum { ZONE_OFFSET_MAX = 26 * 3600 };
 
-// What becomes of a local time that a clock change leaves out.
+// The instant of a local time in the gap of a clock change.
 enum zone_gap {
     ZONE_GAP_SHIFT, // the first instant after the gap
     ZONE_GAP_SKIP   // no instant: it is skipped
 };
 
-// What becomes of a local time that a clock change makes come twice.
+// The instant of a local time that occurs twice because of a clock change.
 enum zone_overlap { ZONE_OVERLAP_FIRST, ZONE_OVERLAP_LAST, ZONE_OVERLAP_BOTH };
 
-// The one with this name, "shift" or "skip"; or -1.
+// The value with this name, "shift" or "skip"; or -1.
 int zone_gap_parse (const char *name);
 
-// The one with this name, "first", "last" or "both"; or -1.
+// The value with this name, "first", "last" or "both"; or -1.
 int zone_overlap_parse (const char *name);
 
 // Make a zone from the bytes of a TZif file, version 1 to 4, footer included. The bytes are copied.
-// NULL with a reason when they are not one, for the bytes may be hostile, or memory lacks.
+// NULL with a reason: they are not a TZif file (they may be hostile), or memory is exhausted.
 struct zone *zone_new (struct span tzif, struct reason *reason);
 
-// UTC, which needs no file. NULL: there is no memory.
+// UTC, which needs no file. NULL: memory is exhausted.
 struct zone *zone_new_utc (void);
 
 void zone_destroy (struct zone **self);
@@ -44,15 +44,14 @@ int32_t zone_offset (const struct zone *self, int64_t instant);
 // gap.
 int64_t zone_instant (const struct zone *self, int64_t local);
 
-// The instants of a local wall-clock time, ascending: 0 of them (a gap that is skipped), 1 or 2.
-// Should a clock ever show a time more than twice, then both are the first and the last.
+// The instants of a local wall-clock time, ascending: none (a gap that is skipped), 1 or 2. Of a
+// time that a clock shows more than twice, ZONE_OVERLAP_BOTH returns the first and the last.
 size_t zone_instants (const struct zone *self, int64_t local, enum zone_gap gap,
                       enum zone_overlap overlap, int64_t ret[2]);
 
-// A stretch of time in which the clock is not changed. At its end it is, but the offset need not be
-// another one then.
+// A period without a clock change. The next stretch may have the same offset.
 struct zone_stretch {
-    int64_t begin, end; // the instants from begin on, end is not in; both are bounded by +-2^43
+    int64_t begin, end; // the instants from begin up to, not including, end; both within +-2^43
     int32_t offset;     // seconds east of UTC
 };
 
