@@ -2,8 +2,8 @@
 // for workers is zplan_worker.h.
 //
 // Errors: calls that can fail return an enum zplan_error (zplan_error.h) or, those that make an
-// object, NULL with errno. A request that the station rejects is no error of the call: the reply
-// has the reason. A NULL argument where none is allowed is an error, not a crash. The library
+// object, NULL with errno. A request that the station rejects is not an error of the call: the
+// reply has the reason. A NULL argument where none is allowed is an error, not a crash. The library
 // itself never aborts; libzmq, which it uses, aborts the process when memory is exhausted or when
 // descriptors run out while it makes a socket.
 //

@@ -66,19 +66,19 @@ struct zplan_reply {
 // EINVAL for an invalid endpoint, EMFILE when descriptors run out, ENOMEM, or else the reason why
 // there is no socket. Destroy it with zplan_client_destroy.
 //
-// Of several stations on one database one serves, and another takes over when it fails: `endpoint`
-// is then the list of their endpoints, at most ZPLAN_ENDPOINTS_MAX, with a comma between two of
-// them and no blanks: "tcp://a:7920,tcp://b:7920". The client has a socket for each, and requests
-// go to the station that was connected last: one that waits has its request socket closed. Requests
-// wait, up to their timeout, while none is connected. When a connection is lost, the requests in
-// flight on it are resent to the station that is connected next, with their first deadlines and at
-// most three times, if handling them twice does no harm: PING, admin commands that read (list,
-// message, next, history, result, team, why, stats, health, load, whoami, and what reads of
-// station, kind, limit and flow), and submissions with an id (GLOBAL_ID) or a `key`. So are all
-// that a station rejects as it gives its plans up, since it has done nothing. Others end at
-// once with ZPLAN_ERROR_NO_ANSWER: it is unknown whether they were handled. A list takes a socket
-// and some memory more for each endpoint: messages of up to 64 MiB are kept for resending, beyond
-// that requests are rejected with ZPLAN_ERROR_MEMORY.
+// When several stations share a database, one serves and another takes over when it fails:
+// `endpoint` is then the list of their endpoints, at most ZPLAN_ENDPOINTS_MAX, with a comma between
+// two of them and no blanks: "tcp://a:7920,tcp://b:7920". The client has a socket for each, and
+// requests are sent to the station that was connected last: a standby keeps its request socket
+// closed. Requests wait, up to their timeout, while none is connected. When a connection is lost,
+// the requests in flight on it are resent to the station that is connected next, with their first
+// deadlines and at most three times, if handling them twice does no harm: PING, admin commands that
+// read (list, message, next, history, result, team, why, stats, health, load, whoami, and the
+// reading subcommands of station, kind, limit and flow), and submissions with an id (GLOBAL_ID) or
+// a `key`. So are all requests that a station rejects because it is giving up its plans, since it
+// has done nothing. Others end at once with ZPLAN_ERROR_NO_ANSWER: it is unknown whether they were
+// handled. A list takes one more socket and some memory for each endpoint: messages of up to 64 MiB
+// are kept for resending, beyond that requests are rejected with ZPLAN_ERROR_MEMORY.
 struct zplan_client *zplan_client_new (const char *endpoint);
 
 // The same with CURVE. The keys are copied. NULL with EINVAL also when `curve` is NULL, a key is
@@ -87,12 +87,12 @@ struct zplan_client *zplan_client_new (const char *endpoint);
 struct zplan_client *zplan_client_new_curve (const char *endpoint, const struct zplan_curve *curve);
 
 // Destroys the client and sets the pointer to NULL; NULL is allowed. Requests without an answer end
-// with ZPLAN_ERROR_CLOSED: their callbacks are called from within. Has no effect when it is called
-// from a callback of this client.
+// with ZPLAN_ERROR_CLOSED: their callbacks are called from within this call. Has no effect when it
+// is called from a callback of this client.
 void zplan_client_destroy (struct zplan_client **client);
 
-// The endpoint that requests go to now; "" while none of several is connected, and for NULL. It
-// belongs to the client and is valid as long as that exists.
+// The endpoint that requests are sent to now; "" while none of several is connected, and for NULL.
+// It belongs to the client and is valid until the client is destroyed.
 const char *zplan_client_endpoint (const struct zplan_client *client);
 
 // How long later requests wait for their answers, in milliseconds; default 5000. A negative value
@@ -118,21 +118,21 @@ const char *zplan_client_error (const struct zplan_client *client);
 // ZPLAN_OK: `ret` is filled; its status may be a rejection. Otherwise it is untouched. After
 // ZPLAN_ERROR_NO_ANSWER it is unknown whether the station received the request, but it cannot
 // receive it any later: unless the station has answered a later request, the client has closed the
-// connection, and all requests that wait on it have ended in the same way; with several endpoints
-// those that may be handled twice are sent again.
+// connection, and all requests that wait on it have ended in the same way; with several endpoints,
+// requests that are safe to repeat are resent.
 int zplan_client_call (struct zplan_client *client, uint8_t command,
                        const struct zplan_frame *frames, size_t count, struct zplan_reply *ret);
 
-// The first frame of this type in a reply, or NULL; its size goes to `ret_size`, which may be NULL.
-// STATUS holds the status word and the reason, GLOBAL_ID the plan's id, JSON the data of an admin
-// command.
+// The first frame of this type in a reply, or NULL; its size is stored in `ret_size`, which may be
+// NULL. STATUS holds the status word and the reason, GLOBAL_ID the plan's id, JSON the data of an
+// admin command.
 const void *zplan_reply_frame (const struct zplan_reply *reply, uint8_t type, size_t *ret_size);
 
 // The text of a reply ("-plan error: plan_repet: want ..."), copied to `out` and cut to `size`
 // bytes including the NUL; unprintable characters become '?'. Returns `out`.
 const char *zplan_reply_words (const struct zplan_reply *reply, char *out, size_t size);
 
-// What became of a plan that was acknowledged, from the reply (proto/plans.md 5.3).
+// What the station did with an acknowledged plan, from the reply (proto/plans.md 5.3).
 enum zplan_stored {
     ZPLAN_STORED_NEW,
     ZPLAN_STORED_BEFORE, // it already existed; nothing was changed

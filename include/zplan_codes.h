@@ -18,7 +18,7 @@ enum {
     ZERO_STATUS_ERROR_FLAG = 0x80
 };
 
-// What an event is of (proto/subscribers.md).
+// The kinds of events (proto/subscribers.md).
 enum zplan_event_code {
 #define ZPLAN_EVENT(name, value, word) ZPLAN_EVENT_##name = value,
 #include "zplan_codes.def"

@@ -1,4 +1,4 @@
-// What happens to plans and runs of flows, as a station publishes it on its events socket. Events
+// Receive the events of plans and flow runs that a station publishes on its events socket. Events
 // are not stored: a missed event is lost, but the number of missed events is known. `list` shows
 // the current state.
 #ifndef ZPLAN_EVENTS_H
@@ -21,16 +21,17 @@ enum { ZPLAN_EVENTS_UNKNOWN = -1, ZPLAN_EVENTS_ALL = -1 };
 // end.
 struct zplan_event {
     int code;            // enum zplan_event_code
-    const void *station; // the plan's target; of ZPLAN_EVENT_FLOW the flow
+    const void *station; // the plan's target; for ZPLAN_EVENT_FLOW the flow
     size_t station_size;
-    const void *id; // the plan's id, hex digits; of ZPLAN_EVENT_FLOW that of the flow plan
+    const void *id; // the plan's id, hex digits; for ZPLAN_EVENT_FLOW the flow plan's id
     size_t id_size;
     const void *state; // JSON: the current plan, or that of the run; and the other data
     size_t state_size;
     int64_t seq;       // its number since the station started; 0 = it has none
-    const char *epoch; // what `seq` belongs to; "" = it has none
+    const char *epoch; // the epoch that `seq` belongs to; "" = none
     // Events missed between the previous one and this one. ZPLAN_EVENTS_UNKNOWN: the station was
-    // restarted in between. 0 while not all are selected, and for the first event after that.
+    // restarted in between. 0 while only some events are selected, and for the first event after a
+    // change.
     int64_t missed;
 };
 
@@ -53,8 +54,8 @@ void zplan_events_destroy (struct zplan_events **events);
 int zplan_events_recv (struct zplan_events *events, int64_t timeout_ms, struct zplan_event *ret);
 
 // Which events are received from now on: a set of 1 << enum zplan_event_code, ZPLAN_EVENTS_ALL as
-// from the beginning, or 0. The station sends no others. Some that it had sent before may still
-// come. A change costs up to 20 small messages, and a station closes a connection that has sent
+// from the beginning, or 0. The station sends no others. Events that it sent before may still
+// arrive. A change costs up to 20 small messages, and a station closes a connection that has sent
 // 1,000: then a few events are missed. ZPLAN_OK or ZPLAN_ERROR_ARGUMENT.
 int zplan_events_select (struct zplan_events *events, int codes);
 

@@ -97,8 +97,8 @@ int zplan_plan_set_monthly (struct zplan_plan *plan, int day, int hour, int minu
 // before, else in that of the station. Set several expressions with zplan_plan_set_json ("cron").
 int zplan_plan_set_cron (struct zplan_plan *plan, const char *expression);
 
-// The time zone of later calls of these three: a name of the tz database, such as "Europe/Berlin".
-// It becomes the plan's own, whatever that of the station is.
+// The time zone for later calls of zplan_plan_set_weekly, _monthly and _cron: a name of the tz
+// database, such as "Europe/Berlin". It is stored in the plan and overrides the station's.
 int zplan_plan_set_timezone (struct zplan_plan *plan, const char *name);
 
 // How often it runs in all, from 1 on; -1, the default: no limit.

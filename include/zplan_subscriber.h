@@ -1,4 +1,4 @@
-// Results as a station publishes them.
+// Receive the results that a station publishes.
 //
 // ---- example: results
 //     #include <stdio.h>
@@ -60,12 +60,12 @@ struct zplan_result {
     size_t plan_size;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target returned, in its order
-    bool from_history;                           // it was published, but missed
+    bool from_history;                           // its broadcast was missed
     const void *run; // JSON: the run, as in `history` with `output`; else NULL
     size_t run_size;
     int64_t exec_id;   // of the run; 0 = not known
     int64_t seq;       // its number among the results of the station; 0 = it has none
-    const char *epoch; // what `seq` belongs to; "" = not known
+    const char *epoch; // the epoch that `seq` belongs to; "" = not known
 };
 
 // Subscribe to the results that a station publishes at `endpoint`, of the plans whose title starts
@@ -74,8 +74,8 @@ struct zplan_result {
 // zplan_client_new. Destroy it with zplan_subscriber_destroy.
 //
 // `endpoint` may be a list of the publish endpoints of several stations on one database, as in
-// zplan_client_new: the subscriber is connected to all of them, as the standbys bind that socket
-// too and publish nothing; `seq` and `epoch` go on from one to the next.
+// zplan_client_new: the subscriber is connected to all of them, since standbys bind that socket too
+// but publish nothing; `seq` and `epoch` continue after a takeover.
 struct zplan_subscriber *zplan_subscriber_new (const char *endpoint, const char *title_prefix);
 
 // The same with CURVE, as zplan_client_new_curve; `server_key` is that of the station.
@@ -106,7 +106,7 @@ enum zplan_notice_kind {
     ZPLAN_NOTICE_MISSED, // the station did not answer: results between these two may be missing
     ZPLAN_NOTICE_ANEW,   // the station has restarted its numbers: earlier results are unknown
     ZPLAN_NOTICE_BACK,   // the station lost published results: `after` is followed by `before`
-    ZPLAN_NOTICE_AHEAD,  // there is no result `after` yet: the last one is `before`
+    ZPLAN_NOTICE_AHEAD,  // the station has no result `after` yet; its last is `before`
     ZPLAN_NOTICE_SILENT  // the station does not return what was missed; the request is repeated
 };
 
@@ -120,14 +120,15 @@ struct zplan_notice {
     const char *words;     // SILENT: the station's reason, bytes that end with a NUL; else ""
 };
 
-// Called from within zplan_subscriber_recv, which returns ZPLAN_ERROR_NESTED in it.
+// Called from within zplan_subscriber_recv. Calling zplan_subscriber_recv from the callback returns
+// ZPLAN_ERROR_NESTED.
 typedef void zplan_notice_fn (void *context, const struct zplan_notice *notice);
 
 struct zplan_recovery {
     const char *endpoint; // the station's request socket, or a list as in zplan_client_new
     int64_t since;        // seq of the last processed result; -1: start now
-    const char *epoch;    // of it; NULL or "": not known
-    const char *title;    // only results whose titles start with it; NULL: as subscribed
+    const char *epoch;    // the epoch of `since`; NULL or "": not known
+    const char *title;    // only results whose titles start with this; NULL: as subscribed
     int64_t timeout_ms;   // of each request; 0: 5000
     zplan_notice_fn *fn;  // NULL: no notices
     void *context;        // of `fn`
@@ -136,10 +137,10 @@ struct zplan_recovery {
 // Miss nothing from now on, or since an earlier result: results that the station published and that
 // were missed are requested at its request socket, with the keys of the subscriber, and returned in
 // their place, in the order of `seq`, marked as from the history. A program that stores `seq` and
-// `epoch` of the last result it has processed continues with them after a restart. A result may
-// come twice when the station failed; its exec_id shows it. With several endpoints the history is
-// also requested when another station has taken over: the last results of the one before it may be
-// missing, and no later one shows that for a while.
+// `epoch` of the last result it has processed continues with them after a restart. A result may be
+// returned twice after a failure of the station; both have the same exec_id. With several endpoints
+// the history is also requested after a takeover: the last results of the previous station may be
+// missing, and it can take a while until a later result reveals that.
 //
 // Call it once, before the first zplan_subscriber_recv. Returns an enum zplan_error; after an error
 // nothing has changed, and there is no recovery.

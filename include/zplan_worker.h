@@ -173,15 +173,15 @@ struct zplan_worker_options {
     // station, or the list of those of several on one database, and `server_key` its key. Answers
     // wait for the station that takes over. NULL = `endpoint` is a workers' port
     const char *pull;
-    // Names with commas between: only jobs of these commands are wanted, each of 1..256 bytes, at
-    // most 4096 in all. Not with `pull`. A target station of an earlier version ignores it: then
+    // Comma-separated names, each of 1..256 bytes, at most 4096 in all: the worker takes only jobs
+    // of these commands. Not with `pull`. A target station of an earlier version ignores it: then
     // jobs of other commands come as well. NULL = all
     const char *commands;
 };
 
 // A job in progress. It and everything it points to belong to the worker, until it is answered or
 // the worker is destroyed. It is read-only. A frame that the job does not have is NULL. Do not use
-// it after it was answered: another job may then have its place.
+// it after it was answered: its memory may then hold another job.
 struct zplan_job {
     uint64_t plan_id;    // of the plan; 0 = an ordinary call
     uint64_t exec_id;    // of this run, new each time the plan is sent; 0 = not given
@@ -195,13 +195,14 @@ struct zplan_job {
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // all of them, in their order on the wire
     const char *traceparent;        // of this run, W3C trace context; "" = the plan has none
-    const struct zplan_frame *json; // the first JSON: of a step of a flow its `json`
-    // The same for all deliveries of what is to be done once: RUN/STEP.ITEM:GENERATION of a call of
-    // a flow, followed by `:undo` if it is one; else plan_id and plan_time_s. "" = an ordinary call
+    const struct zplan_frame *json; // the first JSON; in a flow, the `json` of the step
+    // The same in all deliveries of work that must be done once: RUN/STEP.ITEM:GENERATION of a call
+    // of a flow, followed by `:undo` for an undo call; else plan_id and plan_time_s. "" = an
+    // ordinary call
     const char *idempotency_key;
-    const char *run;  // RUN of the flow whose step calls, in hex; "" = no call of a flow
-    const char *step; // its name
-    int64_t item;     // of a step with `for_each`, from 0; -1 = it has none
+    const char *run;  // id of the flow run that makes the call, in hex; "" = none
+    const char *step; // name of the flow step
+    int64_t item;     // index of the item of a `for_each` step, from 0; -1 = none
     int64_t generation;
     bool undo;
 };
@@ -221,10 +222,10 @@ struct zplan_answer {
 
 // A worker that joins when its station is there, and joins again after a restart of the station or
 // a new connection. The station uses the name in its log and in answers. Two workers may have the
-// same: for a vote station the second is the voter NAME#2, and each gets one job at a time. The
-// options are copied. NULL: errno is EINVAL for an invalid endpoint, name, credit, key or list of
-// commands, else ENOMEM, EMFILE or EAGAIN: out of memory, descriptors or threads. Destroy it with
-// zplan_worker_destroy.
+// same name: for a vote station the second is the voter NAME#2, and each gets one job at a time.
+// The options are copied. NULL: errno is EINVAL for an invalid endpoint, name, credit, key or list
+// of commands, else ENOMEM, EMFILE or EAGAIN: out of memory, descriptors or threads. Destroy it
+// with zplan_worker_destroy.
 struct zplan_worker *zplan_worker_new (const struct zplan_worker_options *options);
 
 // Notifies the station that the worker leaves, and destroys it; NULL is allowed. The pointer
@@ -246,8 +247,8 @@ bool zplan_worker_left (struct zplan_worker *worker);
 // automatically. The program should end when the worker has left.
 bool zplan_worker_drained (struct zplan_worker *worker);
 
-// Whether the station has accepted the worker: 0 = not yet, or not any more; else how often it has
-// so far. The number grows after a restart of the station or a new connection.
+// Whether the station has accepted the worker: 0 = not yet, or no longer; else how many times it
+// has so far. The number grows after a restart of the station or a new connection.
 unsigned zplan_worker_joined (struct zplan_worker *worker);
 
 // Write the reason why the station rejected the last request to join, with a NUL and cut to `size`
@@ -313,7 +314,7 @@ int zplan_job_progress (struct zplan_job *job, int percent, const char *words);
 // The run was cancelled, or its timeout has expired: its answer no longer counts. The job still
 // stays in progress until it is answered, which frees its slot for another one: so stop, clean up
 // and answer it as failed (zplan_job_fail). A job that is cancelled before it was taken is answered
-// by the worker. A program that never checks works without effect.
+// by the worker. A program that never checks keeps working, and its answer has no effect.
 
 // Whether the job is cancelled. Also false for one that is not in progress.
 bool zplan_job_cancelled (struct zplan_job *job);

@@ -1,5 +1,6 @@
-// In this order: metadata services never; what `deny` names; what `allow` names; this machine and
-// its links; then what is not public. NAT64 and mapped addresses are judged by the IPv4 inside.
+// The first match decides: metadata services are denied, then networks in `deny`; those in `allow`
+// are allowed; this machine, its links and other addresses that are not public are denied. NAT64
+// and mapped addresses are checked by the IPv4 address inside.
 #include "address_rules.h"
 
 #include <arpa/inet.h>
@@ -13,7 +14,7 @@
         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d}, 96 + (length)                      \
     }
 
-// Metadata services of clouds, and link-local addresses, where they are found.
+// Metadata services of clouds, and the link-local networks that contain them.
 static const struct network never[] = {
     IPV4 (169, 254, 0, 0, 16),
     IPV4 (100, 100, 100, 200, 32),
@@ -124,7 +125,7 @@ int networks_add_nat64 (struct networks *self, const char *text, struct reason *
 
 // -- judging
 
-// RFC 6052, 2.2: the IPv4 address follows the prefix, and leaves out byte 8.
+// RFC 6052, 2.2: the IPv4 address follows the prefix, skipping byte 8.
 static bool nat64_inside (const struct network *prefix, const uint8_t address[16], uint8_t ret[16])
 {
     uint8_t ipv4[4];

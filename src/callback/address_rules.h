@@ -1,5 +1,6 @@
-// Where callbacks may connect. A submitter chooses the URL, and the sender runs in the operator's
-// network: so each address is judged before the connection, however it was found.
+// Rules for the addresses that callbacks may connect to. A submitter chooses the URL, but the
+// sender runs in the operator's network: so each address is checked before the connection, no
+// matter how it was resolved.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 
 enum { NETWORKS_MAX = 256 };
 
-// An IPv4 network is kept as ::ffff:a.b.c.d with 96 bits more.
+// An IPv4 network is stored as ::ffff:a.b.c.d, with 96 added to its bits.
 struct network {
     uint8_t bytes[16];
     int bits; // 0..128
@@ -22,14 +23,14 @@ struct networks {
 struct address_rules {
     struct networks allow; // by the settings
     struct networks deny;
-    struct networks nat64; // prefixes: the IPv4 address inside is judged
+    struct networks nat64; // prefixes: the embedded IPv4 address is checked
     struct networks own;   // addresses of this machine, and the networks on its links
 };
 
 enum address_verdict {
     ADDRESS_DENIED,
     ADDRESS_PUBLIC,
-    ADDRESS_LISTED // only as `allow` names its network
+    ADDRESS_LISTED // allowed only because `allow` names its network
 };
 
 // ADDRESS or ADDRESS/BITS; bits beyond these must be 0. 0, or -1 with the reason.
@@ -41,7 +42,7 @@ int networks_add (struct networks *self, const char *text, struct reason *reason
 // The same for a prefix of NAT64 (RFC 6052): 32, 40, 48, 56, 64 or 96 bits of IPv6.
 int networks_add_nat64 (struct networks *self, const char *text, struct reason *reason);
 
-// An IPv4 address as it is judged.
+// Convert an IPv4 address to the form that is checked.
 void address_of_ipv4 (const uint8_t ipv4[4], uint8_t ret[16]);
 
 // An IPv4 or IPv6 address as text. False: invalid.

@@ -1,5 +1,4 @@
-// A host without failures is not kept. When 4096 hosts have failures those of others are not
-// counted.
+// Only hosts with failures are stored. When 4096 are, failures of further hosts are not counted.
 #include "breaker.h"
 
 #include <stddef.h>
@@ -12,9 +11,9 @@ enum { OPEN_MS = 30000, OPEN_MAX_MS = 900000, PROBE_MS = 5000 };
 struct breaker {
     struct table_node node;
     int failures;    // in a row
-    int64_t open_ms; // how long it was opened the last time; 0 = not yet
+    int64_t open_ms; // duration of the last opening; 0 = never opened
     int64_t until_ms;
-    bool probing; // one callback is on its way
+    bool probing; // a probe is in flight
     char host[];
 };
 
@@ -68,7 +67,7 @@ void breaker_end (struct breakers *self, const char *host, enum breaker_end end,
         table_add (&self->table, &breaker->node, table_hash (span_text (host)));
     }
     breaker->failures++;
-    // What was sent before it opened does not count once more.
+    // Failures of callbacks sent before it opened do not extend it.
     if (breaker->failures < BREAKER_FAILURES || now_ms < breaker->until_ms)
         return;
     int64_t twice_ms = breaker->open_ms ? 2 * breaker->open_ms : OPEN_MS;

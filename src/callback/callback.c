@@ -33,7 +33,7 @@ bool callback_read_ids (const json_t *taken, struct callback *ret)
     return true;
 }
 
-// The frames behind the description, in memory of their own.
+// The frames after the description, in one allocation.
 struct laid_out {
     struct span at[MESSAGE_FRAMES_MAX];
     uint8_t *bytes;
@@ -161,7 +161,7 @@ int callback_locate (struct callback *self, const struct receiver *receiver, str
     if (callback_url_read (span_text (receiver ? receiver->url : self->where), &self->url, &why) ==
         0)
         return 0;
-    // A reason must not quote a file of the operator.
+    // A reason must not quote the operator's files.
     return reason_set (reason, "url: %s", receiver ? "the receiver's is none" : why.text);
 }
 
@@ -241,7 +241,7 @@ size_t callback_lines (const struct callback *self, const struct secret *secret,
     add_line (&lines, "zplan-exec-id: %s", self->about_exec);
     if (self->trace[0])
         add_line (&lines, "traceparent: %s", self->trace);
-    // libcurl leaves a header with nothing behind its colon out, and sends one that ends with ';'.
+    // libcurl omits a header with nothing after its colon; it sends an empty one for "Name;".
     json_object_foreach (self->headers, name, value)
     {
         if (json_string_length (value))

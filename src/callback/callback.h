@@ -1,8 +1,8 @@
-// A job of the target of callbacks becomes a request. Pure.
+// Convert a job of the callback target to an HTTP request. Pure.
 //
 // The frames of its plan are COMMAND (POST or PUT), ARG (the URL, or @NAME), ARG (name of a secret,
-// or nothing), ARG (headers, a JSON object), JSON (the body). Its `ext` names the run that it is
-// about: {"plan", "exec_id", "nominal", "status"}.
+// or nothing), ARG (headers, a JSON object), JSON (the body). Its `ext` names the run that it
+// reports: {"plan", "exec_id", "nominal", "status"}.
 #pragma once
 
 #include <jansson.h>
@@ -26,9 +26,9 @@ struct callback {
     char plan[IDENT_SIZE], exec[IDENT_SIZE]; // of the job
     int64_t ping_s, worker_timeout_s;
     bool is_put;
-    char where[CALLBACK_URL_MAX + 1]; // the URL or @NAME, as the plan has it
+    char where[CALLBACK_URL_MAX + 1]; // the URL or @NAME, as in the plan
     bool named;                       // `where` was @NAME
-    struct callback_url url;          // read by callback_locate
+    struct callback_url url;          // set by callback_locate
     char secret[CALLBACK_NAME_MAX + 1];
     json_t *headers; // names and values, checked; NULL: none
     uint8_t *body;
@@ -40,16 +40,17 @@ struct callback {
     char trace[CALLBACK_TRACE_SIZE];                     // "" = none
 };
 
-// The ids of the job, without which nothing can be reported. False: invalid.
+// Read the ids of the job, which every report needs. False: invalid.
 bool callback_read_ids (const json_t *taken, struct callback *ret);
 
-// The rest. 0, or -1 with the reason: it can never be sent.
+// Read the rest of the job. 0, or -1 with the reason: it can never be sent.
 int callback_read (const json_t *taken, struct callback *self, struct reason *reason);
 
-// Read the URL: of `where`, or of the receiver that it names. The same.
+// Read the URL: `where`, or that of the receiver that it names. Returns the same.
 int callback_locate (struct callback *self, const struct receiver *receiver, struct reason *reason);
 
-// The header lines of one try, "Name: value" each; `secret` may be NULL. Returns how many.
+// Write the header lines of one attempt, each "Name: value"; `secret` may be NULL. Returns their
+// number.
 size_t callback_lines (const struct callback *self, const struct secret *secret, int64_t now_s,
                        char out[CALLBACK_LINES_MAX][CALLBACK_LINE_SIZE]);
 

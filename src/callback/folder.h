@@ -1,11 +1,11 @@
-// Files of the operator: secrets and receivers, a folder of each. A file is read each time it is
-// used, so that a new one counts at once.
+// The operator's secrets and receivers, each in a folder of files. A file is read each time it is
+// used, so changes take effect at once.
 #pragma once
 
 #include "secret.h"
 
-// FOLDER/NAME, which nobody but this user may read or write. 0, or -1 with a reason for the log; it
-// holds nothing of the file.
+// Read FOLDER/NAME, which only this user may be allowed to read or write. 0, or -1 with a reason
+// for the log, which quotes nothing from the file.
 int folder_read_secret (const char *folder, const char *name, struct secret *ret,
                         struct reason *reason);
 int folder_read_receiver (const char *folder, const char *name, struct receiver *ret,

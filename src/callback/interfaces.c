@@ -19,7 +19,7 @@ static bool read_bytes (const struct sockaddr *from, uint8_t ret[16])
     return true;
 }
 
-// The mask of an IPv4 address covers all bits before it as well.
+// The mask of an IPv4 address also covers the 96 bits before it.
 static int mask_bits (const struct sockaddr *mask)
 {
     uint8_t bytes[16];
@@ -36,7 +36,7 @@ static int mask_bits (const struct sockaddr *mask)
 void interfaces_read (struct networks *ret)
 {
     struct ifaddrs *all = NULL;
-    if (getifaddrs (&all)) { // the networks that were read last stay
+    if (getifaddrs (&all)) { // the previous networks are kept
         log_event (LEVEL_ERROR, "interfaces.unknown", "error=\"%s\"", strerror (errno));
         return;
     }

@@ -6,13 +6,13 @@ enum {
     HTTP_GONE = 410,
     HTTP_TOO_MANY = 429,
     HTTP_UNAVAILABLE = 503,
-    CUT_MIN = 4, // a few bytes at the end are no secret, and may be anything
-    PART_MIN = 8 // so are shorter parts of a URL: "hook", "token="
+    CUT_MIN = 4, // fewer bytes at the end may match by chance
+    PART_MIN = 8 // so may shorter parts of a URL: "hook", "token="
 };
 
 // -- the text of an answer
 
-// What else than printable ASCII a receiver sends becomes '?'.
+// Replace what is not printable ASCII by '?', and a newline by a blank.
 static char printable (uint8_t byte)
 {
     return (char)(byte >= 0x20 && byte <= 0x7e ? byte : byte == '\n' ? ' ' : '?');
@@ -29,7 +29,7 @@ static size_t write_printable (struct span text, char *out, size_t size)
 
 // -- blotting: receivers echo what they were sent
 
-// The byte that %HH stands for; -1: it is no such text.
+// The byte that %HH encodes; -1: the text does not start with %HH.
 static int coded_byte (const char *text)
 {
     static const char digits[] = "0123456789abcdef";
@@ -45,11 +45,11 @@ static int coded_byte (const char *text)
     return byte;
 }
 
-// The size of the spelling of this byte at the begin of the text: the byte, or %HH, which the end
-// of the text may cut. 0: another byte is there.
+// The size of this byte as it is spelled at the start of the text: the byte itself, or %HH, which
+// may be cut by the end of the text. 0: the text starts with another byte.
 static size_t spelling (const char *text, uint8_t byte)
 {
-    bool is_blank = byte == ' ' || byte == '+'; // a query has either
+    bool is_blank = byte == ' ' || byte == '+'; // a query may use either
     if (*text == printable (byte) || (is_blank && (*text == ' ' || *text == '+')))
         return 1;
     if (*text == '%' && strlen (text) < 3)
@@ -57,8 +57,8 @@ static size_t spelling (const char *text, uint8_t byte)
     return coded_byte (text) == byte ? 3 : 0;
 }
 
-// How much of the begin of the text is the begin of the secret: `least` bytes of it or more, or
-// `at_end` or more where the text ends in it.
+// The size of the start of the text that matches the start of the secret, if at least `least` bytes
+// of the secret match, or `at_end` bytes where the text ends in it.
 static size_t same_size (const char *text, struct span secret, size_t least, size_t at_end)
 {
     size_t at = 0, count = 0, size;
@@ -69,8 +69,8 @@ static size_t same_size (const char *text, struct span secret, size_t least, siz
     return count >= least || (!text[at] && count >= at_end) ? at : 0;
 }
 
-// The whole secret, or its begin at the end of the text. What is blotted is behind what is
-// compared, so that one that begins inside another is found.
+// Mask the whole secret, or its start at the end of the text. Masking follows after comparing, so
+// that an occurrence that starts inside another is found.
 static void mask_secret (char *text, struct span secret, size_t at_end)
 {
     for (size_t left = 0; *text && secret.size; text++) {
@@ -81,7 +81,7 @@ static void mask_secret (char *text, struct span secret, size_t at_end)
     }
 }
 
-// Whatever the text has of the secret, from wherever in it.
+// Mask every part of the secret in the text, from any position in the secret.
 static void blot_parts (char *text, struct span secret, size_t at_end)
 {
     for (size_t left = 0; *text; text++) {
@@ -106,8 +106,8 @@ static struct span decode (struct span part, uint8_t ret[CALLBACK_URL_SIZE])
     return span_of (ret, size);
 }
 
-// Path and query of a URL that nobody may see: decoded first, as this finds most spellings. Parts
-// go before what is short, which would leave pieces of them.
+// Mask path and query of a secret URL: decoded first, as this finds most spellings. Long parts are
+// masked before short ones, which would leave pieces of them.
 static void blot_url (char *text, const struct callback_url *url, size_t at_end)
 {
     const char *path = url->text + url->origin_size + 1, *query = path + url->path_size - 1;
@@ -118,7 +118,7 @@ static void blot_url (char *text, const struct callback_url *url, size_t at_end)
     blot_parts (text, decode (all, bytes), at_end);
     blot_parts (text, all, at_end);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        // A short path is common in texts; without a query it is the whole of the secret.
+        // Skip short parts, which are common in texts; the whole is always masked.
         if (i && parts[i].size < CUT_MIN)
             continue;
         mask_secret (text, decode (parts[i], bytes), at_end);
@@ -139,8 +139,8 @@ void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome 
     size_t size = write_printable (attempt->answer, answer, sizeof answer);
     for (size_t i = 0; i < sizeof attempt->blotted / sizeof *attempt->blotted; i++)
         mask_secret (answer, span_text (attempt->blotted[i] ? attempt->blotted[i] : ""), CUT_MIN);
-    // "unknown hook" ends with what is in many URLs: only what was cut here may be the begin of
-    // one.
+    // Text such as "unknown hook" ends with a part of many URLs: only an answer that was cut here
+    // may end with the start of one.
     if (attempt->blotted_url)
         blot_url (answer, attempt->blotted_url, attempt->answer.size > size ? CUT_MIN : SIZE_MAX);
     if (attempt->status)

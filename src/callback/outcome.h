@@ -1,4 +1,4 @@
-// The report of a try. Pure.
+// The report of one attempt to send a callback. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -10,29 +10,29 @@
 
 enum { OUTCOME_ANSWER_MAX = 512 };
 
-// How a try ended.
+// How an attempt ended.
 struct attempt {
-    int status;             // of HTTP; 0 = there was no whole answer
-    const char *fault;      // why not
+    int status;             // HTTP status; 0 = there was no complete answer
+    const char *fault;      // why there was no complete answer
     bool denied;            // the rules do not allow the address, so there was no request
-    int64_t retry_after_s;  // 0 = not asked for
-    struct span answer;     // begin of the body; empty if it is not to be kept
-    const char *blotted[3]; // texts that are replaced in it; NULL and "" are none
+    int64_t retry_after_s;  // of Retry-After; 0 = none
+    struct span answer;     // start of the body; empty if it must not be kept
+    const char *blotted[3]; // secrets that are masked in it; NULL and "" are none
     const struct callback_url *blotted_url; // its path and query, and parts of them; NULL: none
 };
 
 struct delivery_outcome {
     bool success, final;
     int64_t retry_after_s; // 0 = as the plan says
-    int64_t release_s;     // not 0: it was not tried; due again then
+    int64_t release_s;     // not 0: no attempt was made; due again after this time
     char reason[OUTCOME_ANSWER_MAX + 1];
 };
 
-// 2xx is success; 410 and an address that is not allowed end the callback; everything else is tried
-// again.
+// 2xx is success; 410 and an address that is not allowed end the callback; everything else is
+// retried.
 void outcome_of_attempt (const struct attempt *attempt, struct delivery_outcome *ret);
 
-// What the try says of the host.
+// The outcome of the attempt for the breaker of the host.
 enum breaker_end outcome_of_host (const struct attempt *attempt);
 
 // The fields of the report besides plan, worker and exec_id.

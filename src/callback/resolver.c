@@ -44,14 +44,15 @@ struct resolved_name {
     char host[];
 };
 
-// `asked` and `done` are for the threads, with `running`; all else is the main thread's.
+// The threads share `asked`, `done` and `running`, under `lock`; everything else is for the main
+// thread only.
 static struct {
     struct source wake;
     int fd;
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct name_lookup *asked, *done;
-    const char *running[THREADS];            // the source of what each looks up; NULL = none
+    const char *running[THREADS];            // the source of the lookup of each thread; NULL = none
     struct name_lookup *open[CALLBACKS_MAX]; // asked or running
     size_t open_count;
     struct table kept;
@@ -83,7 +84,7 @@ static void look_up (struct name_lookup *lookup)
     freeaddrinfo (found);
 }
 
-// The first whose source has not its share of threads.
+// Take the first lookup whose source uses fewer threads than its limit.
 static struct name_lookup *take_asked (void)
 {
     for (struct name_lookup **at = &self.asked; *at; at = &(*at)->next) {
@@ -117,7 +118,7 @@ static void *resolver_run (void *owner)
         *source = NULL;
         lookup->next = self.done;
         self.done = lookup;
-        pthread_cond_broadcast (&self.more); // its source has a thread more
+        pthread_cond_broadcast (&self.more); // its source may use another thread now
         if (write (self.fd, &one, sizeof one) < 0)
             continue; // it is readable already
     }

@@ -1,6 +1,6 @@
-// Names to addresses, in threads of its own: a name server that does not answer stops nothing else.
-// Answers are kept for 30 s. One a process, for its whole life: a thread that waits for a name
-// server cannot be ended.
+// Resolve names to addresses, in threads: a name server that does not answer blocks nothing else.
+// Answers are cached for 30 s. There is one resolver per process, for its whole life, since a
+// thread that waits for a name server cannot be ended.
 #pragma once
 
 #include <stdbool.h>
@@ -10,23 +10,24 @@
 
 enum {
     RESOLVED_MAX = 8,
-    CALLBACKS_MAX = 256 // in flight at a time: each asks for one name
+    CALLBACKS_MAX = 256 // in flight at a time; each resolves one name
 };
 
 struct resolved {
-    size_t count; // 0: the name is not known
+    size_t count; // 0: the name could not be resolved
     uint8_t addresses[RESOLVED_MAX][16];
 };
 
 typedef void resolved_fn (void *owner, const struct resolved *resolved);
 
-// Start the threads. False: they cannot be.
+// Start the threads. False: they cannot be started.
 bool resolver_start (struct reactor *reactor);
 
-// True: the answer was kept, and is in `ret`. False: call back once, in a turn to come. At most two
-// names of a source are looked up at a time, and one name of a source once for all who want it.
+// True: the cached answer is in `ret`. False: `call` is called once, in a later turn of the
+// reactor. At most two names of a source are looked up at a time, and concurrent requests of a
+// source for one name share a lookup.
 bool resolver_find (const char *host, const char *source, struct resolved *ret, resolved_fn *call,
                     void *owner);
 
-// No call comes any more.
+// No callback is called any more.
 void resolver_stop (void);

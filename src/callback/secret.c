@@ -25,7 +25,7 @@ static int take_line (const struct line_field *fields, size_t count, struct span
     const struct line_field *field = NULL;
     for (size_t i = 0; equals && i < count; i++)
         if (span_is (name, fields[i].name) && (!field || field->to[0]))
-            field = &fields[i]; // `key` stands there twice
+            field = &fields[i]; // `key` may be given twice
     if (!field)
         return reason_set (reason, "line %d: want NAME = VALUE with a known name", number);
     value = span_trimmed (span_of (equals + 1, line.size - at - 1));
@@ -147,7 +147,7 @@ int receiver_read (struct span text, struct receiver *ret, struct reason *reason
     return 0;
 }
 
-// -- who may use it
+// -- permissions
 
 // The next word of the list. False: there is none.
 static bool next_word (const char **list, struct span *ret)

@@ -1,5 +1,5 @@
-// What an operator keeps in the sender's folders: a secret, or the URL of a receiver. A file of
-// lines NAME = VALUE; a line that begins with '#' is a comment. Pure: the text of the file.
+// Parse the operator's files in the sender's folders: a secret, or the URL of a receiver. They have
+// lines NAME = VALUE; a line that begins with '#' is a comment. Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -23,18 +23,18 @@ struct secret {
     size_t key_count;
     char name[SECRET_VALUE_SIZE], value[SECRET_VALUE_SIZE]; // header
     char hosts[SECRET_LIST_SIZE];   // separated by spaces; with the port unless it is the default
-    char targets[SECRET_LIST_SIZE]; // names of targets, or beginnings with '*'
+    char targets[SECRET_LIST_SIZE]; // names of targets, or prefixes followed by '*'
 };
 
-// 0, or -1 with a reason that holds no value.
+// 0, or -1 with a reason that quotes no value.
 int secret_read (struct span text, struct secret *ret, struct reason *reason);
 
-// Whether plans of this target may use it for this URL.
+// Whether plans of this target may use the secret for this URL.
 bool secret_allowed (const struct secret *self, const struct callback_url *url, const char *source);
 
 void secret_wipe (struct secret *self);
 
-// A receiver that plans name as @NAME: `url` and, if not all may use it, `targets`.
+// A receiver that plans name as @NAME: `url` and, unless all targets may use it, `targets`.
 struct receiver {
     char url[CALLBACK_URL_MAX + 1];
     char targets[SECRET_LIST_SIZE];
@@ -42,6 +42,6 @@ struct receiver {
 
 int receiver_read (struct span text, struct receiver *ret, struct reason *reason);
 
-// Whether the list, words with blanks or commas between, has this name, or a beginning of it that
-// ends with '*'.
+// Whether the list, separated by blanks or commas, has this name, or a prefix of it followed by
+// '*'.
 bool targets_have (const char *list, const char *name);

@@ -1,13 +1,14 @@
-// A callback goes through these states, each of which ends by itself:
+// A callback passes through these states, each of which ends in bounded time:
 //
 //     resolving   until the resolver has answered
-//     ready       until its host has a place: others of that host end by their timeout
+//     ready       until its host has a free slot: its other callbacks end by their timeout
 //     sending     until the transfer has ended, by its timeout at the latest
 //     reporting   until the station has answered the report, which is sent each second, or its
 //                 lease is over; the same report counts once
 //
-// What need not be sent is reported at once. A callback keeps its lease by `alive`; if the station
-// answers `stop` it is dropped. What a dead sender held comes to others when its lease ends.
+// A callback that cannot be sent is reported at once. `alive` extends the lease of a callback; if
+// the station answers `stop` it is dropped. When a sender dies, its callbacks are given to others
+// after their leases expire.
 #include "sender_private.h"
 
 #include <inttypes.h>
@@ -29,8 +30,8 @@ enum {
     AGAIN_US = 1000000,
     ALIVE_US = 10000000, // maximum interval between two heartbeats of a job
     INTERFACES_US = 60000000,
-    RETURNED_S = 1,     // until those that were not begun are due again, when it ends
-    STOP_US = 20000000, // for what is being sent
+    RETURNED_S = 1,     // until callbacks that were not begun are due again, after a stop
+    STOP_US = 20000000, // time to finish callbacks in progress
     LEAVE_US = 1000000  // for the answer to the last take
 };
 
@@ -94,7 +95,7 @@ static json_t *job_fields (const struct delivery *job)
                       "exec_id", job->callback.exec);
 }
 
-// The end of an alive or a report. False: the job is gone.
+// Handle the end of an alive or report request. False: the job is gone.
 static bool call_answered (struct delivery *job, int64_t now_us)
 {
     job->asking = false;
@@ -166,7 +167,7 @@ static void take_job (struct sender *self, const json_t *taken, int64_t now_us)
         if (self->jobs[i].state == JOB_FREE)
             job = &self->jobs[i];
     if (!job || !callback_read_ids (taken, &callback))
-        return; // more than was asked for: its lease ends
+        return; // more than was requested: its lease expires
     *job = (struct delivery){.sender = self, .callback = callback, .begun_us = now_us};
     job->lease_us = now_us + callback.worker_timeout_s * 1000000;
     job->due_us = now_us + AGAIN_US;
@@ -226,7 +227,7 @@ static json_t *take_fields (const struct sender *self, int64_t limit, int wait_s
     return fields;
 }
 
-// The first take of a connection does not wait: its answer shows that the station is there.
+// The first take of a connection does not wait: its reply shows that the station answers.
 static void take_callbacks (struct sender *self)
 {
     int64_t room = self->settings->in_flight - (int64_t)count_busy (self);
@@ -328,7 +329,7 @@ void sender_destroy (struct sender **self_p)
         return;
     source_end (&self->source);
     timer_end (&self->tick);
-    zplan_client_destroy (&self->client); // its requests end, and call
+    zplan_client_destroy (&self->client); // ends its requests, and calls their callbacks
     resolver_stop ();
     for (size_t i = 0; i < CALLBACKS_MAX; i++)
         job_clear (&self->jobs[i]);

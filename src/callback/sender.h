@@ -1,4 +1,4 @@
-// The sender: takes callbacks from the station, sends them, and reports how that ended.
+// The sender: takes callbacks from the station, sends them, and reports the outcomes.
 #pragma once
 
 #include "reactor.h"

@@ -10,7 +10,7 @@
 
 enum {
     TARGET_MAX_PART = 4, // one target has at most a quarter of all places
-    FULL_S = 1           // until one that found no place is due again
+    FULL_S = 1           // until a callback that found no free slot is due again
 };
 
 static void host_text (const struct delivery *job, char out[CALLBACK_HOST_SIZE + 8])
@@ -26,7 +26,7 @@ void job_clear (struct delivery *job)
     job->state = JOB_FREE;
 }
 
-// False: its host failed many times in a row, and it is held back.
+// False: the breaker of the host is open, and the callback is held back.
 static bool host_allows (struct delivery *job)
 {
     char host[CALLBACK_HOST_SIZE + 8];
@@ -55,7 +55,7 @@ void job_drop (struct delivery *job)
     if (!job->dropped)
         job_clear (job);
     else if (job->state != JOB_RESOLVING)
-        job->state = JOB_REPORTING; // it has no place any more
+        job->state = JOB_REPORTING; // frees its slot
 }
 
 static void finish_final (struct delivery *job, const char *reason)
@@ -75,7 +75,7 @@ void job_hold_back (struct delivery *job, int64_t seconds, const char *why)
 
 // -- sending
 
-// What is secret of "Bearer abc123"; NULL: nothing that the whole value does not cover.
+// The secret part of "Bearer abc123"; NULL: masking the whole value is enough.
 static const char *behind_scheme (const char *value)
 {
     enum { SECRET_MIN = 8 };
@@ -136,7 +136,7 @@ static size_t count_of_host (const struct delivery *job)
     return count;
 }
 
-// Its host may have failed since it was taken.
+// Start a callback if its host has a free slot and has not failed since it was taken.
 static void start_delivery (struct delivery *job)
 {
     if (count_of_host (job) < TRANSFERS_HOST_MAX && host_allows (job))
@@ -171,7 +171,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
         return;
     }
     if (!resolved->count && !host_allows (job))
-        return; // others that asked for this name have opened the breaker
+        return; // callbacks that waited for the same name have opened the breaker
     struct delivery_outcome outcome;
     const struct attempt attempt = {.fault = "the host's name is not known",
                                     .denied = resolved->count > 0};
@@ -180,7 +180,7 @@ static void on_resolved (void *owner, const struct resolved *resolved)
     job_finish (job, &outcome);
 }
 
-// The URL, by its receiver if it is named. 0, or -1 with the reason.
+// Set the URL, from the receiver if one is named. 0, or -1 with the reason.
 static int resolve_url (struct delivery *job, struct reason *reason)
 {
     const struct sender_settings *settings = job->sender->settings;
@@ -200,7 +200,7 @@ static int resolve_url (struct delivery *job, struct reason *reason)
     return callback_locate (callback, &receiver, reason);
 }
 
-// One answer for all, so that nobody learns which secrets there are.
+// All failures have the same reason, so that nobody learns which secrets exist.
 static int find_secret (struct delivery *job, struct reason *reason)
 {
     const struct callback *callback = &job->callback;
@@ -215,7 +215,7 @@ static int find_secret (struct delivery *job, struct reason *reason)
     return reason_set (reason, "secret not allowed");
 }
 
-// An address in place of a name.
+// The address, if the URL has one instead of a name.
 static bool callback_address (const struct callback *callback, struct resolved *ret)
 {
     ret->count = callback->url.literal;

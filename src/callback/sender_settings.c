@@ -9,7 +9,7 @@
 #include "station_name.h"
 #include "workers_rule.h"
 
-// In the file a value has a name: "office = 10.0.0.0/8" below `allow`.
+// The value without the name that it has in the file: "office = 10.0.0.0/8" below `allow`.
 static const char *value_of (const char *text)
 {
     const char *equals = strchr (text, '=');
@@ -21,7 +21,7 @@ static int named_reason (const char *name, const struct reason *why, struct reas
     return reason_set (reason, "%s: %s", name, why->text);
 }
 
-// HOST:PORT as a URL has it; the host alone is a network if it is an address.
+// Add HOST:PORT, as in a URL; a value without a port is an address or a network.
 static int add_allow (void *values, const char *text, struct reason *reason)
 {
     struct sender_settings *self = values;
@@ -115,7 +115,7 @@ const struct setting_table sender_setting_table = {rows, sizeof rows / sizeof *r
 // Whether the folder or file that a setting names can be used; "" names nothing.
 static bool is_usable (const char *setting, const char *path, bool folder, struct reason *reason)
 {
-    char within[SETTING_TEXT_MAX + 3]; // "/.": it is a folder
+    char within[SETTING_TEXT_MAX + 3]; // "/." fails unless it is a folder
     snprintf (within, sizeof within, "%s%s", path, folder ? "/." : "");
     if (!path[0] || access (within, folder ? X_OK : R_OK) == 0)
         return true;

@@ -16,13 +16,13 @@ struct sender_settings {
     char ca_file[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX], log_format[SETTING_TEXT_MAX];
     struct address_rules rules;
-    char ports[PORTS_MAX][CALLBACK_HOST_SIZE + 8]; // HOST:PORT that are allowed besides the usual
+    char ports[PORTS_MAX][CALLBACK_HOST_SIZE + 8]; // HOST:PORT allowed besides default ports
     size_t port_count;
 };
 
 extern const struct setting_table sender_setting_table;
 
-// All settings together. 0, or -1 with the reason.
+// Check all settings together. 0, or -1 with the reason.
 int sender_settings_check (const void *values, struct reason *reason);
 
 // Whether the settings allow this scheme and port. 0, or -1 with the reason.

@@ -23,7 +23,7 @@ static int hex_value (uint8_t digit)
     return digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
 }
 
-// Decoded and encoded again, so that each spelling of a byte is the same; `keep` stays as it is.
+// Decode and re-encode the text, so that each byte has only one spelling; `keep` is not encoded.
 static void put_encoded (FILE *out, struct span text, char keep)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -62,8 +62,8 @@ static char *encoded_parameter (struct span text)
     return name;
 }
 
-// By name, and of one name by value: '=' is above no character that stays unencoded but '-', '.'
-// and digits, so the two parts are compared apart.
+// Compare by name, then by value. Whole strings cannot be compared, since '-', '.' and digits sort
+// before '='.
 static int compare_parameters (const void *a, const void *b)
 {
     const char *one = *(char *const *)a, *other = *(char *const *)b;

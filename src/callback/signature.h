@@ -26,10 +26,11 @@ struct signed_request {
     struct span body;
 };
 
-// The hashed text: method, path, query, headers and the hash of the body. Free it.
+// The canonical request: method, path, query, headers and the hash of the body. The caller frees
+// it.
 char *signature_canonical (const struct signed_request *self);
 
-// "NAME;NAME" of the signed headers, in `out`.
+// Write the names of the signed headers to `out`: "NAME;NAME".
 const char *signature_names (const struct signed_request *self, char *out, size_t size);
 
 // The signature of the request at this date, as in x-sdk-date.

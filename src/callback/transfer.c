@@ -13,7 +13,7 @@
 #include "retry_after.h"
 
 enum {
-    CONNECTION_LIFE_S = 60, // then the rules judge its address again
+    CONNECTION_LIFE_S = 60, // then a new connection is made, and its address checked
     INTERIM_MAX = 5         // answers of 1xx
 };
 
@@ -110,7 +110,7 @@ static size_t on_header (char *data, size_t unit, size_t count, void *owner)
     return line.size;
 }
 
-// A longer body is not read: the status is known.
+// Stop reading a body that is too long: the status is known.
 static size_t on_body (char *data, size_t unit, size_t count, void *owner)
 {
     struct transfer *self = owner;
@@ -157,7 +157,7 @@ static const char *fault_text (const struct transfer *self, CURLcode code)
 static void set_addresses (struct transfer *self, const struct transfer_request *request)
 {
     char line[CALLBACK_HOST_SIZE + 16 + RESOLVED_MAX * (INET6_ADDRSTRLEN + 3)], text[64];
-    // "+": it is kept no longer than what libcurl itself looks up.
+    // "+": the entry expires like a lookup of libcurl itself.
     size_t used = (size_t)snprintf (line, sizeof line, "+%s:%d:", request->host, request->port);
     for (size_t i = 0; i < request->resolved->count; i++) {
         const uint8_t *address = request->resolved->addresses[i];
@@ -247,7 +247,7 @@ void transfer_end (struct transfer **self_p)
     *self_p = NULL;
 }
 
-// Whether its address is allowed by the settings alone; also of a connection that was kept.
+// Whether only the settings allow the address of its connection, which may be a reused one.
 static bool is_listed (const struct transfer *self)
 {
     char *text = NULL;
@@ -270,7 +270,7 @@ static void finish_transfer (struct transfer *self, CURLcode code)
         attempt.fault = fault_text (self, code);
     if (self->textual)
         attempt.answer = span_of (self->answer, self->answer_size);
-    // The call may need the memory of the answer; it may start other transfers.
+    // The callback reads the answer in this memory, and may start other transfers.
     self->call (self->owner, &attempt, is_listed (self));
     transfer_end (&self);
 }

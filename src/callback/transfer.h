@@ -10,7 +10,7 @@
 #include "resolver.h"
 
 enum {
-    TRANSFERS_HOST_MAX = 8, // at once to one host, each on a connection of its own
+    TRANSFERS_HOST_MAX = 8, // concurrent transfers to one host, each on its own connection
     TRANSFER_ANSWER_MAX = 4096,
     TRANSFER_HEADERS_MAX = 16384
 };
@@ -36,14 +36,15 @@ struct transfer_request {
     int64_t timeout_ms;
 };
 
-// How it ended: `attempt` without what is blotted. `listed`: its address is allowed by the settings
-// alone. The transfer is gone.
+// Called when a transfer has ended: the `blotted` fields of `attempt` are not set. `listed`: only
+// the settings allow its address. The transfer is freed afterwards.
 typedef void transfer_fn (void *owner, const struct attempt *attempt, bool listed);
 
-// Calls back once, in a turn to come, unless it is ended before. NULL: libcurl has no memory.
+// Start a transfer. `call` is called once, in a later turn of the reactor, unless the transfer is
+// ended before. NULL: out of memory.
 struct transfer *transfer_start (struct transfers *transfers,
                                  const struct transfer_request *request, transfer_fn *call,
                                  void *owner);
 
-// `call` is not called.
+// Cancel a transfer; `call` is not called.
 void transfer_end (struct transfer **self);

@@ -6,7 +6,7 @@
 #include "ident.h"
 #include "plan_builder.h"
 
-// A request in the making. Everything but the request id is borrowed from the caller.
+// A request being built. Everything but the request id is borrowed from the caller.
 struct call_request {
     uint8_t command;
     size_t count;

@@ -1,10 +1,9 @@
-// Requests over a DEALER, many at a time. An answer is known by the REQUEST_ID that its request
-// carried.
+// Requests over a DEALER, many at a time. An answer is matched to its request by the REQUEST_ID.
 //
 // A request that timed out must not reach the station later. It has arrived if the station answered
-// one that was sent after it, as a connection keeps their order. Otherwise it may still be in a
-// queue of ours, and the connection is closed with all requests in flight: a DEALER would keep it
-// for a station that is away and deliver it long after the caller's timeout.
+// a later one, since a connection preserves the order. Otherwise it may still be in a queue of
+// ours, and the connection is closed with all requests in flight: a DEALER would keep it for a
+// station that is away and deliver it long after the caller's timeout.
 #include "client_private.h"
 
 #include <errno.h>
@@ -121,7 +120,7 @@ static void fill_reply (const struct message *message, struct zplan_reply *ret)
                                               message->frames[i].size};
 }
 
-// The station is giving its plans up: another will take the same request.
+// Whether the station is giving up its plans: another station will accept the same request.
 static bool is_leaving (const struct message *answer)
 {
     struct span words = message_frame (answer, ZERO_FRAME_STATUS, NULL);
@@ -236,7 +235,7 @@ static int lay_out (struct zplan_client *self, uint8_t command, const struct zpl
     return ZPLAN_OK;
 }
 
-// Send it, and keep that it was.
+// Send the request, and add it to the requests in flight.
 static int send_request (struct zplan_client *self, const struct message *message,
                          zplan_reply_fn *fn, void *context)
 {
@@ -281,8 +280,8 @@ struct awaited_reply {
     struct zplan_reply *ret;
 };
 
-// Copy the frames into memory of the client: a connection that was lost is read on behind the
-// answer, into the packet that the frames are in. False: there is no memory.
+// Copy the frames into memory of the client: a lost connection is read to its end after the answer,
+// which overwrites the packet that holds the frames. False: there is no memory.
 static bool keep_reply (struct zplan_client *self, const struct zplan_reply *reply,
                         struct zplan_reply *ret)
 {
@@ -322,7 +321,8 @@ static void interrupt (struct zplan_client *self, struct awaited_reply *waiting)
         request_give_up (self, at);
 }
 
-// The deadline bounds it, also against a station that floods: it is looked at after each message.
+// The deadline is checked after each message, so a station that floods the client cannot prolong
+// the wait.
 static void await_answer (struct zplan_client *self, struct awaited_reply *waiting)
 {
     while (!waiting->done) {

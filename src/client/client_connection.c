@@ -12,10 +12,10 @@
 #include "socket.h"
 
 enum {
-    QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX, // libzmq counts up to half of what was read as not read yet
-    DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // of a connection that was lost
-    SENDS_MAX = 4,                           // of one request
-    FULL_US = 10000                          // retry of what a connection does not take
+    QUEUE_MAX = 2 * ZPLAN_REQUESTS_MAX,      // libzmq may count half of the read messages as unread
+    DRAIN_MESSAGES = 4 * ZPLAN_REQUESTS_MAX, // read at most from a lost connection
+    SENDS_MAX = 4,                           // of one request, at most
+    FULL_US = 10000                          // until a send to a full connection is retried
 };
 
 static void prepare_socket (void *owner, void *socket, size_t index)
@@ -29,7 +29,7 @@ static void prepare_socket (void *owner, void *socket, size_t index)
 _Static_assert(2 * ENDPOINTS_MAX <= (int)READINESS_SOCKETS_MAX, "a place for each socket");
 _Static_assert((int)ZPLAN_ENDPOINTS_MAX == (int)ENDPOINTS_MAX, "one limit under two names");
 
-// -- being woken by them
+// -- watching sockets
 
 static void unwatch_socket (struct zplan_client *self, size_t index)
 {
@@ -46,7 +46,7 @@ static int watch_socket (struct zplan_client *self, size_t index)
                : 0;
 }
 
-// -- making and ending them
+// -- opening and closing
 
 int client_connect (struct zplan_client *self)
 {
@@ -101,9 +101,9 @@ const char *zplan_client_endpoint (const struct zplan_client *client)
     return index < 0 ? "" : client->endpoints.rows[index];
 }
 
-// -- those that were lost
+// -- lost connections
 
-// The first request in flight there.
+// The first request in flight on this connection.
 static struct client_request **find_sent (struct zplan_client *self, size_t index)
 {
     struct client_request **at = &self->first;
@@ -112,7 +112,7 @@ static struct client_request **find_sent (struct zplan_client *self, size_t inde
     return *at ? at : NULL;
 }
 
-// Answers that arrived before the loss count.
+// Answers that arrived before the loss still count.
 static void lose_connection (struct zplan_client *self, size_t index)
 {
     for (int i = 0; i < DRAIN_MESSAGES && client_take_message (self, index); i++) {
@@ -144,7 +144,7 @@ void client_give_up (struct zplan_client *self, const struct client_request *req
 
 // -- sending
 
-// Send the request's copy. False: there is no connection, or it takes no more now.
+// Send the request's copy. False: there is no connection, or its queue is full.
 static bool send_copy (struct zplan_client *self, struct client_request *request)
 {
     const struct message_copy *copy = request->copy;
@@ -162,7 +162,7 @@ bool client_wait_again (struct zplan_client *self, struct client_request *reques
     if (!client_has_several (self))
         return false;
     if (request->at == REQUEST_WAITS)
-        return true;                    // the same answer once more
+        return true;                    // the same answer was received twice
     self->leaving |= 1U << request->at; // its connection will be lost in a moment
     request->at = REQUEST_WAITS;
     request->sends--;
@@ -196,8 +196,8 @@ void client_look (struct zplan_client *self)
     send_waiting (self);
 }
 
-// libzmq drops a connection whose key was rejected, and has no queue for it then: it is replaced,
-// unless requests are pending, which end without an answer.
+// After a key was rejected libzmq drops the connection and its queue, so sending fails: the socket
+// is then replaced, unless requests are pending on it, which end without an answer.
 static bool send_message (struct zplan_client *self, const struct message *message)
 {
     void **socket = &self->dealers.rows[0].socket;

@@ -1,4 +1,4 @@
-// What the files of the client share.
+// Declarations shared by the files of the client.
 #pragma once
 
 #include "zplan_client.h"
@@ -24,14 +24,14 @@ struct message_copy {
 // A request that has no answer yet.
 struct client_request {
     struct client_request *next;
-    uint64_t number;     // counts up: the order in which they were sent
+    uint64_t number;     // increases with each request sent
     int64_t deadline_us; // monotonic
     zplan_reply_fn *fn;  // may be NULL
     void *context;
     int at;                    // index of the address that it was sent to, or REQUEST_WAITS
     int sends;                 // how often
-    bool safe;                 // it may be repeated
-    struct message_copy *copy; // to be sent or resent; NULL: there is one address only
+    bool safe;                 // it is safe to resend
+    struct message_copy *copy; // the message, for sending or resending; NULL: one address only
     size_t id_size;
     uint8_t id[]; // REQUEST_ID
 };
@@ -43,24 +43,24 @@ struct zplan_client {
     void *context; // of this client alone
     struct dealers dealers;
     struct readiness ready;
-    int64_t timeout_ms; // of each request that is sent from now on
-    int interrupt_fd;   // readable = a call waits no longer; -1 = none
-    uint64_t session;   // random; with `requests` it makes request ids that nobody else uses
-    uint64_t requests;  // sent so far
+    int64_t timeout_ms;                    // of each request that is sent from now on
+    int interrupt_fd;                      // a waiting call ends when it is readable; -1 = none
+    uint64_t session;                      // random; with `requests` it makes unique request ids
+    uint64_t requests;                     // sent so far
     uint64_t last_answered[ENDPOINTS_MAX]; // number of the last answered request of each endpoint
     struct client_request *first;          // those in flight, oldest first
-    struct client_request **end;           // where the next one is put
+    struct client_request **end;           // where the next one is linked
     size_t count;                          // of requests in flight
     size_t waiting;                        // of requests that wait for a connection
-    unsigned leaving;     // bits of endpoints whose station gives its plans up: none gets a request
-    size_t copied;        // bytes of the copies of requests
-    int64_t deadline_us;  // no request ends before it
-    int late_turns;       // how often the socket was read after it without an end
-    bool calling;         // a callback is running
-    bool closing;         // being destroyed
-    bool losing;          // requests end as their connection was lost
-    struct packet packet; // the last reply
-    struct message answer; // the same, read; borrows from packet
+    unsigned leaving;      // bits of endpoints whose station gives up its plans: no requests
+    size_t copied;         // bytes of the copies of requests
+    int64_t deadline_us;   // no request expires before this time
+    int late_turns;        // how often expiry was postponed because of unread messages
+    bool calling;          // a callback is running
+    bool closing;          // being destroyed
+    bool losing;           // requests are ending because their connection was lost
+    struct packet packet;  // the last reply
+    struct message answer; // the parsed reply; borrows from packet
     uint8_t *kept;         // the frames of the last reply to a call
     struct reason reason;  // of the last call that failed
 };
@@ -68,11 +68,11 @@ struct zplan_client {
 // As zplan_client_new, with these keys.
 struct zplan_client *client_new (const char *endpoint, const struct keys *keys);
 
-// The error, with its words kept for zplan_client_error.
+// Store the text for zplan_client_error. Returns the error.
 int client_fail (struct zplan_client *self, int error, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
-// Keep the words of an error of another object. Returns the error.
+// Store the text of an error of another object for zplan_client_error. Returns the error.
 int client_fail_as (struct zplan_client *self, int error, const char *words);
 
 // ---- the connections, client_connection.c
@@ -86,14 +86,14 @@ void client_disconnect (struct zplan_client *self);
 // Whether there are several addresses.
 bool client_has_several (const struct zplan_client *self);
 
-// When client_look has something to do that no socket reports; monotonic.
+// The monotonic time when client_look has something to do that no socket reports.
 int64_t client_due_us (const struct zplan_client *self);
 
-// How often a connection to one of several addresses was made.
+// How many connections were made so far, with several addresses.
 uint64_t client_turns (const struct zplan_client *self);
 
-// Send the request, or keep it until there is a connection; it is appended then. ZPLAN_OK, or an
-// error with its words: nothing was done.
+// Send the request, or keep it until there is a connection, and append it to the list. Returns
+// ZPLAN_OK, or an error whose text is stored: nothing was done.
 int client_hand_over (struct zplan_client *self, struct client_request *request,
                       const struct message *message);
 
@@ -101,8 +101,8 @@ int client_hand_over (struct zplan_client *self, struct client_request *request,
 // send those that wait for one.
 void client_look (struct zplan_client *self);
 
-// The station that it was sent to has done nothing, as it is giving its plans up: with several
-// addresses it is sent to another one. False: there is one only.
+// The station has not handled the request because it is giving up its plans: with several addresses
+// the request waits to be resent to another station. False: there is only one address.
 bool client_wait_again (struct zplan_client *self, struct client_request *request);
 
 // Close the connection that this request was sent on, with its queue. With several addresses the
@@ -114,17 +114,17 @@ void client_give_up (struct zplan_client *self, const struct client_request *req
 struct client_request *request_new (const struct zplan_client *self, struct span id);
 void request_append (struct zplan_client *self, struct client_request *request);
 
-// Take out what `at` points to.
+// Remove the request that `at` points to from the list. Returns it.
 struct client_request *request_take_out (struct zplan_client *self, struct client_request **at);
 
-// Report how a request ended; it is not in the list any more.
+// Call the callback of a request that has ended and was removed from the list, and free it.
 void request_finish (struct zplan_client *self, struct client_request *request, int error,
                      const struct zplan_reply *reply);
 
-// The same of all that are in flight now, but none that is sent meanwhile.
+// The same for all requests in flight now, but not those that callbacks send meanwhile.
 void request_finish_all (struct zplan_client *self, int error);
 
-// End a request without its answer.
+// End a request without an answer.
 void request_give_up (struct zplan_client *self, struct client_request **at);
 
 // End those that timed out. `all_read`: no message is left to be read.
@@ -135,11 +135,12 @@ bool request_copy (struct zplan_client *self, struct client_request *request,
                    const struct message *message);
 void request_drop_copy (struct zplan_client *self, struct client_request *request);
 
-// Whether the request may be repeated: it reads, or submits a plan with an id or key by which the
-// station recognises a duplicate.
+// Whether the request is safe to resend: it only reads, or submits a plan with an id or key by
+// which the station recognises a duplicate.
 bool request_is_safe (const struct message *message);
 
 // ---- answers, client.c
 
-// Receive one message of this address, and end the request that it answers. False: there is none.
+// Receive one message from this address, and end the request that it answers. False: there is no
+// message.
 bool client_take_message (struct zplan_client *self, size_t index);

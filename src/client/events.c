@@ -1,5 +1,5 @@
-// Events as the station publishes them: [plan.EVENT.STATION][description][plan id][state JSON]. The
-// number of each is one more than that of the one before, within an epoch; so all are received.
+// Events as the station publishes them: [plan.EVENT.STATION][description][plan id][state JSON].
+// Within an epoch each number is one more than the previous one, so all events are subscribed to.
 #include "zplan_events.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static const char title_start[] = "plan.";
 
 struct zplan_events {
     struct listener listener; // its packet is the last event
-    int codes;                // that are selected
+    int codes;                // the selected events
     int64_t last;             // its seq; 0 = none came
     char epoch[EPOCH_SIZE];   // of the last event
 };
@@ -58,7 +58,7 @@ void zplan_events_destroy (struct zplan_events **events)
     errno = error;
 }
 
-// The target's name in the title, which is behind the second dot; NULL: it is no event's.
+// The target's name in the title, after the second dot; NULL: not the title of an event.
 static const uint8_t *station_in (struct span title)
 {
     size_t skip = sizeof title_start - 1;
@@ -91,7 +91,7 @@ static bool read_event (const struct packet *packet, struct zplan_event *ret)
     return true;
 }
 
-// Its number, and what is missing before it.
+// Set the number of the event, and how many were missed before it.
 static void number_event (struct zplan_events *self, struct zplan_event *event)
 {
     struct reason reason;
@@ -162,7 +162,7 @@ int zplan_events_select (struct zplan_events *events, int codes)
         return ZPLAN_ERROR_ARGUMENT;
     if (codes == events->codes)
         return ZPLAN_OK;
-    subscribe (events, ZMQ_SUBSCRIBE, codes); // first: what both have is not missed
+    subscribe (events, ZMQ_SUBSCRIBE, codes); // first: misses no event of both
     subscribe (events, ZMQ_UNSUBSCRIBE, events->codes);
     events->codes = codes;
     events->last = 0;

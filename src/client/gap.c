@@ -8,7 +8,7 @@ static const char *or_empty (const char *epoch)
     return epoch ? epoch : "";
 }
 
-// An epoch that is not known on one side is no other one.
+// An unknown epoch does not differ from any other.
 static bool is_other (const char *mine, const char *theirs)
 {
     return *mine && *theirs && strncmp (mine, theirs, EPOCH_SIZE - 1) != 0;
@@ -29,21 +29,21 @@ bool gap_misses (const struct gap *self, int64_t seq, int64_t before)
     return seq > self->last && seq < before;
 }
 
-// -- what a result is
+// -- classification
 
 static struct gap_seen *place_of (const struct gap *self, int64_t seq)
 {
     return &self->seen[seq % GAP_SEEN_MAX];
 }
 
-// Whether this very result was passed on, from another connection or the history.
+// Whether this same result was delivered before, from another connection or the history.
 static bool was_seen (const struct gap *self, const struct gap_mark *mark)
 {
     const struct gap_seen *seen = self->seen ? place_of (self, mark->seq) : NULL;
     return seen && seen->seq == mark->seq && seen->exec_id == mark->exec_id;
 }
 
-// One that is not larger than the last.
+// Classify a result whose number is not larger than `last`.
 static enum gap_sort sort_earlier (const struct gap *self, const struct gap_mark *mark)
 {
     if (was_seen (self, mark))
@@ -71,7 +71,7 @@ enum gap_sort gap_sort (const struct gap *self, const struct gap_mark *mark)
     return mark->seq - 1 == self->last ? GAP_NEXT : GAP_MISSING;
 }
 
-// -- what has happened
+// -- updates
 
 static void set_epoch (struct gap *self, const char *epoch)
 {

@@ -1,4 +1,4 @@
-// The keys a client, subscriber or worker connects with, for each socket it makes.
+// The CURVE keys of the connections of a client, subscriber or worker.
 #pragma once
 
 #include "endpoints.h"
@@ -10,13 +10,13 @@ struct keys {
     char server_keys[SERVER_KEYS_SIZE]; // one for all endpoints, or one for each
 };
 
-// Copy what the caller gave. 0, or -1 with errno EINVAL: a key is invalid, or they do not belong
-// together.
+// Copy the caller's keys. 0, or -1 with errno EINVAL: a key is invalid, or the public key does not
+// belong to the secret one.
 int keys_take (struct keys *self, const struct zplan_curve *curve);
 
-// Read endpoints, NULL are none; with CURVE there must be a server key for each. 0, or -1 with
-// errno, and `ret` is empty.
+// Parse a list of endpoints; NULL is invalid. With CURVE there must be one server key, or one for
+// each. 0, or -1 with errno, and `ret` is empty.
 int keys_read_endpoints (const struct keys *self, const char *text, struct endpoints *ret);
 
-// Before the socket connects to the endpoint with this index.
+// Set the keys of a socket before it connects to the endpoint with this index.
 void keys_put (const struct keys *self, void *socket, size_t index);

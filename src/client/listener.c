@@ -6,8 +6,8 @@
 #include "clock.h"
 #include "socket.h"
 
-// Standbys have their sockets bound, and send nothing: a subscriber of all of them misses nothing
-// of the one that takes over.
+// Standbys bind their sockets and publish nothing: a subscriber of all stations misses nothing of
+// the one that takes over.
 static int connect_all (struct listener *self, const struct endpoints *endpoints,
                         const char *prefix)
 {

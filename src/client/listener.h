@@ -1,4 +1,4 @@
-// A SUB socket with what belongs to it: what the subscriber of results and that of events share.
+// A SUB socket and its state, shared by the subscribers of results and of events.
 #pragma once
 
 #include "keys.h"

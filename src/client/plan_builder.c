@@ -1,6 +1,6 @@
 // A plan in the making: the members of its PLAN frame as a JSON object, and its frames. Each change
-// is made to a copy, which is judged by the rules of the PLAN frame; what is not decided yet is
-// filled in for that so that it cannot be the reason of a refusal.
+// is made to a copy, which is judged by the rules of the PLAN frame; members that are not set yet
+// get valid values for the check, so that they cannot make it fail.
 #include "plan_builder.h"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static const struct plan_limits limits = {
 
 // -- errors
 
-// Why not. The first error of a setter stays, and so do its words.
+// Store the reason of an error. The first error of a setter and its reason are kept.
 static int refuse (struct zplan_plan *self, int error, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
@@ -58,7 +58,7 @@ static int refuse_memory (struct zplan_plan *self)
     return refuse (self, ZPLAN_ERROR_MEMORY, "%s", zplan_error_text (ZPLAN_ERROR_MEMORY));
 }
 
-// How each setter ends: a plan that lacks what was asked for must not be submitted.
+// Called at the end of each setter: after an error the plan must not be submitted.
 static int note_error (struct zplan_plan *self, int error)
 {
     if (!self->error)
@@ -92,7 +92,7 @@ static bool fill_in (json_t *members, const char *name, int64_t value)
            json_object_set_new (members, name, json_integer (value)) == 0;
 }
 
-// Whether the members keep the rules of the PLAN frame.
+// Check the members by the rules of the PLAN frame.
 static int check_members (struct zplan_plan *self, json_t *members)
 {
     struct plan_fields fields;
@@ -103,7 +103,7 @@ static int check_members (struct zplan_plan *self, json_t *members)
     return ZPLAN_OK;
 }
 
-// The same of a plan that is not finished: without a type it may still become anything.
+// The same for an unfinished plan: without a type it may still become valid.
 static int judge_unfinished (struct zplan_plan *self, const json_t *members)
 {
     json_t *trial = json_copy ((json_t *)(uintptr_t)members);
@@ -124,7 +124,7 @@ static int judge_unfinished (struct zplan_plan *self, const json_t *members)
     return error;
 }
 
-// A type that is given by its name, as its number: the setters look at it.
+// Replace the name of a type by its number, which the setters read.
 static bool number_type (json_t *members)
 {
     const char *name = json_string_value (json_object_get (members, "plan_type"));
@@ -132,7 +132,7 @@ static bool number_type (json_t *members)
     return type < 0 || json_object_set_new (members, "plan_type", json_integer (type)) == 0;
 }
 
-// Lay `changes` over the members; takes the reference. NULL: there was no memory to make them.
+// Merge `changes` into the members; takes the reference. NULL: memory ran out while they were made.
 static int change_members (struct zplan_plan *self, json_t *changes)
 {
     json_t *members = changes ? json_copy (self->members) : NULL;
@@ -265,7 +265,7 @@ int zplan_plan_set_every (struct zplan_plan *plan, int number, enum zplan_unit u
     return error;
 }
 
-// The zone that was set is the plan's own. Takes the changes, which may be NULL.
+// Add the time zone that was set to the changes, which are taken and may be NULL.
 static json_t *in_zone (const struct zplan_plan *self, json_t *changes)
 {
     if (changes && *self->timezone &&

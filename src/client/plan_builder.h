@@ -1,9 +1,9 @@
-// What zplan_client_submit_plan needs of a plan.
+// Convert a plan for zplan_client_submit_plan.
 #pragma once
 
 #include "zplan_client.h"
 #include "zplan_plan.h"
 
-// The plan as a submission, which borrows from it until it is changed. An enum zplan_error; the
-// plan has the words.
+// The plan as a submission, which borrows from it until it is changed. Returns an enum zplan_error;
+// the text of an error is in zplan_plan_error.
 int plan_builder_submission (struct zplan_plan *self, struct zplan_submission *ret);

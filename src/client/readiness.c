@@ -64,7 +64,7 @@ void readiness_update (struct readiness *self, int64_t at_us, bool listens)
 {
     bool input = false;
     for (size_t i = 0; i < self->count; i++)
-        input = has_input (self->places[i].socket) || input; // each is asked in any case
+        input = has_input (self->places[i].socket) || input; // every socket must be queried
     if ((listens && input) || at_us < 0)
         at_us = 0;
     if (at_us == self->at_us)

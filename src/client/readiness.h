@@ -1,6 +1,6 @@
 // One descriptor that is readable while there is something to do: for poll, select, epoll or any
-// loop. Level-triggered, although ZMQ_FD is not: each user of the socket reports what is left
-// (readiness_update), and what is left makes the timer expire at once.
+// loop. Level-triggered, although ZMQ_FD is not: each user of the sockets calls readiness_update
+// after use, and pending input makes the timer expire at once.
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 enum { READINESS_SOCKETS_MAX = 16 };
 
 struct readiness {
-    int epoll_fd; // the one; -1 = not open
+    int epoll_fd; // the descriptor to wait on; -1 = not open
     int timer_fd; // in the epoll
-    size_t count; // of the places below that were used
+    size_t count; // number of entries used in `places`
     struct {
         void *socket; // borrowed; NULL = none
         int fd;       // of it, in the epoll
@@ -26,15 +26,16 @@ struct readiness {
 int readiness_open (struct readiness *self);
 void readiness_close (struct readiness *self);
 
-// Watch this socket in the place of the one that was watched there; NULL: none. Call it before the
-// socket that is watched is closed. 0, or -1 with errno.
+// Watch this socket instead of the one at `place`; NULL: none. Call it before a watched socket is
+// closed. 0, or -1 with errno.
 int readiness_watch (struct readiness *self, size_t place, void *socket);
 
-// Be readable when this descriptor is, too; for good.
+// Also be readable when this descriptor is; it cannot be removed.
 int readiness_add (struct readiness *self, int fd);
 
-// To be called after each use of the sockets, before anybody waits: readable at `at_us`
-// (monotonic), or, if it `listens`, at once when one of the sockets has something to receive.
+// Call this after each use of the sockets, before anything waits. The descriptor becomes readable
+// at `at_us` (monotonic), or, if it `listens`, at once when one of the sockets has something to
+// receive.
 void readiness_update (struct readiness *self, int64_t at_us, bool listens);
 
 enum readiness_event {

@@ -1,7 +1,7 @@
-// A subscriber that misses nothing. It subscribes to all titles, keeps the seq of what it returned,
-// and when a number is missing requests it from `history` before it goes on; later results wait in
-// the socket. When nothing comes it checks now and then whether the station has published more: the
-// last result may be the lost one.
+// Recovery of missed results. The subscriber subscribes to all titles and tracks the seq of what it
+// returned. When a number is missing it requests that result from `history` before it continues;
+// later results wait in the socket. When nothing arrives it checks periodically whether the station
+// has published more: the last result may be the lost one.
 #include "subscriber_private.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 #include "json.h"
 
 enum {
-    LOOK_US = 5000000,      // quiet for this long: look whether there is more
-    GRACE_US = 1000000,     // there is: it may be on its way, so look again before asking for it
-    LOOK_MAX_US = 60000000, // between looks at a station that does not answer
-    AGAIN_US = 1000000,     // between two tries to fill a gap
-    PATIENCE_US = 60000000, // with those of one gap
-    TURNS = 64              // messages that one call passes over
+    LOOK_US = 5000000,      // without a result for this long: check for missed ones
+    GRACE_US = 1000000,     // there are: they may be in flight, so check again first
+    LOOK_MAX_US = 60000000, // at most between checks of a station that does not answer
+    AGAIN_US = 1000000,     // between two attempts to fill a gap
+    PATIENCE_US = 60000000, // for all attempts to fill one gap
+    TURNS = 64              // steps or skipped messages of one call
 };
 
 // -- notices
@@ -59,14 +59,15 @@ static void look_after (struct recovery *self, int64_t gap_us)
     self->look_us = clock_mono_us () + gap_us;
 }
 
-// A result came. Looks at a station that does not answer stay as rare as they have become.
+// Postpone the next check, as a result arrived. If the history does not answer, the longer interval
+// stays.
 static void look_later (struct recovery *self)
 {
     self->behind = false;
     look_after (self, self->notified ? self->look_gap_us : LOOK_US);
 }
 
-// Begin to read the history behind the last result.
+// Begin to read the history after the last result.
 static void begin_filling (struct recovery *self)
 {
     struct filling *filling = &self->filling;
@@ -110,13 +111,13 @@ static void open_history (struct zplan_subscriber *self, const struct history_he
     }
 }
 
-// All that the history has was returned.
+// Everything wanted from the history was returned.
 static void end_filling (struct recovery *self)
 {
     struct filling *filling = &self->filling;
     int64_t before = filling->before;
     history_answers (self);
-    // Where the history holds no run for a number, none will come.
+    // A number without a run in the history will never get one.
     gap_reach (&self->gap, filling->last < before ? filling->last : before - 1, filling->epoch);
     self->phase = PHASE_LISTEN;
     if (filling->purpose != FOR_WAITING) {
@@ -132,8 +133,8 @@ static void wait_before_retry (struct recovery *self)
     self->rest_us = clock_mono_us () + AGAIN_US;
 }
 
-// It cannot be read now. Where it was answered before it is waited for: nothing is given out of its
-// order as long as there is hope.
+// The history cannot be read now. If it answered before, the subscriber waits and retries, to
+// return results in order, until `until_us`.
 static void gap_unfilled (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
@@ -154,8 +155,8 @@ static void gap_unfilled (struct zplan_subscriber *self)
     }
 }
 
-// The page behind this one. False: there is none. A station that names the same place again would
-// hold us for ever.
+// Request the next page. False: there is none. A station that repeats a cursor would cause an
+// endless loop, so that is an error.
 static bool filling_advance (struct zplan_subscriber *self, const json_t *page)
 {
     struct filling *filling = &self->recovery.filling;
@@ -197,7 +198,7 @@ static void take_page (struct zplan_subscriber *self)
     recovery->phase = PHASE_RETURN;
 }
 
-// Give a run of the page, unless it is not wanted. True: `ret` is filled.
+// Return a run of the page, if it is wanted. True: `ret` is filled.
 static bool return_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
@@ -252,9 +253,10 @@ static bool return_page (struct zplan_subscriber *self, struct zplan_result *ret
     return false;
 }
 
-// -- looking
+// -- periodic checks
 
-// Seen for the first time, results may still be in flight.
+// Results that are missing for the first time may still be in flight, so they are not requested
+// yet.
 static void take_head (struct zplan_subscriber *self)
 {
     struct recovery *recovery = &self->recovery;
@@ -296,7 +298,7 @@ static bool return_result (struct zplan_subscriber *self, enum gap_sort sort,
     return true;
 }
 
-// Take what has come. True: `ret` is filled.
+// Process received results. True: `ret` is filled.
 static bool receive_result (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
@@ -316,7 +318,7 @@ static bool receive_result (struct zplan_subscriber *self, int *turns, struct zp
     return false;
 }
 
-// Run the present phase. True: `ret` is filled.
+// Run the current phase. True: `ret` is filled.
 static bool run_phase (struct zplan_subscriber *self, int *turns, struct zplan_result *ret)
 {
     struct recovery *recovery = &self->recovery;
@@ -363,7 +365,8 @@ static bool is_ready (const struct recovery *self, int turns)
     return turns > 0;
 }
 
-// Another station answers now: the last results of the one before it may not have come.
+// Check at once if another connection was made: the last results of the previous one may be
+// missing.
 static void take_turn (struct recovery *self)
 {
     uint64_t turns = client_turns (self->client);
@@ -406,7 +409,7 @@ int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens)
     return 0;
 }
 
-// -- beginning and end
+// -- start and end
 
 static int error_of (int number)
 {
@@ -415,8 +418,8 @@ static int error_of (int number)
                               : ZPLAN_ERROR_SOCKET;
 }
 
-// Subscribe to every title, as the numbers of the others show what is missing; return those that
-// are wanted. False: out of memory.
+// Subscribe to every title, since the numbers of unwanted results also show what is missing;
+// results are filtered by `title` here. False: out of memory.
 static bool subscribe_all (struct zplan_subscriber *self, const char *title)
 {
     char *prefix = strdup (title ? title : self->prefix);
@@ -442,7 +445,7 @@ int zplan_subscriber_recover (struct zplan_subscriber *subscriber,
     bool added = readiness_add (&subscriber->listener.ready, zplan_client_fd (client)) == 0;
     struct gap_seen *seen = several && added ? calloc (GAP_SEEN_MAX, sizeof *seen) : NULL;
     if (!added || (several && !seen) || !subscribe_all (subscriber, recovery->title)) {
-        zplan_client_destroy (&client); // which closes the descriptor: it leaves the others
+        zplan_client_destroy (&client); // this closes the descriptor, which removes it from `ready`
         free (seen);
         return added ? ZPLAN_ERROR_MEMORY : ZPLAN_ERROR_SOCKET;
     }

@@ -1,4 +1,4 @@
-// The questions a recovery asks, and what their answers say of the whole.
+// Requests of a recovery to the history, and their replies.
 #include "subscriber_private.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { PAGE_RUNS = 100 };
 
-// -- questions
+// -- requests
 
 void recovery_set_words (struct recovery *self, struct span words)
 {
@@ -40,7 +40,8 @@ static void take_answer (void *context, int error, const struct zplan_reply *rep
     }
 }
 
-// Ask the history; takes the reference of `filter`, which is NULL where there was no memory.
+// Send `history` with this filter; takes the reference of `filter`, which is NULL when memory ran
+// out.
 static void request_history (struct recovery *self, enum subscriber_phase phase, json_t *filter)
 {
     self->phase = phase;
@@ -76,7 +77,7 @@ void recovery_ask_page (struct recovery *self)
 {
     json_t *filter = filter_since (&self->gap, PAGE_RUNS);
     const char *after = self->filling.after;
-    // With the output, so that a missed result has as much as a received one.
+    // Request the output, so that a missed result has the same data as a received one.
     bool made = filter && !json_object_set_new (filter, "output", json_true ()) &&
                 (!*after || !json_object_set_new (filter, "after", json_string (after)));
     if (!made) {
@@ -86,7 +87,7 @@ void recovery_ask_page (struct recovery *self)
     request_history (self, PHASE_PAGE, filter);
 }
 
-// -- what the history says of the whole
+// -- replies of the history
 
 static bool read_head (const json_t *page, struct history_head *ret)
 {

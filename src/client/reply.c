@@ -1,4 +1,4 @@
-// A reply as the client's user reads it: its frames, and its status in words.
+// Accessors of a reply: its frames, and its status as text.
 #include "zplan_client.h"
 
 #include "codes.h"
@@ -48,7 +48,7 @@ int64_t zplan_reply_first_time (const struct zplan_reply *reply)
     return number_parse (text, &time) && time > 0 ? time : 0;
 }
 
-// Copy what is text; each byte of a control character or of what is not UTF-8 becomes a '?'.
+// Copy text; each byte of a control character or of invalid UTF-8 becomes a '?'.
 static void copy_words (struct span words, char *out, size_t size)
 {
     const uint8_t *at = words.data, *end = at + words.size;

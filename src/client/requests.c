@@ -8,7 +8,7 @@
 #include "json.h"
 
 enum {
-    LATE_TURNS_MAX = ZPLAN_REQUESTS_MAX, // enough to read an answer to each
+    LATE_TURNS_MAX = ZPLAN_REQUESTS_MAX, // enough to read an answer to each request
     COPIED_MAX = 64 << 20                // bytes
 };
 
@@ -114,7 +114,7 @@ void request_drop_copy (struct zplan_client *self, struct client_request *reques
 
 // -- the end without an answer
 
-// It was there if the station has answered one that was sent after it on the same connection.
+// The request has arrived if the station answered one that was sent later on the same connection.
 void request_give_up (struct zplan_client *self, struct client_request **at)
 {
     bool several = client_has_several (self);
@@ -157,10 +157,10 @@ void request_expire (struct zplan_client *self, bool all_read)
             self->deadline_us = request->deadline_us;
 }
 
-// -- what may be repeated
+// -- requests that are safe to repeat
 
-// The admin commands that read, and those that read with this first argument: what a key with the
-// role observe may ask for, and whoami. The Python client has the same list.
+// The admin commands that read, and those that read with this first argument: the commands that the
+// role observe allows, and whoami. The Python client has the same list.
 static const struct {
     const char *command, *argument;
 } reads[] = {

@@ -10,7 +10,7 @@
 #include "json.h"
 
 enum {
-    OWN_FRAMES = 2, // the plan's id and JSON stand before what the target sent
+    OWN_FRAMES = 2, // the plan's id and JSON, before what the target sent
     MESSAGES_A_TURN = 64
 };
 
@@ -172,7 +172,7 @@ int zplan_subscriber_recv (struct zplan_subscriber *subscriber, int64_t timeout_
         subscriber_update (subscriber);
         if (given)
             return ZPLAN_OK;
-        // A publisher of nothing but other broadcasts must not hold the caller past its time.
+        // A stream of other broadcasts must not keep the caller beyond its timeout.
         if (!listener_wait (&subscriber->listener, start_us, timeout_ms))
             return ZPLAN_ERROR_NO_ANSWER;
     }

@@ -1,4 +1,4 @@
-// What the files of the subscriber share.
+// Declarations shared by the files of the subscriber.
 #pragma once
 
 #include "zplan_client.h"
@@ -11,34 +11,34 @@
 
 // The phase of the subscriber.
 enum subscriber_phase {
-    PHASE_LISTEN, // takes what comes
-    PHASE_HEAD,   // has asked how far the station is
-    PHASE_PAGE,   // has asked for a page of the history
+    PHASE_LISTEN, // receives broadcasts
+    PHASE_HEAD,   // has requested the station's last seq
+    PHASE_PAGE,   // has requested a page of the history
     PHASE_RETURN, // returns the runs of a page
-    PHASE_REST    // waits before it asks again
+    PHASE_REST    // waits before it retries
 };
 
 // Why the history is read.
 enum purpose {
-    FOR_LOOK,    // the station has published more than came
-    FOR_WAITING, // what was missed before the result that waits
-    FOR_BEGIN    // to go on where an earlier subscription ended
+    FOR_LOOK,    // the station has published more than was received
+    FOR_WAITING, // to return what was missed before the result that waits
+    FOR_BEGIN    // to continue where an earlier subscription ended
 };
 
 // A request to the history, after gap.last and before the result that waits.
 struct filling {
     enum purpose purpose;
-    int64_t before;   // its seq; INT64_MAX: none waits
-    int64_t until_us; // monotonic; with a result that waits: not tried again after it
+    int64_t before;   // seq of the result that waits; INT64_MAX: none
+    int64_t until_us; // monotonic; no retry after it while a result waits
     bool opened;      // the first page was seen
     int64_t last;     // of the station
     char epoch[EPOCH_SIZE];
-    char after[64]; // the page to ask for; "" = the first
+    char after[64]; // cursor of the page to request; "" = the first
     json_t *page;   // being returned; owned
-    size_t next;    // of its runs
+    size_t next;    // index of the next run in `page`
 };
 
-// The part that misses nothing.
+// Recovery of missed results from the history.
 struct recovery {
     struct zplan_client *client; // for the history; NULL: no recovery
     zplan_notice_fn *notice;     // may be NULL
@@ -47,18 +47,18 @@ struct recovery {
     struct gap gap;
     struct filling filling;
     bool result_waits;   // a result was received that waits for what was missed before it
-    bool answered;       // `history` has been answered: it is worth to wait for it
-    bool notified;       // of a history that does not answer
-    bool behind;         // the last look found more than had come
-    int64_t look_us;     // monotonic: when to look next
-    int64_t look_gap_us; // from the last look to it
-    int64_t rest_us;     // monotonic: when to ask again
-    uint64_t turns;      // client_turns, as it was seen last
+    bool answered;       // `history` was answered at least once, so waiting for it is worthwhile
+    bool notified;       // notice given that the history does not answer
+    bool behind;         // the last check found results that were not received
+    int64_t look_us;     // monotonic: time of the next check
+    int64_t look_gap_us; // interval from the last check to `look_us`
+    int64_t rest_us;     // monotonic: when to retry
+    uint64_t turns;      // client_turns when last checked
 
     // How the request in flight ended.
     bool ended;
     int error;
-    json_t *answer; // owned; NULL: `words` says why not
+    json_t *answer; // owned; NULL: the reason is in `words`
     char words[ZPLAN_NOTICE_WORDS_MAX];
 };
 
@@ -69,54 +69,55 @@ struct zplan_subscriber {
     struct zplan_result result; // of it; borrows from it
     struct gap_mark mark;       // of it; borrows from `mark_epoch`
     char mark_epoch[EPOCH_SIZE];
-    char epoch[EPOCH_SIZE]; // of the result that was given out
-    uint8_t *bytes;         // its title and run, of one from the history; owned
+    char epoch[EPOCH_SIZE]; // of the last returned result
+    uint8_t *bytes;         // title and run of a result from the history; owned
     struct recovery recovery;
 };
 
 // Whether results with this title are wanted.
 bool subscriber_wants (const struct zplan_subscriber *self, struct span title);
 
-// What a plan or run, which may be NULL, says of its broadcast. The epoch is copied to `epoch`.
+// The broadcast numbers in a plan or run, which may be NULL. The epoch is copied to `epoch`.
 struct gap_mark subscriber_mark (const json_t *object, char epoch[EPOCH_SIZE]);
 
-// Receive one result into `result` and `mark`, passing over at most `*turns` messages that are
-// none. False: there is none, or the turns are used up.
+// Receive one result into `result` and `mark`, skipping at most `*turns` other messages. False:
+// there is no result, or the turns are used up.
 bool subscriber_receive (struct zplan_subscriber *self, int *turns);
 
-// Give out the result that was received.
+// Return the received result to the caller in `ret`.
 void subscriber_give (struct zplan_subscriber *self, struct zplan_result *ret);
 
-// Update the descriptor by what is left to do.
+// Update the descriptor: readable if something is left to do.
 void subscriber_update (struct zplan_subscriber *self);
 
 // The next result, without waiting. False: there is none now. Needs a recovery.
 bool recovery_next (struct zplan_subscriber *self, struct zplan_result *ret);
 
-// When to look again; and whether the socket is to be read now.
+// The monotonic time of the next action; and whether the socket should be read now.
 int64_t recovery_wake_us (const struct recovery *self, bool *ret_listens);
 
 void recovery_end (struct recovery *self);
 
-// Why a question failed.
+// Store the reason why a request failed.
 void recovery_set_words (struct recovery *self, struct span words);
 
-// Ask for no more than where the station is: PHASE_HEAD.
+// Request only the station's last seq: PHASE_HEAD.
 void recovery_ask_head (struct recovery *self);
 
-// Ask for the page of self->filling: PHASE_PAGE.
+// Request the page that self->filling describes: PHASE_PAGE.
 void recovery_ask_page (struct recovery *self);
 
-// What every page of the history says of the whole.
+// The fields in each page that describe the whole history.
 struct history_head {
     int64_t first, last;
     const char *epoch; // borrowed from the page
     bool missed;
 };
 
-// The page that was asked for, to be given back. False: there is none, and the words say why.
+// Take the requested page; release it with json_decref. False: there is none, and the reason is in
+// `words`.
 bool recovery_take_page (struct recovery *self, json_t **ret_page, struct history_head *ret);
 
-// A run of the history as a result without its number. Title and text are owned by the subscriber.
-// False: there is no memory.
+// Convert a run of the history to a result, except seq, exec_id and epoch. Title and text are owned
+// by the subscriber. False: there is no memory.
 bool recovery_read_run (struct zplan_subscriber *self, const json_t *run, struct zplan_result *ret);

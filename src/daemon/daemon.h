@@ -15,7 +15,8 @@ struct daemon {
     void *owner;
 };
 
-// Start the log, and confine the process. False: there is no reactor. To be ended in both cases.
+// Start the log, and confine the process. False: no reactor could be created. Call daemon_end in
+// both cases.
 bool daemon_start (struct daemon *self, const char *name, const char *log_level,
                    const char *log_format);
 
@@ -30,13 +31,13 @@ struct daemon_station {
 };
 
 // Whether such a station can be connected to: for the check of settings. `setting` is the name of
-// that with the endpoints. 0, or -1 with a reason.
+// the setting with the endpoints. 0, or -1 with a reason.
 int daemon_check (const struct daemon_station *station, const char *setting, struct reason *reason);
 
-// NULL with a reason.
+// Connect to the station. NULL with a reason.
 struct zplan_client *daemon_connect (const struct daemon_station *station, struct reason *reason);
 
-// The certificate of the key, for other sockets: `ret` borrows from `cert`, which is to be wiped.
-// `ret` is NULL without CURVE. 0, or -1 with a reason.
+// Read the certificate of the key, for other sockets: `ret` borrows from `cert`, which the caller
+// must wipe. `ret` is NULL without CURVE. 0, or -1 with a reason.
 int daemon_curve (const struct daemon_station *station, struct curve_cert *cert,
                   struct zplan_curve *room, const struct zplan_curve **ret, struct reason *reason);

@@ -24,7 +24,7 @@ static void write_gauge (FILE *out, const char *name, const char *help, double v
     fprintf (out, "zplan_%s %.15g\n", name, value);
 }
 
-// The value of a label, in its quotes.
+// Write the value of a label, quoted and escaped.
 static void write_label (FILE *out, const char *text)
 {
     fputc ('"', out);
@@ -39,7 +39,7 @@ static void write_label (FILE *out, const char *text)
     fputc ('"', out);
 }
 
-// -- what is true of the station
+// -- metrics of the station
 
 static void write_info (FILE *out, const json_t *health)
 {
@@ -104,7 +104,7 @@ static void write_plans (FILE *out, const json_t *stats)
                  oldest && age > 0 ? age : 0);
 }
 
-// Each counter of `stats` by its name; runs_sent is there by target.
+// Write each counter of `stats` under its name, except runs_sent, which is written by target.
 static void write_counters (FILE *out, const json_t *counters)
 {
     const char *name;
@@ -121,9 +121,9 @@ static void write_counters (FILE *out, const json_t *counters)
     }
 }
 
-// -- what is true of a target
+// -- metrics of a target
 
-// One that has a label.
+// Targets that share one label.
 struct labelled {
     const char *name;
     const json_t *const *targets; // several: those of `other`
@@ -131,7 +131,7 @@ struct labelled {
 };
 
 struct labels {
-    const json_t *targets[METRIC_TARGETS_MAX]; // from the begin; those of `other` from the end
+    const json_t *targets[METRIC_TARGETS_MAX]; // from the start; those of `other` from the end
     struct labelled at[METRIC_TARGETS_MAX];
     size_t count;
 };
@@ -157,7 +157,7 @@ static void label (struct labels *self, const json_t *targets, size_t most)
             (struct labelled){other, &self->targets[METRIC_TARGETS_MAX - rest], rest};
 }
 
-// Of several the sum; of `connected` whether all are.
+// The value of a label: the sum over its targets; for `connected`, whether all are.
 static int64_t number_of (const struct labelled *self, const char *group, const char *name)
 {
     int64_t sum = 0, yes = 0;
@@ -203,7 +203,7 @@ static void write_targets (FILE *out, const struct labels *labels)
     }
 }
 
-// How long the one has waited that has waited longest.
+// Write how long the oldest overdue plan of each target has waited.
 static void write_overdue (FILE *out, const json_t *stats, const struct labels *labels)
 {
     double now = (double)number_at (stats, "now_ms") / 1000;
@@ -223,7 +223,7 @@ static void write_overdue (FILE *out, const json_t *stats, const struct labels *
 
 // -- histograms
 
-// `target` NULL: it has no label.
+// `target` NULL: without a target label.
 static void write_series (FILE *out, const char *name, const char *target, const json_t *le_us,
                           const int64_t *counts, int64_t sum_us)
 {
@@ -281,7 +281,7 @@ static void write_histograms (FILE *out, const json_t *histograms, const struct 
         const json_t *le_us = json_object_get (histogram, "le_us");
         const json_t *targets = json_object_get (histogram, "targets");
         if (!json_is_array (le_us) || json_array_size (le_us) >= BUCKETS_MAX)
-            continue; // of a station that has none
+            continue; // an older station without histograms
         write_head (out, rows[i].metric, "histogram", rows[i].help);
         for (size_t at = 0; at < (rows[i].by_target ? labels->count : 1); at++) {
             int64_t counts[BUCKETS_MAX] = {0}, sum_us = 0;

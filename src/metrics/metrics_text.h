@@ -1,4 +1,4 @@
-// What Prometheus reads, from the station's answers. Pure.
+// Metrics for Prometheus, from the station's answers. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -6,7 +6,7 @@
 
 enum { METRIC_TARGETS_MAX = 256 };
 
-// Text format 0.0.4. `health` NULL: the station did not answer; `stats` NULL: it knows no numbers
-// now, as Redis is away. Targets after the first `targets` are one, `other`; at most
-// METRIC_TARGETS_MAX are written.
+// Write the metrics in text format 0.0.4. `health` NULL: the station did not answer; `stats` NULL:
+// it has no statistics now, as Redis is away. Targets after the first `targets` are combined as
+// `other`; at most METRIC_TARGETS_MAX are written.
 void metrics_write (FILE *out, const json_t *health, const json_t *stats, size_t targets);

@@ -45,7 +45,7 @@ static const struct configured_program program = {.name = "zplan-web",
                                                   .usage_tail = usage_tail,
                                                   .check = web_settings_check};
 
-// Each connection is a descriptor.
+// Raise the limit of open files, as each connection needs a descriptor.
 static void allow_files (void)
 {
     struct rlimit limit;

@@ -26,11 +26,11 @@
 enum {
     CONNECTIONS_MAX = 4096,
     CONNECTIONS_OF_ONE = 256,
-    MEMORY_OF_ONE = 24576, // GUARD_HEAD_MAX of header, and what the library keeps there
+    MEMORY_OF_ONE = 24576, // the header (GUARD_HEAD_MAX), and data of the library
     ACCEPTS_MAX = 64,      // in a turn
-    PAUSE_MS = 100,        // when there is no place for another one
+    PAUSE_MS = 100,        // until accepting is retried at a limit
     HEADER_MS = 10000,
-    IDLE_MS = 60000, // between two requests, with the header of the second
+    IDLE_MS = 60000, // from a request to the end of the next header
 };
 
 // -- connections
@@ -39,7 +39,7 @@ static void on_deadline (void *owner)
 {
     struct http_connection *peer = owner;
     log_event (LEVEL_DEBUG, "connection.cut", "peer=%s", peer->address);
-    shutdown (peer->fd, SHUT_RDWR); // the library sees its end
+    shutdown (peer->fd, SHUT_RDWR); // the library then closes it
 }
 
 void peer_deadline (struct http_connection *self, int64_t ms)
@@ -160,9 +160,9 @@ void server_count (struct server *self, const struct exchange *exchange)
 
 // -- the loop
 
-// The library asks for a turn at once when it has work left, and also, again and again, while a
-// peer lets a TLS handshake wait: it gets some, then one after 1, 2, 4 ... 64 ms, until something
-// happens.
+// The library requests a turn at once when it has work left, but also repeatedly while a TLS
+// handshake waits for its peer. It gets a few turns at once, then one after 1, 2, 4 ... 64 ms,
+// until something happens.
 static void daemon_turn (struct server *self)
 {
     enum { AT_ONCE = 4, DOUBLED_MAX = 6 };
@@ -182,7 +182,7 @@ static void on_timer (void *owner)
     daemon_turn (owner);
 }
 
-// A connection has something, or an answer is there.
+// A connection has input, or an answer is ready.
 static void on_news (void *owner)
 {
     struct server *self = owner;
@@ -196,7 +196,8 @@ static void on_epoll (void *owner, uint32_t events)
     on_news (owner);
 }
 
-// Whether an address has its connections already. A proxy's are those of all its users.
+// Whether an address has reached its limit of connections. Proxies have none, as they connect for
+// all their users.
 static bool is_crowded (struct server *self, const char *address)
 {
     size_t count = 0;
@@ -226,7 +227,7 @@ static void on_accept (void *owner, uint32_t events)
         name_of ((const struct sockaddr *)(const void *)&address, name);
         if (is_crowded (self, name))
             close (fd);
-        else // which closes it if it fails
+        else // this closes `fd` if it fails
             MHD_add_connection (self->daemon, fd, (const struct sockaddr *)(const void *)&address,
                                 size);
     }
@@ -276,8 +277,8 @@ static bool open_tls (struct server *self, struct reason *reason)
     return self->tls || !settings->tls_cert[0];
 }
 
-// The library is not to be strict: it would reject a missing Host in HTML and cut a target with
-// blanks, which the guard rejects with a problem.
+// The library must not be strict: it would reject a missing Host with an HTML page and cut a target
+// at blanks. The guard rejects both with a problem (RFC 9457).
 static struct MHD_Daemon *start_library (struct server *self)
 {
     const unsigned flags =
@@ -328,7 +329,7 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
     return self;
 }
 
-// Suspended requests must be resumed before the library ends: the gateway's end answers them.
+// Suspended requests must be resumed before the library ends: destroying the gateway answers them.
 void server_destroy (struct server **self_p)
 {
     struct server *self = *self_p;

@@ -35,16 +35,16 @@ static const char usage_tail[] =
     "  zpland --data /var/lib/zplan   # with a private Redis; zplan work runs the plans\n"
     "  zpland --data /var/lib/zplan --station jobs=api@tcp://127.0.0.1:7930   # and a target\n";
 
-// Errors of the settings, or of the data, are the same at the next start: a service manager need
-// not try again.
+// Errors in the settings or the data recur at the next start: a service manager need not restart
+// the program.
 enum { EXIT_DATA = 3 };
 
 static const int exit_status[] = {[STATION_FAULT_NOW] = CONFIGURED_NOT_STARTED,
                                   [STATION_FAULT_SETTINGS] = CONFIGURED_MISUSED,
                                   [STATION_FAULT_DATA] = EXIT_DATA};
 
-// The command line as it was given, to be read again on SIGHUP; the visible one has no secrets any
-// more.
+// The command line as it was given, to be read again on SIGHUP; secrets are erased from the visible
+// one.
 static struct {
     int count;
     char **at;
@@ -78,7 +78,7 @@ static int read_settings (struct station_settings *ret, struct reason *reason)
     return configure (&program, arguments.count, arguments.at, ret, reason) == CONFIGURED ? 0 : -1;
 }
 
-// The exit status, with a reason where it is not 0.
+// Returns the exit status, with a reason if it is not 0.
 static int run (void *values, struct reason *reason)
 {
     struct station_settings *settings = values;
@@ -105,7 +105,7 @@ static int run (void *values, struct reason *reason)
 
 int main (int argc, char **argv)
 {
-    static struct station_settings settings; // large: it holds room for every target
+    static struct station_settings settings; // large: it has an entry for every target
     keep_arguments (argc, argv);
     int code = configured_main (&program, arguments.count, arguments.at, &settings, run);
     free_arguments ();

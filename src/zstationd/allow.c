@@ -1,6 +1,6 @@
-// A rejection is the status 300, not 400: after that one libzmq's client stops for the life of its
-// socket, after 300 it tries again when its handshake's timeout is over. A key that is allowed
-// later then works without a restart of its client.
+// A rejection is the status 300, not 400: after 400 a libzmq client never retries with that socket,
+// after 300 it retries when the handshake has timed out. So a key that is allowed later works
+// without a restart of its client.
 #include "allow.h"
 
 #include <czmq.h>
@@ -16,21 +16,21 @@
 
 enum { LOGGED_A_SECOND = 10, SECOND_US = 1000000, KEY_BYTES = 32 };
 
-// The frames of a question.
+// The frames of a ZAP request.
 enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, IDENTITY, MECHANISM, KEY, FRAMES };
 
 struct allow {
     char *folder;
     zhashx_t *names;       // of the keys that may connect, by the key's text
-    uint64_t mark;         // of the folder as it was read; 0 = to be read again
-    int64_t look_us;       // when it may be checked next, monotonic
-    struct reason trouble; // of the first file that is wrong, or of the folder; empty = none
+    uint64_t mark;         // key_folder_mark when the folder was read; 0 = read it again
+    int64_t look_us;       // when the folder may be checked next, monotonic
+    struct reason trouble; // reason for the first invalid file, or for the folder; empty = none
     void *socket;          // REP
-    int64_t second_us;     // when the present second of the log began, monotonic
-    int logged;            // in it
+    int64_t second_us;     // when the current second of the log limit began, monotonic
+    int logged;            // messages logged in that second
 };
 
-// -- the log: who tries again and again must not fill it
+// -- the log: repeated attempts must not fill it
 
 static bool may_log (struct allow *self)
 {
@@ -46,12 +46,13 @@ static bool may_log (struct allow *self)
 
 static int take_key (void *owner, const struct curve_cert *cert, struct reason *reason)
 {
-    (void)reason; // two files may have one key here: it means nothing else than one of them
+    (void)reason; // duplicate keys are harmless here
     zhashx_update (owner, cert->keys.public_key, (void *)cert->name);
     return 0;
 }
 
-// When it cannot be read no key may connect, and it is read again at the next check.
+// Read the keys. If the folder cannot be read, no key may connect, and the next check reads it
+// again.
 static void read_folder (struct allow *self)
 {
     struct key_folder_wrong wrong = {0};
@@ -77,7 +78,7 @@ static void reread_allowed (struct allow *self)
     self->look_us = now_us + key_folder_pause_us (now_us - before_us);
 }
 
-// -- questions
+// -- ZAP requests
 
 static bool authenticate (struct allow *self, const struct packet *question)
 {
@@ -125,7 +126,7 @@ void *allow_socket (const struct allow *self)
     return self->socket;
 }
 
-// -- life
+// -- start and end
 
 static void *copy_name (const void *name)
 {

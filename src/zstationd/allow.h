@@ -1,8 +1,9 @@
 // Who may connect to the station when it has --curve: the keys in the folder --allow.
 //
-// libzmq asks within the process about each new connection (ZeroMQ RFC 27). The folder is checked
-// then, and read when it or a file in it has changed; with many files not at each, so that attempts
-// to connect take a bounded share of the time. Who is connected already stays so.
+// libzmq sends a ZAP request (ZeroMQ RFC 27) within the process for each new connection. The folder
+// is checked then, and read again if it or a file in it has changed. With many files it is not
+// checked for each connection, so that connection attempts take a bounded share of the time.
+// Existing connections are not affected.
 #pragma once
 
 #include <stdbool.h>
@@ -11,16 +12,16 @@
 
 struct allow;
 
-// Take the questions from now on; before any CURVE server is bound. NULL with a reason: the folder
-// cannot be read, or a file in it is no public certificate. Files whose name begins with '.' or
-// ends with "_secret" are left alone.
+// Start to receive ZAP requests; call it before any CURVE server is bound. NULL with a reason: the
+// folder cannot be read, or a file in it is not a public certificate. Files whose name begins with
+// '.' or ends with "_secret" are ignored.
 struct allow *allow_new (const char *folder, struct reason *reason);
 void allow_destroy (struct allow **self);
 
-// The socket on which questions come, to wait for.
+// The socket that receives ZAP requests, to wait for.
 void *allow_socket (const struct allow *self);
 
 enum allow_answer { ALLOW_NOT_ASKED, ALLOW_LET_IN, ALLOW_REFUSED };
 
-// Answer one question.
+// Answer one ZAP request.
 enum allow_answer allow_answer (struct allow *self);

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "packet.h"
 
-// Most important first: an answer of a worker may leave no room for all.
+// Most important first: a worker's answer may have no free frames for all of them.
 static const uint8_t echoed[] = {ZERO_FRAME_LOCAL_ID, ZERO_FRAME_GLOBAL_ID, ZERO_FRAME_REQUEST_ID,
                                  ZERO_FRAME_REQUESTER};
 
@@ -22,8 +22,8 @@ static void echo (struct message *answer, const struct message *request, size_t 
     }
 }
 
-// A plan's mailbox goes before the answer, a REQ client wants its empty frame back, and any other
-// gets the bare answer.
+// An answer for a plan is preceded by its mailbox, one for a REQ client by an empty frame, any
+// other by nothing.
 static void address (struct message *answer, const struct message *request)
 {
     answer->envelope = ENVELOPE_PLAIN;
@@ -33,7 +33,8 @@ static void address (struct message *answer, const struct message *request)
     }
 }
 
-// `rerouted`: whether an earlier answer to the same request had to go the other way.
+// `rerouted`: whether an earlier answer to the same request had to be sent to zpland's request
+// socket.
 static bool send_answer (struct target_server *station, struct span identity,
                          const struct message *answer, bool *rerouted)
 {
@@ -79,7 +80,8 @@ void answer_request (struct target_server *station, const struct target_request 
     answer_reply (station, request, &answer);
 }
 
-// For a run that was resent the last LOCAL_ID counts, not the one that the worker knows.
+// Set the LOCAL_ID of the answer to a resent run: the latest one, not the one that the worker
+// knows.
 static void name_run (struct message *answer, const struct job *job)
 {
     bool named = false;

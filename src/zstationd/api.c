@@ -1,5 +1,5 @@
-// Invariant: a job that was taken is answered exactly once, whatever becomes of its worker. While a
-// worker is ready no job waits that it takes, so a new job never overtakes an old one of its
+// Invariant: a job that was taken is answered exactly once, whatever happens to its worker. No job
+// waits while a worker that takes it is ready, so a new job never overtakes an older one of its
 // command.
 #include "answer.h"
 #include "cancel.h"
@@ -14,8 +14,8 @@ static struct span command_of (const struct job *job)
     return message_frame (&job->message, ZERO_FRAME_COMMAND, NULL);
 }
 
-// No worker would take these, and nothing would ever end the wait. While the queue is served it is
-// done at the end of that.
+// Answer queued jobs that no worker takes, which would wait forever, as failed. While the queue is
+// being served this is postponed to the end of it.
 static void fail_stranded (struct target_server *station, const char *reason)
 {
     station->has_stranded = station->serving;
@@ -53,7 +53,7 @@ static bool hand_out (struct target_server *station, struct job *job)
     return false;
 }
 
-// Give what waits to who is ready. A job stays in the queue until a worker has it.
+// Give queued jobs to workers that are ready. A job stays in the queue until a worker has it.
 static void serve_queue (struct target_server *station)
 {
     station->serving = true;
@@ -87,8 +87,8 @@ static const char *cannot_wait (const struct target_server *station, const struc
     return NULL;
 }
 
-// A duplicate run, as after a takeover or a lease expiry: its job is not started twice. Not one
-// whose deadline is past.
+// Handle a duplicate of a run, as after a takeover or a lease expiry: its job is not started twice.
+// False: it is no duplicate, or its deadline is past.
 static bool renew_job (struct target_server *station, const struct target_request *request)
 {
     struct job *job = job_find_same (&station->runs, request->identity, &request->message);
@@ -119,7 +119,7 @@ static void take_job (struct target_server *station, const struct target_request
         }
         job_queue_push (&station->queue, job);
     }
-    // The worker's answer is read in a later turn of the loop, so RUNING leaves first.
+    // The worker's answer is read in a later turn of the loop, so RUNING is sent first.
     if (kind == JOB_RUN)
         answer_job (station, job, ZERO_STATUS_RUNING_ID, NULL);
 }
@@ -146,7 +146,8 @@ static struct job *find_waiting (const struct target_server *station,
     return job;
 }
 
-// It was not begun. zpland wants no answer to a run; who made a call waits for one.
+// Cancel a queued job, which was not begun. zpland expects no answer to a cancelled run; the
+// requester of a call does.
 static void take_back (struct target_server *station, const struct target_request *request,
                        struct job *job)
 {
@@ -161,7 +162,7 @@ static void take_back (struct target_server *station, const struct target_reques
     answer_failed (station, &job, ZERO_STATUS_FAILED_ID, reason.text);
 }
 
-// Jobs in progress are older than those that wait.
+// Jobs in progress are tried first, as they are older than queued ones.
 static void cancel_job (struct target_server *station, const struct target_request *request)
 {
     struct worker *worker;
@@ -211,7 +212,7 @@ static void worker_answer (struct target_server *station, struct worker *worker,
     serve_queue (station);
 }
 
-// Report to the requester what became of the worker that had its job.
+// Report to the requester what happened to the worker that had its job.
 static void fail_job (struct target_server *station, struct worker *worker, struct job *job,
                       const char *what)
 {

@@ -3,9 +3,9 @@
 #include "codes.h"
 #include "packet.h"
 
-// -- which job is meant
+// -- matching jobs
 
-// Whether the request, if it has a frame of this type, has that of the job.
+// Whether the request has no frame of this type, or the same one as the job.
 static bool frame_matches (const struct target_request *request, const struct job *job,
                            uint8_t type)
 {
@@ -14,7 +14,8 @@ static bool frame_matches (const struct target_request *request, const struct jo
     return !given || span_equal (wanted, message_last_frame (&job->message, type, NULL));
 }
 
-// The number of a run. Sent by identity it has that in its GLOBAL_ID (proto/ 7.2).
+// Compare the number of the run. A run that is sent by identity has it in its GLOBAL_ID (proto/
+// 7.2).
 static bool agrees_by_number (const struct target_request *request, const struct job *job)
 {
     bool given, numbered;
@@ -56,7 +57,7 @@ struct job *cancel_find_in_hand (const struct target_server *station,
     return oldest;
 }
 
-// -- what becomes of it
+// -- cancelling
 
 void cancel_words (const struct target_request *request, struct reason *ret)
 {
@@ -80,7 +81,7 @@ bool cancel_begin (struct target_server *station, const struct target_request *r
     return true;
 }
 
-// The worker gets the job's frames that it knows it by, and none of the request's others.
+// The worker receives the frames that identify the job, and of the request only its STATUS.
 void cancel_notify_worker (struct target_server *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job)
 {
@@ -98,9 +99,9 @@ void cancel_notify_worker (struct target_server *station, const struct target_re
         if (given)
             message_add (&message, of_job[i], bytes);
     }
-    message.envelope = ENVELOPE_MAILBOX; // a call's "+" too
+    message.envelope = ENVELOPE_MAILBOX; // also for a call, whose mailbox starts with "+"
     message.sender = job->mailbox;
-    // If it cannot be reached it is gone, and found to be so at its timeout.
+    // A worker that cannot be reached is lost at its timeout.
     packet_send_message (station->port, span_of (worker->identity, worker->identity_size),
                          &message);
 }

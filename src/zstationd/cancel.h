@@ -1,21 +1,21 @@
-// Cancelling (proto/ 7.8): CLOSE_REQUEST says that the requester waits no more. A job that no
-// worker has yet is taken back; the worker that has it is notified, and answers it as always.
+// Cancelling (proto/ 7.8): CLOSE_REQUEST means that the requester no longer waits. A queued job is
+// removed; a job in progress is answered as always by its worker, which is notified.
 //
-// A run is named by its mailbox, from any connection: that of the station (zpland) may be another
-// one by now. What has no mailbox is cancelled on the connection by which it came, and on no other.
+// A run is identified by its mailbox, on any connection, since zpland may have reconnected. A
+// request without a mailbox can only be cancelled on the connection that sent it.
 #pragma once
 
 #include "station.h"
 
-// Whether the request is about this job. Without a LOCAL_ID in it, all runs of the mailbox are
-// meant, the oldest of which it cancels.
+// Whether the request is about this job. Without a LOCAL_ID it matches all runs of the mailbox, and
+// the oldest is cancelled.
 bool cancel_is_of (const struct target_request *request, const struct job *job);
 
-// The oldest of the jobs in workers' hands that it is about, and the worker; NULL = none.
+// The oldest job in progress that the request is about, and its worker; NULL = none.
 struct job *cancel_find_in_hand (const struct target_server *station,
                                  const struct target_request *request, struct worker **ret_worker);
 
-// Count and log that the job is cancelled. False: it was already, and that is counted.
+// Count and log that the job is cancelled. False: it was cancelled before, which is counted.
 bool cancel_begin (struct target_server *station, const struct target_request *request,
                    struct job *job);
 
@@ -24,9 +24,9 @@ bool cancel_begin (struct target_server *station, const struct target_request *r
 void cancel_notify_worker (struct target_server *station, const struct target_request *request,
                            const struct worker *worker, const struct job *job);
 
-// "cancelled: " and the request's words.
+// Write "cancelled: " and the reason in the request.
 void cancel_words (const struct target_request *request, struct reason *ret);
 
-// The command where there is nothing to cancel: dropped and counted. It is never answered, which
-// would be a result to zpland.
+// Count and drop a CLOSE_REQUEST that has nothing to cancel. It is not answered, since zpland would
+// take the answer for a result.
 void cancel_stray (struct target_server *station, const struct target_request *request);

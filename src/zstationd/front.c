@@ -19,7 +19,7 @@ static void carry_out (struct target_server *station, const struct target_reques
     struct reason reason;
     uint8_t code = request->message.desc.code;
     if (code >= ZERO_STATUS_ERROR_FLAG) {
-        // Two stations that answered each other's statuses would never stop.
+        // A status is never answered: two stations could answer each other forever.
         station->counts[COUNT_STATUS_DROPPED]++;
         log_event (LEVEL_DEBUG, "status.dropped", "peer=%s status=%02x", quoted (request->identity),
                    code);

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-// czmq brings in syslog, whose names are in the way of our log's.
+// czmq brings in syslog, whose names collide with those of our log.
 #undef LEVEL_INFO
 #undef LEVEL_DEBUG
 
@@ -35,7 +35,8 @@ static int on_request (zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
-// After whatever may have been the last answer. What the loop wants of a handler: 0, or -1 to end.
+// Called after anything that may have sent the last answer. The return value of a zloop handler: 0,
+// or -1 to end the loop.
 static int goes_on (const struct target_server *station)
 {
     bool (*busy) (const struct target_server *) = station->kind->busy;
@@ -110,7 +111,7 @@ static void begin_stop (zloop_t *loop, struct target_server *station)
     zloop_timer (loop, (size_t)grace_ms, 1, on_grace_over, NULL);
 }
 
-// A second signal does not wait for what the first one does.
+// A second signal ends the wait that the first one began.
 static int on_signal (zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     struct target_server *station = arg;
@@ -146,7 +147,7 @@ static size_t tick_ms (const struct options *options)
 static void serve_requests (struct target_server *station, int signal_fd)
 {
     zloop_t *loop = zloop_new ();
-    zloop_set_nonstop (loop, true); // signals come by their descriptor
+    zloop_set_nonstop (loop, true); // signals are read from their descriptor
     zmq_pollitem_t signals = {NULL, signal_fd, ZMQ_POLLIN, 0};
     zloop_poller (loop, &signals, on_signal, station);
     watch_socket (loop, station, station->allow ? allow_socket (station->allow) : NULL,

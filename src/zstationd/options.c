@@ -79,7 +79,8 @@ static const char *curve_trouble (const struct options *self)
     return NULL;
 }
 
-// Whether the endpoints are such, and without CURVE none is bound where other machines reach it.
+// Check that the endpoints are valid and, without CURVE, that none is bound where other machines
+// reach it.
 static int check_endpoints (const struct options *self, struct reason *reason)
 {
     const struct {
@@ -112,7 +113,7 @@ static int check_endpoints (const struct options *self, struct reason *reason)
     return -1;
 }
 
-// The rules that join several options.
+// Check the rules that concern several options.
 static enum options_result check_options (struct options *self, struct reason *reason)
 {
     bool known = type_parse (self->type_name, &self->type);

@@ -14,8 +14,8 @@ struct options {
     char plan[SETTING_TEXT_MAX];     // a list of endpoints; "" = none
     char curve[SETTING_TEXT_MAX];    // "" = connections without CURVE
     char allow[SETTING_TEXT_MAX];    // with `curve`
-    char plan_key[SETTING_TEXT_MAX]; // a list of keys; "" = the one to `plan` without CURVE
-    bool insecure;                   // without `curve` on an address that others reach
+    char plan_key[SETTING_TEXT_MAX]; // a list of keys; "" = connect to `plan` without CURVE
+    bool insecure;                   // allow no `curve` on an address that other machines reach
     char type_name[SETTING_TEXT_MAX];
     char log_level[SETTING_TEXT_MAX];
     char log_format[SETTING_TEXT_MAX];
@@ -28,8 +28,8 @@ struct options {
 
 enum options_result { OPTIONS_READ, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
 
-// Read the command line. OPTIONS_HELP: --help was among it, OPTIONS_VERSION: --version.
-// OPTIONS_WRONG: a reason that names the option and the rule.
+// Read the command line. OPTIONS_HELP: --help was given, OPTIONS_VERSION: --version. OPTIONS_WRONG:
+// `reason` names the option and the rule.
 enum options_result options_read (int argc, char **argv, struct options *ret,
                                   struct reason *reason);
 

@@ -29,7 +29,7 @@ static void prepare_socket (void *owner, void *socket, size_t index)
     struct plan_link *self = owner;
     char server_key[CURVE_KEY_SIZE];
     wire_limit (socket, packet_of_dispatches.bytes);
-    wire_heartbeat (socket); // that a host which is gone does not count for long
+    wire_heartbeat (socket); // to detect a lost host soon
     if (!*self->server_keys)
         return;
     server_key_of (self->server_keys, index, server_key);
@@ -42,7 +42,8 @@ int plan_link_open (struct plan_link *self, const char *endpoints, const char *s
     self->own = own;
     self->server_keys = server_keys;
     self->end = &self->first;
-    // Heartbeats of an hour would fill the queue of libzmq, and results find no place there.
+    // Without it heartbeats would fill the queue of libzmq during an outage, and leave no space for
+    // results.
     self->dealers.watch_single = true;
     if (endpoints_read (&self->endpoints, endpoints, reason))
         return -1;
@@ -77,7 +78,8 @@ static void send_kept (struct plan_link *self, void *socket)
 
 void plan_link_close (struct plan_link *self, int linger_ms)
 {
-    // A single station may come back within that time; of several it is not known which.
+    // A single station may return within the linger time; of several it is not known which one
+    // will.
     void *single = self->endpoints.count == 1 ? self->dealers.rows[0].socket : NULL;
     if (single)
         send_kept (self, single);
@@ -108,8 +110,8 @@ static bool keep_answer (struct plan_link *self, const struct span *frames, size
     return true;
 }
 
-// The socket of the station that is connected, or NULL. One that reconnected counts again: results
-// may be repeated.
+// The socket of the station that is connected, or NULL. A reconnected one may be used again, since
+// results may be repeated.
 static void *current_socket (struct plan_link *self)
 {
     dealers_read_news (&self->dealers);
@@ -135,7 +137,7 @@ bool plan_link_send (struct plan_link *self, const struct message *answer)
     void *socket = send_waiting (self);
     if (socket && packet_send (socket, frames, count))
         return true;
-    // Heartbeats of a few seconds would take the places of results.
+    // Heartbeats are not kept: those of a few seconds would displace results.
     return is_heartbeat (answer->desc.code) || keep_answer (self, frames, count);
 }
 

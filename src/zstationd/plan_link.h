@@ -1,6 +1,6 @@
-// The connection to zpland's request socket, for results whose requester has
-// disconnected. Of several stations on one database the connected one counts: standbys have that
-// socket closed. While none is connected, results wait here.
+// The connection to zpland's request socket, for results whose requester has disconnected. When
+// several stations share a database, the connected one is used: standbys keep that socket closed.
+// While none is connected, results wait here.
 #pragma once
 
 #include "dealers.h"
@@ -17,12 +17,12 @@ struct plan_link {
     size_t bytes;
 };
 
-// Connect to the endpoints of the list; `self` is all zero before, and both texts stay. 0, or -1
-// with a reason. Close it in any case.
+// Connect to the endpoints of the list; `self` must be zeroed, and both texts must outlive it. 0,
+// or -1 with a reason. Close it in any case.
 int plan_link_open (struct plan_link *self, const char *endpoints, const char *server_keys,
                     const struct curve_keys *own, struct reason *reason);
 
-// Pending results of libzmq get so long to be sent.
+// Close it. libzmq has `linger_ms` to send its pending results.
 void plan_link_close (struct plan_link *self, int linger_ms);
 
 // Whether it was opened.
@@ -32,6 +32,6 @@ bool plan_link_is_open (const struct plan_link *self);
 // heartbeat is dropped, as the next one follows. False: a result that can neither be sent nor kept.
 bool plan_link_send (struct plan_link *self, const struct message *answer);
 
-// A socket or monitor is readable: send the results that wait, and read what arrived, which is not
-// expected, so that it does not pile up. Returns the number of messages read.
+// A socket or monitor is readable: send the waiting results, and discard messages that arrived,
+// which are not expected, so that they do not pile up. Returns the number of messages read.
 size_t plan_link_read (struct plan_link *self);

@@ -10,7 +10,7 @@
 #include "settings.h"
 #include "station_name.h"
 
-// Answer a worker: never behind a mailbox, which would look like a job.
+// Answer a worker: never with a mailbox, which would look like a job.
 static void answer_worker (struct target_server *station, const struct target_request *request,
                            uint8_t status, const char *reason)
 {
@@ -90,7 +90,7 @@ void port_drain (struct target_server *station, struct worker *worker)
 
 // -- the commands
 
-// The ARG of this number, from 1 on. False: there is none.
+// Find the ARG with this number, counted from 1. False: there is none.
 static bool find_argument (const struct message *message, size_t number, struct span *ret)
 {
     for (size_t i = 0; i < message->desc.count; i++) {
@@ -102,7 +102,7 @@ static bool find_argument (const struct message *message, size_t number, struct 
     return false;
 }
 
-// The number behind the name, where there is one. False: not a number.
+// Read the number after the name, if there is one. False: not a number within bounds.
 static bool read_number (const struct message *message, int64_t min, int64_t max, int64_t *ret)
 {
     char digits[8];
@@ -116,9 +116,9 @@ static bool read_number (const struct message *message, int64_t min, int64_t max
     return number_parse (digits, ret) && *ret >= min && *ret <= max;
 }
 
-// What stands behind the name and the number: whether it takes CLOSE_REQUEST - who does not may
-// take one for a job -, and which commands it takes. Other words are those of later versions. NULL,
-// or why that is rejected.
+// Read the words after the name and the number: whether the worker understands CLOSE_REQUEST (one
+// that does not may take it for a job), and which commands it takes. Unknown words are ignored:
+// later versions may have more. NULL, or why they are rejected.
 static const char *read_words (struct target_server *station, struct worker *worker,
                                const struct message *message)
 {
@@ -163,20 +163,21 @@ static void worker_join (struct target_server *station, const struct target_requ
     struct worker *worker =
         workers_join (station->workers, request->identity, name, (size_t)jobs_max);
     const char *wrong = read_words (station, worker, &request->message);
-    if (wrong) { // one that was there stays as it was
+    if (wrong) { // a previous entry of this worker remains unchanged
         workers_remove (station->workers, worker);
         worker_destroy (&worker);
         answer_worker (station, request, ZERO_STATUS_MANAGE_ARG_ERROR_ID, wrong);
         return;
     }
     struct span commands = span_text (worker->commands ? worker->commands : "");
-    if (commands.size) // without the commas around them
+    if (commands.size) // without the leading and trailing comma
         commands = span_of (commands.data + 1, commands.size - 2);
     log_event (LEVEL_INFO, "worker.joined", "worker=%.*s%s%s", (int)name.size,
                (const char *)name.data, commands.size ? " commands=" : "",
                commands.size ? quoted (commands) : "");
     // A worker that joins again has lost its jobs. The new entry hides the old one from
-    // workers_find, and as it exists already, the old one is not the last to go.
+    // workers_find. Since it exists already, the removal of the old one does not look like that of
+    // the last worker.
     if (known)
         port_lose (station, known, "has joined again");
     answer_worker (station, request, ZERO_STATUS_OK_ID, NULL);
@@ -253,7 +254,7 @@ static void take_answer (struct target_server *station, struct worker *worker,
                quoted (answer->sender));
 }
 
-// A broken message. If it was to be the answer to a job in progress, no other will come.
+// Handle a malformed message. If it was the answer to a job in progress, no other will come.
 static void take_broken (struct target_server *station, struct worker *worker,
                          const struct target_request *request, const struct reason *reason)
 {

@@ -6,21 +6,22 @@
 
 enum { WORKERS_MAX = 10000 };
 
-// The handlers of a type of station for its workers. A row may send, lose workers and give jobs.
+// The handlers of a type of station for its workers. A handler may send messages, lose workers and
+// give jobs.
 struct worker_rules {
     // The worker has a credit.
     void (*ready) (struct target_server *station, struct worker *worker);
-    // It said something about a job that it has; the job is still there.
+    // The worker sent a message about a job that it has; the job still exists.
     void (*answer) (struct target_server *station, struct worker *worker, struct job *job,
                     struct message *answer);
-    // What it said about a job that it has cannot be read, and nothing else will come; the job is
-    // still there.
+    // The worker sent a malformed message about a job that it has, so no other answer will come;
+    // the job still exists.
     void (*broken) (struct target_server *station, struct worker *worker, struct job *job);
-    // It is no longer among the workers and freed afterwards; it had these jobs, oldest first.
-    // `what` became of it, as text that follows its name.
+    // The worker was removed, and is freed afterwards; it had these jobs, oldest first. `what` is
+    // the reason, as text that follows its name ("is gone").
     void (*lost) (struct target_server *station, struct worker *worker, struct job **jobs,
                   size_t count, const char *what);
-    // It drains: no job may wait for it any more.
+    // The worker drains: no job may wait for it any more.
     void (*drained) (struct target_server *station, struct worker *worker);
     size_t jobs_max; // that one worker may have at once, at most WORKER_JOBS_MAX
     bool by_command; // a worker may name the commands that it takes
@@ -33,19 +34,19 @@ bool port_recv (struct target_server *station);
 // still the caller's.
 bool port_give (struct target_server *station, struct worker *worker, struct job *job);
 
-// Forget a worker, which is freed; `what` as above.
+// Remove and free a worker; `what` as above.
 void port_lose (struct target_server *station, struct worker *worker, const char *what);
 
-// Give a worker no more jobs, and notify it: it is to end what it has, and to leave. One that
-// cannot be reached is lost, and freed.
+// Give a worker no more jobs, and notify it that it should finish the jobs it has and leave. One
+// that cannot be reached is lost, and freed.
 void port_drain (struct target_server *station, struct worker *worker);
 
 // Lose the workers that were unresponsive for too long.
 void port_tick (struct target_server *station);
 
-// Lose them all: the station stops.
+// Remove all workers, as the station stops.
 void port_stop (struct target_server *station);
 
-// Statuses after which the worker is still at it. 23, VOTE_START, is what WAITING is among the
-// commands: a worker that votes has no start to report.
+// Whether the status means that the worker still works on the job. 23 (VOTE_START) is one, since as
+// a command that number is WAITING, and no worker reports the start of a vote.
 bool is_heartbeat (uint8_t status);

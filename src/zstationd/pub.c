@@ -5,7 +5,7 @@
 #include "front.h"
 #include "packet.h"
 
-// [title][description][frames], the last two exactly as received. The socket never waits: a
+// [title][description][frames], the last two exactly as received. The send never blocks: a
 // subscriber that is too slow misses it.
 static void send_publication (struct target_server *station, const struct message *message,
                               struct span title)
@@ -43,7 +43,7 @@ static const struct target_command rows[] = {
     {ZERO_BYTE_COMMAND_NONE, publish},
     {ZERO_BYTE_COMMAND_PROXY, publish},
     {ZERO_BYTE_COMMAND_PING, front_ping},
-    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_stray}, // all of it is done already
+    {ZERO_BYTE_COMMAND_CLOSE_REQUEST, cancel_stray}, // nothing is ever in progress
 };
 
 const struct station_kind pub_station = {

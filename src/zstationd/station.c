@@ -10,7 +10,7 @@
 #include "subscribers.h"
 
 enum {
-    LAST_WORDS_MS = 1000, // how long the end waits for answers that are still queued
+    LAST_WORDS_MS = 1000, // how long the end waits for queued answers
     JOBS_MAX = 1000       // messages that may wait for one worker; it gets one job at a time
 };
 
@@ -78,7 +78,7 @@ static int bind_port (const struct target_server *self, void *socket, const stru
     return wire_bind (socket, port->endpoint, reason);
 }
 
-// A ROUTER that says when a peer is gone, instead of dropping in silence.
+// Open a ROUTER whose sends fail when the peer is gone, instead of dropping messages silently.
 static int open_router (struct target_server *self, void **ret, const struct port *port, int queue,
                         struct reason *reason)
 {

@@ -7,7 +7,7 @@
 #include "options.h"
 #include "plan_link.h"
 
-// Everything that is dropped or goes wrong is counted; the counts are logged at the end.
+// Everything that is dropped or fails is counted; the counts are logged at the end.
 enum count {
     COUNT_JOBS,           // given to a worker
     COUNT_ANSWERS,        // final answers sent
@@ -23,16 +23,16 @@ enum count {
     COUNT_REFUSED_KEYS,   // connections that were not let in
     COUNT_CANCELS,        // jobs and ballots that were cancelled
     COUNT_RENEWED,        // duplicates of runs whose job is queued or in progress
-    COUNT_STRAY_CANCELS,  // cancels of no job that is here, or of one that is cancelled already
+    COUNT_STRAY_CANCELS,  // cancels of an unknown job, or of one cancelled before
     COUNT_END
 };
 
-// Bytes of requests that may be kept: those that wait (api), those that are voted on (vote).
+// Limit for the bytes of requests that are queued (api) or being voted on (vote).
 enum { STATION_BYTES_MAX = 256 << 20 };
 
 struct target_server;
 
-// A request as it was read; all of it is borrowed from the packet.
+// A parsed request; everything is borrowed from the packet.
 struct target_request {
     struct span identity;
     struct message message;
@@ -53,14 +53,14 @@ struct command_table {
 struct station_kind {
     struct command_table commands;      // of the request socket
     int answers_max;                    // answers that may wait for one slow requester
-    const struct worker_rules *workers; // NULL: it has none, nor the functions below
+    const struct worker_rules *workers; // NULL: no workers, and the functions below are NULL
     void (*tick) (struct target_server *station);
-    // It is to stop, and front_job takes nothing more: answer what no worker has got yet. May be
-    // NULL where there is no such thing.
+    // The station is stopping, and front_job accepts no more requests: answer the jobs that no
+    // worker has received yet. NULL: there are none.
     void (*drain) (struct target_server *station);
-    // Whether answers are still to come that the stop should wait for.
+    // Whether the stop should wait for outstanding answers.
     bool (*busy) (const struct target_server *station);
-    void (*stop) (struct target_server *station); // answer everything that is still here
+    void (*stop) (struct target_server *station); // answer all remaining requests
 };
 
 // api: every request becomes a job for one worker; pub: it is published to the subscribers of its
@@ -68,7 +68,7 @@ struct station_kind {
 extern const struct station_kind api_station, pub_station, vote_station;
 
 struct target_server {
-    const struct station_kind *kind; // of options.type
+    const struct station_kind *kind; // the type, as in options.type
     struct options options;
     struct curve_keys keys;          // our own, with options.curve
     struct allow *allow;             // with options.curve; else NULL
@@ -79,29 +79,29 @@ struct target_server {
     struct subscribers *subscribers; // of publish
     struct workers *workers;         // api and vote
     bool serving;                    // api: the queue is being served
-    bool has_stranded;               // and jobs in it may have lost their last worker
+    bool has_stranded;               // queued jobs may have lost the last worker that takes them
     struct job_queue queue;  // api only: jobs that wait for a worker; empty while one is ready
     struct table runs;       // api only: jobs of plans' runs, by mailbox
     struct ballots *ballots; // vote only
-    bool stopping;           // ends as soon as it is not busy, and takes nothing more
+    bool stopping;           // the station accepts no more requests, and ends when it is not busy
     uint64_t counts[COUNT_END];
 };
 
 // The row with this code, or NULL.
 const struct target_command *command_find (const struct command_table *table, uint8_t code);
 
-// Who may connect, and our own keys; before anything is bound. 0, or -1 with a reason: a file that
-// an option names cannot be used.
+// Load the keys that may connect, and our own; call it before anything is bound. 0, or -1 with a
+// reason: a file that an option names cannot be used.
 int station_open_curve (struct target_server *self, struct reason *reason);
 
 // Open and bind the sockets of the station's type. 0, or -1 with a reason.
 int station_open (struct target_server *self, struct reason *reason);
 
-// Let a ROUTER notice which peers are gone, as far as is known by now: it does so only when it is
-// read. Called before a send whose failure matters.
+// Make a ROUTER process the disconnects known so far, which it otherwise does only when it is read.
+// Called before a send whose failure matters.
 void station_notice (void *router);
 
-// Close what is open; the last answers get a moment to leave.
+// Close everything; the last answers get a moment to be sent.
 void station_close (struct target_server *self);
 
 // Log the counts.

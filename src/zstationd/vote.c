@@ -1,6 +1,6 @@
-// Invariants: an opened ballot is answered VOTE_START first, each voter once - its vote or VOTE_BYE
-// - and VOTE_END last, all in one order; or the rest is kept back from where an answer was lost. A
-// worker that is free has no ballot waiting for it.
+// Invariants: the answers to an opened ballot are VOTE_START, then one for each voter (its vote or
+// VOTE_BYE), then VOTE_END; after a lost answer the rest is not sent. No ballot waits for a worker
+// that is free.
 #include <stdlib.h>
 
 #include "answer.h"
@@ -49,7 +49,7 @@ static void send_start (struct target_server *station, struct worker_ballot *bal
     free (text);
 }
 
-// VOTE_END, and the end of the ballot, from which no vote is expected.
+// Send VOTE_END, and close the ballot, which expects no more votes.
 static void end_ballot (struct target_server *station, struct worker_ballot *ballot,
                         const char *reason)
 {
@@ -82,8 +82,8 @@ static void give_up (struct target_server *station, struct ballot_worker *voter,
 
 // -- ballots
 
-// Give the worker, if it is free, the ballot that waits for it. One whose requester has lost an
-// answer is not worth a vote. The deadline of a run is not looked at again: votes and heartbeats
+// Give the worker, if it is free, the ballot that waits for it. A ballot whose requester has missed
+// an answer needs no more votes. The deadline of a run is not checked again: votes and heartbeats
 // have extended its lease since.
 static void serve_worker (struct target_server *station, struct worker *worker)
 {
@@ -96,10 +96,11 @@ static void serve_worker (struct target_server *station, struct worker *worker)
         voter_alive (station->ballots, voter);
 }
 
-// Without its requester those who have not got it yet need not vote. It may be over then.
+// Withdraw a ballot that has lost its requester: voters that have not received it need not vote.
+// That may end it.
 static void withdraw_ballot (struct target_server *station, struct worker_ballot *ballot)
 {
-    ballot->expected++; // keeps it open while the voters are gone through
+    ballot->expected++; // keeps it open during the loop
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker && !voter_has_ballot (&ballot->voters[i]))
             voter_settle (station->ballots, &ballot->voters[i]);
@@ -107,7 +108,7 @@ static void withdraw_ballot (struct target_server *station, struct worker_ballot
     end_if_over (station, ballot);
 }
 
-// A run that comes again on the same connection.
+// Withdraw the ballots of earlier deliveries of a run on the same connection.
 static void withdraw_earlier (struct target_server *station, const struct job *job)
 {
     for (struct worker_ballot *ballot = ballots_first (station->ballots), *next; ballot;
@@ -140,7 +141,7 @@ static void open_ballot (struct target_server *station, struct job *job)
     log_event (LEVEL_DEBUG, "ballot", "mailbox=%s voters=%zu", quoted (job->mailbox),
                ballot->count);
     send_start (station, ballot);
-    ballot->expected++; // keeps it open while workers turn out to be gone
+    ballot->expected++; // keeps it open if workers turn out to be gone
     for (size_t i = 0; i < ballot->count; i++)
         if (ballot->voters[i].worker)
             serve_worker (station, ballot->voters[i].worker);
@@ -163,7 +164,8 @@ static void take_vote (struct target_server *station, const struct target_reques
         open_ballot (station, job);
 }
 
-// A REQ client would take what is left of one vote for the answer to its next request.
+// Handle a call. A REQ client cannot open a ballot: it would take later answers for the reply to
+// its next request.
 static void call (struct target_server *station, const struct target_request *request)
 {
     if (words_take (station, request))
@@ -180,7 +182,7 @@ static void run (struct target_server *station, const struct target_request *req
     take_vote (station, request, JOB_RUN);
 }
 
-// The votes of those who have it come all the same, and then its end.
+// Cancel a ballot. Voters that have received it still vote; then it ends.
 static void cancel_ballot (struct target_server *station, const struct target_request *request)
 {
     struct worker_ballot *oldest = NULL;
@@ -211,7 +213,7 @@ static const struct target_command rows[] = {
 
 // -- votes
 
-// The worker is done with the ballot that it has.
+// Take the ballot that the worker has finished from it.
 static void lay_down (struct target_server *station, struct worker *worker)
 {
     workers_take (station->workers, worker, worker->jobs[0]);
@@ -219,7 +221,7 @@ static void lay_down (struct target_server *station, struct worker *worker)
     serve_worker (station, worker);
 }
 
-// Its vote must have the reason, or the requester would wait forever.
+// Send a failed vote with a reason for the worker, or the requester would wait forever.
 static void spoil_vote (struct target_server *station, struct worker *worker, const char *what)
 {
     forward_status (station, worker->voters.head, ZERO_STATUS_FAILED_ID, what);
@@ -232,7 +234,7 @@ static void worker_broken (struct target_server *station, struct worker *worker,
     spoil_vote (station, worker, "sent a malformed answer");
 }
 
-// What the station itself says about a ballot cannot be a vote: a voter would end it for all.
+// Whether the status is reserved for the station: as a vote it would end the ballot for all.
 static bool is_words_of_station (uint8_t status)
 {
     return status == ZERO_STATUS_VOTE_END_ID || status == ZERO_STATUS_VOTE_CLOSED_ID;
@@ -296,7 +298,7 @@ static void worker_drained (struct target_server *station, struct worker *worker
     }
 }
 
-// One ballot at a time: the order in which a worker votes is that in which it was asked.
+// One ballot at a time: a worker votes in the order in which it received the ballots.
 static const struct worker_rules workers = {serve_worker, worker_answer,  worker_broken,
                                             worker_lost,  worker_drained, 1};
 
@@ -308,20 +310,19 @@ static void vote_tick (struct target_server *station)
             give_up (station, voter, "is busy for too long");
             continue;
         }
-        // Its ballot is taken from it only together with its place among the workers: it may join
-        // again.
+        // A worker cannot lose its ballot alone: it is removed, and may join again.
         station->counts[COUNT_WORKERS_GONE]++;
         port_lose (station, voter->worker, "has not voted in time");
     }
 }
 
-// A vote that has begun is ended by all its voters, those among them that have not been asked yet.
+// The stop waits for open ballots, including voters that have not received them yet.
 static bool vote_busy (const struct target_server *station)
 {
     return ballots_count (station->ballots) > 0;
 }
 
-// One answer a ballot: a VOTE_BYE for each voter in each would be too many at once.
+// One answer for each ballot: a VOTE_BYE for each of its voters would be too many at once.
 static void end_ballots (struct target_server *station)
 {
     for (struct worker_ballot *ballot; (ballot = ballots_first (station->ballots));) {

@@ -42,7 +42,7 @@ static struct zplan_worker *allocate (size_t credit)
     return self;
 }
 
-// All that is left when the thread has ended, or was never begun.
+// Free everything once the thread has ended, or if it was never started.
 static void release_worker (struct zplan_worker *self)
 {
     for (size_t i = 0; i < self->job_count; i++)
@@ -65,7 +65,7 @@ static void release_worker (struct zplan_worker *self)
     free (self);
 }
 
-// A thread that takes no signal: they are the program's.
+// Start a thread that receives no signals: the program handles them.
 static int start_thread (struct zplan_worker *self)
 {
     sigset_t all, before;
@@ -130,7 +130,7 @@ void zplan_worker_destroy (struct zplan_worker **worker)
     struct zplan_worker *self = worker ? *worker : NULL;
     if (!self)
         return;
-    *worker = NULL; // first: a signal handler may still make the worker leave by it
+    *worker = NULL; // first, as a signal handler may still call zplan_worker_leave with it
     zplan_worker_leave (self);
     atomic_store (&self->stop, true);
     worker_wake (self);
@@ -168,7 +168,7 @@ bool zplan_worker_drained (struct zplan_worker *self)
     return drained;
 }
 
-// The user looks: there is no news any more. Called under the lock.
+// Clear the news, as the user has checked. Called under the lock.
 static void clear_news (struct zplan_worker *self)
 {
     self->news = false;

@@ -8,7 +8,7 @@
 // time: the jobs go on, and their reports wait for it.
 //
 // A worker that leaves has its waiting take ended (a take of no jobs does that): a job could still
-// be given to it. One that comes all the same was not begun, and is released.
+// be given to it. A job that still arrives is released, as it was not begun.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 enum {
     TAKE_WAIT_S = 5,
     ANSWER_MS = 5000,
-    ALIVE_US = 5000000,       // between two messages of a job: replies carry its cancellation
+    ALIVE_US = 5000000,       // between two heartbeats of a job; replies report cancellation
     PROGRESS_US = 1000000,    // between two reports of its progress
     AGAIN_US = 1000000,       // until a request that was rejected for now is retried
     LAST_ANSWER_US = 1000000, // for the answer to the take of a worker that leaves
@@ -32,7 +32,7 @@ enum {
 
 // -- sending
 
-// What passes: the same may be said again.
+// Whether the rejection is temporary: the same request may be resent.
 static bool is_passing (uint8_t status)
 {
     return status == ZERO_STATUS_BUSY_ID || status == ZERO_STATUS_NET_ERROR_ID;
@@ -72,7 +72,7 @@ static bool send_json_command (struct zplan_worker *self, const char *word, json
     return sent;
 }
 
-// -- jobs as they come
+// -- received jobs
 
 // Lay the frames out in the job's own bytes: mailbox, description, frames. False: invalid.
 static bool read_frames (struct client_job *self, const json_t *frames, uint64_t plan_id)
@@ -175,7 +175,7 @@ static void take_job (struct zplan_worker *self, const json_t *taken)
         read_job (job, taken, plan_id, exec_id);
 }
 
-// -- asking for jobs
+// -- requesting jobs
 
 static void not_joined (struct zplan_worker *self)
 {
@@ -226,7 +226,7 @@ static json_t *take_fields (const struct zplan_worker *self, size_t limit, int w
                       (json_int_t)limit, "wait", wait_s);
 }
 
-// The first take of a connection does not wait: its answer shows that the station is there.
+// The first take of a connection does not wait: its reply shows that the station answers.
 static void request_jobs (struct zplan_worker *self, int64_t now_us)
 {
     size_t in_hand = worker_in_hand (self);
@@ -237,7 +237,7 @@ static void request_jobs (struct zplan_worker *self, int64_t now_us)
     self->taking = send_json_command (
         self, "take", take_fields (self, self->credit - in_hand, wait_s), on_taken, self);
     zplan_client_set_timeout (self->client, ANSWER_MS);
-    self->take_us = now_us + AGAIN_US; // unless jobs come: no station is asked in a tight loop
+    self->take_us = now_us + AGAIN_US; // unless jobs arrive; avoids a tight loop of requests
 }
 
 static void take_leave (struct zplan_worker *self, int64_t now_us)
@@ -250,7 +250,7 @@ static void take_leave (struct zplan_worker *self, int64_t now_us)
     }
 }
 
-// -- what is said of the jobs
+// -- messages about jobs
 
 static json_t *job_fields (const struct zplan_worker *self, const struct client_job *job)
 {
@@ -294,11 +294,11 @@ static void say_alive (struct zplan_worker *self, struct client_job *job, int64_
         job->progress_new = false;
     }
     job->fetched.asking = send_json_command (self, "alive", fields, on_alive, job);
-    job->fetched.due_us = now_us + AGAIN_US; // if it could not be sent
+    job->fetched.due_us = now_us + AGAIN_US; // the retry if it could not be sent
 }
 
-// What a report says in the place of one that the station rejects: if the run is over it rejects
-// this one as well, and else the answer is not what it takes.
+// Replace a rejected report by one of a failure. If the run is over the station rejects this one
+// too; otherwise the content of the answer was the cause.
 static void replace_report (struct client_job *job, const struct zplan_reply *reply)
 {
     char words[REASON_MAX];
@@ -313,7 +313,8 @@ static void replace_report (struct client_job *job, const struct zplan_reply *re
     json_decref (fields);
 }
 
-// Accepted, or refused for good: either way it is over. A key that is not allowed may be again.
+// Accepted, or rejected permanently: the job is over either way. A denied report is retried, since
+// the key may be allowed later.
 static void on_reported (void *context, int error, const struct zplan_reply *reply)
 {
     struct client_job *job = context;
@@ -330,7 +331,8 @@ static void on_reported (void *context, int error, const struct zplan_reply *rep
     fetched->due_us = passing ? now_us + AGAIN_US : now_us;
 }
 
-// The content as JSON: what is JSON as it is, else a text or {"b64": text}. NULL: there is none.
+// The content as JSON: JSON unchanged, anything else as a string or {"b64": text}. NULL: no
+// content.
 static json_t *result_of (uint8_t type, struct span content)
 {
     json_t *value = NULL;
@@ -341,7 +343,7 @@ static json_t *result_of (uint8_t type, struct span content)
 
 bool fetch_takes_result (uint8_t type, struct span content)
 {
-    enum { WORST = 6 }; // bytes of JSON for one of the content
+    enum { WORST = 6 }; // bytes of JSON for one byte of the content
     if (type != ZERO_FRAME_JSON && content.size <= RESULT_MAX / WORST - 2)
         return true;
     json_t *value = result_of (type, content);
@@ -389,7 +391,8 @@ static void report_job (struct zplan_worker *self, struct client_job *job, int64
     fetched->due_us = now_us + AGAIN_US;
 }
 
-// A job that is answered waits for nothing but the retry of its report.
+// When the next message about the job is due. For an answered job that is only the retry of its
+// report.
 static int64_t word_due_us (const struct client_job *job)
 {
     const struct fetched *fetched = &job->fetched;
@@ -401,7 +404,8 @@ static int64_t word_due_us (const struct client_job *job)
     return job->progress_new && progress_us < fetched->due_us ? progress_us : fetched->due_us;
 }
 
-// A worker that leaves does not wait for a station that has given the job to another one by now.
+// Whether a leaving worker drops the report: by now the station has given the job to another
+// worker.
 static bool is_given_up (const struct zplan_worker *self, const struct client_job *job,
                          int64_t now_us)
 {
@@ -463,8 +467,8 @@ static bool fetch_poll_item (const struct zplan_worker *self, zmq_pollitem_t *it
     return true;
 }
 
-// The last messages: jobs that were not taken were not begun, others have failed. Nothing else uses
-// the worker any more.
+// Send the last messages: jobs that were not taken are reported as not begun, the others as failed.
+// Nothing else uses the worker any more.
 static void fetch_end (struct zplan_worker *self)
 {
     int64_t end_us = clock_mono_us () + LAST_ANSWER_US, now_us;

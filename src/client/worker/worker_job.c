@@ -11,7 +11,7 @@
 #include "utf8.h"
 #include "worker_private.h"
 
-enum { PLAN_FRAME_MAX = 64 << 10 }; // a larger PLAN frame is not looked into
+enum { PLAN_FRAME_MAX = 64 << 10 }; // a larger PLAN frame is not parsed
 
 _Static_assert((int)ZPLAN_FRAMES_MAX == (int)DESC_FRAMES_MAX, "one limit under two names");
 
@@ -64,7 +64,7 @@ static void write_idempotency_key (struct client_job *self)
 void job_read_plan (struct client_job *self)
 {
     struct zplan_job *job = &self->shown;
-    // The PLAN frame of an ordinary call is its requester's.
+    // In an ordinary call the PLAN frame comes from the requester, not from a station.
     const json_t *call = job->plan_id ? json_object_get (self->plan, "flow") : NULL;
     job->title = text_in (self->plan, "description");
     job->traceparent = text_in (self->plan, "traceparent");
@@ -109,9 +109,9 @@ void job_read (struct client_job *self)
     read_plan (self);
 }
 
-// -- what is sent for it
+// -- messages about the job
 
-// From the job's mailbox, with the run's id.
+// Address a message with the job's mailbox and the run's id.
 static void address (const struct client_job *self, struct message *message)
 {
     bool given;
@@ -240,7 +240,7 @@ int zplan_job_fail (struct zplan_job *shown, const char *words)
     return ZPLAN_OK;
 }
 
-// As much of the text as fits, in whole characters. False: it is no UTF-8.
+// As much of the text as fits, in whole characters. False: invalid UTF-8.
 static bool put_words (char out[ZPLAN_PROGRESS_MAX + 1], int percent, const char *words)
 {
     size_t size = 0;

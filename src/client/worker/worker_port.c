@@ -3,11 +3,11 @@
 // progress.
 //
 // The connection is replaced when the station has left PITPAT or JOIN unanswered for three beats:
-// messages still queued would otherwise reach a restarted station late; of several addresses the
-// next one has its turn then. A thread that was held up itself gives the station that time once
-// more. A station that was restarted does not know the worker, answers NOT_FIND, and the worker
-// joins again. Either way the station has lost the jobs in progress: those that nobody has taken
-// are dropped, the others are lost, and nothing more is sent about them.
+// messages still queued would otherwise reach a restarted station late; with several addresses the
+// next one is tried then. If the thread itself was delayed, the station gets three more beats. A
+// station that was restarted does not know the worker, answers NOT_FIND, and the worker joins
+// again. Either way the station has lost the jobs in progress: jobs not taken yet are dropped, the
+// others are marked as lost, and nothing more is sent about them.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@
 enum {
     BEAT_US = 1000000,
     SILENCE_US = 3 * BEAT_US,
-    SIGN_US = 1000000,    // between two signs that a job is worked on
+    SIGN_US = 1000000,    // between two heartbeats of a job
     PROGRESS_US = 250000, // between two reports of its progress
     LAST_WORDS_MS = 1000,
     LAST_ANSWER_US = 1000000, // for the answer to the last heartbeat of a worker that leaves
@@ -28,7 +28,7 @@ enum {
 
 // -- the connection
 
-// The station knows nothing of what it gave us.
+// The station no longer knows which jobs this worker has.
 static void lose_jobs (struct zplan_worker *self)
 {
     self->news = self->news || self->joined;
@@ -66,7 +66,7 @@ static bool send_message (struct zplan_worker *self, const struct message *messa
     return self->socket && packet_send_message (self->socket, (struct span){0}, message);
 }
 
-// A command with our name, and a number behind it unless that is below 0.
+// Send a command with the worker's name and, unless it is negative, a number.
 static bool send_number (struct zplan_worker *self, uint8_t command, int64_t number)
 {
     char digits[24];
@@ -80,8 +80,8 @@ static bool send_number (struct zplan_worker *self, uint8_t command, int64_t num
     return send_message (self, &message);
 }
 
-// Behind the name how many jobs at once, that we take CLOSE_REQUEST for what it is, and which
-// commands are wanted.
+// Send JOIN: the name, the number of concurrent jobs, "cancel" (the worker understands
+// CLOSE_REQUEST), and the list of commands.
 static void send_join (struct zplan_worker *self)
 {
     char digits[24];
@@ -96,12 +96,14 @@ static void send_join (struct zplan_worker *self)
     self->beats += send_message (self, &message);
 }
 
-// The heartbeat of this second, if it is due.
+// Send the heartbeat of this second if it is due, on a new connection if the old one is
+// unresponsive.
 static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
 {
     if (now_us < self->beat_us)
         return;
-    // The answer may have come while we did not run, and libzmq not have handed it on yet.
+    // After a delay of this thread the answer may have arrived, but not yet been delivered by
+    // libzmq.
     if (now_us - self->beat_us >= BEAT_US)
         self->quiet_us = 0;
     if (!self->socket || (self->quiet_us && now_us - self->quiet_us >= SILENCE_US)) {
@@ -120,7 +122,7 @@ static void send_heartbeat (struct zplan_worker *self, int64_t now_us)
         self->quiet_us = now_us;
 }
 
-// Ask for as many jobs as there are hands for.
+// Request one job for each free slot.
 static void request_jobs (struct zplan_worker *self)
 {
     while (self->joined && !self->leaving && self->asked + worker_in_hand (self) < self->credit &&
@@ -128,8 +130,8 @@ static void request_jobs (struct zplan_worker *self)
         self->asked++;
 }
 
-// Return the unused credit. Jobs in flight are sent back when they come, which is before the answer
-// to a heartbeat that follows: until then the worker has not left.
+// Return the unused credit. Jobs in flight are returned when they arrive, which is before the
+// answer to the heartbeat sent after it: until then the worker has not left.
 static void take_leave (struct zplan_worker *self, int64_t now_us)
 {
     if (!worker_take_leave (self) || !self->joined) {
@@ -143,7 +145,7 @@ static void take_leave (struct zplan_worker *self, int64_t now_us)
     self->leave_us = now_us + LAST_ANSWER_US;
 }
 
-// -- what the station says
+// -- messages of the station
 
 static void take_status (struct zplan_worker *self, const struct message *message)
 {
@@ -161,11 +163,11 @@ static void take_status (struct zplan_worker *self, const struct message *messag
         self->joins++;
         self->refusal[0] = '\0';
     } else if (status == ZERO_STATUS_BYE_ID &&
-               self->joined) { // LEFT, which it answers, is the last
+               self->joined) { // not as the answer to LEFT, which is the last message
         self->drained = self->news = true;
         atomic_store (&self->leave, true);
     } else if (status >= ZERO_STATUS_ERROR_FLAG && status != ZERO_STATUS_NOT_FIND_ID &&
-               !self->joined) { // that one is about what was said before JOIN
+               !self->joined) { // NOT_FIND answers a message sent before JOIN
         worker_refused (self, message_frame (message, ZERO_FRAME_STATUS, NULL));
     }
 }
@@ -178,16 +180,16 @@ static void take_job (struct zplan_worker *self, struct client_job *job, bool re
     job->place = JOB_WAITING;
     if (!readable)
         job_close (job, ZERO_STATUS_FAILED_ID, "the worker cannot read the job");
-    else if (atomic_load (&self->leave)) // which `leaving` follows in this turn or the next
+    else if (atomic_load (&self->leave)) // `leaving` is set in this turn or the next
         job_close (job, ZERO_STATUS_NOT_WORKER_ID, "the worker leaves");
     else
         job_read (job);
 }
 
-// -- what is cancelled
+// -- cancellation
 
-// The job in progress that is meant: of several with one mailbox the one of that number, without a
-// number the oldest.
+// The job in progress that a cancellation is about: of several with its mailbox, the one with its
+// LOCAL_ID, or the oldest if it has none.
 static struct client_job *find_meant (struct zplan_worker *self, const struct message *message)
 {
     bool given;
@@ -240,7 +242,7 @@ static void take_message (struct zplan_worker *self, struct client_job *job)
     job_clear (job);
 }
 
-// There is always a free job to receive into: there is one more than can be in progress.
+// A free job to receive into always exists: there is one more than can be in progress.
 static void take_messages (struct zplan_worker *self)
 {
     for (int i = 0; i < MESSAGES_A_TURN && self->socket; i++) {
@@ -251,7 +253,7 @@ static void take_messages (struct zplan_worker *self)
     }
 }
 
-// -- what is said of the jobs
+// -- messages about jobs
 
 static void send_answers (struct zplan_worker *self)
 {
@@ -259,7 +261,7 @@ static void send_answers (struct zplan_worker *self)
         struct message message;
         job_answer (job, &message);
         if (!job->lost && !send_message (self, &message))
-            return; // the next beat tries again, or replaces the connection
+            return; // the next turn retries, and the heartbeat may replace the connection
         job_clear (job);
     }
 }
@@ -322,7 +324,7 @@ static bool port_poll_item (const struct zplan_worker *self, zmq_pollitem_t *ite
     return self->socket != NULL;
 }
 
-// The last messages: jobs that were not taken were not begun.
+// Send the last messages: jobs that were not taken are returned as not begun.
 static void port_end (struct zplan_worker *self)
 {
     take_messages (self);
@@ -331,7 +333,7 @@ static void port_end (struct zplan_worker *self)
     send_answers (self);
     if (!self->socket)
         return;
-    // Unless it joined the station expects no last message.
+    // The station expects LEFT only from a worker that has joined.
     if (self->joined && send_number (self, ZERO_BYTE_COMMAND_HEART_LEFT, -1))
         wire_set (self->socket, ZMQ_LINGER, LAST_WORDS_MS);
     zmq_close (self->socket);

@@ -1,7 +1,7 @@
-// What the two halves of a worker share: the calls of its users (worker.c, worker_run.c,
-// worker_job.c) and its thread (worker_thread.c), which has one of two dialogs: with the workers'
-// port of a target station (worker_port.c), or with a station whose pull target's plans it
-// fetches (worker_fetch.c). They meet under one lock.
+// Declarations shared by the two halves of a worker: the calls of its users (worker.c,
+// worker_run.c, worker_job.c) and its thread (worker_thread.c), which has one of two dialogs: with
+// the workers' port of a target station (worker_port.c), or with a station whose pull target's
+// plans it fetches (worker_fetch.c). One lock protects what both use.
 #pragma once
 
 #include <jansson.h>
@@ -17,51 +17,52 @@
 enum {
     WORKER_NAME_MAX = 64,
     IDEMPOTENCY_KEY_SIZE = 128,
-    RESULT_MAX = 65536 // bytes of JSON that a report of a fetched job takes
+    RESULT_MAX = 65536 // bytes of JSON in the report of a fetched job
 };
 
-// Where a job is. It goes down this list and back to the top.
+// The states of a job, in order; then it is free again.
 enum job_place {
-    JOB_FREE,    // no job; one of them holds what is being received
+    JOB_FREE,    // no job; one free entry holds the message being received
     JOB_WAITING, // nobody has taken it yet
     JOB_TAKEN,   // the user of the library works on it
     JOB_ANSWERED // its answer is not sent yet
 };
 
-// Of a job that was fetched.
+// State of a job that was fetched from a pull target.
 struct fetched {
     char plan[IDENT_SIZE], exec[IDENT_SIZE];
     uint8_t *bytes;      // of the job's frames; owned
-    int64_t timeout_us;  // without a heartbeat for so long the station gives the job away
+    int64_t timeout_us;  // without a heartbeat for this long the station takes the job back
     int64_t accepted_us; // monotonic; when the station accepted the last message
     int64_t due_us;      // monotonic; when the next message is due
     bool asking;         // a message about this job is in flight
-    bool over;           // the station wants no report
-    bool replaced;       // the station rejects the first report
+    bool over;           // the station needs no further message about it
+    bool replaced;       // the first report was rejected and replaced
     char *report;        // as JSON, once it is answered; owned
 };
 
-// A job and the room for its answer. A worker makes as many as it may need when it is made itself:
-// so taking a job and answering it cannot fail for want of memory, the content of the answer apart.
+// A job and the space for its answer. All jobs are allocated with the worker: so taking and
+// answering a job needs no memory, except for the content of the answer.
 struct client_job {
-    struct zplan_job shown; // what the user has; the first member
-    // Set once and never cleared: it is read without the lock, also by way of a job that is over.
+    struct zplan_job shown; // what the user sees; must be the first member
+    // Set once and never cleared: it is read without the lock, also through a pointer to a job that
+    // has ended.
     struct zplan_worker *worker;
-    enum job_place place; // from here on all is cleared when the job is over
-    uint64_t turn;        // of its coming: who came first is taken first
-    bool lost;            // the station does not know any more that we have it
-    bool cancelled;       // its requester waits no more
+    enum job_place place; // this and all members below are cleared when the job ends
+    uint64_t turn;        // order of arrival, in which jobs are taken
+    bool lost;            // the station no longer knows that this worker has it
+    bool cancelled;       // its requester no longer waits
     char cancel_words[REASON_MAX];
     struct packet packet;
-    struct message message; // the job's, read; borrows from `packet`
+    struct message message; // the parsed job; borrows from `packet`
     json_t *plan;           // its PLAN frame; the texts of `shown` borrow from it
     char idempotency_key[IDEMPOTENCY_KEY_SIZE];
 
     struct fetched fetched;
 
-    int64_t sign_us;     // monotonic; when it was last said to be worked on, or came
+    int64_t sign_us;     // monotonic; time of its last heartbeat, or of its arrival
     int64_t reported_us; // when its progress was last reported
-    bool progress_new;   // it was not reported yet
+    bool progress_new;   // `progress` is not reported yet
     char progress[ZPLAN_PROGRESS_MAX + 1];
 
     uint8_t status; // the answer
@@ -77,14 +78,14 @@ struct handler {
     void *context;
 };
 
-// What the thread does, with the lock held unless noted.
+// The steps of one of the two dialogs, called by the thread with the lock held unless noted.
 struct dialog {
     int (*open) (struct zplan_worker *self); // before the thread runs; 0, or -1 with errno
     void (*turn) (struct zplan_worker *self);
     int64_t (*due_us) (const struct zplan_worker *self); // of the next turn, monotonic
-    // What to wait for, in `item`, besides that. False: nothing. Without the lock.
+    // What to wait for besides the time, in `item`. False: nothing. Without the lock.
     bool (*poll_item) (const struct zplan_worker *self, zmq_pollitem_t *item);
-    void (*end) (struct zplan_worker *self); // say the last words, and close
+    void (*end) (struct zplan_worker *self); // send the last messages, and close
 };
 extern const struct dialog dialog_port, dialog_fetch;
 
@@ -99,37 +100,38 @@ struct zplan_worker {
     char *commands; // "commands=A,B", NULL = all
     size_t credit;
     void *context; // of this worker alone
-    int wake_fd;   // eventfd: there is something for the thread
-    int show_fd;   // eventfd: there is something for the user
+    int wake_fd;   // eventfd: the thread has something to do
+    int show_fd;   // eventfd: the user has something to do
     pthread_t thread;
-    atomic_bool leave; // asked for; the thread takes note of it
+    atomic_bool leave; // leaving was requested; the thread reads it
     atomic_bool stop;
 
-    // the thread's alone, of a workers' port
+    // used by the thread only, with a workers' port
     void *socket;      // NULL when none could be created
-    size_t address;    // of the endpoints, that the socket is for
-    size_t asked;      // jobs that were asked for and have not come
+    size_t address;    // index of the endpoint of the socket
+    size_t asked;      // jobs that were requested and have not arrived
     int64_t beat_us;   // monotonic; when the next JOIN or PITPAT is due
-    int64_t quiet_us;  // when the oldest of them without an answer was sent; 0 = none
-    size_t beats;      // how many of them have no answer
-    size_t last_beats; // of those that were sent until it left
+    int64_t quiet_us;  // when the oldest unanswered one was sent; 0 = none
+    size_t beats;      // number of unanswered ones
+    size_t last_beats; // the unanswered ones that were sent before it left
 
-    // the thread's alone, of a pull target
+    // used by the thread only, with a pull target
     struct zplan_client *client;
     int64_t take_us; // monotonic; when the next take is due
 
-    // the thread's alone, of both
+    // used by the thread only, with both
     int64_t leave_us; // monotonic; when no more jobs are waited for; 0 = not known yet
 
     // under the lock
     pthread_mutex_t lock;
     pthread_cond_t changed; // a job came, or the worker has left
-    bool joined;            // the station said OK to JOIN
-    unsigned joins;         // number of those answers
+    bool joined;            // the station has accepted the worker
+    unsigned joins;         // how many times it has
     bool leaving;
-    bool taking;  // jobs may be on their way: a take, or the last heartbeat, has no answer yet
+    bool taking;  // jobs may be in flight: a take, or the last heartbeat, has no answer yet
     bool drained; // the station asked for it
-    bool news;    // `joined` or `refusal` changed, or a job was cancelled, since the user looked
+    bool news;    // `joined` or `refusal` changed, or a job was cancelled, since the user last
+                  // checked
     bool shown;   // show_fd is readable
     char refusal[REASON_MAX];
     uint64_t turn;
@@ -146,49 +148,49 @@ struct zplan_worker {
 // The thread, until `stop` is set.
 void *worker_serve (void *worker);
 
-// Take note of zplan_worker_leave. True: it is the first time.
+// Start leaving if zplan_worker_leave was called. True: the first time only.
 bool worker_take_leave (struct zplan_worker *self);
 
-// The station's last words of why it does not take the worker, cut to what is kept.
+// Store the reason why the station rejected the worker, cut to the size of `refusal`.
 void worker_refused (struct zplan_worker *self, struct span words);
 
-// A job in progress was cancelled: notify its user, without the lock meanwhile.
+// Mark a job as cancelled, and notify its user; the lock is released during the callback.
 void worker_cancel (struct zplan_worker *self, struct client_job *job, struct span words);
 
-// Let the thread look what there is to do. For any thread, and a signal handler.
+// Wake the thread. May be called by any thread, and in a signal handler.
 void worker_wake (struct zplan_worker *self);
 
 // ---- jobs, under the lock
 
-// The first job of this place, or NULL.
+// The oldest job in this state, or NULL.
 struct client_job *worker_first (struct zplan_worker *self, enum job_place place);
 
-// How many jobs are in progress: neither free nor over.
+// How many jobs are not free.
 size_t worker_in_hand (const struct zplan_worker *self);
 
 // Whether the worker has left.
 bool worker_has_left (const struct zplan_worker *self);
 
-// Make show_fd readable or not, as things are.
+// Make show_fd readable if the user has something to do, else not readable.
 void worker_show_news (struct zplan_worker *self);
 
-// Whether a report of a fetched job takes this content.
+// Whether this content fits in the report of a fetched job.
 bool fetch_takes_result (uint8_t type, struct span content);
 
 // Fill what the user sees from the message, which was read from the packet.
 void job_read (struct client_job *self);
 
-// The same of its `plan`, which may be NULL; plan_id and plan_time_s are read before.
+// The same from its `plan`, which may be NULL; plan_id and plan_time_s must be set before.
 void job_read_plan (struct client_job *self);
 
-// Give the job its last answer, `words` with the status's word before them, or NULL.
+// Set the final answer of the job: the reason is the status's word and `words`, or none for NULL.
 void job_close (struct client_job *self, uint8_t status, const char *words);
 
-// The message that answers it, to be sent with what the job holds.
+// Build the message that answers the job; it borrows from the job.
 void job_answer (const struct client_job *self, struct message *ret);
 
-// The sign that it is worked on, with the words of its progress.
+// Build the heartbeat of the job, with the text of its progress.
 void job_sign (const struct client_job *self, struct message *ret);
 
-// It is over: free again.
+// The job has ended: free its data, and make it JOB_FREE.
 void job_clear (struct client_job *self);

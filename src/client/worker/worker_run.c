@@ -1,4 +1,4 @@
-// Handlers, and the calls that call them.
+// Handlers, and the functions that run them.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // A worker's thread. Each turn of its loop holds the lock: nothing in it waits. Only while it
-// notifies the user of a cancelled job it releases the lock. A job's place is not reused meanwhile:
-// this thread alone does that.
+// notifies the user of a cancelled job it releases the lock. A job's entry is not reused meanwhile,
+// as only this thread does that.
 #include <errno.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 #include "clock.h"
 #include "worker_private.h"
 
-// -- what the user is shown
+// -- what the user sees
 
 void worker_wake (struct zplan_worker *self)
 {
-    int error = errno; // a signal handler must leave it
+    int error = errno; // a signal handler must not change it
     eventfd_write (self->wake_fd, 1);
     errno = error;
 }
@@ -80,7 +80,7 @@ void worker_cancel (struct zplan_worker *self, struct client_job *job, struct sp
     zplan_cancel_fn *call = self->on_cancel;
     void *context = self->cancel_context;
     self->news = true;
-    if (!call || atomic_load (&self->stop)) // who destroys the worker gives all jobs up
+    if (!call || atomic_load (&self->stop)) // destroying the worker gives up all jobs
         return;
     pthread_mutex_unlock (&self->lock);
     call (&job->shown, job->cancel_words, context);
@@ -99,7 +99,7 @@ static void worker_turn (struct zplan_worker *self)
         pthread_cond_broadcast (&self->changed);
 }
 
-// How long nothing is due, in milliseconds.
+// The time until the next turn is due, in milliseconds.
 static long rest_ms (const struct zplan_worker *self)
 {
     int64_t left_us = self->dialog->due_us (self) - clock_mono_us ();

@@ -72,7 +72,7 @@ void api_ask_plan (struct exchange *self, const char *more, exchange_fn *fn)
     exchange_ask (self, args, more ? 2 : 1, fn);
 }
 
-// -- answers that are much alike
+// -- common answers
 
 void api_on_plan (struct exchange *self, const struct station_answer *answer)
 {
@@ -117,7 +117,7 @@ void api_location (struct exchange *self, const char *folder, const char *name)
 
 enum { LARGE = 100, LINK_MAX = 1024 };
 
-// What a page is made of when the station has answered.
+// Kept until the station has answered with the page.
 struct paging {
     struct api_page page;
     json_t *filter;
@@ -140,7 +140,8 @@ static size_t put_encoded (char *out, size_t at, const char *text)
     return at;
 }
 
-// The next page as a header; a query that is too long for one has the cursor in the body.
+// Add the header Link to the next page. If the query is too long for it, the cursor is only in the
+// body.
 static void set_link (struct exchange *self, const char *cursor)
 {
     char link[LINK_MAX + 32] = "<?after=";

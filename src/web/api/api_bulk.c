@@ -39,19 +39,19 @@ struct bulk_job {
     struct bulk_job *next;
     struct server *server;
     struct gateway *gateway;
-    struct key *key; // held
+    struct key *key; // held by users_key_hold
     char user[65];
     uint8_t token[32];
     int64_t number;
     const struct action *action;
     enum { BULK_COUNTING, BULK_COUNTED, BULK_RUNNING, BULK_DONE, BULK_FAILED } state;
-    bool gone; // it was deleted, and questions are still in flight
+    bool gone; // the job was deleted while questions are in flight
     json_t *filter;
     char *asked;
     uint64_t *ids;
     size_t count, at, flying, done, rejected, unknown;
     json_t *errors;
-    int64_t used_us; // when it was last looked at
+    int64_t used_us; // when a client last read it
     struct timer timer;
 };
 
@@ -87,7 +87,7 @@ static void job_remove (struct bulk_job *self)
         job_free (self);
 }
 
-// False: it was deleted.
+// Count the end of a question. False: the job was deleted.
 static bool call_ended (struct bulk_job *self)
 {
     self->flying--;
@@ -235,7 +235,7 @@ static bool is_own (const struct bulk_job *job, const struct exchange *exchange)
     return strcmp (job->user, exchange->user ? exchange->user : "") == 0;
 }
 
-// The job of the path; NULL: it was answered.
+// The job in the path; NULL: no such job, and the request was answered.
 static struct bulk_job *job_of (struct exchange *self)
 {
     int64_t number;
@@ -249,7 +249,7 @@ static struct bulk_job *job_of (struct exchange *self)
     return NULL;
 }
 
-// The filter in the station's names. NULL with a reason.
+// Convert the filter to the station's names. NULL with a reason.
 static json_t *filter_of (const json_t *filter, struct reason *reason)
 {
     struct request_target target = {0};

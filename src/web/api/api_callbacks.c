@@ -1,4 +1,4 @@
-// Callbacks: plans of the target that the station keeps for them.
+// Callbacks: they are plans of the callback target.
 
 #include "api.h"
 #include "json.h"

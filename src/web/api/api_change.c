@@ -1,4 +1,4 @@
-// Plans as they are changed.
+// Requests that change plans.
 #include <stdio.h>
 
 #include "api.h"
@@ -14,8 +14,8 @@ static bool is_rejection (const struct station_answer *answer, uint8_t status)
     return answer->error == ZPLAN_OK && answer->status == status;
 }
 
-// Read the plan again, to see why the station rejected the command: by its state, never by the
-// words of the reason, which are kept.
+// Read the plan again, to find out why the station rejected the command: from its state, never from
+// the text of the reason, which is kept for the answer.
 static void look_why (struct exchange *self, const struct station_answer *answer, exchange_fn *fn)
 {
     self->own = memory_text (answer->reason);
@@ -33,7 +33,8 @@ static bool state_is (const json_t *plan, const char *state)
 
 // -- commands
 
-// The plan is as requested already, or in another state, or the argument is wrong.
+// Answer a rejected command: the plan already is as requested, or in the wrong state, or the
+// argument is wrong.
 static void on_looked (struct exchange *self, const struct station_answer *answer)
 {
     const struct route *route = self->routed.route;
@@ -72,7 +73,7 @@ static const char *field_of (const struct route *route)
                                             : NULL;
 }
 
-// Whether the request was answered: only an update has a revision.
+// Reject If-Match, as only an update checks the revision. Returns whether the request was answered.
 static bool refuse_match (struct exchange *self)
 {
     if (!exchange_value (self, "If-Match"))

@@ -1,7 +1,7 @@
 // All plans, one JSON object per line, as /v1/import accepts them.
 //
 // Pages of the list are read one after another, and the messages of a page several at a time, as
-// fast as the peer reads: while more than a block waits to be sent nothing is asked.
+// fast as the peer reads: while too much output is pending, nothing more is requested.
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@ enum { BLOCK = 4096, AHEAD = 65536, IN_FLIGHT = 16, PAGE = 100, PROGRESS_MS = 60
 
 struct export
 {
-    struct exchange *exchange; // NULL: it is over, and questions are still in flight
+    struct exchange *exchange; // NULL: the export has ended while questions are in flight
     json_t *filter;
     char *asked; // the filter of the page in flight
     char ids[PAGE][IDENT_SIZE];
-    size_t count, next, flying; // of the page; flying: questions
+    size_t count, next, flying; // count, next: of ids of the page; flying: questions in flight
     bool last, failed;
     char *pending;
     size_t size, sent;
@@ -39,7 +39,7 @@ static void export_free (struct export *self)
     free (self);
 }
 
-// One question has ended. False: so has all of it.
+// Handle the end of a question. False: the export has ended or failed.
 static bool call_ended (struct export *self, const struct station_answer *answer)
 {
     self->flying--;
@@ -50,7 +50,7 @@ static bool call_ended (struct export *self, const struct station_answer *answer
     }
     bool gone = answer->error == ZPLAN_OK && answer->status == ZERO_STATUS_NOT_FIND_ID;
     if (!gone && (answer->error != ZPLAN_OK || answer->status >= ZERO_STATUS_ERROR_FLAG)) {
-        self->failed = true; // the answer is cut, which the peer sees
+        self->failed = true; // the answer is cut off, which the peer notices
         exchange_resume (self->exchange);
         return false;
     }
@@ -108,7 +108,7 @@ static void on_page (void *owner, const struct station_answer *answer)
     exchange_resume (self->exchange);
 }
 
-// Ask for as much as may be asked for now.
+// Send as many questions as the limits allow now.
 static void export_advance (struct export *self)
 {
     while (self->next < self->count && self->flying < IN_FLIGHT &&

@@ -1,5 +1,5 @@
-// Flows: definitions, and runs. The station has them all under one command, whose first word is the
-// subcommand.
+// Flows: definitions, and runs. The station has one command for all of them, with a subcommand as
+// its first argument.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static json_t *names_from_wire (const json_t *wire)
         bool ms = size > 3 && size < sizeof at && strcmp (name + size - 3, "_ms") == 0;
         snprintf (at, sizeof at, "%.*s%s", (int)(ms ? size - 3 : size), name, ms ? "_at" : "");
         if (ms && json_integer_value (value) == 0)
-            continue; // it has not ended
+            continue; // 0 ms: not ended, so the field is omitted
         json_object_set_new (
             made, at,
             ms || strcmp (name, "at") == 0  ? json_instant_ms (json_integer_value (value))
@@ -41,7 +41,8 @@ static void answer_named (struct exchange *self, const struct station_answer *an
         exchange_json (self, 200, names_from_wire (answer->json));
 }
 
-// Lists of the station, which become `items`: the subcommand, and the list in its answer.
+// Lists of the station, which are answered as `items`: the subcommand, and the name of the list in
+// its reply.
 static const struct listing {
     const char *word, *list;
 } listings[ROUTES] = {
@@ -80,9 +81,9 @@ static void on_list (struct exchange *self, const struct station_answer *answer)
     exchange_json (self, 200, body);
 }
 
-// -- asking
+// -- questions
 
-// The fields of the query that the command takes, as its filter. NULL: it was answered.
+// Convert the query to the filter of the command. NULL: invalid, and the request was answered.
 static const char *filter_text (struct exchange *self)
 {
     static const char *const texts[] = {"name", "flow", "state"};
@@ -114,7 +115,7 @@ static const char *filter_text (struct exchange *self)
     return text;
 }
 
-// With the name of what it is a list of, if it is not of all.
+// Send the subcommand of a list, with the name in the path if there is one, and the filter.
 void api_flow_list (struct exchange *self)
 {
     const char *filter = filter_text (self), *of = self->routed.args[0];
@@ -130,7 +131,7 @@ void api_flow (struct exchange *self)
     exchange_ask (self, args, version ? 3 : 2, answer_named);
 }
 
-// The definition says the name as well.
+// The name in the definition must match the path.
 void api_flow_put (struct exchange *self)
 {
     const char *name = json_string_value (json_object_get (self->json, "flow"));
@@ -163,9 +164,9 @@ void api_flow_log (struct exchange *self)
     exchange_ask (self, args, 2, on_list);
 }
 
-// -- what people do to runs
+// -- actions on runs
 
-// The rest of the body as options; NULL: there is none.
+// The body without `step`, as options; NULL: nothing is left.
 static const char *options_text (struct exchange *self)
 {
     json_t *options = self->json ? json_copy (self->json) : json_object ();

@@ -1,5 +1,5 @@
-// Plans, one JSON object per line. Each has an id, a name, or gets an id of the Idempotency-Key and
-// its line, so that the whole file may be sent again.
+// Import of plans, one JSON object per line. Each has an id or a name, or gets an id made of the
+// Idempotency-Key and its line number, so that the whole file may be resent.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +24,17 @@ struct slot {
     char id[17];
     struct submission_body read;
     struct zplan_submission sent;
-    char refusal[REASON_MAX]; // of the station, while the plan that has the id is read
+    char refusal[REASON_MAX]; // reason of the station, kept while the existing plan is read
 };
 
 struct import {
     struct exchange *exchange;
-    struct task task; // go on: a turn reads a bounded number of lines
-    struct span rest; // of the body
+    struct task task; // continues the import: each turn reads a bounded number of lines
+    struct span rest; // of the body, not read yet
     size_t line, flying;
     json_int_t accepted, existing, rejected_count;
     json_t *rejected;
-    bool hold, dry_run, unknown; // unknown: there was no answer, so it stops
+    bool hold, dry_run, unknown; // unknown: the station did not answer, so the import stops
     struct slot slots[IN_FLIGHT];
 };
 
@@ -65,7 +65,8 @@ static void end_slot (struct slot *slot, const char *outcome, const char *id)
     import_advance (self);
 }
 
-// The plan that has the id: an export names the defaults, so the bytes of the same plan may differ.
+// Compare a rejected line with the existing plan of this id: an export includes defaults, so the
+// same plan may have other bytes.
 static void on_held (void *owner, const struct station_answer *answer)
 {
     struct slot *slot = owner;
@@ -107,7 +108,7 @@ static void on_submitted (void *owner, const struct station_answer *answer)
     end_slot (slot, outcome, answer->id[0] ? answer->id : slot->id);
 }
 
-// 0, or -1 with a reason.
+// Parse a line of the import. 0, or -1 with a reason.
 static int read_line (const struct import *self, struct slot *slot, struct span line,
                       struct reason *reason)
 {

@@ -1,7 +1,7 @@
 // The station's numbers, and those of this program, for Prometheus.
 //
-// A request while the station is being asked waits for the same answer, and within a second it is
-// given again.
+// A request that arrives while the station is being queried waits for the same answer, which is
+// then reused for a second.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

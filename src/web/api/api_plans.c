@@ -1,4 +1,4 @@
-// Plans as they are read.
+// Requests that read plans.
 #include "api.h"
 #include "guard.h"
 #include "json_names.h"
@@ -70,7 +70,7 @@ void api_next (struct exchange *self)
         api_ask_plan (self, count, on_next);
 }
 
-// Why a plan does not run, or its workers.
+// Answer why a plan does not run, or which workers it has.
 void api_about (struct exchange *self)
 {
     api_ask_plan (self, NULL, api_on_answer);

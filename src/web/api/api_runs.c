@@ -1,4 +1,4 @@
-// Runs, as the history has them.
+// Runs in the history.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -60,7 +60,7 @@ static void on_run (struct exchange *self, const struct station_answer *answer)
     }
 }
 
-// SEQ-K is the one before SEQ-(K+1), from the newest on.
+// Answer with the run SEQ-K: it is the first one after the cursor SEQ-(K+1), newest first.
 void api_run (struct exchange *self)
 {
     const char *entry = self->routed.args[0], *dash = strchr (entry, '-');

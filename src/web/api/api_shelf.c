@@ -1,8 +1,8 @@
-// What the station keeps under names: kinds of plans, and limits.
+// Named objects of the station: kinds of plans, and limits.
 #include "api.h"
 #include "json.h"
 
-// {NAME: fields} as a list; each item has its name.
+// Convert {NAME: fields} to a list of items with a name.
 static json_t *items_of (const json_t *objects, const char *inside)
 {
     const char *name;
@@ -42,7 +42,8 @@ void api_kinds (struct exchange *self)
     shelf_request (self, self->routed.args[0] ? "get" : "list", NULL, on_kinds);
 }
 
-// The body is kept as text until the station has answered. NULL: it was answered.
+// The fields as text, kept until the station has answered. NULL: not an object, and the request was
+// answered.
 static const char *body_text (struct exchange *self, const json_t *fields)
 {
     if (json_is_object (fields))

@@ -65,7 +65,8 @@ void api_targets (struct exchange *self)
     exchange_ask (self, args, 1, on_targets);
 }
 
-// The station connects to what it is given. Returns whether this program may make it.
+// Whether this program may change targets, which makes the station connect to their endpoints.
+// False: the request was answered.
 static bool may_change (struct exchange *self)
 {
     if (self->server->settings->allow_targets)
@@ -74,7 +75,8 @@ static bool may_change (struct exchange *self)
     return false;
 }
 
-// NAME=TYPE@ENDPOINT,OPTION=VALUE..., as `station add` takes it. NULL: the problem was answered.
+// NAME=TYPE@ENDPOINT,OPTION=VALUE..., as `station add` takes it. NULL: invalid, and the request was
+// answered.
 static const char *target_text (struct exchange *self)
 {
     const json_t *type = json_object_get (self->json, "type");

@@ -1,9 +1,9 @@
-// Plans as they are submitted.
+// Submission of plans.
 //
-// A submission always has an id: that of the path, of the body, of the Idempotency-Key, or one that
-// is drawn here; or a name (`key`), by which it is known as well. So it may be sent to the station
-// again, and a client without an answer knows what to ask for. A plan that has ended is known no
-// more: its Idempotency-Key is, for a while.
+// A submission always has an id: that of the path, of the body, of the Idempotency-Key, or a random
+// one made here; or it has a name (`key`), which also identifies it. So it may be resent to the
+// station, and a client without an answer knows which plan to look for. A plan that has ended may
+// be gone, but its Idempotency-Key is remembered for a while.
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@
 #include "server.h"
 #include "submission.h"
 
-// What the question borrows from.
+// State of a submission, which the question borrows from.
 struct submit_call {
     struct submission_body read;
     struct zplan_submission sent;
-    unsigned status;    // 201, or 200: it existed
-    struct key_use use; // of an Idempotency-Key; its key is 0: there is none
+    unsigned status;    // 201, or 200: the plan existed
+    struct key_use use; // of the Idempotency-Key; without one its `key` is 0
     char words[REASON_MAX];
 };
 
@@ -36,7 +36,7 @@ static void clear_submitting (struct exchange *self)
     free (own);
 }
 
-// 0, or -1: it was answered with why the plan is wrong.
+// Check the plan. 0, or -1: invalid, and the reason was answered.
 static int check_submission (struct exchange *self, const char *plan)
 {
     struct reason reason = {""};
@@ -46,7 +46,7 @@ static int check_submission (struct exchange *self, const char *plan)
     return rc;
 }
 
-// 0, or -1: it was answered.
+// Read the plan in the body. 0, or -1: invalid, and the request was answered.
 static int read_body (struct exchange *self, struct submission_body *ret)
 {
     struct reason reason;
@@ -77,7 +77,7 @@ static void on_read (struct exchange *self, const struct station_answer *answer)
     exchange_json (self, own->status, plan);
 }
 
-// The plan under this id has other bytes, or the station does not take this one.
+// Answer a rejected plan: another plan exists under this id, or the plan is invalid.
 static void on_other (struct exchange *self, const struct station_answer *answer)
 {
     const struct submit_call *own = self->own;
@@ -94,7 +94,7 @@ static void ask_plan (struct exchange *self, exchange_fn *fn)
     exchange_question (self, &question, fn);
 }
 
-// What the exchange's plan has become.
+// Remember which plan the Idempotency-Key was used for.
 static void note_key (struct exchange *self)
 {
     struct submit_call *own = self->own;
@@ -105,7 +105,7 @@ static void note_key (struct exchange *self)
     key_memory_put (self->server->keys, &own->use, clock_mono_us () / 1000000);
 }
 
-// An Idempotency-Key that was used already. True: answered, or being so.
+// Handle an Idempotency-Key that was used before. True: the request was answered, or will be.
 static bool repeat_key (struct exchange *self)
 {
     struct submit_call *own = self->own;
@@ -138,7 +138,7 @@ static void on_submitted (struct exchange *self, const struct station_answer *an
     bool unknown = answer->error != ZPLAN_OK || answer->status == ZERO_STATUS_NET_ERROR_ID;
     if (unknown && self->id[0])
         api_location (self, "plans", self->id);
-    if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // of what the plan names
+    if (answer->status == ZERO_STATUS_NOT_FIND_ID) { // something that the plan names
         exchange_problem (self, 422, "not_find", "%s", answer->reason);
         return;
     }
@@ -165,7 +165,7 @@ static uint64_t sum_of_body (const struct exchange *self)
     return number;
 }
 
-// `key` of an Idempotency-Key; 0: none.
+// Submit the plan. `key` is made of the Idempotency-Key; 0: none.
 static void submit (struct exchange *self, struct submission_body *read, uint64_t key)
 {
     struct submit_call *own = memory_new (sizeof *own);
@@ -205,7 +205,7 @@ void api_plan_new (struct exchange *self)
         exchange_problem (self, 400, "invalid_field", "id: not together with Idempotency-Key");
         return;
     }
-    // A plan with a name is known by that, and takes no id besides.
+    // A plan with a name is identified by it, and must not have an id as well.
     bool named = json_object_get (json_object_get (self->json, "spec"), "key");
     if (key)
         ident_parse (span_text (self->id), &number);

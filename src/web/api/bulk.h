@@ -1,10 +1,11 @@
-// A command for many plans. A job walks the list once and keeps the ids that it found, so that what
-// was shown is what is changed; it begins when its count is confirmed. Commands are paced.
+// A command for many plans. A job reads the list once and keeps the ids, so that exactly the plans
+// that were shown are changed; it starts when the client confirms their count. Commands are
+// rate-limited.
 #pragma once
 
 #include "exchange.h"
 
 struct bulk_job;
 
-// All jobs end.
+// End all jobs.
 void bulk_end (struct bulk_job **first);

@@ -4,7 +4,7 @@
 
 #include "guard.h"
 
-// What pages may do: nothing but what comes from here.
+// Pages may only load from this server.
 static const char policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -23,7 +23,7 @@ const struct asset *assets_find (const struct request_target *target)
     if (target->segment_count == 0)
         name = "index.html";
     else if (target->segment_count == 2 && strcmp (target->segments[0], "help") == 0)
-        name = "help.html"; // where the types of errors point to
+        name = "help.html"; // the target of the `type` of errors
     else if (target->segment_count == 2 && strcmp (target->segments[0], "assets") == 0)
         name = target->segments[1];
     else if (is_versioned (target))
@@ -49,7 +49,7 @@ void assets_answer (struct exchange *self)
     exchange_header (self, "ETag", asset->etag);
     exchange_header (self, "Cache-Control",
                      is_versioned (&self->target) ? "public, max-age=31536000, immutable"
-                                                  : "no-cache"); // ask each time: mostly 304
+                                                  : "no-cache"); // revalidate each time
     exchange_header (self, "Vary", "Accept-Encoding");
     exchange_header (self, "Content-Security-Policy", policy);
     if (known && guard_has_etag (known, asset->etag)) {

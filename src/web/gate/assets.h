@@ -11,12 +11,12 @@ struct asset {
 
 extern const struct asset assets[];
 extern const size_t asset_count;
-extern const char asset_version[]; // made of the contents of all
+extern const char asset_version[]; // a hash of all contents
 
 // `/`, `/assets/VERSION/NAME` or `/assets/NAME`; NULL: there is no such file.
 const struct asset *assets_find (const struct request_target *target);
 
-// Whether the method reads; else the allowed ones are filled.
+// Whether the method only reads; otherwise `ret` gets the allowed ones.
 bool assets_allow (const char *method, struct routed *ret);
 
 void assets_answer (struct exchange *self);

@@ -20,7 +20,7 @@ enum { KEY_MAX = 255, WRONG_EVERY_US = 1000000 };
 struct audit {
     int fd;
     char *path;
-    int64_t wrong, wrong_next_us; // tokens since the last line; when the next may come
+    int64_t wrong, wrong_next_us; // wrong tokens since the last line; time of the next
 };
 
 static int open_file (const char *path)
@@ -51,8 +51,8 @@ void audit_close (struct audit **self)
     *self = NULL;
 }
 
-// One that was renamed or removed, as logs are rotated, is begun anew. Where that fails the former
-// goes on.
+// Open a new file if the current one was renamed or removed by log rotation. If that fails the old
+// one stays in use.
 static void follow_path (struct audit *self)
 {
     struct stat here, there;
@@ -71,7 +71,7 @@ static bool audit_append (struct audit *self, json_t *line)
     char *text = json_dumps (line, JSON_COMPACT);
     json_decref (line);
     size_t size = strlen (text);
-    text[size] = '\n'; // in the place of its NUL
+    text[size] = '\n'; // replaces the NUL
     follow_path (self);
     bool written = write (self->fd, text, size + 1) == (ssize_t)size + 1;
     free (text);
@@ -80,7 +80,7 @@ static bool audit_append (struct audit *self, json_t *line)
     return written;
 }
 
-// What an ETag says of a plan.
+// Add the revision of a plan, from its ETag, to the line.
 static void set_revision (json_t *line, const char *name, const char *etag)
 {
     int64_t revision;

@@ -1,6 +1,6 @@
 // The record of changes and their users: a file of NDJSON lines that is only appended to. Two lines
 // for each request that changes something, signs in or out: before its command is sent, and after
-// the answer. Wrong tokens are one line a second, with their number.
+// the answer. For wrong tokens there is one line per second, with their number.
 #pragma once
 
 #include "exchange.h"
@@ -11,13 +11,13 @@ struct audit;
 struct audit *audit_open (const char *path, struct reason *reason);
 void audit_close (struct audit **self);
 
-// False: it cannot be written, so nothing may be changed.
+// Write the line before a change. False: it cannot be written, so nothing may be changed.
 bool audit_before (struct audit *self, const struct exchange *exchange);
 void audit_after (struct audit *self, const struct exchange *exchange);
 
-// A token that is invalid, or has expired.
+// Record a token that is invalid or has expired.
 void audit_wrong_token (struct audit *self, const struct exchange *exchange);
 
-// What became of one plan of many: of a job, or an import.
+// Record the outcome for one plan of a bulk job or an import.
 void audit_each (struct audit *self, const char *user, const char *action, const char *id,
                  const char *outcome);

@@ -28,7 +28,7 @@ void exchange_header (struct exchange *self, const char *name, const char *value
     self->headers[self->header_count++].value = memory_text (value);
 }
 
-// The headers of every answer, of which a resource may replace some.
+// Add the headers of every answer; a resource may have set others instead.
 static void add_headers (struct exchange *self, struct MHD_Response *response)
 {
     static const char *const always[][2] = {
@@ -164,7 +164,7 @@ bool exchange_failed (struct exchange *self, const struct station_answer *answer
 void *exchange_keep (struct exchange *self, void *block)
 {
     if (self->kept_count == EXCHANGE_KEPT_MAX)
-        abort (); // a bug: no resource keeps as many
+        abort (); // a bug: no resource keeps that many
     return self->kept[self->kept_count++] = block;
 }
 
@@ -245,7 +245,7 @@ static bool read_body (struct exchange *self, const char *data, size_t size)
         return false; // the library gives no more than Content-Length
     if (!self->body)
         self->body = memory_new (self->body_max);
-    // A large body has more time, while it comes at some rate: nobody else can import meanwhile.
+    // A large body has more time while it arrives at a minimum rate, since it blocks other imports.
     int64_t took_us = clock_mono_us () - self->begun_us;
     if (self->importing && took_us < IMPORT_MS * 1000LL &&
         (int64_t)self->body_size >= took_us / 1000000 * BODY_RATE)
@@ -274,7 +274,7 @@ static void dispatch (struct exchange *self)
             return;
         }
     }
-    // At a sign-in the user is known later.
+    // At a sign-in the user is not known yet.
     const struct route *route = self->routed.route;
     if (route_is_unsafe (route) && route != &routes[ROUTE_SESSION_NEW] && !exchange_audit (self))
         return;

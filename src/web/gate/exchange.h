@@ -1,5 +1,6 @@
-// One HTTP request and its answer. It is judged when its header is there, read, dispatched to its
-// resource, and answered at once or when the station has answered; until then it is suspended.
+// One HTTP request and its answer. It is checked when its header has arrived, its body is read, and
+// it is dispatched to its resource, which answers at once or when the station has answered; until
+// then it is suspended.
 #pragma once
 
 #include "gateway.h"
@@ -20,19 +21,19 @@ struct exchange {
     struct server *server;
     struct MHD_Connection *connection;
     struct http_connection *peer;
-    char address[48];   // of the client: that of the peer, or what a proxy says
+    char address[48];   // of the client: the peer's, or the one that a proxy reports
     const char *scheme; // "http" or "https"; NULL: not known
     char *raw;          // the target as it was sent
     struct request_target target;
     struct routed routed;
     struct gateway *gateway;
     const char *user;  // name; NULL: users are off, or the route is public
-    char name[65];     // of `user`
+    char name[65];     // storage of `user`
     struct key *key;   // of the user
-    uint8_t token[32]; // the sum of the token
-    char secret[48];   // a session that was made
-    bool importing;    // it is the one that imports
-    bool audited;      // a line was written before, and one is to follow
+    uint8_t token[32]; // hash of the token
+    char secret[48];   // a new session
+    bool importing;    // it is the only import in progress
+    bool audited;      // the audit line before was written, and one must follow
     uint8_t *body;
     size_t body_size, body_max;
     json_t *json; // the body; NULL: there is none
@@ -47,13 +48,13 @@ struct exchange {
         char *value;                 // owned
     } headers[EXCHANGE_HEADERS_MAX]; // of the answer
     size_t header_count;
-    exchange_fn *fn;               // of the question
-    void *kept[EXCHANGE_KEPT_MAX]; // what its resource keeps until the end; free () each
+    exchange_fn *fn;               // called with the answer to the question
+    void *kept[EXCHANGE_KEPT_MAX]; // blocks of its resource, freed with free () at the end
     size_t kept_count;
-    void *own; // of the resource, which ends it by `clear`
+    void *own; // state of the resource, which `clear` releases
     void (*clear) (struct exchange *self);
     char id[17];    // of the plan that is submitted
-    json_t *errors; // of the problem that is answered; NULL: it names one at most
+    json_t *errors; // `errors` of the problem that is answered; NULL: at most one error
 };
 
 // ---- the answer. Exactly one of these is called for each exchange.
@@ -66,7 +67,8 @@ void exchange_empty (struct exchange *self, unsigned status);
 void exchange_bytes (struct exchange *self, unsigned status, const char *type, char *bytes,
                      size_t size);
 
-// The audit has its lines, before and after. False: it cannot be written, and that was answered.
+// Write the audit line before, and request the one after. False: it cannot be written, and an error
+// was answered.
 bool exchange_audit (struct exchange *self);
 
 // `response` is taken, with the headers of its own.
@@ -76,23 +78,22 @@ void exchange_response (struct exchange *self, unsigned status, struct MHD_Respo
 void exchange_problem (struct exchange *self, unsigned status, const char *code, const char *format,
                        ...) __attribute__ ((format (printf, 4, 5)));
 
-// The same for what the station did not do, or did not answer. False: it did it.
+// Answer an error if the station rejected the command or did not answer. False: it succeeded.
 bool exchange_failed (struct exchange *self, const struct station_answer *answer);
 
 // ---- before the answer
 
-// A header of the answer, which is made by one of the functions above afterwards. `name` is
-// borrowed.
+// Add a header to the answer; call it before one of the functions above. `name` is borrowed.
 void exchange_header (struct exchange *self, const char *name, const char *value);
 
-// A header of the request; NULL: it is not there.
+// The value of a header of the request; NULL: no such header.
 const char *exchange_value (const struct exchange *self, const char *name);
 
-// Keep a block until the end. Returns it.
+// Keep a block until the exchange ends, then free it. Returns the block.
 void *exchange_keep (struct exchange *self, void *block);
 
-// Ask the station the command of the route; what `args` point to must be kept. `fn` is called with
-// its answer.
+// Send the route's command to the station; the strings in `args` must stay valid. `fn` is called
+// with the answer.
 void exchange_ask (struct exchange *self, const char *const *args, size_t count, exchange_fn *fn);
 
 // As exchange_ask, for any question.
@@ -100,7 +101,7 @@ void exchange_question (struct exchange *self, const struct question *question, 
 
 // ---- while there is nothing to send
 
-// The library does not ask for more of the answer until it is resumed, which may be repeated.
+// The library reads no more of the answer until it is resumed; resuming twice is harmless.
 void exchange_suspend (struct exchange *self);
 void exchange_resume (struct exchange *self);
 
@@ -110,6 +111,6 @@ struct exchange *exchange_new (struct server *server, struct MHD_Connection *con
                                const char *target);
 void exchange_destroy (struct exchange **self);
 
-// One call of the library's handler. 0, or -1: the connection is to be cut.
+// Handle one call of the library's handler. 0, or -1: close the connection.
 int exchange_handle (struct exchange *self, const char *method, const char *version,
                      const char *data, size_t *size);

@@ -11,16 +11,16 @@
 
 enum {
     IN_FLIGHT_MAX = 64,
-    LARGE_MAX = 4, // of these, questions whose answers may be large
+    LARGE_MAX = 4, // of these, at most this many with large answers
     USER_LARGE_MAX = 2,
     REPEAT_MS = 200,
-    // The first timeout on a connection ends all that is in flight on it. Whoever does not want to
-    // wait for so long is answered earlier.
+    // The first timeout on a connection ends all questions in flight on it, so it is not short. A
+    // question with an earlier deadline is answered before.
     CLIENT_MS_MIN = 2000
 };
 
-// The questions of a user. The user with the fewest in flight is served next: a busy user delays
-// only his own.
+// The questions of a user. The user with the fewest in flight is served next, so a busy user only
+// delays their own.
 struct turn {
     struct turn *next;
     char *user; // "" is none
@@ -45,9 +45,9 @@ struct gateway {
     struct reactor *reactor;
     struct zplan_client *client;
     struct source source;
-    struct task task; // start those that may
+    struct task task; // starts questions that may start
     struct pending_question *first, **end;
-    struct pending_question *ended; // to be freed in the next round
+    struct pending_question *ended; // freed in the next turn
     struct turn *turns;
     size_t flying, large;
     bool closing;
@@ -145,7 +145,7 @@ static void on_timer (void *owner)
     }
 }
 
-// Whether the question may be asked once more in a while, and is.
+// Retry the question later, if allowed. Returns whether it is retried.
 static bool repeat_later (struct pending_question *ask)
 {
     if (!ask->fn || !ask->question.repeat || ask->gateway->closing ||
@@ -156,7 +156,7 @@ static bool repeat_later (struct pending_question *ask)
     return true;
 }
 
-// Whether the station could not answer at the moment, and is asked again.
+// Retry the question if the station cannot answer at the moment. Returns whether it is retried.
 static bool ask_rests (struct pending_question *ask, const struct zplan_reply *reply)
 {
     bool busy = reply->status == ZERO_STATUS_BUSY_ID;
@@ -176,8 +176,8 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
 {
     struct pending_question *ask = context;
     set_flying (ask, false);
-    // Another one timed out, and its connection ended with all that was in flight. A change may be
-    // done already. Once: a station that is away should show soon.
+    // Another question timed out, which closed the connection of all questions in flight. Reads are
+    // retried, as a change may be done already; only once, so that an outage is reported soon.
     if (error == ZPLAN_ERROR_NO_ANSWER && ask->question.reads && !ask->was_lost &&
         repeat_later (ask)) {
         ask->was_lost = true;
@@ -185,7 +185,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
         return;
     }
     if (error != ZPLAN_OK) {
-        // It was sent: when the client is closed, too, it is unknown whether it was done.
+        // It was sent, so also when the client is closed it is unknown whether it was done.
         ask_fail (ask, error == ZPLAN_ERROR_CLOSED ? ZPLAN_ERROR_NO_ANSWER : error);
         return;
     }
@@ -210,7 +210,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     json_decref (json);
 }
 
-// A command on behalf of a user has its name in a frame.
+// Send a command; the name of the user, if any, is sent in a frame.
 static int send_command (struct gateway *self, struct pending_question *ask)
 {
     const struct question *question = &ask->question;
@@ -262,7 +262,8 @@ static void free_ended (struct gateway *self)
     }
 }
 
-// Of the user with the fewest in flight the one that waits for longest; NULL = none may start.
+// The question that has waited longest, of the user with the fewest in flight; NULL = none may
+// start.
 static struct pending_question *next_ask (const struct gateway *self)
 {
     struct pending_question *best = NULL;
@@ -308,7 +309,7 @@ void gateway_destroy (struct gateway **self_p)
         return;
     self->closing = true;
     source_end (&self->source);
-    zplan_client_destroy (&self->client); // those in flight end, and call
+    zplan_client_destroy (&self->client); // ends questions in flight, and calls their callbacks
     while (self->first)
         ask_fail (self->first, ZPLAN_ERROR_CLOSED);
     task_end (&self->task);

@@ -1,7 +1,7 @@
-// A connection to the station, on libzplan: questions with a deadline each. Of those that do no
-// harm when they are handled twice the gateway repeats what the station cannot answer at the
-// moment, as during a takeover. The number in flight is bounded so that one connection takes no
-// more than its share of the station; others wait in order.
+// A connection to the station, on libzplan, for questions with a deadline each. The gateway retries
+// questions that the station cannot answer at the moment, as during a takeover, if they are safe to
+// repeat. The number in flight is bounded, so that one connection cannot overload the station;
+// others wait in order.
 #pragma once
 
 #include <jansson.h>
@@ -18,7 +18,7 @@ struct station_answer {
     int error;      // enum zplan_error; if it is not ZPLAN_OK the rest is empty
     uint8_t status; // ZERO_STATUS_...
     const json_t *json;
-    char reason[REASON_MAX];  // of a rejection: what follows the status word
+    char reason[REASON_MAX];  // of a rejection: the text after the status word
     char id[17];              // GLOBAL_ID
     enum zplan_stored stored; // of a submission
 };
@@ -34,17 +34,17 @@ struct question {
     const char *user;    // on whose behalf; NULL = none
     bool repeat;         // handling it twice does no harm
     bool reads;          // it changes nothing
-    bool large;          // so may be its answer
+    bool large;          // its answer may be large
     int64_t deadline_ms; // 0: GATEWAY_DEADLINE_MS
 };
 
 // `client` is taken.
 struct gateway *gateway_new (struct reactor *reactor, struct zplan_client *client);
 
-// Questions that wait end with ZPLAN_ERROR_CLOSED, those in flight with ZPLAN_ERROR_NO_ANSWER.
+// Waiting questions end with ZPLAN_ERROR_CLOSED, those in flight with ZPLAN_ERROR_NO_ANSWER.
 void gateway_destroy (struct gateway **self);
 
-// Ask. What the question points to is borrowed until `fn` is called, once and never within this
-// call.
+// Send a question. What it points to is borrowed until `fn` is called, which happens once, and
+// never within this call.
 void gateway_ask (struct gateway *self, const struct question *question, gateway_fn *fn,
                   void *owner);

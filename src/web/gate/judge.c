@@ -27,13 +27,13 @@ static bool reject (struct exchange *self, int status, const char *code, const c
     return true;
 }
 
-// Probes of balancers use any name.
+// Probes of load balancers may use any Host.
 static bool is_probe (const struct routed *routed)
 {
     return routed->route == &routes[ROUTE_LIVE] || routed->route == &routes[ROUTE_READY];
 }
 
-// The path below the prefix of `root`; NULL: it is not there.
+// The path below the prefix `root`; NULL: the path does not start with it.
 static const char *below_root (const struct exchange *self)
 {
     const char *root = self->server->settings->root;
@@ -127,7 +127,7 @@ static bool judge_body (struct exchange *self, const struct guard_head *head)
     return false;
 }
 
-// The address of the client, if a proxy says it.
+// Set the address of the client, if a proxy reports it.
 static void judge_peer (struct exchange *self, const struct guard_head *head)
 {
     const struct server *server = self->server;

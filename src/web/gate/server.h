@@ -1,5 +1,5 @@
-// The HTTP server: libmicrohttpd in our reactor. Its connections have deadlines of ours, since the
-// library's count from the last byte that came.
+// The HTTP server: libmicrohttpd in our reactor. Its connections have deadlines of our own, since
+// the library's timeouts restart with each received byte.
 #pragma once
 
 #include "exchange.h"
@@ -28,7 +28,7 @@ struct route_count {
     struct {
         unsigned code;
         uint64_t count;
-    } codes[ROUTE_CODES_MAX]; // the last one takes those that have no place
+    } codes[ROUTE_CODES_MAX]; // the last one counts all further codes
     int64_t sum_us;
 };
 
@@ -36,21 +36,21 @@ struct server {
     struct reactor *reactor;
     void (*call) (struct exchange *exchange); // answers it, or asks the station: api_call
     const struct web_settings *settings;
-    struct gateway *gateway; // of its own key
+    struct gateway *gateway; // connection with this program's own key
     struct users *users;     // NULL: there are none
     struct audit *audit;
     struct stream *stream;
     struct tls *tls; // NULL: HTTP without TLS
     struct MHD_Daemon *daemon;
     struct web_listener listener;
-    struct source source, accepts; // of the library; of the listener
-    struct timer timer, pause;     // pause: until accepts are tried again
+    struct source source, accepts; // source: of the library; accepts: of the listener
+    struct timer timer, pause;     // pause: until accepting is retried
     struct http_connection *buckets[PEER_BUCKETS];
     struct task task;
-    unsigned idle_turns;   // of the library, since something happened
-    bool ending;           // the station is asked nothing any more
-    bool importing;        // one body of that size at a time
-    struct import *import; // what is read of it; NULL: nothing
+    unsigned idle_turns;   // turns of the library since the last event
+    bool ending;           // no more questions are sent to the station
+    bool importing;        // an import is in progress: only one at a time
+    struct import *import; // the import being processed; NULL: none
     size_t peers;
     struct route_count counts[ROUTE_ROWS];
     struct scrape *scrape;
@@ -65,13 +65,13 @@ struct server *server_new (struct reactor *reactor, const struct web_settings *s
                            struct gateway *gateway, bool *ret_unusable, struct reason *reason);
 void server_destroy (struct server **self);
 
-// Cut the connection in `ms` milliseconds, if its deadline is not set again before.
+// Close the connection in `ms` milliseconds, unless its deadline is set again before.
 void peer_deadline (struct http_connection *self, int64_t ms);
 
-// Whether the other end has closed the connection. The library does not look while it is suspended.
+// Whether the peer has closed the connection. The library does not check while it is suspended.
 bool peer_has_left (const struct http_connection *self);
 
-// A connection was resumed, which the library's descriptor does not show.
+// Call this when a connection was resumed, since the library's descriptor does not signal it.
 void server_wake (struct server *self);
 
 void server_count (struct server *self, const struct exchange *exchange);

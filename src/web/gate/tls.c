@@ -1,8 +1,8 @@
 // Loads the certificate and the key of HTTPS, and reloads them when their files change.
 //
-// A handshake in progress points into the pair it began with. So a pair that was replaced is kept
-// until the next one replaces it, and no pair is replaced before every handshake that may use the
-// one before it has met the deadline of a header.
+// A handshake in progress points to the pair it began with. So a replaced pair is kept until the
+// next replacement, which is delayed until every handshake that may use that pair has reached the
+// header deadline.
 #include "tls.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct key_pair {
     gnutls_privkey_t key; // NULL: none
 };
 
-// What a file looks like.
+// The version of a file.
 struct file_stamp {
     ino_t node;
     off_t size;
@@ -43,7 +43,7 @@ struct tls {
     struct reactor *reactor;
     const char *cert, *key;
     struct timer timer;
-    struct file_stamp looks[2], rejected[2]; // of what is served; of what was logged as unusable
+    struct file_stamp looks[2], rejected[2]; // of the files in use; of those logged as unusable
     struct key_pair *pair, *before;
     int64_t replaced_us;
 };
@@ -158,7 +158,7 @@ static struct file_stamp look_at (const char *path)
 {
     struct stat entry;
     struct file_stamp look;
-    memset (&look, 0, sizeof look); // looks are compared as bytes
+    memset (&look, 0, sizeof look); // stamps are compared as bytes, with padding
     if (stat (path, &entry) == 0) {
         look.node = entry.st_ino;
         look.size = entry.st_size;
@@ -167,7 +167,7 @@ static struct file_stamp look_at (const char *path)
     return look;
 }
 
-// Files that are being written are read once more with the next look.
+// Files that change while they are read are read again at the next check.
 static void on_timer (void *owner)
 {
     struct tls *self = owner;

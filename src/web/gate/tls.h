@@ -1,5 +1,5 @@
-// The certificate and the key of HTTPS. GnuTLS asks for them at each handshake, so new files count
-// for the connections that come.
+// The certificate and the key of HTTPS. GnuTLS requests them at each handshake, so new files are
+// used for new connections.
 #pragma once
 
 #include "reactor.h"
@@ -10,12 +10,13 @@ struct tls;
 // For MHD_OPTION_HTTPS_PRIORITIES: TLS 1.2 and later.
 extern const char tls_priorities[];
 
-// Read both files, and look for changes each second. One in a process, as the callback has no
-// owner. The paths are borrowed. NULL with a reason, which has nothing of the key.
+// Read both files, and check them for changes each second. Only one may exist in a process, as the
+// callback has no owner. The paths are borrowed. NULL with a reason, which quotes nothing from the
+// key.
 struct tls *tls_new (struct reactor *reactor, const char *cert, const char *key,
                      struct reason *reason);
 
-// After the HTTP server, which calls tls_callback.
+// Destroy it after the HTTP server, which calls tls_callback.
 void tls_destroy (struct tls **self);
 
 // For MHD_OPTION_HTTPS_CERT_CALLBACK.

@@ -20,14 +20,14 @@ enum {
     USERS_MAX = 1000,
     KEYS_MAX = 64,
     SESSIONS_MAX = 10000,
-    SESSIONS_OF_ONE = 64, // of a token
+    SESSIONS_OF_ONE = 64, // of one token
     BUCKETS = 1024,
     LOOK_MS = 500,
-    SWEEP_US = 60000000, // between two looks for sessions that have ended
+    SWEEP_US = 60000000, // between two removals of ended sessions
     SESSION_S = 12 * 3600,
     IDLE_S = 3600,
     PER_SECOND = 50, // requests of a session
-    AT_ONCE = 64,    // of a user
+    AT_ONCE = 64,    // exchanges of one user
     WRONG_PER_SECOND = 10,
     WRONG_ROWS = 256
 };
@@ -37,14 +37,14 @@ enum {
 // A connection to the station, shared by the users of a key.
 struct key {
     char path[USER_PATH_SIZE];
-    struct gateway *gateway; // NULL: the place is free
+    struct gateway *gateway; // NULL: unused entry
     size_t exchanges;        // exchanges that use the key
     bool wanted;             // by a user
     bool replaced;           // the key file has changed since
     uint64_t mark;           // of its file
 };
 
-// A number in a second, by the clock that never steps.
+// A rate limiter: the count in a second of the monotonic clock.
 struct pace {
     int64_t second;
     int count;
@@ -58,7 +58,7 @@ struct user {
 
 struct session {
     struct session *next;
-    uint8_t sum[TOKEN_SUM_SIZE], token[TOKEN_SUM_SIZE]; // of itself, of the token it came from
+    uint8_t sum[TOKEN_SUM_SIZE], token[TOKEN_SUM_SIZE]; // hashes: of itself, of its token
     char user[USER_NAME_SIZE];
     int64_t end_us, idle_us;
     struct pace pace;
@@ -76,7 +76,7 @@ struct users {
     struct key keys[KEYS_MAX];
     struct session *sessions[BUCKETS];
     size_t session_count;
-    struct pace wrong[WRONG_ROWS]; // tokens, by the address
+    struct pace wrong[WRONG_ROWS]; // wrong tokens, by address
 };
 
 static bool pace_takes (struct pace *self, int most)
@@ -102,7 +102,7 @@ static struct user *find_user (const struct users *self, const char *name)
     return NULL;
 }
 
-// The file NAME.user is of the user NAME, so that no two are of one.
+// The file NAME.user must name the user NAME, so that no two files are for one user.
 static void add_user (struct users *self, const char *file_name, struct user *list, size_t *count)
 {
     struct reason reason;
@@ -120,7 +120,7 @@ static void add_user (struct users *self, const char *file_name, struct user *li
                         "key: is wanted where the station has certificates, and only there");
         else {
             list[*count].exchanges = before ? before->exchanges : 0;
-            // Writing the file gives no token a new second.
+            // Writing the file does not reset the rate limits of its tokens.
             for (size_t i = 0; before && i < file.token_count; i++) {
                 int at = user_token_at (&before->file, file.tokens[i].sum);
                 if (at >= 0)
@@ -192,7 +192,8 @@ static int read_folder (struct users *self, struct reason *reason)
     return 0;
 }
 
-// A key whose file was replaced under its name ends with its exchanges; the next request reads it.
+// Mark keys whose file was replaced: such a key ends with its last exchange, and the next request
+// reads the new file.
 static void look_at_keys (struct users *self)
 {
     for (struct key *key = self->keys; key < self->keys + KEYS_MAX; key++) {
@@ -245,7 +246,7 @@ void users_destroy (struct users **self_p)
         return;
     timer_end (&self->timer);
     users_end (self);
-    self->count = 0; // so that no session counts
+    self->count = 0; // so that no session is valid
     sweep_users (self);
     free (self->users);
     free (self);
@@ -268,7 +269,7 @@ static struct key *find_key (struct users *self, const char *path, struct reason
         reason_set (reason, "there are 64 keys already");
         return NULL;
     }
-    uint64_t mark = key_file_mark (path); // before its text: a change between is seen
+    uint64_t mark = key_file_mark (path); // first, to notice a change while reading
     const struct daemon_station station = {self->settings->connect, self->settings->server_key,
                                            path};
     struct zplan_client *client = daemon_connect (&station, reason);
@@ -354,8 +355,8 @@ static bool admit_user (struct exchange *self, struct user *user)
     return false;
 }
 
-// A token that has had its requests of this second. Those of its sessions are its own. True:
-// answered.
+// Reject a token that exceeds its rate; requests of its sessions count for it. True: the request
+// was answered.
 static bool deny_pace (struct exchange *self, struct user *user, const uint8_t sum[TOKEN_SUM_SIZE])
 {
     int at = user->file.rate ? user_token_at (&user->file, sum) : -1;
@@ -437,8 +438,8 @@ void users_leave (struct exchange *self)
 
 // -- sessions
 
-// Of a token with all the sessions that it may have, the one that was used least lately ends: one
-// user takes no place of another's.
+// If a token has its maximum of sessions, end the least recently used one, so that one user cannot
+// use up the sessions of all.
 static void end_idlest (struct users *self, const uint8_t token[TOKEN_SUM_SIZE])
 {
     struct session *idlest = NULL;

@@ -1,8 +1,8 @@
 // Users, the keys they share, their tokens and sessions.
 //
-// Each user is a file of a folder, read again within a second when it changes: sessions of a user
-// or of a token that is gone end then. Each key has a connection to the station of its own, so that
-// the station gives a user the rights of that key and no others.
+// Each user is a file in a folder, read again within a second when it changes: sessions of a
+// removed user or token end then. Each key has its own connection to the station, so the station
+// grants a user exactly the rights of that key.
 #pragma once
 
 #include "exchange.h"
@@ -12,32 +12,32 @@ struct users;
 struct session;
 
 // NULL with a reason: the folder cannot be read. `own` is the connection of users without a key,
-// where the station has no certificates.
+// for a station without CURVE.
 struct users *users_new (struct reactor *reactor, const struct web_settings *settings,
                          struct gateway *own, struct reason *reason);
 
-// End the connections: requests that wait for answers are answered.
+// Close the connections, and answer the requests that wait on them.
 void users_end (struct users *self);
 void users_destroy (struct users **self);
 
-// True: the request is answered already, as it needs a token that it does not have, or asks too
-// often. Else its user, session and connection are set, if there are users.
+// True: the request was answered, because it has no valid token or there were too many requests.
+// Otherwise its user, session and connection are set, if there are users.
 bool users_judge (struct exchange *self);
 
 // The exchange ends.
 void users_leave (struct exchange *self);
 
-// Whether the one who began this exchange may still ask: not when the user, the token or the
+// Whether the user of this exchange may still send requests. False: the user, the token or the
 // session is gone, or the user has another key.
 bool users_still (const struct exchange *self);
 
-// Whether a token or a session of this sum counts, and its user has this key (NULL: none).
+// Whether a token or session with this hash is valid, and its user has this key (NULL: none).
 bool users_know (struct users *self, const uint8_t sum[32], const struct key *key);
 
-// The name of its file; NULL if there is no key.
+// The file name of the key; NULL if `key` is NULL.
 const char *users_key_name (const struct key *key);
 
-// Keep the connection of a key for a job; NULL is fine. Returns it.
+// Keep the connection of a key for a bulk job; NULL is allowed. Returns the key.
 struct key *users_key_hold (struct key *key);
 void users_key_release (struct key *key);
 

@@ -66,7 +66,8 @@ static int open_tcp (struct web_listener *self, const char *listen_at, struct re
     return 0;
 }
 
-// Whether a file of this name is in the way; a socket without a listener is removed.
+// Remove a socket of this name that has no listener. 0, or -1: another file or a live socket
+// exists.
 static int clear_way (const struct sockaddr_un *address)
 {
     struct stat entry;
@@ -97,7 +98,7 @@ static int open_file (struct web_listener *self, const char *path, struct reason
     if (self->fd < 0 ||
         bind (self->fd, (const struct sockaddr *)(const void *)&address, sizeof address))
         return fail_listen (self, path, reason);
-    // There are no connections before it listens, so the mode is in force for all.
+    // No connection is possible before listen, so the mode applies to all.
     if (stat (path, &entry) || chmod (path, FILE_MODE) || listen (self->fd, BACKLOG)) {
         fail_listen (self, path, reason);
         unlink (path);

@@ -11,14 +11,14 @@ enum { LISTENER_PATH_SIZE = 108 };
 struct web_listener {
     int fd, port;                  // -1: closed; port 0: it is in the file system
     char path[LISTENER_PATH_SIZE]; // "": TCP
-    dev_t device;                  // of the file, so that only the own one is removed
+    dev_t device;                  // of the file, so that only our own file is removed
     ino_t node;
 };
 
 // The path of unix:PATH; NULL: it is ADDRESS:PORT.
 const char *web_listener_path (const char *listen_at);
 
-// Whether it is one of them; a host is a numeric address. 0, or -1 with a reason.
+// Check that it is one of these; the host must be a numeric address. 0, or -1 with a reason.
 int web_listener_check (const char *listen_at, struct reason *reason);
 
 // Bind and listen at ADDRESS:PORT or unix:PATH. A socket of the file system has mode 0660; one

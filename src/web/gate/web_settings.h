@@ -17,5 +17,5 @@ struct web_settings {
 
 extern const struct setting_table web_setting_table;
 
-// All settings together. 0, or -1 with the reason.
+// Check all settings together. 0, or -1 with the reason.
 int web_settings_check (const void *values, struct reason *reason);

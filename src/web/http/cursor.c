@@ -6,7 +6,7 @@
 #include "base64.h"
 #include "sha1.h"
 
-// Of the filter without what differs from page to page.
+// A hash of the filter without the fields that differ from page to page.
 static void sum_of (const json_t *filter, char out[17])
 {
     uint8_t sum[SHA1_SIZE];

@@ -1,5 +1,5 @@
-// Where the next page of a list begins, as an opaque text. It holds the filter of its list, so that
-// it is of no use with another one; nothing of it is kept here. Pure.
+// Where the next page of a list begins, as an opaque text. It contains a hash of the filter of its
+// list, so it is rejected with another filter; the server keeps no state for it. Pure.
 #pragma once
 
 #include <jansson.h>

@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
-// Of both families: IPv4 as ::ffff:0:0/96.
+// An address of either family: IPv4 is mapped to ::ffff:0:0/96.
 struct ip_address {
     uint8_t bytes[16];
 };
@@ -34,7 +34,7 @@ static void address_write (const struct ip_address *self, char out[FORWARDED_SIZ
         inet_ntop (AF_INET6, self->bytes, out, FORWARDED_SIZE);
 }
 
-// The part behind the last comma, which is cut off with it.
+// Cut off and return the part after the last comma.
 static struct span cut_last (struct span *text)
 {
     size_t at = text->size;

@@ -1,5 +1,5 @@
-// The client of a request through a proxy. What a header says of it counts only behind peers that
-// are proxies, and only as far as proxies wrote it. Pure.
+// The client of a request that came through proxies. Headers about it are only trusted from peers
+// that are proxies, and only the entries that proxies have written. Pure.
 #pragma once
 
 #include "guard.h"
@@ -13,8 +13,8 @@ int forwarded_check (const char *proxies, struct reason *reason);
 bool forwarded_is_proxy (const char *proxies, const char *address);
 
 // The address of the client of a request that came from a proxy: the rightmost of X-Forwarded-For
-// that is no proxy; `peer` if the header has none. An entry that is no address ends the search:
-// what is left of it was written by an unknown sender.
+// that is no proxy; `peer` if the header has none. An entry that is not an address ends the search,
+// since entries to its left may be forged.
 void forwarded_address (const struct guard_head *head, const char *proxies, const char *peer,
                         char out[FORWARDED_SIZE]);
 

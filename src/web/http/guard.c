@@ -44,7 +44,7 @@ struct span guard_value (const struct guard_head *head, const char *name)
     return (struct span){0};
 }
 
-// -1: it is no number that fits.
+// The value of Content-Length; -1: not a number, or too large.
 static int64_t length_of (struct span value)
 {
     int64_t length = 0;

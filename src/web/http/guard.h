@@ -1,5 +1,5 @@
 // The first checks of a request. The HTTP library is more tolerant than is safe behind proxies;
-// requests that it lets through are judged here. Pure.
+// requests that it accepts are checked here. Pure.
 #pragma once
 
 #include "reason.h"
@@ -8,7 +8,7 @@ enum {
     GUARD_HEADERS_MAX = 64,
     GUARD_HEAD_MAX = 8192, // bytes of names and values
     GUARD_BODY_MAX = 1 << 20,
-    GUARD_SESSION_MAX = 4096, // a token is asked for after it
+    GUARD_SESSION_MAX = 4096, // limit for the body of a sign-in, sent without a token
     GUARD_IMPORT_MAX = 64 << 20
 };
 
@@ -19,11 +19,11 @@ struct guard_header {
 struct guard_head {
     const char *method, *version;
     struct guard_header headers[GUARD_HEADERS_MAX];
-    size_t count; // above GUARD_HEADERS_MAX: the rest is not there
+    size_t count; // above GUARD_HEADERS_MAX: further headers are missing
 };
 
-// 0, or the status to reject the request with, and a reason. The connection is to be closed then:
-// where the next request on it begins is not known.
+// 0, or the status to reject the request with, and a reason. The connection must then be closed,
+// since the start of its next request is unknown.
 int guard_check (const struct guard_head *head, struct reason *reason);
 
 // Whether a header has this name, in any case.
@@ -36,7 +36,8 @@ struct span guard_value (const struct guard_head *head, const char *name);
 int64_t guard_length (const struct guard_head *head);
 
 // Whether HOST or HOST:PORT is this program: `localhost`, an IP literal, or one of `names`, which
-// has commas between them. A page of a stranger reaches this machine under a name of its own only.
+// has commas between them. This blocks DNS rebinding: a foreign page can only reach this machine
+// under a name of its own.
 bool guard_host_is_ours (struct span host, const char *names);
 
 // Whether a browser sent this for a page of another origin. `unsafe`: the method changes something.
@@ -46,6 +47,6 @@ bool guard_is_foreign (const struct guard_head *head, bool unsafe, const char *s
 // Whether a media type is this one; parameters are allowed.
 bool guard_media_is (struct span value, const char *type);
 
-// Whether an If-None-Match has this ETag, in the weak comparison of RFC 9110: a proxy that
-// compresses makes them weak.
+// Whether an If-None-Match has this ETag, by the weak comparison of RFC 9110, as proxies that
+// compress make ETags weak.
 bool guard_has_etag (const char *list, const char *etag);

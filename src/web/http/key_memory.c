@@ -4,7 +4,7 @@
 
 #include "memory.h"
 
-// Keys are sums, so sets fill evenly: with 100,000 keys hardly one is forgotten early.
+// Keys are hashes, so sets fill evenly: with 100,000 keys hardly any is dropped early.
 enum { SETS = 1 << 14, WAYS = 16, DAY_S = 86400 };
 
 struct key_slot {

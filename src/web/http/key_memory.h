@@ -8,8 +8,8 @@
 struct key_memory;
 
 struct key_use {
-    uint64_t key;     // of a user's key, as plan_id_of_key has it
-    uint64_t body;    // a sum of what was submitted with it
+    uint64_t key;     // made of the user and the key by plan_id_of_key
+    uint64_t body;    // a hash of what was submitted with it
     uint64_t plan_id; // the plan that it became
 };
 
@@ -19,5 +19,5 @@ void key_memory_destroy (struct key_memory **self);
 // The use of this key in the last day before `now_s`, or NULL. Valid until the next call.
 const struct key_use *key_memory_find (const struct key_memory *self, uint64_t key, int64_t now_s);
 
-// The oldest use near its place is forgotten for it.
+// Store a use; it replaces the oldest one in its set if that is full.
 void key_memory_put (struct key_memory *self, const struct key_use *use, int64_t now_s);

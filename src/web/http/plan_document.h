@@ -16,16 +16,16 @@ int plan_etag_read (const char *text, int64_t *ret_revision);
 // The answer of `next`: {next: [instant, ...], never}.
 json_t *plan_next_document (const json_t *answer);
 
-// The plan as its submitter would write it, without what was for its submission only: {target,
-// title, command, args, frames, spec, hold, id}. NULL: it is closed. A new object.
+// The plan as its submitter would write it, without fields that only matter when submitting:
+// {target, title, command, args, frames, spec, hold, id}. NULL: it is closed. A new object.
 json_t *plan_submitted (const json_t *plan);
 
-// Whether these lines of an export are of the same plan. Its state, and how its id is written, are
-// not what it is.
+// Whether two lines of an export describe the same plan, ignoring its state and the spelling of its
+// id.
 bool plan_submitted_same (const json_t *a, const json_t *b);
 
-// The id that a submission gets for an Idempotency-Key of a user ("" without users): the same one
-// whenever all are the same. `line` of an import, from 1 on; else 0. 0, or -1 with a reason: the
-// key is not valid.
+// The id of a submission, derived from the user ("" without users), the Idempotency-Key and the
+// line. `line` is that of an import, from 1 on; else 0. 0, or -1 with a reason: the key is not
+// valid.
 int plan_id_of_key (const char *user, const char *key, size_t line, char out[17],
                     struct reason *reason);

@@ -48,7 +48,7 @@ int problem_status (uint8_t station_status, bool unsafe)
     case ZERO_STATUS_DENY_ID:
         return 403;
     case ZERO_STATUS_NET_ERROR_ID:
-        // Whether it was done is not known, and clients repeat a 503 by themselves.
+        // A change may have been done, and clients retry a 503 automatically.
         return unsafe ? 504 : 503;
     case ZERO_STATUS_FRAME_PLANERROR_ID:
     case ZERO_STATUS_MANAGE_ARG_ERROR_ID:
@@ -76,7 +76,8 @@ int problem_busy (const char *reason, bool removes, int *ret_after_s)
     return removes ? 409 : 507;
 }
 
-// Where the field is in what a submitter writes; "" if the text begins with none.
+// Write a pointer to the field in the submitted document; "" if the text does not start with a
+// field.
 static void point_to (const char *detail, char *out, size_t size)
 {
     char name[64];
@@ -96,7 +97,7 @@ static void point_to (const char *detail, char *out, size_t size)
         snprintf (out, size, "#/spec/%s", name);
 }
 
-// "steps.load.args[2]" as a pointer: "#/steps/load/args/2". Names there have neither of . [ ].
+// "steps.load.args[2]" as a pointer: "#/steps/load/args/2". The names contain none of . [ ].
 static json_t *pointer_of (const char *path)
 {
     char pointer[REASON_MAX];
@@ -126,8 +127,8 @@ json_t *problem_errors (const json_t *errors)
     return NULL;
 }
 
-// The name is the client's: in a pointer "~" and "/" are escaped (RFC 6901), and in a fragment of
-// a URL all but plain letters, digits and "-._~".
+// The name comes from the client: in a pointer "~" and "/" are escaped (RFC 6901), and in a
+// fragment of a URL all but plain letters, digits and "-._~".
 json_t *problem_field (const char *name, const char *detail)
 {
     char pointer[REASON_MAX];
@@ -146,7 +147,7 @@ json_t *problem_field (const char *name, const char *detail)
 
 json_t *problem_new (const char *root, int status, const char *code, const char *detail)
 {
-    static const char frame[] = "STATION_ID: "; // of the wire; the pointer says it
+    static const char frame[] = "STATION_ID: "; // wire name, which the pointer replaces
     char pointer[80];
     point_to (detail, pointer, sizeof pointer);
     if (strncmp (detail, frame, strlen (frame)) == 0)

@@ -1,13 +1,13 @@
-// Errors as RFC 9457 has them. Pure.
+// Errors in the format of RFC 9457. Pure.
 #pragma once
 
 #include <jansson.h>
 
 #include "reason.h"
 
-// `code`: the name of the error in lower case; help.html explains each. `root`: the prefix of
-// all paths. `detail` may be empty. With the name of a field of a plan in front of it, that field
-// is pointed to.
+// `code`: the name of the error in lower case; help.html explains each. `root`: the prefix of all
+// paths. `detail` may be empty. If it starts with the name of a field of a plan, the problem has a
+// pointer to that field.
 json_t *problem_new (const char *root, int status, const char *code, const char *detail);
 
 // The errors of a definition, {path, reason}, as a problem lists them; NULL: there are none.
@@ -22,7 +22,7 @@ const char *problem_title (int status);
 // The HTTP status of a rejection by the station. `unsafe`: the method changes something.
 int problem_status (uint8_t station_status, bool unsafe);
 
-// The HTTP status of BUSY. With a reason that ends with "again" or "again in N ms" it is temporary:
-// 503, and `ret_after_s` is when to retry. Else 409 if something is removed (`removes`), which is
-// in use; or 507: a quota is exhausted.
+// The HTTP status of BUSY. A reason that ends with "again" or "again in N ms" is temporary: 503,
+// and `ret_after_s` is when to retry. Otherwise 409 for a removal (`removes`) of something in use,
+// or 507 for an exhausted quota.
 int problem_busy (const char *reason, bool removes, int *ret_after_s);

@@ -67,7 +67,7 @@ static int read_number (const char *name, const char *text, int64_t min, int64_t
     return reject_field (reason, name, want, text);
 }
 
-// The state's number on the wire, by its word here; of those with one word that of the queue.
+// The state's number on the wire, from its name here; if two have that name, the queued one.
 static json_t *state_of (const char *text)
 {
     if (strcmp (text, "failed") == 0) // as people see it
@@ -82,7 +82,7 @@ static json_t *state_of (const char *text)
     return NULL;
 }
 
-// One or several, with commas between them: words, or numbers.
+// Parse one or several comma-separated statuses: names, or numbers.
 static json_t *statuses_of (const char *text)
 {
     json_t *list = json_array ();

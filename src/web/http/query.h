@@ -1,4 +1,4 @@
-// The fields of a query as the station's filter has them. Pure.
+// Convert the fields of a query to the station's filter. Pure.
 #pragma once
 
 #include <jansson.h>

@@ -25,7 +25,8 @@ static bool is_text (const char *text, size_t size)
     return true;
 }
 
-// Decode to `out`, which has room for raw.size bytes and a NUL. Where the next one goes, or NULL.
+// Decode to `out`, which has room for raw.size bytes and a NUL. Returns the position after the NUL,
+// or NULL for an invalid text.
 static char *decode (struct span raw, bool plus_is_blank, char *out)
 {
     char *begin = out;
@@ -131,7 +132,7 @@ int request_target_read (struct span raw, struct request_target *ret, struct rea
     struct span path = next_part (&query, '?');
     if (path.size == 0 || path.data[0] != '/')
         return reject_target (reason, "target: want a path");
-    // No part is longer decoded; each has a NUL, in the place of what is before it or behind it.
+    // Decoding makes no part longer, and there is space for a NUL after each.
     char *at = self.text = memory_new (raw.size + 2 * TARGET_FIELDS_MAX + 2);
     if (read_path (path, &self, &at, reason) || read_query (query, &self, &at, reason)) {
         request_target_clear (&self);

@@ -18,12 +18,12 @@ struct request_target {
     size_t field_count;
 };
 
-// Read the target as the request line has it. Its decoded parts are UTF-8 without control bytes. 0,
-// or -1 with the reason: there is no path, a segment is empty or `.` or `..`, it has a slash or a
+// Parse the target of the request line. Its decoded parts are UTF-8 without control bytes. 0, or -1
+// with the reason: there is no path, a segment is empty or `.` or `..`, it has a slash or a
 // backslash, a percent sign is not followed by two hex digits, or there are too many parts, or a
 // field of the query twice. `ret` is then empty.
 int request_target_read (struct span raw, struct request_target *ret, struct reason *reason);
 void request_target_clear (struct request_target *self);
 
-// The value of a field of the query; NULL: it is not there.
+// The value of a field of the query; NULL: no such field.
 const char *request_target_field (const struct request_target *self, const char *name);

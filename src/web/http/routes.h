@@ -32,23 +32,24 @@ struct routed {
     char allow[64];                   // the methods of the path: "GET, HEAD"
 };
 
-// 0, 404 (no such path), or 405 (another method; `allow` is filled). HEAD is there wherever GET is.
+// 0, 404 (no such path), or 405 (another method; `allow` is filled). HEAD is allowed wherever GET
+// is.
 int routes_find (const char *method, const struct request_target *target, struct routed *ret);
 
 // Whether the method changes something.
 bool route_is_unsafe (const struct route *self);
 
-// Whether the query has fields that the route does not know. 0, or -1 with a reason that has the
-// nearest one.
+// Check that the route knows all fields of the query. 0, or -1 with a reason that suggests the
+// nearest name.
 int route_check_query (const struct route *self, const struct request_target *target,
                        struct reason *reason);
 
-// Whether it is one of these words, which have blanks between them.
+// Whether `words`, separated by blanks, contains the word.
 bool route_has_word (const char *words, const char *word);
 
 // Whether the resource or the station checks the names of the body's fields, not this table.
 bool route_checks_later (const struct route *self);
 
-// The first field of the body that the route does not know, with a reason that has the nearest one.
-// NULL: it knows all.
+// The first field of the body that the route does not know, with a reason that suggests the nearest
+// name. NULL: it knows all.
 const char *route_check_body (const struct route *self, const json_t *body, struct reason *reason);

@@ -50,7 +50,7 @@ static struct span text_of (const json_t *value)
     return span_of (json_string_value (value), json_string_length (value));
 }
 
-// The type by its name; 0: there is none that a client may send.
+// The frame type with this name; 0: none that a client may send.
 static uint8_t type_of (const char *name)
 {
     for (int i = 1; name && i < COUNT_OF_TYPES; i++)

@@ -1,5 +1,5 @@
-// A plan as JSON here, as the station takes it: {target, title, command, args, frames, spec, hold,
-// id}. Pure.
+// Convert plans from the JSON of this interface to frames for the station: {target, title, command,
+// args, frames, spec, hold, id}. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -21,7 +21,7 @@ struct submission_body {
 int submission_read (json_t *object, struct submission_body *ret, struct reason *reason);
 void submission_clear (struct submission_body *self);
 
-// Whether the station takes a PLAN frame as it stands. 0, or -1 with a reason.
+// Check a PLAN frame by the rules of the station. 0, or -1 with a reason.
 int submission_check (const char *plan, struct reason *reason);
 
 // The changes of a merge patch, as `update` takes them: {title, spec}. NULL with a reason. A new

@@ -1,13 +1,13 @@
-// One stream: a place in the ring, and a filter.
+// One stream: a position in the ring, and a filter. It is in one of these states:
 //
-//     asking    what its user may see, and again every five seconds
-//     waiting   for the first look at the history
-//     behind    what it has not seen is no longer in the ring: it is read from the history
-//     live      at a place of the ring
+//     asking    asks what its user may see, again every five seconds
+//     waiting   waits for the first read of the history
+//     behind    missing events are no longer in the ring: reads them from the history
+//     live      sends the events of the ring from its position
 //
 // The library asks for bytes; while there are none the connection is suspended. Every 15 seconds
-// there is a comment, so that each end sees when the network is gone. A page that was left is seen
-// within a second: else somebody who opens a few in a row would be at the limit of streams.
+// there is a comment, so that each end notices a lost connection. A page that was closed is noticed
+// within a second; otherwise opening a few pages in a row would reach the limit of streams.
 #include <fnmatch.h>
 #include <microhttpd.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 enum {
     BLOCK = 4096,
     PAGE = 100,
-    OF_ONE = 16, // of a user, or without users of an address
+    OF_ONE = 16, // streams of one user or, without users, of one address
     BEHIND_MAX = 4,
     COMMENT_US = 15000000,
     RIGHT_US = 5000000,
@@ -36,33 +36,33 @@ enum {
 
 struct follower {
     struct follower *next;
-    struct exchange *exchange; // NULL: it is over, and a question is still in flight
+    struct exchange *exchange; // NULL: the stream has ended, and a question is still in flight
     struct stream *stream;
     unsigned wants;
-    char stations[CURVE_STATIONS_SIZE]; // that the key is bound to; "" = all
+    char stations[CURVE_STATIONS_SIZE]; // targets that the key is limited to; "" = all
     char target[RING_TARGET_SIZE], title[65];
     uint64_t plan;
-    bool greeted, down_sent, ending, asking; // down_sent: that the station is away
+    bool greeted, down_sent, ending, asking; // down_sent: it was notified that the station is away
     bool left;                               // the other end has closed
-    bool has_id;                             // it was given where to begin
+    bool has_id;                             // the request named the event to begin after
     char epoch[RING_EPOCH_SIZE];
-    int64_t seq;                 // of the last run that it has
+    int64_t seq;                 // of the last run that was sent
     int64_t place;               // in the ring
-    char after[RING_ENTRY_SIZE]; // of the history, while it is behind: where the next page begins
+    char after[RING_ENTRY_SIZE]; // while it is behind: cursor of the next history page
     char filter[STREAM_PAGE_SIZE];
     char *pending; // to be sent
     size_t size, sent;
     int64_t comment_us, right_us;
 };
 
-static size_t behind_count; // questions for the history of those that are behind
+static size_t behind_count; // history requests in flight, for all streams that are behind
 
 struct follower **follower_next (struct follower *self)
 {
     return &self->next;
 }
 
-// -- what is sent
+// -- output
 
 static void follower_append (struct follower *self, const char *text, size_t size)
 {
@@ -88,7 +88,7 @@ static bool follower_sees (const struct follower *self, const struct ring_event 
     if (!(self->wants >> event->kind & 1))
         return false;
     if (event->kind == RING_STATS)
-        return !self->stations[0]; // they are of all targets
+        return !self->stations[0]; // they cover all targets
     if (event->kind == RING_PLAN && !event->plan)
         return true; // reload
     return curve_stations_have (self->stations, target) &&
@@ -120,7 +120,7 @@ static void send_greeting (struct follower *self)
     }
 }
 
-// -- those that are behind
+// -- reading the history
 
 static void follower_free (struct follower *self)
 {
@@ -142,7 +142,7 @@ static void on_behind (void *owner, const struct station_answer *answer)
     }
     const char *epoch = json_string_value (json_object_get (answer->json, "epoch"));
     if (!epoch || answer->status >= ZERO_STATUS_ERROR_FLAG)
-        return; // asked again at the next tick
+        return; // retried at the next tick
     const struct ring *ring = stream_ring (self->stream);
     if (strcmp (epoch, self->epoch) != 0 ||
         json_is_true (json_object_get (answer->json, "missed"))) {
@@ -185,7 +185,7 @@ static void read_behind (struct follower *self)
 
 // -- the ring
 
-// Fill what is to be sent from the ring, a block or so.
+// Append events of the ring to the pending output, up to about a block.
 static void fill_stream (struct follower *self)
 {
     const struct ring *ring = stream_ring (self->stream);
@@ -262,9 +262,9 @@ void follower_end (struct follower *self)
     follower_wake (self);
 }
 
-// -- what its user may see
+// -- permissions of the user
 
-// False: the answer does not let it see anything.
+// Set what the user may see. False: nothing.
 static bool take_right (struct follower *self, const json_t *answer)
 {
     const json_t *role;
@@ -317,7 +317,7 @@ void follower_tick (struct follower *self)
         follower_wake (self);
 }
 
-// -- its life
+// -- start and end
 
 static void on_clear (struct exchange *exchange)
 {
@@ -356,7 +356,7 @@ static void read_id (struct follower *self, const char *text)
 {
     const char *dash = strrchr (text, '-');
     size_t size = dash ? (size_t)(dash - text) : 0;
-    self->has_id = true; // one that is none is of another epoch
+    self->has_id = true; // an invalid one counts as another epoch
     if (!size || size >= sizeof self->epoch || !number_parse (dash + 1, &self->seq))
         return;
     memcpy (self->epoch, text, size);
@@ -389,7 +389,7 @@ static int read_query (struct follower *self, const struct request_target *targe
     return 0;
 }
 
-// Of the same user, or without users of the same address.
+// Whether the stream is of the same user or, without users, of the same address.
 static bool is_of (const struct follower *one, const void *of)
 {
     const struct exchange *other = of, *own = one->exchange;

@@ -1,7 +1,7 @@
-// One who follows what happens at the station: server-sent events.
+// One stream of server-sent events with what happens at the station.
 #pragma once
 
 #include "exchange.h"
 
-// Answer the route with a stream, which begins after the event that the request names.
+// Answer the request with a stream, which begins after the event that it names.
 void api_stream (struct exchange *exchange);

@@ -1,6 +1,6 @@
-// The last events of the station, once for all who follow them. Pure.
+// The latest events of the station, shared by all followers. Pure.
 //
-// Events have places, which count up and are this program's own; runs also have the number of their
+// Events have positions, which this program counts up; runs also have the sequence number of their
 // broadcast. All runs with a number above `base` are in the ring, in order.
 #pragma once
 
@@ -11,7 +11,7 @@ enum {
     RING_EVENTS = 4096,
     RING_BYTES = 8 << 20,
     RING_EPOCH_SIZE = 64,
-    RING_ENTRY_SIZE = 48, // a place in the history
+    RING_ENTRY_SIZE = 48, // a cursor of the history
     RING_TARGET_SIZE = 65
 };
 
@@ -19,7 +19,7 @@ enum ring_kind {
     RING_RUN,     // of the history
     RING_PLAN,    // a plan has changed
     RING_STATS,   // the station's numbers
-    RING_STATION, // it went away, or came back; or there is a gap
+    RING_STATION, // it became unreachable or reachable; or a gap
 };
 
 struct ring_event {
@@ -28,7 +28,7 @@ struct ring_event {
     uint64_t plan; // 0: of none
     char target[RING_TARGET_SIZE];
     char *title; // "" = none
-    char *text;  // as it is sent: lines, and an empty one
+    char *text;  // as it is sent: lines, then an empty one
     size_t size;
 };
 
@@ -40,11 +40,10 @@ struct ring {
     char epoch[RING_EPOCH_SIZE];
 };
 
-// Put an event at the end, and drop the oldest ones where there is no room. `title` and `text` are
-// taken.
+// Append an event, and drop the oldest ones if the ring is full. `title` and `text` are taken.
 void ring_put (struct ring *self, const struct ring_event *event);
 
-// The event at a place that is not dropped yet, or NULL after the last one.
+// The event at a position that was not dropped yet; NULL: after the last one.
 const struct ring_event *ring_at (const struct ring *self, int64_t place);
 
 // Reset: everything up to `last` is known, and nothing is kept.

@@ -8,7 +8,7 @@
 
 static const struct number {
     const char *name, *field;
-    bool counter; // of `counters`; it begins again with each start of the station
+    bool counter; // a member of `counters`, which restart at 0 with the station
 } numbers[] = {
     {"plans", "plans", false},       {"queued", "queued", false},
     {"due", "due", false},           {"running", "running", false},
@@ -56,7 +56,7 @@ static const struct point *point_at (const struct series *self, int64_t slot)
     return point->slot == slot ? point : NULL;
 }
 
-// The last one known before the slot, within one step of the longest kind.
+// The last known point before the slot, at most SERIES_STEP_MAX_S earlier.
 static const struct point *point_before (const struct series *self, int64_t slot, int64_t first)
 {
     for (int64_t at = slot - 1; at >= first && at >= slot - SERIES_STEP_MAX_S / SERIES_STEP_S; at--)

@@ -19,8 +19,8 @@
 enum {
     BELL_MS = 20,
     QUIET_US = 2000000,
-    LISTEN_US = 60000000, // to more than is wanted: the station counts what changes
-    JOINED_US = 1000000,  // then the station mostly has got what was selected
+    LISTEN_US = 60000000, // keeps a larger selection: the station limits the number of changes
+    JOINED_US = 1000000,  // after this the selection has usually reached the station
     TICK_MS = 1000,
     EVENTS_A_TURN = 64,
     PAGE = 500,
@@ -29,22 +29,22 @@ enum {
 
 struct stream {
     struct server *server;
-    struct zplan_events *events; // connected from the start: what is selected is one way off
+    struct zplan_events *events; // connected from the start, so that a selection takes effect soon
     struct source source;
     struct timer bell, tick;
     struct ring ring;
     bool known, reading, again, asking_stats, stopped, down;
     int64_t read_us; // when the history was read last
-    // Where its next page begins; "" behind the last broadcast. Not by the numbers of broadcasts:
-    // a whole page may have none.
+    // Cursor of the next page of the history; "" = after the last broadcast. Sequence numbers are
+    // not used, since a whole page may have none.
     char after[RING_ENTRY_SIZE];
-    char filter[STREAM_PAGE_SIZE]; // of that question
+    char filter[STREAM_PAGE_SIZE]; // of the history request
     struct follower *first;
     size_t wanted[KINDS];
-    size_t selected;     // of the choices in select_events
-    int64_t selected_us; // when that much was wanted last
-    int64_t rose_us;     // when it became more, and its followers may have missed some; 0: long ago
-    bool rose;           // it did, and no event has shown yet that the station got it
+    size_t selected;     // index in the choices of select_events
+    int64_t selected_us; // when a selection of this size was last wanted
+    int64_t rose_us;     // when the selection grew: events may be missing; 0: long ago
+    bool rose;           // it grew, and no event has confirmed yet that the station knows
 };
 
 // -- events as they are sent
@@ -108,7 +108,7 @@ static void ring_add_event (struct stream *self, enum ring_kind kind, const char
     wake_all (self);
 }
 
-// Something may have been missed: who follows plans reads its list again.
+// Events may have been missed: followers of plans should reload their list.
 static void put_reload (struct stream *self)
 {
     ring_add_event (self, RING_PLAN, "reload", json_object (), NULL);
@@ -126,13 +126,14 @@ static void set_down (struct stream *self, bool down)
                     json_pack ("{s:s, s:o}", "state", down ? "down" : "up", "since_at",
                                json_instant_ms (clock_wall_us () / 1000)),
                     NULL);
-    if (!down) // its events may come only later
+    if (!down) // its events may arrive later
         put_reload (self);
 }
 
 // -- the history
 
-// It has restarted its numbers, or those between are gone: from here on.
+// Reset the ring to the current last run: the station has restarted its numbering, or runs in
+// between are gone.
 static void set_gap (struct stream *self, const json_t *answer, const char *epoch)
 {
     int64_t last = json_integer_value (json_object_get (answer, "last"));
@@ -153,7 +154,7 @@ static void take_runs (struct stream *self, const json_t *answer)
     size_t i;
     if (!epoch)
         return;
-    if (self->known && !self->ring.epoch[0] && epoch[0]) { // the first run of all has ended
+    if (self->known && !self->ring.epoch[0] && epoch[0]) { // the first run ever has ended
         ring_reset (&self->ring, epoch, 0);
         self->again = true;
         return;
@@ -246,8 +247,7 @@ static struct zplan_events *open_events (const struct web_settings *settings, st
     return events;
 }
 
-// Only what the followers want: submissions are many, and without a follower all of them for
-// nothing.
+// Select only the events that followers want: there may be many submissions.
 static void select_events (struct stream *self)
 {
     static const int choices[] = {0, 1 << ZPLAN_EVENT_RESULT, ZPLAN_EVENTS_ALL};
@@ -269,7 +269,7 @@ static void take_event (struct stream *self, const struct zplan_event *event)
     struct reason ignored;
     if (event->code == ZPLAN_EVENT_RESULT)
         ring_bell (self);
-    // Results may have been selected before.
+    // A result proves nothing, since results may have been selected before.
     bool proves = self->rose && event->code != ZPLAN_EVENT_RESULT;
     if (event->missed || proves)
         put_reload (self);
@@ -400,7 +400,7 @@ size_t stream_count (const struct stream *self, stream_match_fn *is, const void 
 void stream_join (struct stream *self, struct follower *follower, unsigned wants)
 {
     if (!self->first)
-        self->known = false; // what is kept is old where there was no follower for a while
+        self->known = false; // the ring may be outdated, as there was no follower
     *follower_next (follower) = self->first;
     self->first = follower;
     for (size_t i = 0; i < KINDS; i++)

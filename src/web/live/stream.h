@@ -1,9 +1,8 @@
 // Events of the station, for all streams.
 //
-// The history is the source, a broadcast only the bell: at each result that is published, and each
-// two seconds without one, the history is read from the last known run on, once for all. So an
-// event that is live has the same bytes as one that is sent again. Without followers nothing is
-// read.
+// Events of runs are read from the history; a broadcast is only the trigger: after each published
+// result, and after two seconds without one, new runs are read from the history once for all
+// streams. So a live event has the same bytes as a resent one. Without followers nothing is read.
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +18,7 @@ struct server;
 // NULL with a reason: the events sockets cannot be connected to.
 struct stream *stream_new (struct server *server, struct reason *reason);
 
-// All streams end.
+// End all streams.
 void stream_stop (struct stream *self);
 void stream_destroy (struct stream **self);
 
@@ -29,8 +28,8 @@ const struct ring *stream_ring (const struct stream *self);
 bool stream_is_known (const struct stream *self);
 const char *stream_state (const struct stream *self);
 
-// The filter for a page of the history after a broadcast; `after`: the `next` of the page before,
-// "" = there was none.
+// The filter for a page of the history after a broadcast; `after`: the `next` of the previous page,
+// "" = none.
 enum { STREAM_PAGE_SIZE = 128 + RING_EPOCH_SIZE + RING_ENTRY_SIZE };
 void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, const char *after,
                   int limit);
@@ -38,20 +37,22 @@ void stream_page (char ret[STREAM_PAGE_SIZE], int64_t since, const char *epoch, 
 // An event as it is sent. `id` NULL: it has none.
 char *stream_text (const char *id, const char *name, const json_t *data, size_t *ret_size);
 
-// The event of a run of the history, in the wire's names. False: it has no number.
+// Make the event of a run of the history, which has the wire's names. False: the run has no
+// sequence number.
 bool stream_run (const char *epoch, const json_t *run, struct ring_event *ret);
 
-// How many followers are like this.
+// The number of followers for which `is` returns true.
 typedef bool stream_match_fn (const struct follower *one, const void *of);
 size_t stream_count (const struct stream *self, stream_match_fn *is, const void *of);
 
 // ---- followers, follower.c
 
-// Someone follows; `wants` as bits of enum ring_kind.
+// Add a follower; `wants` has a bit for each enum ring_kind.
 void stream_join (struct stream *self, struct follower *follower, unsigned wants);
 void stream_leave (struct stream *self, struct follower *follower, unsigned wants);
 
-// There may be something to send: called for each at every event, and each second.
+// follower_wake: there may be something to send; called for each follower at every event, and each
+// second.
 void follower_wake (struct follower *self);
 void follower_end (struct follower *self);
 void follower_tick (struct follower *self);

@@ -17,7 +17,7 @@ static int reject_line (int line, const char *want, struct reason *reason)
     return reason_set (reason, "line %d: want %s", line, want);
 }
 
-// SHA-256 in hex, and optionally until when.
+// Parse a token: SHA-256 in hex, and optionally its expiry time.
 static int take_token (struct user_file *self, const char *value, int line, struct reason *reason)
 {
     struct user_token token = {.until = 0};

@@ -32,16 +32,16 @@ struct user_file {
 // 1 to 64 of A-Z a-z 0-9 _ . @ - and no dot at the start.
 bool user_name_valid (const char *name);
 
-// 0, or -1 with a reason that has the line.
+// 0, or -1 with a reason that names the line.
 int user_file_read (struct span text, struct user_file *ret, struct reason *reason);
 
 void token_sum (const char *token, uint8_t out[TOKEN_SUM_SIZE]);
 
-// Which of the tokens has this sum; -1: none of them.
+// The index of the token with this hash; -1: none.
 int user_token_at (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE]);
 
-// Whether one of the tokens of this sum counts at this time.
+// Whether a token with this hash is valid at this time.
 bool user_has_token (const struct user_file *self, const uint8_t sum[TOKEN_SUM_SIZE], int64_t now);
 
-// A new one: the prefix, as "zpw_", and 256 random bits.
+// Make a new token: the prefix, such as "zpw_", and 256 random bits.
 void token_make (const char *prefix, char out[TOKEN_SIZE]);

@@ -12,10 +12,10 @@
 
 enum {
     MAILBOX_MADE_SIZE = 1 + 16 + 16 + 1, // '+', random, counter, NUL
-    PLAN_FRAME_MAX = 64 << 10            // a larger PLAN frame is not looked into
+    PLAN_FRAME_MAX = 64 << 10            // a larger PLAN frame is not parsed
 };
 
-// A random name that never comes twice in one process.
+// Make a random mailbox that is unique in this process.
 static struct span make_mailbox (char out[MAILBOX_MADE_SIZE])
 {
     static uint64_t count;

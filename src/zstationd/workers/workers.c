@@ -15,7 +15,7 @@ enum { BUCKETS = 1024 };
 struct workers {
     int64_t timeout_us;
     int64_t turn;    // grows with every job given and every worker joined
-    uint64_t seed;   // of the hash: peers choose their identities
+    uint64_t seed;   // secret seed of the hash, since peers choose their identities
     size_t count;    // workers
     size_t draining; // workers that drain
     size_t limited;  // workers that do not take all commands
@@ -88,7 +88,7 @@ size_t workers_serving (const struct workers *self)
 
 struct worker *workers_at (const struct workers *self, size_t i)
 {
-    return of_life (self->life.nodes[i]); // each is in this heap
+    return of_life (self->life.nodes[i]); // every worker is in this heap
 }
 
 int workers_order (const void *left, const void *right)
@@ -178,7 +178,7 @@ void workers_alive (struct workers *self, struct worker *worker)
     heap_set (&self->life, &worker->life, clock_mono_us () + self->timeout_us);
 }
 
-// In the heap of those whose turn comes, or out of it.
+// Put a free worker into the heap `ready`, or remove one that is not free.
 static void place_worker (struct workers *self, struct worker *worker)
 {
     if (worker_is_free (worker))

@@ -1,9 +1,8 @@
 // The workers that have joined: found by connection, chosen by credit and least recent use, lost
 // when they are unresponsive.
 //
-// A worker is the connection it came by; two may have one name. It gets a job only for a credit
-// (READY), and never has more of them than it said when it joined: nothing is sent to a worker that
-// did not ask for it.
+// A worker is identified by its connection; two may have the same name. It gets a job only for a
+// credit (READY), and never more concurrent jobs than it announced when it joined.
 #pragma once
 
 #include "heap.h"
@@ -22,14 +21,14 @@ struct worker {
     struct heap_node ready;    // in the heap while it is free; key: its last use
     struct heap_node life;     // key: monotonic microseconds at which it is lost
     struct worker *next;       // in its bucket
-    struct voter_queue voters; // vote only: the ballots it is to vote in, oldest first
-    size_t credit;             // how many times it said READY and got no job for it yet
+    struct voter_queue voters; // vote only: the ballots it has to vote in, oldest first
+    size_t credit;             // number of READYs without a job yet
     int64_t used;              // the turn in which it last got a job, or joined
     int64_t joined;            // the turn in which it joined
-    int64_t joined_s;          // when that was, Unix seconds
-    bool takes_cancel;         // it wants to be notified when one of its jobs is cancelled
+    int64_t joined_s;          // time of joining, Unix seconds
+    bool takes_cancel;         // it is notified when one of its jobs is cancelled
     bool draining;             // it gets no more jobs
-    char *commands;            // that it takes, ",A,B,"; NULL = all. Owned
+    char *commands;            // commands that it takes, ",A,B,"; NULL = all. Owned
     char name[WORKER_NAME_SIZE];
     size_t identity_size;
     uint8_t identity[WORKER_IDENTITY_MAX];
@@ -40,24 +39,24 @@ struct worker {
 
 struct workers;
 
-// `timeout_us`: how long a worker may be silent.
+// `timeout_us`: how long a worker may send nothing.
 struct workers *workers_new (int64_t timeout_us);
 
-// Jobs of workers are neither freed nor answered.
+// Frees the workers, but neither frees nor answers their jobs.
 void workers_destroy (struct workers **self);
 
 size_t workers_count (const struct workers *self);
 
-// Those among them that are not draining.
+// The number of workers that are not draining.
 size_t workers_serving (const struct workers *self);
 
-// One of them, `i` below their count; in no order that lasts.
+// The worker at index `i`, below their count; the order may change.
 struct worker *workers_at (const struct workers *self, size_t i);
 
-// The jobs in the hands of all of them.
+// The number of jobs in progress, of all workers.
 size_t workers_jobs (const struct workers *self);
 
-// For qsort, of pointers to workers: by name, those of one name as they joined.
+// For qsort of pointers to workers: by name, then by the order of joining.
 int workers_order (const void *left, const void *right);
 
 // The worker of this connection, or NULL.
@@ -68,8 +67,8 @@ struct worker *workers_find (const struct workers *self, struct span identity);
 struct worker *workers_join (struct workers *self, struct span identity, struct span name,
                              size_t jobs_max);
 
-// It takes only jobs of these commands: names of 1..256 bytes with commas between. False: it is no
-// such list, and nothing has changed.
+// Limit the worker to jobs of these commands: comma-separated names of 1..256 bytes. False: invalid
+// list, and nothing has changed.
 bool workers_limit (struct workers *self, struct worker *worker, struct span names);
 
 // Whether some worker that is not draining takes this command.
@@ -78,16 +77,17 @@ bool workers_take_any (const struct workers *self, struct span command);
 // Whether some worker does not take all commands.
 bool workers_are_limited (const struct workers *self);
 
-// It sent a heartbeat.
+// The worker sent a message: restart its timeout.
 void workers_alive (struct workers *self, struct worker *worker);
 
-// It gets no more jobs: its credits are gone, and it has no further ones.
+// Drain the worker: its credits are removed, and it gets no new ones.
 void workers_drain (struct workers *self, struct worker *worker);
 
-// It may get one job more. Credits beyond jobs_max change nothing, and those of one that drains.
+// Add a credit for one more job. Credits beyond jobs_max, and those of a draining worker, have no
+// effect.
 void workers_credit (struct workers *self, struct worker *worker);
 
-// It wants no more jobs than it has: its credits are gone.
+// Remove all credits: the worker wants no more jobs.
 void workers_no_credit (struct workers *self, struct worker *worker);
 
 // Whether it has a credit and a free slot.
@@ -96,29 +96,29 @@ bool worker_is_free (const struct worker *worker);
 // Whether it has the job.
 bool worker_has (const struct worker *worker, const struct job *job);
 
-// Its job that this answer is about: of several with that mailbox - runs of one plan - the one with
-// the answer's LOCAL_ID, else the oldest. NULL = none.
+// The worker's job that this answer is about: of several runs of one plan, with the same mailbox,
+// the one with the answer's LOCAL_ID, else the oldest. NULL = none.
 struct job *worker_job_of (const struct worker *worker, const struct message *answer);
 
-// The worker whose turn it is, or NULL when none has a credit; and among those that take this
-// command.
+// The free worker that was used least recently, or NULL; workers_next_for: among those that take
+// this command.
 struct worker *workers_next (const struct workers *self);
 struct worker *workers_next_for (const struct workers *self, struct span command);
 
-// Give it the job, for its credit.
+// Give the worker the job, for one credit.
 void workers_give (struct workers *self, struct worker *worker, struct job *job);
 
-// Take the job, which is there, from it.
+// Take the job, which the worker must have, from it.
 void workers_take (struct workers *self, struct worker *worker, const struct job *job);
 
-// One that was unresponsive for too long, or NULL.
+// A worker whose timeout has expired, or NULL.
 struct worker *workers_unresponsive (const struct workers *self);
 
-// Any one, or NULL: to empty the registry.
+// Any worker, or NULL: to empty the registry.
 struct worker *workers_any (const struct workers *self);
 
-// Take it out of the registry, with its jobs.
+// Remove the worker from the registry, with its jobs.
 void workers_remove (struct workers *self, struct worker *worker);
 
-// Free a worker that was taken out.
+// Free a worker that was removed.
 void worker_destroy (struct worker **self);
