@@ -1,4 +1,4 @@
-// Its life: what is loaded before it works, and what it forgets.
+// The life of a core: loading before it works, and reset.
 #include "core.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ void core_load_numbers (struct core *self, const struct core_numbers *numbers)
         self->plan_id = numbers->plan_id;
     self->plan_id_written = numbers->plan_id;
     self->seq_written = numbers->seq;
-    // Numbers that were acknowledged and are lost go on in a new epoch: none is given twice.
+    // If Redis lost acknowledged numbers, continue them in a new epoch: none is used twice.
     bool lost = self->epoch[0] && numbers->seq < self->seq_acked;
     self->seq = lost ? self->seq_acked : numbers->seq;
     self->sub = lost ? 0 : numbers->sub;
@@ -182,7 +182,7 @@ void core_reset (struct core *self)
     self->ahead_until_us = 0;
     self->reading = self->tokens_changed = false;
     self->rate_wake_us = self->ready_us = INT64_MAX;
-    // Nothing of numbers is written before they are read: another owner may have gone on.
+    // Write no numbers before they are read: another owner may have raised them.
     self->exec_written = self->exec_id;
     self->plan_id_written = self->plan_id;
     self->seq_written = self->seq;
@@ -190,7 +190,7 @@ void core_reset (struct core *self)
     self->touched.count = self->batch_plans.count = 0;
     self->message_bytes = 0;
     if (self->in_flight)
-        self->batch++; // of the one that gathers nothing is written
+        self->batch++; // the open batch is not written
     self->in_flight = NULL;
     rows_clear (&self->rows[0]);
     rows_clear (&self->rows[1]);

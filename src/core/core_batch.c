@@ -1,4 +1,4 @@
-// What a batch writes: the rows of the plans that were touched, counts, numbers.
+// What a batch writes: the rows of the plans that changed, counts, numbers.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static struct span list_entry (struct core *self, const struct open_plan *plan)
     return rows_copy (self->gathering, span_of (entry, size));
 }
 
-// Whole seconds as they are, else with six digits behind the point.
+// A score in seconds: an integer if possible, else with six decimals.
 static struct span score_text (struct core *self, int64_t score_us)
 {
     char text[DECIMAL_SIZE + 8];
@@ -140,7 +140,7 @@ void core_count (struct core *self, char kind, struct span name, int64_t change)
     if (kind == 's')
         name = target_field (name, field);
     if (!name.size)
-        return; // of a plan whose message was lost its caller is not known
+        return; // the caller of a plan is not known if its message was lost
     tally_for (&self->counts, name)->plans += change;
     struct plan_tally *caller = kind == 'c' ? tally_find (&self->callers, name) : NULL;
     if (caller)
@@ -174,7 +174,7 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans)
 
 // -- batches
 
-// What is written by commands, which come after the columns.
+// The parts of a plan that are written by commands, which follow the columns.
 static void emit_commands (struct core *self, struct open_plan *plan, unsigned writes)
 {
     char head[HEAD_ROOM];
@@ -332,14 +332,14 @@ const struct rows *core_take_rows (struct core *self)
 void core_acked (struct core *self, int64_t now_us)
 {
     if (!self->in_flight)
-        return; // who waited for the batch has reset the core
+        return; // the core was reset while the batch was in flight
     for (size_t i = 0; i < self->batch_plans.count; i++) {
         struct open_plan *plan = self->batch_plans.at[i].plan;
         bool soon = plan->placed && plan->queued && plan->score_us <= now_us + PREPARED_US &&
                     plan->message_size <= PREPARED_BYTES;
         bool idle = !open_has_run (plan);
         bool pull_run = plan->pull_run && !idle;
-        if (plan->lent) { // the message is its own again, or as Redis has it
+        if (plan->lent) { // copy the message if it is needed, as the rows will be freed
             bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
             bool needed = plan->chosen || plan->keeps || pull_run || written || (soon && idle);
             uint8_t *lent = plan->message;
@@ -380,7 +380,7 @@ void core_trim (struct core *self)
     list_free (&self->batch_plans);
 }
 
-// What counted it takes it back with the same batch.
+// The same batch has counted the plan: subtract it again.
 static void count_back (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
@@ -390,7 +390,7 @@ static void count_back (const struct open_plan *plan, struct rows *rows)
         rows_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
 }
 
-// What plans missed before they were submitted.
+// Drop the missed occurrences of plans whose submission is dropped.
 static void drop_missed (const struct core *self, struct rows *rows)
 {
     size_t kept = 0;
@@ -403,8 +403,8 @@ static void drop_missed (const struct core *self, struct rows *rows)
     rows->outcome_count = kept;
 }
 
-// Its rows are not written. One that was removed since is counted as removed already: within the
-// same batch, or with the one that gathers, where it may have been submitted again.
+// Drop the rows of a submission. If the plan was removed since, its removal is counted already: in
+// the same batch, or in the open one, which may also submit it again.
 static void refuse_submission (struct core *self, struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];

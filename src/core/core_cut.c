@@ -1,6 +1,6 @@
-// Bounded memory of ready plans: beyond it those that are last in turn are in Redis only, and are
-// read again when there is room. What is in memory is taken in its exact order; what was cut comes
-// behind it: due plans of a target, of its lowest priorities, the latest ones.
+// The memory limit of ready plans: when it is reached, a target drops ready plans of its lowest
+// priorities that are due last. These are in Redis only, and are read again when there is memory.
+// The plans in memory run in exact order, those that were cut after them.
 #include <limits.h>
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ struct cutting {
     struct core_target *target;
 };
 
-// One that is open is known here, and stays; but what was only read ahead is read again.
+// Whether to cut a plan. An open plan stays, but one that was only prefetched is read again later.
 static bool cuts_ready (void *owner, struct ready_plan ready)
 {
     const struct cutting *self = owner;
@@ -50,7 +50,7 @@ static bool cuts_ready (void *owner, struct ready_plan ready)
     return true;
 }
 
-// The lowest priority that is to be cut: it and those below it have half of the plans.
+// The priority up to which plans are cut: it and the lower ones have at least half of the plans.
 static int priority_to_cut (const struct ready *ready)
 {
     size_t at = ready->level_count - 1;
@@ -68,7 +68,7 @@ static void cut_target (struct core *self, struct core_target *target)
     struct core_cursor at = {.score_us = middle.due_us, .id = middle.id};
     memcpy (at.target, target->name, sizeof at.target);
     if (!target->cut || is_within (&target->cut_at, target, middle.id, middle.due_us))
-        target->cut_at = at; // else what is behind the former one stays so
+        target->cut_at = at; // else the plans after the former cut stay cut off
     if (!target->cut || priority > target->cut_priority)
         target->cut_priority = priority;
     self->cuts += !target->cut;
@@ -79,7 +79,7 @@ static void cut_target (struct core *self, struct core_target *target)
         (int64_t)ready_cut (&target->ready, target->cut_priority, cuts_ready, &cutting);
     target->kept = target->ready.count;
     if (self->reading && self->page_target == target)
-        self->rereads++; // the page is of what was behind the former cut
+        self->rereads++; // the page was read from the former cut on
 }
 
 static bool never_cut (void *owner, struct ready_plan ready)
@@ -88,7 +88,7 @@ static bool never_cut (void *owner, struct ready_plan ready)
     return false;
 }
 
-// Most of it is room of plans that were taken.
+// Whether most of the memory is free space of plans that were taken.
 static bool is_empty_room (const struct ready *ready)
 {
     enum { PART = 3, GROUP_BYTES = 128 };
@@ -121,7 +121,7 @@ void core_bound_ready (struct core *self)
 
 // -- reading on
 
-// Those of the window that are due come first: they would be taken in twice.
+// Due plans of the window must become ready first, or they would be added twice.
 struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
 {
     if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))

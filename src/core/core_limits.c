@@ -20,7 +20,7 @@ static void clear_busy (struct table_node *node, void *owner)
     ((struct limit_state *)node)->busy = 0;
 }
 
-// Assign the runs to their limits again.
+// Look up the limits of all targets and groups again, and count their runs again.
 static void limits_changed (struct core *self)
 {
     char name[LIMIT_NAME_MAX + 1];

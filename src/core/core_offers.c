@@ -1,5 +1,5 @@
-// Plans that workers fetch, as the core holds them: their teams, their places among the offers of
-// their targets, and when they are looked at again.
+// The records of plans that workers fetch: their teams, their positions among the offers of their
+// targets, and when they are examined again.
 #include <stdlib.h>
 
 #include "core_private.h"
@@ -8,7 +8,7 @@
 #include "redis_keys.h"
 
 enum {
-    OFFER_BYTES = 512,           // of an offer beside its message
+    OFFER_BYTES = 512,           // of an offer without its message
     OFFERS_BYTES_MAX = 32 << 20, // of a target with more than OFFERS_SURE offers
     OFFERS_SURE = 256,
     SINCE_BITS = 42 // a time in milliseconds
@@ -16,7 +16,7 @@ enum {
 
 // -- the offers of a target
 
-// By class and since when, then as Redis orders members: by their bytes.
+// Order offers by `order`, then by the bytes of the id, as Redis orders members.
 static bool goes_first (const struct pull_record *one, const struct pull_record *other)
 {
     char id[IDENT_SIZE], other_id[IDENT_SIZE];
@@ -78,14 +78,14 @@ static void list_offer (struct open_plan *plan, int64_t order)
     pull->offered = true;
 }
 
-// The highest priority first; in it those that only some may do; then the oldest.
+// The highest priority first; within it plans restricted to named workers; then the oldest.
 static int64_t order_of (const struct team *team)
 {
     int64_t class = (MAX_PRIORITY - team->rule.priority) * 2 + (team->rule.only ? 0 : 1);
     return class * ((int64_t)1 << SINCE_BITS) + (int64_t)(team->since / 1000);
 }
 
-// How many are offered of this priority and above.
+// How many plans of this priority and above are offered.
 static size_t offered_above (const struct offer_list *list, int priority)
 {
     int64_t behind = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
@@ -100,8 +100,8 @@ static size_t offered_above (const struct offer_list *list, int priority)
     return first - list->first;
 }
 
-// A take examines at most this many offers: the others wait where they need less memory. The first
-// ones are always offered.
+// The number of offers is limited: other plans wait as ready ones, which need less memory. The
+// first OFFERS_SURE are offered even if they exceed OFFERS_BYTES_MAX.
 int offers_floor (const struct core *self, const struct core_target *target)
 {
     const struct offer_list *list = &target->offers;
@@ -128,7 +128,7 @@ int64_t core_oldest_us (const struct core *self, struct span name)
     const struct core_target *target = target_find_in (self, name);
     int64_t oldest_us = target ? ready_oldest_us (&target->ready) : INT64_MAX;
     for (size_t i = target ? target->offers.first : 0; target && i < target->offers.end; i++) {
-        // The number of a run is the microsecond of its claim.
+        // The exec_id of a run is the time of its claim in microseconds.
         int64_t since_us = (int64_t)target->offers.at[i]->exec_id;
         oldest_us = since_us < oldest_us ? since_us : oldest_us;
     }
@@ -272,7 +272,7 @@ struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_
     set_busy (self, plan, &tally, now_us);
     if (end_ms < now_ms)
         end_ms = now_ms;
-    if (plan->placed && plan->queued && !plan->chosen) // else it is offered again in a moment
+    if (plan->placed && plan->queued && !plan->chosen) // else the claim will offer it again
         open_queue (self, plan, (look_ms < end_ms ? look_ms : end_ms) * 1000);
     open_touch (self, plan, WRITE_TEAM);
     return placed;
@@ -311,7 +311,7 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
     return count;
 }
 
-// A run that was offered by the owner before: it is offered still, and nothing is to be written.
+// Continue the offer of the previous owner: nothing needs to be written.
 static void resume_offer (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     const struct team *team = plan->pull->team;

@@ -1,4 +1,4 @@
-// Plans that are open: their records, and whether they count for limits.
+// Open plans: their records, and whether they count toward limits.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -103,7 +103,7 @@ void open_set_class (struct core *self, struct open_plan *plan, int priority, st
         memcpy (plan->group, group.data, group.size);
     plan->priority = (uint8_t)priority;
     struct limit_state *new = plan->charged ? group_limit (self, plan) : NULL;
-    if (old) // its run counts for the group that it has now
+    if (old) // its run counts for the new group
         limit_end (old);
     if (new)
         new->busy++;
@@ -123,7 +123,7 @@ char *open_class (const struct open_plan *plan)
     return class;
 }
 
-// It leaves its place in the queue: a ready entry of it becomes stale.
+// The plan leaves its position in the queue: its ready entry becomes stale.
 static void leave_place (struct core *self, const struct open_plan *plan)
 {
     bool flies = open_has_run (plan);
@@ -186,7 +186,7 @@ void open_drop (struct core *self, struct open_plan *plan)
     pool_free (&self->memory, plan);
 }
 
-// Where it has no run, and all of it is written, it is taken when its time has come.
+// A plan without a run and with nothing to write goes to the window or becomes ready.
 void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;

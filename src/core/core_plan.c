@@ -1,5 +1,5 @@
-// What becomes of a plan: it is submitted, its run goes on or ends, it is changed or removed; and
-// the outcomes of runs, their numbers, and which failures are broadcast.
+// Changes of a plan: submissions, ends and extensions of runs, admin changes, removals; and the
+// outcomes of runs, their numbers, and which failures are broadcast.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,8 +16,8 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
     open_touch (self, plan, WRITE_RUN);
 }
 
-// Keys of a plan besides those of its record, with these starts. By a command: what was written of
-// them before in this batch is a command as well.
+// Delete keys of a plan that are not part of its record, with these prefixes. By a command, as
+// earlier writes to them in this batch are commands as well.
 static void delete_keys (struct core *self, const struct open_plan *plan, const char *const *starts)
 {
     struct span member = member_of (self, plan), words[4] = {span_text ("DEL")};
@@ -54,7 +54,7 @@ void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, 
                         });
 }
 
-// Behind the last broadcast.
+// Add an outcome after the last broadcast.
 void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,
                  struct span record, struct span output)
 {
@@ -156,7 +156,7 @@ static bool is_full (const struct core *self, const struct core_submission *subm
     return false;
 }
 
-// A new plan, where none of this id is in the way.
+// Add a new plan; the caller has checked that its id is free.
 static void put_in (struct core *self, const struct core_submission *submission, int64_t now_us)
 {
     struct open_plan *plan = open_for (self, target_for (self, submission->target), submission->id);
@@ -167,7 +167,7 @@ static void put_in (struct core *self, const struct core_submission *submission,
     open_set_message (self, plan, submission->message, submission->revision);
     open_set_class (self, plan, submission->priority, submission->group);
     open_touch (self, plan, WRITE_LISTED);
-    if (!submission->made_here && !submission->first) { // nothing of a former one may be its own
+    if (!submission->made_here && !submission->first) { // it must not inherit keys of a former plan
         open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
         delete_keys (self, plan, all_of);
     }
@@ -217,7 +217,7 @@ uint64_t core_last_id (const struct core *self)
     return self->plan_id;
 }
 
-// -- what becomes of runs
+// -- ends and leases of runs
 
 void open_wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
                            int64_t now_us)
@@ -247,7 +247,7 @@ static void forget_team (struct core *self, struct open_plan *plan)
     plan->team_known = true;
 }
 
-// Nothing of the plan stays.
+// Delete a plan with all its keys.
 static void delete_plan (struct core *self, struct open_plan *plan, bool has_work, bool has_team,
                          struct span caller, int64_t now_us)
 {
@@ -306,7 +306,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         delete_plan (self, plan, commit->has_work, commit->has_team, commit->caller, now_us);
         return CORE_DONE;
     }
-    // An earlier run that ran out of its lease may still answer.
+    // An earlier run whose lease expired may still answer.
     enum flight flight =
         commit->end == CORE_RETRY && plan->earlier_may_answer ? FLIGHT_PAST : flights[commit->end];
     if (flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // its run was over, or in doubt
@@ -344,7 +344,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
 
 // -- admin commands
 
-// One that waits or is ready goes to where its class has it now.
+// Move a plan that waits or is ready to the position of its new class.
 static void move_class (struct core *self, const struct open_plan *plan)
 {
     struct ready *ready = &plan->target->ready;
@@ -385,7 +385,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         open_touch (self, plan, WRITE_RUN); // the revision of its run is in that row
     if (change->place == CORE_KEEP) {
         if (plan->flight == FLIGHT_OFFERED && plan->queued &&
-            !plan->chosen) // its workers may be enough now, or too few
+            !plan->chosen) // the number of its workers may have changed
             open_queue (self, plan, now_us);
         return CORE_DONE;
     }
@@ -394,7 +394,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         open_unqueue (self, plan);
         return CORE_DONE;
     }
-    if (change->place == CORE_AT) { // no run is in flight: an old one is of what was before
+    if (change->place == CORE_AT) { // a run in flight ends: it is of the former plan
         bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
                         (open_has_run (plan) && plan->earlier_may_answer);
         open_discharge (self, plan);
@@ -421,7 +421,7 @@ bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t 
 {
     struct open_plan *plan = open_find (self, target, id);
     bool has = plan && !plan->gone && plan->flight == FLIGHT_FLOW;
-    if (has && !plan->chosen) // one that is chosen is looked at now
+    if (has && !plan->chosen) // a chosen plan is examined now anyway
         open_queue (self, plan, due_us);
     return has;
 }

@@ -1,4 +1,4 @@
-// What the files of the core share.
+// Declarations that the files of the core share.
 #pragma once
 
 #include "core_pull.h"
@@ -11,20 +11,20 @@
 enum flight {
     FLIGHT_NONE,
     FLIGHT_OUT,     // "EXEC"
-    FLIGHT_DOUBT,   // "EXEC?": it gave no status in time
+    FLIGHT_DOUBT,   // "EXEC?": it sent no status in time
     FLIGHT_OFFERED, // "EXEC?!": workers may take it
-    FLIGHT_FLOW,    // "EXEC~": the run of a flow, which goes on through every lease
-    FLIGHT_PAST     // "+": none, but an earlier one may still answer
+    FLIGHT_FLOW,    // "EXEC~": the run of a flow, which continues beyond its lease
+    FLIGHT_PAST     // "+": none, but an earlier run may still answer
 };
 
-// What of a plan the next batch writes.
+// The parts of a plan that the next batch writes.
 enum {
     WRITE_MESSAGE = 1,
     WRITE_QUEUE = 2,
     WRITE_RUN = 4,
     WRITE_CLASS = 8,
     WRITE_LISTED = 16,
-    WRITE_HEAD = 32, // of the message: that it is run
+    WRITE_HEAD = 32, // the head of the message, which says that the plan runs
     WRITE_TEAM = 64
 };
 
@@ -43,17 +43,17 @@ struct core_target {
     bool has_waiting; // plan:wait:NAME may have members
     uint64_t waits;   // number of waits that began
     struct ready ready;
-    // Where memory was full, its due plans of this priority and below that are behind the cursor
-    // are in Redis only.
+    // If `cut`: memory was full, so due plans of `cut_priority` and below, after `cut_at`, are in
+    // Redis only.
     bool cut, reads_on;
     int cut_priority;
     struct core_cursor cut_at;
-    int64_t unread, unread_us; // how many plans are unread, and the greatest score of them
+    int64_t unread, unread_us; // how many plans are in Redis only, and their greatest score
     size_t kept;               // plans that were ready after the cut
-    struct ready renewed;      // offered runs that are to be looked at; they are offered still
+    struct ready renewed;      // offered runs that are due to be examined; they remain offered
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
-    // of the present claim
+    // Of the present claim:
     const struct core_slots *slots; // NULL = it takes all
     int64_t free_slots, taken;
     struct core_target *next_ready;
@@ -63,9 +63,9 @@ struct core_target {
 struct pull_record {
     struct open_plan *plan;
     struct team *team;
-    struct heap_node busy; // when the last of those at work is late
+    struct heap_node busy; // when the last of its workers at work is late
     bool offered;          // the plan is among the offers of its target
-    int64_t order;         // its place among the offers, before its id
+    int64_t order;         // its position among the offers; equal ones are ordered by id
     size_t bytes;          // its share of the bytes of the offers
 };
 
@@ -73,36 +73,36 @@ struct open_plan {
     struct table_node node; // by id
     uint64_t id;
     struct core_target *target;
-    uint8_t *message; // NULL = as Redis has it, or as the rows that are not acknowledged
+    uint8_t *message; // NULL = in Redis, or in rows that are not acknowledged
     int64_t revision; // -1 = not known
-    union {           // `lease.at` is the score: a lease ends when its plan is due
+    union {           // `lease.at` is the score: a lease ends when the plan is due
         int64_t score_us;
         struct heap_node lease;
     };
     uint64_t exec_id;
     char *group;              // NULL = none
     char *caller;             // of a submission that is not acknowledged; NULL = none
-    struct pull_record *pull; // NULL = there is no team, or it is not known
+    struct pull_record *pull; // NULL = no team, or not known
     uint32_t message_size;
-    uint8_t writes;    // of the batch that gathers
-    uint8_t listed_in; // batches that it is in
+    uint8_t writes;    // in the open batch: WRITE_...
+    uint8_t listed_in; // number of batches that write it
     uint8_t priority;
     uint8_t flight;              // enum flight
     bool earlier_may_answer : 1; // an earlier run may still answer
     bool placed : 1;             // `queued` and `score_us` are known
     bool queued : 1;
-    bool submitted : 1; // and not acknowledged
+    bool submitted : 1; // and not yet acknowledged
     bool gone : 1;
-    bool keeps : 1; // an admin changed it while it runs: who decides on the run gets the change
+    bool keeps : 1; // an admin changed it while it runs: `message` is kept until the run ends
     bool lent : 1;  // `message` belongs to the rows of the batch in flight
     bool chosen : 1;
     bool reading_ahead : 1; // its message and score are being read
-    bool charged : 1;       // it counts as a run of its target and group
-    bool holds : 1; // a flow's: it counts as a run of its target, its calls as those of its group
-    bool prepared : 1;   // it is ready, and its message is known
-    bool overdue : 1;    // its lease has ended, and it is ready
-    bool pull_run : 1;   // its run is for workers: its message stays here until the run ends
-    bool team_known : 1; // what Redis has of its team is here; `pull` NULL = nothing
+    bool charged : 1;       // it counts toward the limits of its target and group
+    bool holds : 1;         // the run of a flow: it counts for its target; its calls for its group
+    bool prepared : 1;      // it is ready, and its message is known
+    bool overdue : 1;       // its lease has expired, and it is ready
+    bool pull_run : 1;      // its run is for workers: its message stays here until the run ends
+    bool team_known : 1;    // its team is loaded; `pull` NULL = it has none
 };
 
 enum { MAX_PRIORITY = 255 };
@@ -119,7 +119,7 @@ struct window {
     size_t count, room;
 };
 
-// What a batch writes of plans.
+// The plans that a batch writes, and which parts.
 struct plan_list {
     struct written_plan {
         struct open_plan *plan;
@@ -137,7 +137,7 @@ struct reported {
     char target[];
 };
 
-// A report that was accepted, and is not in Redis yet.
+// An accepted report that is not in Redis yet.
 struct kept_report {
     struct kept_report *next;
     int64_t score;
@@ -167,41 +167,41 @@ struct core {
     struct window window;
     struct core_cursor cursor;
     bool reading;                    // a page
-    struct core_target *page_target; // that it is for; NULL = for the window
+    struct core_target *page_target; // the target of that page; NULL = it is for the window
     size_t cuts;                     // targets that have plans in Redis only
-    size_t uncut_bytes; // of ready plans when a cut was of no use: until there are more. 0 = it was
-    uint64_t rereads, page_of; // how often it was restarted; at the page in flight
-    int64_t stale;             // plans that are ready, and are not there any more
+    size_t uncut_bytes;        // of ready plans at the last cut, if it freed too little; else 0
+    uint64_t rereads, page_of; // how often reading restarted; that number for the page in flight
+    int64_t stale;             // ready entries whose plan is no longer there
     int64_t ahead_until_us;
-    int64_t ready_us;     // of what became ready since the last choice; INT64_MAX = nothing
-    int64_t rate_wake_us; // when a rate allows a run; INT64_MAX = none is waited for
+    int64_t ready_us;     // least score that became ready since the last choice; INT64_MAX = none
+    int64_t rate_wake_us; // when a rate allows a waiting run; INT64_MAX = none waits
 
     int64_t plans, seq, sub;
     uint64_t exec_id, exec_written;
-    uint64_t plan_id, plan_id_written; // the greatest id made here; the greatest that was written
+    uint64_t plan_id, plan_id_written; // the greatest id assigned; the greatest written
     int64_t seq_written, seq_acked;    // sent with a batch, and acknowledged
     char epoch[24];
-    bool limit_waits; // plans that are ready wait until a run of their target or group ends
+    bool limit_waits; // ready plans wait for the end of a run of their target or group
     bool new_epoch, classes, tokens_changed;
     bool pasts;            // some have FLIGHT_PAST in Redis
     struct table reported; // failures that were broadcast within the last minute
     struct reported *reported_first, **reported_last;
 
-    int64_t batch; // the number of the one that gathers
+    int64_t batch; // the number of the open one
     struct rows rows[2];
     size_t message_bytes;               // of the plans that were touched
-    struct rows *gathering, *in_flight; // NULL = none is in flight
+    struct rows *gathering, *in_flight; // of the open batch; NULL = none in flight
     struct plan_list touched, batch_plans;
-    struct table counts; // of the one that gathers
+    struct table counts; // of the open batch
 
     struct heap busy;                                // of teams with workers at work
-    struct kept_report *reports, *reports_in_flight; // of the two batches
+    struct kept_report *reports, *reports_in_flight; // of the open batch; of the one in flight
     struct unread_team *unread;                      // that were loaded as offered
     size_t unread_count, unread_room;
     struct team *shown; // lent by core_pull_team
 };
 
-// How long before it is due, and how many bytes of, a plan's message is kept for its run.
+// PREPARED_...: how long before it is due, and up to how many bytes, a message is kept for its run.
 enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536, PREPARED_MAX = 32768 };
 
 struct core_target *target_find_in (const struct core *self, struct span name);
@@ -211,23 +211,24 @@ struct open_plan *open_find (const struct core *self, struct span target, uint64
 struct open_plan *open_find_id (const struct core *self, uint64_t id);
 struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id);
 
-// Something of it is to be written.
+// Mark these parts of a plan to be written.
 void open_touch (struct core *self, struct open_plan *plan, unsigned writes);
 
-// Close it if nothing keeps it open; else see that it is taken when it is due.
+// Close a plan if nothing keeps it open; else make sure that it is taken when it is due.
 void open_settle (struct core *self, struct open_plan *plan, int64_t now_us);
 
-// Forget it: nothing of it is to be written, and it has no run.
+// Forget a plan that has no run and nothing to write.
 void open_drop (struct core *self, struct open_plan *plan);
 
 void open_set_message (struct core *self, struct open_plan *plan, struct span message,
                        int64_t revision);
-// Whether its message begins as the station writes it: with numbers that can be written over.
+// Whether its message begins with the fixed-width numbers that the station writes: they can be
+// overwritten in place.
 bool open_has_head (const struct open_plan *plan);
 size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 
 void open_set_caller (struct open_plan *plan, struct span caller);
-// Whether it is of CORE_FREE.
+// Whether its group is CORE_FREE.
 static inline bool open_is_free (const struct open_plan *plan)
 {
     return plan->group && strcmp (plan->group, CORE_FREE) == 0;
@@ -238,18 +239,18 @@ char *open_class (const struct open_plan *plan); // to be freed; NULL = it has n
 void open_unqueue (struct core *self, struct open_plan *plan);
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 
-// It waits for its target to connect, or no more.
+// The plan begins to wait for its target to connect, or stops waiting.
 void open_wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
                            int64_t now_us);
 
-// Its run counts for limits, or no more.
+// The run of a plan begins to count toward limits, or stops counting.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
 void open_discharge (struct core *self, struct open_plan *plan);
 
-// It is the run of a flow: it counts for its target until it ends.
+// The run of a flow counts toward the limit of its target until it ends.
 void open_hold (struct core *self, struct open_plan *plan);
 
-// Its run is one that was in progress already: it counts, and uses no rate.
+// Count a run that was in progress already: it uses no rate.
 void open_charge_again (struct core *self, struct open_plan *plan);
 
 // The limit of its group, NULL = none.
@@ -266,96 +267,96 @@ void tallies_free (struct table *table);
 // The next number of a broadcast.
 int64_t next_seq (struct core *self, int64_t now_us);
 
-// Whether a failure of this plan is broadcast: none was within the last minute.
+// Whether to broadcast a failure of this plan: only if none was within the last minute.
 bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
 
-// An outcome, of this broadcast or after the last one.
+// Add an outcome to the history. add_silent: one without a broadcast, after the last broadcast.
 void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
                   int64_t now_us, struct span record, struct span output);
 void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,
                  struct span record, struct span output);
 
-// Move plans that are due until then to the ready ones.
+// Move plans that are due within `ahead_us` to the ready ones.
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 
 void window_push (struct core *self, struct window_plan plan);
-void window_set_class (struct core *self, const struct open_plan *plan); // if it is there
+void window_set_class (struct core *self, const struct open_plan *plan); // if it is in the window
 bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
                        int64_t score_us);
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group);
 
-// The same, but where memory was full it stays in Redis. False: it does.
+// The same, but a plan that is cut off stays in Redis only. Returns false then.
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                        int priority, struct span group);
 
-// Whether a due plan of it is in Redis only (core_cut.c); and one of them is due no more.
+// Whether this due plan is in Redis only (core_cut.c). cut_left: one of these is no longer due.
 bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority);
 void cut_left (struct core_target *target);
 
-// When memory is full the target with the most ready plans drops the later half of those of its
-// lowest priorities.
+// If memory is full, drop ready plans of the target that uses most of it: of its lowest
+// priorities, the half that is due last.
 void core_bound_ready (struct core *self);
 
-// A target that is to be read on now; NULL = none. And a page of it.
+// A target whose cut plans are to be read now; NULL = none. cut_page takes a page of them.
 struct core_target *cut_wants_page (const struct core *self, int64_t now_us);
 void cut_page (struct core *self, struct core_target *target, const struct core_member *members,
                size_t count, size_t all);
 void cut_end (struct core *self, struct core_target *target);
 
-// Of core_queue.c: take in a member that was read, and what of the window is due until then.
+// In core_queue.c. window_ripen makes plans of the window that are due until `until_us` ready.
 bool is_within (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
                 int64_t score_us);
 bool core_see_member (struct core *self, const struct core_member *member);
 void window_ripen (struct core *self, int64_t until_us, int most);
 
-// The same of one that is open: its lease has ended, or it was not taken.
+// Make an open plan ready: its lease has expired, or it was not taken.
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us);
 
-// It has a run that has not ended.
+// Whether it has a run that has not ended.
 bool open_has_run (const struct open_plan *plan);
 
 // -- plans that workers fetch
 
-// Its team, made where there is none: without what its message says.
+// The record of a plan with its team; a new team has no rule yet.
 struct pull_record *pull_for (struct open_plan *plan);
 
-// Its run has ended: no worker may take it or works on it. And all of it is dropped.
+// The run has ended: withdraw its offer, and nobody works on it. pull_forget also drops the team.
 void offers_leave (struct core *self, struct open_plan *plan);
 void pull_forget (struct core *self, struct open_plan *plan);
 
-// Its message is another one now.
+// Read the rule of the team from a changed message.
 void pull_read_message (struct open_plan *plan);
 
-// Runs whose workers are all late by now count for no limit.
+// Runs whose workers are all late stop counting toward limits.
 void pull_advance (struct core *self, int64_t now_us);
 
-// The end of a run is decided and written within this time; else the run is looked at again.
+// The end of a run must be decided and written within this time; else the run is examined again.
 enum { PULL_END_US = 1000000 };
 
-// It is offered when it has free slots, counts while workers are at work, and is looked at when
-// something of it ends.
+// Offer a run if it has free slots, count it while workers are at work, and queue it for when a
+// worker, the lease or the run times out.
 struct pull_placed {
     int64_t free;
     bool over;
-    struct team_outcome outcome; // borrowed of the team
+    struct team_outcome outcome; // borrowed from the team
 };
 struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,
                                int64_t now_us);
 
-// The lowest priority of those of which more may be offered; MAX_PRIORITY + 1 = none.
+// The lowest priority of which more plans may be offered; MAX_PRIORITY + 1 = none.
 int offers_floor (const struct core *self, const struct core_target *target);
 
-// Take it out of the offers.
+// Remove the plan from the offers.
 void pull_withdraw (struct open_plan *plan);
 
-// A plan that was loaded as offered: its team is to be read.
+// Remember a plan that was loaded as offered: its team must be read.
 void pull_unread (struct core *self, struct open_plan *plan);
 
-// The rows of its team, and of the reports of the batch that gathers.
+// Add the rows of the team of a plan, and of the reports of the open batch.
 void pull_write (struct core *self, struct open_plan *plan);
 void reports_write (struct core *self);
 void reports_free (struct kept_report **list);
 
-// An outcome that lives as long as the rows.
+// A copy of an outcome that lives as long as the rows of the open batch.
 struct team_outcome outcome_copy (struct core *self, const struct team_outcome *outcome);

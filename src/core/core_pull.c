@@ -1,4 +1,4 @@
-// Runs are offered to workers, and workers take them.
+// Offers of runs to workers, and what workers take.
 #include "core_pull.h"
 
 #include <stdlib.h>
@@ -9,10 +9,9 @@
 
 // -- offer
 
-static const uint64_t EXEC_ID_MAX = 9999999999999999; // for which a head has room
+static const uint64_t EXEC_ID_MAX = 9999999999999999; // that fits into a head
 
-// The message says that the plan runs; but of one that was paused or closed since it was taken it
-// says that.
+// Set the state in the message to running, unless the plan was paused or closed since it was taken.
 static void begin_message (struct core *self, struct open_plan *plan)
 {
     struct span message = span_of (plan->message, plan->message_size);
@@ -40,7 +39,7 @@ static void begin_message (struct core *self, struct open_plan *plan)
     open_touch (self, plan, WRITE_HEAD);
 }
 
-// Whether the run is the one in flight, and all is known that is needed to offer it.
+// Find the run of an offer: it must be the one in flight, and its message and team be known.
 static enum core_result find_run (struct core *self, const struct core_offer *offer, int64_t now_us,
                                   struct open_plan **ret)
 {
@@ -72,7 +71,7 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     team_gather (team, offer->exec_id, offer->already_offered);
     team_remove_late (team, now_us / 1000);
     struct pull_placed placed = pull_place (self, plan, offer->lease_us, now_us);
-    // While it is due each claim takes it, and makes the decision on its end stale.
+    // If it stayed due, each claim would take it and make the decision on its end stale.
     if (placed.over && plan->queued && !plan->chosen)
         open_queue (self, plan, now_us + PULL_END_US);
     ret->free = placed.free;
@@ -84,9 +83,9 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
 
 // -- take
 
-// What keeps a worker from plans.
+// The limits that prevented a worker from taking plans.
 struct limits_seen {
-    bool waits, target_waits; // for the end of a run, or a rate
+    bool waits, target_waits; // limited by concurrency or a rate
     int64_t wake_us;          // when a rate allows the next
 };
 
@@ -98,7 +97,7 @@ static bool limit_lets (const struct limit_state *limit, int64_t now_us, struct 
     return false;
 }
 
-// A run begins with its first worker: then the limits of its target and its group apply.
+// The run begins with its first worker: check and charge the limits of its target and group.
 static bool begin_run (struct core *self, struct open_plan *plan, int64_t now_us,
                        struct limits_seen *seen)
 {
@@ -117,7 +116,7 @@ static bool has_members (const struct open_plan *plan, const struct core_pull_ta
     return true;
 }
 
-// One that failed may try again when nobody else has come for this try in so long a time.
+// A worker that failed an earlier try may take it again if no other worker has asked for a while.
 static bool may_enter (const struct team *team, const struct core_pull_take *take, int64_t now_us)
 {
     enum { OTHERS_US = 5000000 };
@@ -158,7 +157,7 @@ static struct core_job enter_team (struct core *self, struct open_plan *plan,
         .message = rows_copy (self->gathering, span_of (plan->message, plan->message_size))};
 }
 
-// Whether what was offered may be taken by anyone: the run was not closed, or moved by hand.
+// Whether the offer is still valid: the plan was not closed, and its run not changed by hand.
 static bool is_sound (const struct open_plan *plan)
 {
     return plan->message && team_is_current (plan->pull->team) &&
@@ -186,9 +185,9 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
     size_t count = from < offers ? offers - from : 0, looked = 0, bytes = 0;
     int64_t left = 0, taken = 0;
     *ret = (struct core_pull_taken){0};
-    core_advance (self, now_us, 0); // runs that are lost by now count for no limit
+    core_advance (self, now_us, 0); // runs that are lost by now stop counting toward limits
     count = count < PULL_LOOK_MAX ? count : PULL_LOOK_MAX;
-    if (count) // taking one moves others
+    if (count) // taking an offer moves the others
         memcpy (page, &list->at[list->first + from], count * sizeof *page);
     for (; looked < count && taken < take->limit && bytes <= PULL_BYTES_MAX; looked++) {
         struct open_plan *plan = page[looked];
@@ -202,7 +201,7 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
         }
         left += plan->pull->offered;
     }
-    // Where the target itself is at its limit nothing begins further on.
+    // If the target itself is at its limit, later offers cannot begin either.
     if (looked == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
         ret->next = (int64_t)from + left;
     ret->count = (size_t)taken;

@@ -1,49 +1,48 @@
-// Plans that workers fetch: which runs are offered, who works on them, and their outcome. Part of
-// the core, with its rules: no call asks or waits, and its decisions are written by the batch that
-// gathers (core_batch). Source: proto 7.9.
+// Plans that workers fetch: the offered runs, the workers at work, and the outcomes. Part of
+// the core, with its rules: no call does I/O or waits, and its decisions are written with the open
+// batch (core_batch). Source: proto 7.9.
 //
-// A run that core_take began is offered with core_pull_offer, and is then in flight as an offered
-// one: it counts for limits while a worker is at work that is not late. Its team, its message and
-// its place among the offers are here while it is in flight, or has rows that are not acknowledged.
-// Redis has the teams (plan:team:TARGET:ID) and the reports that were accepted (plan:reports).
-// There are no rows of offers: what is offered is found from plan:run after a takeover, so
-// plan:offers:TARGET of a former version is deleted by the migration, and written on the way back.
+// core_take begins a run, core_pull_offer offers it. An offered run counts toward limits while at
+// least one of its workers is at work and not late. The core keeps its team, its message and its
+// position among the offers while it is in flight or has rows that are not acknowledged. Redis
+// stores the teams (plan:team:TARGET:ID) and the accepted reports (plan:reports), but no offers:
+// after a takeover plan:run says which runs are offered. The migration therefore deletes the
+// plan:offers:TARGET of a former version; a downgrade writes it again.
 //
-// Spans of answers live until core_acked of the batch that gathers now (or core_reset), also when
-// nothing of it is to be written. Times are of Redis' clock, microseconds unless the name says
-// otherwise.
+// Returned spans are valid until core_acked of the batch that is open now (or core_reset), even if
+// that batch has no rows. Times are of Redis' clock, microseconds unless the name says otherwise.
 #pragma once
 
 #include "core.h"
 #include "team.h"
 
-// -- what is read of a plan
+// -- data read from Redis
 
-// A call that returns CORE_UNREAD has changed nothing. Read all of this of the plan with this id,
-// after the batch in flight, and repeat the call with it; then it returns something else.
+// A call that returns CORE_UNREAD has changed nothing. Read all of this for the plan with this id,
+// after the batch in flight is written, and repeat the call with it: it does not return that again.
 struct core_found {
-    struct span target; // of the plan; empty = there is none with this id, or not of this target
+    struct span target; // of the plan; empty = no plan of this target has this id
     struct span message;
-    int64_t score_us;        // its score in plan:time:set, -1 = it is not in there
+    int64_t score_us;        // its score in plan:time:set, -1 = not queued
     const struct span *team; // plan:team:TARGET:ID as HGETALL has it: field, value, field, ...
     size_t team_count;       // spans: two of each field
     int64_t report; // core_pull_report only: the score of core_report_name in plan:reports,
-                    // -1 = it is not in there
+                    // -1 = not a member
 };
 
 // -- loading
 
-// The runs that core_load_run has found to be offered and whose teams were not loaded since: at
-// most `max` of them, each once. Load all of them before workers are served; one that is not loaded
-// is taken by nobody until it is offered again, which happens at its score at the latest.
+// The offered runs that core_load_run found and whose teams are not loaded yet: at most `max`, each
+// is returned once. Load all of them before serving workers: no worker can take the others until
+// they are offered again, which happens at their scores at the latest.
 struct core_team_name {
-    struct span target; // lives as long as the core is not reset
+    struct span target; // valid until core_reset
     uint64_t id;
 };
 size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t max);
 
-// What Redis has of the team of a plan, and of the plan. It is not looked at where it is known
-// here.
+// Load the team of a plan, and the plan, from what Redis has. What the core knows already
+// is kept.
 void core_load_team (struct core *self, struct span target, uint64_t id,
                      const struct core_found *found, int64_t now_us);
 
@@ -54,19 +53,19 @@ struct core_offer {
     uint64_t id;
     uint64_t exec_id;     // of core_taken
     bool already_offered; // a re-offer: the stored message already says that the run is in progress
-    int64_t lease_us;     // an offer that nobody takes is looked at again after this
+    int64_t lease_us;     // an offer that no worker takes is examined again after this
     const struct core_found *found; // NULL = nothing was read
 };
 
 struct core_offered {
-    int64_t free; // how many workers may take it
-    bool over;    // the plan's timeout has passed since it was offered first: the run has timed out
-    struct team_outcome outcome; // complete: the owner before did not get to end the run
-    struct span message;         // of the plan, as it is while this run is in flight
+    int64_t free; // how many more workers may take it
+    bool over;    // the plan's timeout has passed since the first offer: the run has timed out
+    struct team_outcome outcome; // complete: the previous owner did not commit the end of the run
+    struct span message;         // of the plan while this run is in flight
 };
 
-// Offer a run that core_take began to the workers of its target. The message says from now on that
-// the plan runs, unless it was paused or closed since. May be repeated.
+// Offer a run that core_take began to the workers of its target. Set the state in its message to
+// running, unless the plan was paused or closed since. May be repeated.
 // CORE_DONE, CORE_UNREAD, CORE_NOT_CURRENT: the run is not the one in flight.
 enum core_result core_pull_offer (struct core *self, const struct core_offer *offer, int64_t now_us,
                                   struct core_offered *ret);
@@ -74,14 +73,14 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
 // How many plans are offered to the workers of this target.
 int64_t core_pull_offers (const struct core *self, struct span target);
 
-// All of them, of each target the first first. `order`: lower ones are offered before, as the score
-// in plan:offers:TARGET of a former version says. `target` lives as long as the core is not reset.
+// Call for every offer, in order within each target. `order`: lower ones are offered first; it is
+// the score in plan:offers:TARGET of a former version. `target` is valid until core_reset.
 typedef void core_offer_fn (void *owner, struct span target, uint64_t id, int64_t order);
 void core_each_offer (const struct core *self, core_offer_fn *call, void *owner);
 
 // -- take
 
-enum { PULL_LOOK_MAX = 256, PULL_BYTES_MAX = 1048576 }; // offers looked at, bytes of messages
+enum { PULL_LOOK_MAX = 256, PULL_BYTES_MAX = 1048576 }; // offers examined, bytes of messages
 
 struct core_pull_take {
     struct span target, worker;
@@ -89,11 +88,11 @@ struct core_pull_take {
     int64_t from;  // `next` of the take before, 0 = from the start
     int64_t lease_us;
     bool alone;                 // no other worker has asked for plans of the target lately
-    const struct span *members; // texts that the message must have: "name":value
+    const struct span *members; // texts that the message must contain: "name":value
     size_t member_count;
 };
 
-// A plan that the worker has now.
+// A plan that the worker has taken.
 struct core_job {
     struct span target;
     uint64_t id, exec_id;
@@ -102,14 +101,15 @@ struct core_job {
 };
 
 struct core_pull_taken {
-    int64_t next;    // where to look on, 0 = that was all
-    bool limited;    // limits of the target or of groups keep some from being taken
-    int64_t wait_ms; // then: until a rate allows the next; 0 = until a run ends
+    int64_t next;    // where to continue, 0 = all offers were examined
+    bool limited;    // limits of the target or of groups prevent some from being taken
+    int64_t wait_ms; // if limited: until a rate allows the next; 0 = until a run ends
     size_t count;    // of jobs
 };
 
-// Give the worker what it may have, in the order of the offers; `jobs` has room for `limit`.
-// Limits of the target and the group apply to the first worker of a run. It needs nothing read.
+// Assign to the worker the plans that it may take, in the order of the offers; `jobs` has room for
+// `limit`. Limits of the target and the group apply to the first worker of a run. Nothing needs to
+// be read from Redis.
 void core_pull_take (struct core *self, const struct core_pull_take *take, int64_t now_us,
                      struct core_job *jobs, struct core_pull_taken *ret);
 
@@ -117,50 +117,50 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
 
 struct core_worker {
     uint64_t id;        // of the plan
-    struct span target; // that the plan must be of, empty = any
+    struct span target; // the plan's target must be this one, empty = any
     struct span worker;
-    uint64_t exec_id; // that it was given, 0 = it does not say
+    uint64_t exec_id; // as the worker received it, 0 = not stated
     int64_t lease_us;
     const struct core_found *found; // NULL = nothing was read
 };
 
 struct core_sign {
     struct span progress; // empty = nothing new
-    bool release;         // it returns the plan, and has not begun
+    bool release;         // the worker returns the plan without having begun
 };
 
 struct core_alive {
-    const char *stop;          // why the work is to end, NULL = it goes on
-    int64_t ping_s, timeout_s; // as they are now
+    const char *stop;          // why the worker must stop, NULL = it continues
+    int64_t ping_s, timeout_s; // the current ones
 };
 
-// A heartbeat of a worker, or it returns the plan. CORE_DONE, CORE_UNREAD.
+// A worker sends a heartbeat, or returns the plan. CORE_DONE, CORE_UNREAD.
 enum core_result core_pull_alive (struct core *self, const struct core_worker *worker,
                                   const struct core_sign *sign, int64_t now_us,
                                   struct core_alive *ret);
 
 struct core_report {
     bool success;
-    bool repeat; // accept it only as the repeat of one that was accepted: there is no such plan
-    struct advice advice;       // not of a success
+    bool repeat;          // there is no such plan: accept only the repeat of an accepted report
+    struct advice advice; // of a failure
     struct span reason, result; // the result as JSON; both may be empty
 };
 
 struct core_reported {
-    const char *refused;         // why, NULL = it is accepted
-    struct team_outcome outcome; // complete: the run has ended, and is to be committed as such
-    struct span target, message; // of the plan, when the worker had a part in the run in flight
-    uint64_t exec_id;            // of that run, 0 = it had none
+    const char *refused;         // why it is rejected, NULL = accepted
+    struct team_outcome outcome; // complete: the run has ended and must be committed with it
+    struct span target, message; // of the plan, if the worker is in the team of the run in flight
+    uint64_t exec_id;            // of that run, 0 = the worker is not in its team
     bool earlier_may_answer;     // an earlier run of the occurrence may still answer
 };
 
-// The worker has ended its work. The same report counts once and is accepted again, also when the
-// run or the plan is over. CORE_DONE, CORE_UNREAD.
+// The worker has finished its work. A repeated report is accepted but counts once, even after the
+// end of the run or the plan. CORE_DONE, CORE_UNREAD.
 enum core_result core_pull_report (struct core *self, const struct core_worker *worker,
                                    const struct core_report *report, int64_t now_us,
                                    struct core_reported *ret);
 
-// The member of plan:reports of a report, with a NUL.
+// The name of a report in plan:reports, NUL-terminated.
 enum { REPORT_NAME_SIZE = 16 + 1 + 20 + 1 + 64 + 1 };
 size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_SIZE]);
 
@@ -174,10 +174,10 @@ struct core_team {
     int64_t now_ms;
 };
 
-// The workers of the plan's last run. It lives until the next call of the core. Of `worker` only
-// the plan counts. CORE_DONE, CORE_UNREAD, CORE_NONE: there is no such plan.
+// The workers of the plan's last run; valid until the next call of the core. Only the plan and its
+// target are used of `worker`. CORE_DONE, CORE_UNREAD, CORE_NONE: there is no such plan.
 enum core_result core_pull_team (struct core *self, const struct core_worker *worker,
                                  int64_t now_us, struct core_team *ret);
 
-// One of them, in the order of their names. False: there are no more.
+// The worker at `index`, by name. False: there are no more.
 bool core_team_member (const struct core_team *self, size_t index, struct team_member *ret);

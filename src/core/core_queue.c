@@ -7,9 +7,9 @@
 #include "plant.h"
 
 enum {
-    AHEAD_US = 10000000, // plans that are due within so long are in the window
-    MOVED_MAX = 4096,    // plans from the window in a turn
-    SHORT_US = 5000000,  // when it reaches no further than this, the next page is read
+    AHEAD_US = 10000000, // plans that are due within this time are in the window
+    MOVED_MAX = 4096,    // plans moved from the window at a time
+    SHORT_US = 5000000,  // the next page is read if the window ends earlier than this
     AHEAD_PLANS = 16384  // unless it has this many
 };
 
@@ -63,13 +63,13 @@ static struct window_plan window_pop (struct window *window)
 
 // -- the cursor
 
-// As Redis orders members of one score: by their bytes.
+// Compare members as Redis orders those of one score: by their bytes.
 static int compare_members (const char *target, uint64_t id, const char *other, uint64_t other_id)
 {
     char digits[IDENT_SIZE], other_digits[IDENT_SIZE];
     for (; *target && *target == *other; target++)
         other++;
-    if (*target || *other) // the name that ends has a colon there
+    if (*target || *other) // the shorter name is followed by a colon
         return (*target ? *target : ':') - (*other ? *other : ':');
     return strcmp (ident_text (id, digits), ident_text (other_id, other_digits));
 }
@@ -106,7 +106,7 @@ void core_page_lost (struct core *self)
     self->reading = false;
 }
 
-// Somebody may have edited a plan that was read ahead a while ago.
+// Drop a prefetched message: somebody may have edited it since.
 static void drop_prepared (struct table_node *node, void *owner)
 {
     struct core *self = owner;
@@ -143,8 +143,8 @@ void core_reread (struct core *self)
     table_each (&self->open, wait_for_lease, self);
 }
 
-// One that is open is known better here; but this is where the end of a lease that was loaded
-// becomes known.
+// A member of an open plan was read. The record here is newer, but for a run that was loaded the
+// score says when its lease ends.
 static void meet_open (struct core *self, struct open_plan *plan, int64_t score_us)
 {
     bool flies = open_has_run (plan);
@@ -157,14 +157,14 @@ static void meet_open (struct core *self, struct open_plan *plan, int64_t score_
     heap_set (&self->leases, &plan->lease, score_us);
 }
 
-// It is open because its message is read, or written: what Redis has of its place is as true.
+// Whether a plan is open only to read or write its message: then the score in Redis is up to date.
 static bool is_where_read (const struct open_plan *plan)
 {
     bool moves = plan->placed && plan->listed_in;
     return !open_has_run (plan) && !moves && !plan->chosen && !plan->submitted && !plan->gone;
 }
 
-// Whether it waits in the window now.
+// Returns whether the plan is in the window now.
 bool core_see_member (struct core *self, const struct core_member *member)
 {
     struct core_target *target = target_for (self, member->target);
@@ -227,7 +227,7 @@ void core_make_ready (struct core *self, struct core_target *target, struct read
 
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us)
 {
-    // The run of a flow counts already.
+    // The run of a flow, or an offered one, counts already.
     bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
     make_ready (self, plan->target, counts, (struct ready_plan){due_us, plan->id}, plan->priority,
                 span_text (plan->group ? plan->group : ""));
@@ -272,7 +272,7 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
             (struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, lease));
         heap_remove (&self->leases, node);
         bool goes_on = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
-        if (!goes_on) // else workers may be at work
+        if (!goes_on) // for an offered run workers may be at work
             open_discharge (self, plan);
         plan->overdue = true;
         open_make_ready (self, plan, plan->score_us);

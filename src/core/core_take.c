@@ -1,4 +1,4 @@
-// Which of the plans that are ready are run now: as their targets have free slots and limits allow.
+// Which ready plans run now: as far as targets have free slots and limits allow.
 #include <stdlib.h>
 
 #include "core_private.h"
@@ -6,8 +6,8 @@
 #include "stored_text.h"
 
 enum {
-    LOOK_MAX = 512,  // plans looked at to be read ahead
-    TAKEN_MANY = 64, // of a target at once: then the next are read ahead
+    LOOK_MAX = 512,  // plans examined for prefetching
+    TAKEN_MANY = 64, // plans taken of a target at once, from which on it prefetches
 };
 
 // -- choosing
@@ -48,7 +48,7 @@ bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_
     return false;
 }
 
-// Whether the plan of this place is the one that is known here; it is opened if none is.
+// The open plan of a ready entry, opened if needed; NULL: the entry is stale.
 static struct open_plan *open_ready (struct core *self, struct core_target *target,
                                      struct ready_plan ready, const struct ready_group *group)
 {
@@ -62,14 +62,14 @@ static struct open_plan *open_ready (struct core *self, struct core_target *targ
     bool flies = open_has_run (plan);
     bool stale = plan->gone || plan->chosen || plan->submitted || (flies && !plan->overdue) ||
                  (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
-    if (!stale && !plan->group && !plan->priority) { // it was opened to be read ahead
+    if (!stale && !plan->group && !plan->priority) { // it was opened for prefetching
         plan->priority = (uint8_t)group->priority;
         plan->group = *group->name ? memory_text (group->name) : NULL;
     }
     return stale ? NULL : plan;
 }
 
-// Take the next of a target. False: it has none that it may run now.
+// Choose the next plan of a target. False: it has none that may run now.
 static bool choose_one (struct core *self, struct core_target *target, int64_t until_us,
                         int64_t now_us, struct core_choice *ret)
 {
@@ -113,7 +113,7 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
     return false;
 }
 
-// Each target gets its share of what may be chosen, and what one leaves the others get.
+// Each target gets an equal share of the choices; the others get what a target does not use.
 static size_t choose_until (struct core *self, int64_t until_us, int64_t now_us,
                             struct core_choice *out, size_t count, size_t max)
 {
@@ -164,7 +164,7 @@ uint64_t core_choice_id (const struct core_choice *choice)
     return choice->plan->id;
 }
 
-// Where only a few were taken there is no hurry, and what is kept may be edited by hand meanwhile.
+// Only busy targets prefetch: a message that is kept may be edited by hand meanwhile.
 size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
 {
     uint64_t ids[LOOK_MAX];
@@ -234,7 +234,7 @@ void core_found_run (const struct core_choice *choice, struct span run)
 static void give_back (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
-    bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // a heartbeat came since
+    bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // its lease was extended since
     if (!plan->charged || goes_on || plan->pull_run)             // or a worker is working on it
         return;
     plan->charged = false;
@@ -254,7 +254,7 @@ void core_unchoose (struct core *self, const struct core_choice *choice)
         open_settle (self, plan, 0);
 }
 
-// What the station writes begins with these numbers, with room for larger ones (plan_json.h).
+// The station writes a message with these numbers first, padded to a fixed width (plan_json.h).
 bool open_has_head (const struct open_plan *plan)
 {
     return plan->message_size > 66 && memcmp (plan->message, "{\"exec_id\":", 11) == 0 &&
@@ -262,7 +262,7 @@ bool open_has_head (const struct open_plan *plan)
            memcmp (plan->message + 50, ",\"plan_state\":", 14) == 0;
 }
 
-// The revision stands behind the head.
+// The revision follows the head.
 static int64_t revision_of (const struct open_plan *plan)
 {
     static const char name[] = ",\"revision\":";
@@ -307,14 +307,14 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
         open_settle (self, plan, now_us);
         return stale ? CORE_NONE : CORE_CHANGED;
     }
-    bool ended = plan->flight == FLIGHT_OUT; // its lease has ended
+    bool ended = plan->flight == FLIGHT_OUT; // its lease has expired
     bool past = plan->flight == FLIGHT_PAST;
     ret->earlier_may_answer = ended || past || plan->earlier_may_answer;
     ret->lost = ended ? plan->exec_id : 0;
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
         plan->revision = revision_of (plan);
-    if (plan->flight != FLIGHT_FLOW) { // else it is looked at, and goes on
+    if (plan->flight != FLIGHT_FLOW) { // a flow is examined, and its run continues
         self->exec_id =
             self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
         plan->exec_id = self->exec_id;
@@ -329,11 +329,11 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
         memcpy (copy, plan->message, plan->message_size);
         plan->message = copy;
     }
-    rows_keep (self->gathering, plan->message); // they have it now, as it was before the run
+    rows_keep (self->gathering, plan->message); // the rows own it now, as it was before the run
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
-    // A plan that is sent nowhere is a flow's: its message says what its claim is for, and whether
-    // it was paused meanwhile.
+    // A plan without a target to send to is a flow's: its message must still say what its claim is
+    // for, and whether it was paused meanwhile.
     ret->written = wish->writes && plan->target->slots;
     open_queue (self, plan, now_us + wish->lease_us);
     open_touch (self, plan, WRITE_RUN | (ret->written && open_has_head (plan) ? WRITE_HEAD : 0U));

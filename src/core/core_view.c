@@ -1,4 +1,4 @@
-// What the core knows of plans and targets, for those who ask.
+// Queries: what the core knows of plans and targets.
 #include "core_private.h"
 
 bool core_view (const struct core *self, uint64_t id, struct core_view *ret)

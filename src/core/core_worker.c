@@ -1,4 +1,4 @@
-// What workers send of the plans that they took: heartbeats and reports; and who they are.
+// Messages of workers about the plans they took: heartbeats and reports; and the team of a plan.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // -- the team and the worker that a message is about
 
-// Whether there is a plan of this id, of which nothing else may be known here. CORE_DONE,
+// Whether a plan with this id exists; `ret` NULL: nothing else of it is known here. CORE_DONE,
 // CORE_NONE, CORE_UNREAD.
 static enum core_result find_any (struct core *self, const struct core_worker *of, int64_t now_us,
                                   struct open_plan **ret)
@@ -29,7 +29,7 @@ static enum core_result find_any (struct core *self, const struct core_worker *o
     *ret = NULL;
     if (plan && plan->gone)
         return CORE_NONE;
-    if (exists) { // what is known here is not taken from it
+    if (exists) { // loads only what is not known here
         core_load_team (self, found->target, of->id, found, now_us);
         plan = plan ? plan : open_find (self, found->target, of->id);
     }
@@ -42,8 +42,8 @@ static enum core_result find_any (struct core *self, const struct core_worker *o
     return found ? CORE_NONE : CORE_UNREAD;
 }
 
-// The team and the worker. NULL in `ret_why`: there they are; else why not, and nothing was
-// changed.
+// Find the plan and the worker of a message. `ret_why` says why the worker has no part in the run;
+// NULL: it has.
 static enum core_result find_worker (struct core *self, const struct core_worker *of,
                                      int64_t now_us, struct open_plan **ret,
                                      struct team_worker **ret_worker, const char **ret_why)
@@ -73,7 +73,7 @@ static enum core_result find_worker (struct core *self, const struct core_worker
     return CORE_DONE;
 }
 
-// Those who are late make way. Whether the worker itself is one of them is `why`.
+// Remove late workers from the team. `why` is LATE if the worker itself is one of them.
 static void remove_late (struct core *self, struct open_plan *plan, const struct core_worker *of,
                          const char *why, int64_t now_us)
 {
@@ -114,7 +114,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
         if (sign->progress.size)
             worker_set (&worker->progress, sign->progress);
         if (team->rule.ping_s >=
-            worker->timeout_s) // it could not keep the old one with the new pause
+            worker->timeout_s) // the new heartbeat interval would exceed its former timeout
             worker->timeout_s = team->rule.timeout_s;
         ret->ping_s = team->rule.ping_s;
         ret->timeout_s = worker->timeout_s;
@@ -125,8 +125,8 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
 
 // -- reports that were accepted
 
-// plan:reports holds them beyond their runs, by when they came: a worker whose reply was lost
-// reports again. The score of a member is the time, and a sum of what was reported.
+// plan:reports keeps accepted reports beyond their runs, by time of arrival: a worker whose reply
+// was lost reports again. A score is the time combined with a checksum of the report.
 enum { SUMS = 256 };
 
 size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_SIZE])
@@ -164,7 +164,7 @@ static void remember_report (struct core *self, const struct core_worker *worker
     self->reports = kept;
 }
 
-// The score of it in a batch that is not acknowledged, or -1.
+// The score of a report in a batch that is not acknowledged, or -1.
 static int64_t kept_score (const struct core *self, const char *name)
 {
     const struct kept_report *lists[] = {self->reports, self->reports_in_flight};
@@ -201,7 +201,7 @@ void reports_write (struct core *self)
         words[at++] = rows_copy (rows, span_text (kept->name));
     }
     rows_command (rows, words, at);
-    // The last 100,000, for a day.
+    // Keep the last 100,000, and those for one day.
     rows_command (rows,
                   (const struct span[]){span_text ("ZREMRANGEBYRANK"), key, span_text ("0"),
                                         span_text ("-100001")},
@@ -212,7 +212,7 @@ void reports_write (struct core *self)
     self->reports = NULL;
 }
 
-// The answer to a report of a run that this worker has no part in now.
+// Answer a report from a worker that has no part in the run now: it may be a repeat.
 static enum core_result report_again (const struct core *self, const struct core_worker *worker,
                                       const struct core_report *report, const char *why,
                                       struct core_reported *ret)
@@ -233,7 +233,7 @@ static enum core_result report_again (const struct core *self, const struct core
 
 // -- report
 
-// False: it has reported something else.
+// False: the worker has reported something else before.
 static bool accept_report (struct core *self, struct team_worker *worker,
                            const struct core_worker *of, const struct core_report *report,
                            int64_t now_us)

@@ -132,8 +132,8 @@ static double burst_of (const struct limit_state *self)
     return self->limit.burst > 0 ? (double)self->limit.burst : 1;
 }
 
-// After a pause no more than the burst may begin at once; a clock that was set back waits no longer
-// than a burst.
+// Until when the rate is used up. Never before now, so that unused starts do not add up beyond the
+// burst; never later than a burst from now, in case the clock was set back.
 static double used_us (const struct limit_state *self, int64_t now_us)
 {
     double now = (double)now_us;

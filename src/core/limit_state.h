@@ -1,5 +1,5 @@
-// Limits of targets and groups at work: how many runs each has, and up to when its rate is used up.
-// Pure.
+// The limits of targets and groups, and their state: how many runs each has in progress, and until
+// when its rate is used up. Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -11,23 +11,23 @@
 
 enum { LIMIT_NAME_MAX = 2 + 64 }; // "s:TARGET" or "g:GROUP"
 
-// How many runs a target or a group may have at a time, and how often one may begin.
+// At most this many concurrent runs of a target or a group, and starts per second.
 struct limit {
     int64_t concurrency; // 0 = no bound
-    double rate;         // a second; 0 = no bound
-    int64_t burst;       // that may begin at once after a pause; 0 = 1
+    double rate;         // starts per second; 0 = no bound
+    int64_t burst;       // runs that may start at once after a pause; 0 = 1
 };
 
-// A name that has a limit, or had a rate that is not over.
+// A name that has a limit, or had one with a rate that is still used up.
 struct limit_state {
     struct table_node node;
     char name[LIMIT_NAME_MAX + 1];
-    struct limit set;        // by an admin; it replaces that of the settings
-    bool is_set, is_renewed; // renewed: since limits_begin
+    struct limit set;        // by an admin; it overrides the limit of the settings
+    bool is_set, is_renewed; // renewed: set again since limits_begin
     struct limit by_settings;
-    struct limit limit; // the one that holds
-    int64_t busy;       // runs
-    double used_us;     // its rate is used up to this time, Redis' clock
+    struct limit limit; // the one in force
+    int64_t busy;       // runs in progress
+    double used_us;     // its rate is used up until this time, Redis' clock
     bool unwritten;     // used_us has changed since it was written
 };
 
@@ -37,38 +37,38 @@ struct limit_table {
 
 void limits_free (struct limit_table *self);
 
-// The state of this name, or NULL: it has no limit.
+// The state of this name; NULL: it has no limit.
 struct limit_state *limits_find (const struct limit_table *self, struct span name);
 
-// Set its limit by an admin (NULL: none any more), or by the settings. Returns whether the limit in
-// force has changed: then `busy` must be counted again.
+// Set the limit of a name: by an admin, or by the settings. NULL removes it. Returns whether the
+// limit in force has changed: then `busy` must be counted again.
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit);
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit);
 
-// Replace the limits set by admins: those not set between these two are dropped. Returns whether
-// any was.
+// Replace the limits set by admins: limits_end drops those that were not set since limits_begin.
+// Returns whether any was dropped.
 void limits_begin (struct limit_table *self);
 bool limits_end (struct limit_table *self);
 
-// Its rate is used up to this time, as it was read.
+// Load until when the rate of a name is used up, as read from Redis.
 void limits_used (struct limit_table *self, struct span name, double used_us);
 
-// Whether another run may begin. False: `wake_us` is lowered to when a rate allows it, unless it
-// waits for the end of a run.
+// Whether another run may begin. False: `wake_us` is lowered to when the rate allows it, unless the
+// end of a run must come first.
 bool limit_allows (const struct limit_state *self, int64_t now_us, int64_t *wake_us);
 
-// How many more may begin; INT64_MAX = any number.
+// How many more runs may begin; INT64_MAX = any number.
 int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wake_us);
 
-// A run begins: it is counted, and its rate used. Returns whether `used_us` has changed.
+// A run begins: count it and charge the rate. Returns whether `used_us` has changed.
 bool limit_begin (struct limit_state *self, int64_t now_us);
 
-// It began with a charge, and is not run after all.
+// Undo limit_begin: the run did not begin after all.
 void limit_give_back (struct limit_state *self);
 
 void limit_end (struct limit_state *self);
 
-// The text of a limit in Redis (plan:limits); what is not valid is no limit.
+// The text of a limit in Redis (plan:limits). A text that is not valid is read as no limit.
 enum { LIMIT_TEXT_MAX = 80 };
 void limit_write (const struct limit *limit, char out[LIMIT_TEXT_MAX]);
 struct limit limit_read (struct span text);

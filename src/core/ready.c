@@ -80,7 +80,7 @@ static void group_push (struct ready *of, struct ready_group *self, struct ready
         heap_push (of, self, plan);
 }
 
-// The one that was due first; there is one.
+// The plan of a group that was due first; the group must not be empty.
 static struct ready_plan group_first (const struct ready_group *self)
 {
     if (self->first == self->end)
@@ -176,7 +176,7 @@ static struct ready_group *group_in (const struct ready *self, int priority, str
     return NULL;
 }
 
-// A new one comes last in turn.
+// Find or add a group. A new one is last in turn.
 static struct ready_group *group_for (struct ready *self, int priority, struct span name,
                                       const struct limit_table *limits)
 {
@@ -215,7 +215,7 @@ static void group_remove (struct ready *self, struct ready_group *group)
                  (size_t)(&self->levels[--self->level_count] - level) * sizeof *level);
 }
 
-// A group that became empty stays until the next call, as its name is lent.
+// Free the group that became empty with the last call, which returned it.
 static void sweep_groups (struct ready *self)
 {
     if (self->emptied && count_of (self->emptied) == 0)
@@ -241,7 +241,7 @@ void ready_add (struct ready *self, struct ready_plan plan, int priority, struct
 
 // -- who is next
 
-// The first group from the one whose turn it is that may be served.
+// The next group in turn that has a due plan and is within its limit.
 static struct ready_group *next_group (const struct ready *self, const struct ready_level *level,
                                        int64_t until_us, int64_t now_us, int64_t *wake_us,
                                        bool *ret_waits)
@@ -386,7 +386,7 @@ static int compare_places (const void *one_p, const void *other_p)
     return strcmp (ident_text (one->id, id), ident_text (other->id, other_id));
 }
 
-// Every `step`th plan, also over lists: `passed` plans were before.
+// Copy every `step`th plan, counted across lists: `passed` plans came before.
 static size_t sample (const struct ready_plan *plans, size_t first, size_t end, size_t step,
                       size_t *passed, struct ready_plan *out)
 {
@@ -444,7 +444,7 @@ static void group_cut (struct ready *self, struct ready_group *group, ready_goes
     group->end = kept;
     set_room (self, &group->line, &group->line_room, kept);
     group->heaped = 0;
-    for (size_t i = 0; i < heaped; i++) { // one that is put in again is never behind `i`
+    for (size_t i = 0; i < heaped; i++) { // a push never writes beyond `i`
         struct ready_plan plan = group->heap[i];
         if (!goes (owner, plan))
             heap_push (self, group, plan);

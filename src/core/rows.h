@@ -1,8 +1,8 @@
-// What a batch writes: rows as Redis takes them, gathered so that many are one command. Pure.
+// What a batch writes: rows by Redis command, so that one command writes many. Pure.
 //
-// Of a plan there is at most one row of a kind in a batch (core_batch.c writes what its record is
-// at the end), so the columns may be written in any order; `commands` come after them, in their
-// order, then the outcomes.
+// A batch has at most one row of a column per plan (core_batch.c writes the final state of its
+// record), so the columns may be written in any order. The commands follow in their order, then the
+// outcomes.
 #pragma once
 
 #include <stdbool.h>
@@ -38,7 +38,7 @@ struct row_list {
     size_t count, room;
 };
 
-// An outcome for the history: `seq` of its broadcast, or with `sub` not 0 after that one.
+// An outcome for the history: `seq` of its broadcast; with `sub` it has none, and follows `seq`.
 struct outcome_row {
     int64_t seq, sub;
     struct span station;
@@ -65,10 +65,10 @@ struct rows {
     size_t kept_count, kept_room;
 };
 
-// Nothing is in it, and nothing to be freed when it is zeroed.
+// Whether there are no rows. A zeroed struct rows is empty, and needs no rows_free.
 bool rows_empty (const struct rows *self);
 
-// Forget all rows; the memory is used again.
+// Forget all rows; the memory is reused.
 void rows_clear (struct rows *self);
 void rows_free (struct rows *self);
 
@@ -76,20 +76,20 @@ void rows_free (struct rows *self);
 struct span rows_copy (struct rows *self, struct span text);
 struct span rows_number (struct rows *self, int64_t number);
 
-// Free this block, of malloc, with the rows.
+// Free this block from malloc together with the rows.
 void rows_keep (struct rows *self, void *block);
 
-// A row; `second` of columns of width 2. The texts live as long as the rows.
+// Add a row; only columns of width 2 use `second`. The texts must live as long as the rows.
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);
 
 // Change the number of plans of a target or a caller.
 void rows_count (struct rows *self, struct span field, struct span change);
 
-// A command of its own.
+// Add a command. The words must live as long as the rows.
 void rows_command (struct rows *self, const struct span *words, size_t count);
 
-// The same of words that are copied. What continues the last command is added to it: more fields of
-// a hash, values of a list, keys to delete.
+// Add a command, with a copy of its words. If it continues the last command it is merged into it:
+// more fields of a hash, values of a list, keys to delete.
 void rows_write (struct rows *self, const struct span *words, size_t count);
 
 void rows_outcome (struct rows *self, const struct outcome_row *outcome);

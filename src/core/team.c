@@ -190,9 +190,9 @@ void team_remove_late (struct team *self, int64_t now_ms)
             team_remove (self, self->workers[i]);
 }
 
-// -- what it has come to
+// -- outcome
 
-// Whether `one` has the outcome rather than `other`: a failure first, then the later end.
+// Whether `one` determines the outcome before `other`: a failure does, else the later end.
 static bool has_outcome (const struct team_worker *one, const struct team_worker *other)
 {
     bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
@@ -235,7 +235,7 @@ bool team_is_current (const struct team *self)
     return same && self->try == self->rule.error_count;
 }
 
-// The workers of the try before: who succeeded still counts.
+// Only the workers that succeeded in the previous try still count.
 static void begin_try (struct team *self)
 {
     for (size_t i = self->count; i-- > 0;) {
@@ -249,7 +249,7 @@ static void begin_try (struct team *self)
     }
 }
 
-// The worker that released the run leaves, and its time restarts.
+// Remove a worker that released the run, and restart the timeout of the run.
 static void remove_released (struct team *self, uint64_t exec_id)
 {
     for (size_t i = self->count; i-- > 0;) {

@@ -1,9 +1,9 @@
-// The workers of one run of one plan: a team, as they are and as Redis keeps them. Pure.
+// A team: the workers of one run of a plan, in memory and as Redis stores them. Pure.
 //
-// Redis keeps a team as the hash plan:team:TARGET:ID: "w:NAME" of each worker, {state, started_ms,
-// heard_ms, ended_ms, timeout_s, exec_id, reason, result[, progress[, advice, after_s]]}, and
-// "team", {round, try, first exec_id}, each as msgpack in the form of Redis' cmsgpack: former
-// versions read and write it with Lua. Source: proto 7.9.
+// Redis stores a team as the hash plan:team:TARGET:ID. Field "w:NAME" of each worker: {state,
+// started_ms, heard_ms, ended_ms, timeout_s, exec_id, reason, result[, progress[, advice,
+// after_s]]}. Field "team": {round, try, first exec_id}. Both are msgpack as Redis' cmsgpack writes
+// it: former versions read and write it with Lua. Source: proto 7.9.
 #pragma once
 
 #include <stdbool.h>
@@ -20,29 +20,29 @@ enum worker_state {
     WORKER_RUNNING,
     WORKER_SUCCESS,
     WORKER_FAIL,
-    WORKER_OUT, // it failed in an earlier try: it takes nobody's place
+    WORKER_OUT, // it failed in an earlier try, and does not count
     WORKER_STATES
 };
 
 struct team_worker {
     char *name;
     enum worker_state state;
-    int64_t started_ms, heard_ms, ended_ms; // Redis' clock; 0 = it has not ended
-    int64_t timeout_s;                      // so long after a heartbeat it is late
-    uint64_t exec_id;                       // of the run that it was given
-    struct span reason, result, progress;   // owned; the result as JSON; empty = none
+    int64_t started_ms, heard_ms, ended_ms; // Redis' clock; ended_ms 0 = at work
+    int64_t timeout_s;                      // it is late this long after its last heartbeat
+    uint64_t exec_id;                       // of the run that it took
+    struct span reason, result, progress;   // owned; the result is JSON; empty = none
     struct advice advice;                   // WORKER_FAIL
     bool unwritten;
 };
 
 struct team {
-    struct team_rule rule;        // of the plan's message, as it is now
+    struct team_rule rule;        // from the plan's current message
     struct team_worker **workers; // by name
     size_t count, room;
     char round[24]; // the nominal time of the occurrence, or "xEXEC_ID" of a run outside the
                     // schedule
     int64_t try;    // of the occurrence
-    uint64_t since; // exec_id of the first offer of this try; it is a time, Redis' clock
+    uint64_t since; // exec_id of the first offer of this try; a time, in us of Redis' clock
     bool kept;      // Redis may have fields of the team
     bool cleared;   // the fields in Redis are deleted first
     bool unwritten; // round, try, since
@@ -52,7 +52,7 @@ struct team {
 
 // The outcome of a run whose workers have all ended.
 struct team_outcome {
-    bool complete; // else nothing of the rest is known
+    bool complete; // if not, the other members are not set
     int64_t ended, failed;
     struct span worker; // the last that failed, else the last of all
     struct span reason; // the text that `worker` reported
@@ -60,7 +60,7 @@ struct team_outcome {
     struct advice advice;
 };
 
-// A worker as it is shown.
+// A worker as admin commands show it.
 struct team_member {
     struct span name, state; // running, timeout, success, fail, out
     int64_t started_ms, heard_ms, ended_ms;
@@ -70,20 +70,20 @@ struct team_member {
 
 struct team_tally {
     int64_t running, ended, failed;
-    bool final;                          // one of those that failed reported so
-    int64_t first_late_ms, last_late_ms; // when the first of those at work, and the last, is late
+    bool final;                          // a worker that failed reported ADVICE_FINAL
+    int64_t first_late_ms, last_late_ms; // when the first, and the last, worker is late
     const struct team_worker *last;      // the last that failed, else the last that ended
 };
 
 struct team *team_new (void);
 void team_destroy (struct team **self);
 
-// A field of its hash. One that is broken is not known, and stays in Redis until it is overwritten.
+// Load a field of the hash. One that is not valid is ignored; it stays in Redis until overwritten.
 void team_load (struct team *self, struct span field, struct span value);
 
 struct team_worker *team_find (const struct team *self, struct span name);
 
-// Add a worker that was given the plan now; a known one is reset.
+// Add a worker that takes the plan now; reset it if the team has it.
 struct team_worker *team_enter (struct team *self, struct span name, uint64_t exec_id,
                                 int64_t now_ms);
 void team_remove (struct team *self, struct team_worker *worker);
@@ -93,15 +93,15 @@ void team_remove_late (struct team *self, int64_t now_ms);
 
 struct team_tally team_count (const struct team *self);
 
-// Whether the run that the message names is the one that it works on.
+// Whether the team works on the run that the plan's message names.
 bool team_is_current (const struct team *self);
 
-// From now on it is the team of this run: on another try of the same occurrence those who failed
-// leave it; for another occurrence it is emptied. `already_offered`: the same run goes on, with a
-// new exec_id.
+// Make it the team of this run. On another try of the same occurrence workers that failed no longer
+// count; for another occurrence it is emptied. `already_offered`: the same run continues with a new
+// exec_id.
 void team_gather (struct team *self, uint64_t exec_id, bool already_offered);
 
-// Replace a text of a worker.
+// Replace a text of a worker by a copy of `value`.
 void worker_set (struct span *text, struct span value);
 
 struct team_member worker_show (const struct team_worker *self, int64_t now_ms);
@@ -110,7 +110,7 @@ struct team_member worker_show (const struct team_worker *self, int64_t now_ms);
 
 extern const char *const worker_state_names[WORKER_STATES];
 
-// Its value in the hash, appended to `out` (*size of *room bytes, of malloc).
+// Append the value of a field of the hash to `out`, whose data is from malloc.
 struct pack_text {
     uint8_t *data;
     size_t size, room;
@@ -118,9 +118,9 @@ struct pack_text {
 void team_pack_worker (const struct team_worker *worker, struct pack_text *out);
 void team_pack_head (const struct team *self, struct pack_text *out);
 
-// False: it is broken, or none of a team; nothing was changed.
+// False: the value is not valid; `ret` is unchanged.
 bool team_unpack_worker (struct span value, struct team_worker *ret);
 bool team_unpack_head (struct span value, struct team *ret);
 
-// Rows that make its hash what it is here, and nothing is unwritten any more.
+// Add the rows that update the hash in Redis, and clear the `unwritten` marks.
 void team_write (struct team *self, struct span key, struct rows *rows);

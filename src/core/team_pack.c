@@ -1,5 +1,5 @@
 // A team as msgpack, byte for byte as Redis' cmsgpack packs it: the smallest form of each integer
-// and text. What it reads may be of any form that cmsgpack writes.
+// and text. It reads every form that cmsgpack writes.
 #include "team.h"
 
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static void put_bytes (struct pack_text *out, struct span bytes)
     out->size += bytes.size;
 }
 
-// A first byte, and a number of `width` bytes behind it.
+// Write a type byte, and a number of `width` bytes after it.
 static void put_form (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
 {
     uint8_t bytes[9] = {first};
@@ -194,8 +194,8 @@ static bool take_item (struct packed *self, struct packed_item *ret)
     return first >= 0xcc && first <= 0xd3 && take_integer (self, first, ret);
 }
 
-// All of an array of at least `least` items that are texts or numbers. Returns how many, 0 = it is
-// none.
+// Read an array of at least `least` items, all texts or numbers. Returns their number, 0 = the
+// value is not valid.
 static size_t take_items (struct span value, size_t least, struct packed_item items[ITEMS_MAX])
 {
     struct packed packed = {value.data, value.data + value.size};
@@ -279,7 +279,7 @@ static struct span field_of (struct rows *rows, const char *name)
     int size = snprintf (field, sizeof field, "w:%s", name);
     if ((size_t)size < sizeof field)
         return rows_copy (rows, span_of (field, (size_t)size));
-    char *longer = memory_new ((size_t)size + 1); // somebody's own
+    char *longer = memory_new ((size_t)size + 1); // a name that is not valid, written by others
     snprintf (longer, (size_t)size + 1, "w:%s", name);
     struct span copy = rows_copy (rows, span_of (longer, (size_t)size));
     free (longer);

@@ -36,7 +36,7 @@ static struct span workers_text (struct span message)
     return (struct span){0};
 }
 
-// Within what can be added and multiplied.
+// Clamp a number, so that sums and products do not overflow.
 static int64_t bounded (int64_t number)
 {
     return number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number;

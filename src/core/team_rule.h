@@ -1,4 +1,5 @@
-// What the stored message of a plan says to its team: who may fetch it, and which run it is. Pure.
+// What the stored message of a plan says about its team: which workers may take it, and which run
+// it is. Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -7,20 +8,20 @@
 #include "span.h"
 
 struct team_rule {
-    int64_t count;             // workers that do it, each once
-    int64_t ping_s, timeout_s; // between heartbeats of a worker; until it is late
-    bool again;                // who failed may take it when it is tried again
+    int64_t count;             // how many workers run it, each once
+    int64_t ping_s, timeout_s; // heartbeat interval; time without heartbeat until a worker is late
+    bool again;                // a worker that failed may take its retry
     char **only;               // names; NULL = any worker
     size_t only_count;
     int64_t plan_time, error_count, priority, state;
     int64_t run_timeout_s; // of the whole run, 0 = none
-    bool extra;            // it is run outside its schedule
+    bool extra;            // the run is outside the schedule
 };
 
-// Read it again. A member that is absent or broken has its default: so a message that was edited by
-// hand is served.
+// Read the rule from a message, over the former one. A member that is missing or not valid gets its
+// default, so a message that was edited by hand still works.
 void team_rule_read (struct team_rule *self, struct span message);
 void team_rule_free (struct team_rule *self);
 
-// Whether it lets this worker have the plan.
+// Whether this worker may take the plan.
 bool team_rule_allows (const struct team_rule *self, struct span worker);

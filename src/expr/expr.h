@@ -1,6 +1,6 @@
-// Expressions of flow definitions: a text is compiled once and evaluated against values of the
-// caller. Pure and total: no clock, no random, no code of users; every evaluation ends within its
-// bounds of steps and memory. An error names the column. Grammar and values: proto/flows.md.
+// Expressions of flow definitions: a text is compiled once and evaluated with values of the caller.
+// Pure and total: no clock, no randomness, no user code; every evaluation ends within its limits
+// of steps and memory. An error names the column. Grammar and values: proto/flows.md.
 #pragma once
 
 #include <jansson.h>
@@ -13,7 +13,7 @@ enum {
     EXPR_TEXT_MAX = 4096,     // bytes of one expression
     EXPR_PROGRAM_MAX = 65536, // bytes of a program
     EXPR_LINES_MAX = 1000,    // of a program
-    EXPR_DEPTH_MAX = 64,      // of parentheses, lists, arguments, signs and ? : in each other
+    EXPR_DEPTH_MAX = 64,      // nesting of parentheses, lists, arguments, signs and ? :
     EXPR_STEPS_MAX = 50000,   // of one evaluation
     EXPR_STRING_MAX = 65536,  // bytes of a string that an expression makes
     EXPR_LIST_MAX = 10000,    // items of a list that an expression makes
@@ -21,7 +21,7 @@ enum {
 };
 
 enum expr_code {
-    EXPR_SYNTAX = -1,  // the text is no expression
+    EXPR_SYNTAX = -1,  // the text is not a valid expression
     EXPR_UNKNOWN = -2, // no such variable, member of a reserved name, method or static
     EXPR_TYPE = -3,    // an operator, method or index does not take this type
     EXPR_MISSING = -4, // no such member or item, or no value yet: default () and has () catch it
@@ -44,7 +44,7 @@ enum expr_type {
     EXPR_DECIMAL, // finite
     EXPR_STRING,  // UTF-8 without NUL
     EXPR_LIST,
-    EXPR_OBJECT, // always one of JSON: expressions make none
+    EXPR_OBJECT, // always from JSON: expressions create none
     EXPR_TIME    // civil, whole seconds, years 0001..9999
 };
 
@@ -81,28 +81,28 @@ struct expr_value expr_of_time (int64_t local);
 // An item of a list; `index` is below its size.
 struct expr_value expr_item (const struct expr_value *list, uint32_t index);
 
-// JSON as input, results and parameters bring it: any value, UTF-8, no NUL, no name twice, at most
-// EXPR_DEPTH_MAX deep; integers beyond 64 bits are decimals. NULL with a reason; else a reference
-// to give back with json_decref.
+// Parse JSON of input, results and parameters: any value, UTF-8, no NUL, no duplicate names, nested
+// at most EXPR_DEPTH_MAX deep; integers beyond 64 bits become decimals. Returns a new reference, or
+// NULL with a reason.
 json_t *expr_read_json (struct span text, struct reason *reason);
 
-// The value as compact JSON text of at most `max` bytes, decimals as short as they read back, times
-// as "2024-03-31T08:30:00". 0 with a NUL-terminated text to free, or a negative expr_code; a shared
-// list is written as often as it is used, so the bound counts what is written.
+// The value as compact JSON text of at most `max` bytes, decimals as the shortest text that reads
+// back, times as "2024-03-31T08:30:00". 0 with a NUL-terminated text to free, or a negative
+// expr_code. A shared list is written each time it is used, and counts each time.
 int expr_write_json (const struct expr_value *value, size_t max, char **ret, size_t *ret_size,
                      struct expr_error *error);
 
-// The same as a JSON value, to give back with json_decref; NULL with an error.
+// The same as a JSON value, a new reference; NULL with an error.
 json_t *expr_to_json (const struct expr_value *value, size_t max, struct expr_error *error);
 
-// -- memory: what evaluations make
+// -- memory of values that evaluations create
 
 struct expr_memory;
 
 struct expr_memory *expr_memory_new (void);
 void expr_memory_destroy (struct expr_memory **self);
 
-// Forget all values made in it.
+// Free all values created in it.
 void expr_memory_clear (struct expr_memory *self);
 
 // The text of a string, integer, decimal, boolean or time, as a frame of a message has it, in
@@ -110,8 +110,8 @@ void expr_memory_clear (struct expr_memory *self);
 int expr_text (const struct expr_value *value, struct expr_memory *memory, struct span *ret,
                struct expr_error *error);
 
-// "2024-03-31", "2024-03-31T08:30", "2024-03-31T08:30:00" to a wall-clock time; with Z or an offset
-// after it, it is an instant on the clock of `zone` (NULL: UTC). False: invalid.
+// Parse "2024-03-31", "2024-03-31T08:30" or "2024-03-31T08:30:00" as a wall-clock time. With Z or
+// an offset it is an instant, converted to the clock of `zone` (NULL: UTC). False: not valid.
 bool expr_time_parse (struct span text, const struct zone *zone, int64_t *ret_local);
 
 // -- expressions
@@ -121,7 +121,7 @@ struct expr;
 // What an expression asks its caller for.
 enum expr_ref_kind {
     EXPR_REF_VARIABLE, // NAME or #NAME
-    EXPR_REF_INPUT,    // input: the whole, members are taken by the expression
+    EXPR_REF_INPUT,    // input as a whole; the expression takes its members
     EXPR_REF_STEP,     // steps.NAME.MEMBER: state, value, error
     EXPR_REF_RUN,      // run.MEMBER: id, flow, version, outcome, failed
     EXPR_REF_IDC,      // idc.MEMBER: shouldFireTime, actualFireTime, createTime, loadDate
@@ -139,14 +139,14 @@ struct expr_ref {
     int line, column;   // of its first use
 };
 
-// Compile one expression. Grammar, unknown methods and statics, numbers of arguments, members of
-// reserved names and steps[...] with anything but a constant are judged here; variables and steps
-// by the caller, from expr_refs. 0 or a negative expr_code.
+// Compile one expression. This checks grammar, methods, statics, numbers of arguments, members of
+// reserved names, and that steps[...] has a constant; the caller checks variables and steps, with
+// expr_refs. 0 or a negative expr_code.
 int expr_compile (struct span text, struct expr **ret, struct expr_error *error);
 void expr_destroy (struct expr **self);
 
-// The references, each once, in the order of their first use. The name of a map (), filter (),
-// all () or any () is none. Returns how many.
+// The references, each once, in the order of their first use. The loop variable of a map (),
+// filter (), all () or any () is not a reference. Returns how many.
 size_t expr_refs (const struct expr *self, const struct expr_ref **ret);
 
 // Values for an evaluation.
@@ -158,13 +158,13 @@ struct expr_env {
                     struct reason *reason);
     void *context;
     const struct zone *zone; // for epoch (); NULL: UTC
-    // Steps that are left to several evaluations together, counted down; NULL: EXPR_STEPS_MAX. One
-    // evaluation takes EXPR_STEPS_MAX at most either way.
+    // A budget of steps that several evaluations share, counted down; NULL: EXPR_STEPS_MAX. In both
+    // cases one evaluation uses at most EXPR_STEPS_MAX.
     uint32_t *steps;
 };
 
-// Evaluate. The same values give the same result. The result lives as long as `memory`, `self` and
-// what was resolved. 0, or a negative expr_code with `ret` untouched.
+// Evaluate. The same values give the same result. It is valid as long as `memory`, `self` and the
+// resolved values are. 0, or a negative expr_code with `ret` untouched.
 int expr_evaluate (const struct expr *self, const struct expr_env *env, struct expr_memory *memory,
                    struct expr_value *ret, struct expr_error *error);
 
@@ -175,14 +175,14 @@ struct expr_line {
     struct expr *expr;
 };
 
-// Lines end with a newline or ; outside quotes. A later line may use the names of earlier ones: for
-// the caller, who evaluates line by line, they are variables.
+// Lines end with a newline or ; outside quotes. A line may use the names of earlier lines: the
+// caller, who evaluates line by line, resolves them as variables.
 struct expr_program {
     size_t count;
     struct expr_line lines[];
 };
 
-// No name twice, none reserved. 0 or a negative expr_code.
+// Compile a program. Names must be unique and not reserved. 0 or a negative expr_code.
 int expr_program_compile (struct span text, struct expr_program **ret, struct expr_error *error);
 void expr_program_destroy (struct expr_program **self);
 

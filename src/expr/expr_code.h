@@ -1,5 +1,5 @@
-// The code of an expression: operations on a stack of values. Nothing here recurses, so that
-// neither nesting nor long chains of operators take stack of the process.
+// The code of an expression: operations on a stack of values. Evaluation does not recurse, so
+// neither nesting nor long chains of operators use the stack of the process.
 #pragma once
 
 #include "expr_value.h"
@@ -30,16 +30,16 @@ enum expr_op_code {
     OP_JUMP,    // go to `argument`
     OP_MEMBER,  // pop an object, push its member constants[argument]
     OP_INDEX,   // pop an index and a list or object, push the item or member
-    OP_METHOD,  // pop `count` arguments and a value, push what methods[argument] makes of them
+    OP_METHOD,  // pop `count` arguments and a value, push the result of methods[argument]
     OP_WITH,    // the top one, a time: apply adjusters[argument]
-    OP_STATIC,  // pop `count` arguments, push what functions[argument] makes of them
-    OP_LOOP,    // pop a list, begin a loop of the kind `count` over it; without items its result
-                // is pushed, then go to `argument`
-    OP_NEXT,    // pop what was computed of an item; go to `argument` for the next item, or push
+    OP_STATIC,  // pop `count` arguments, push the result of functions[argument]
+    OP_LOOP,    // pop a list, begin a loop of the kind `count` over it; if it is empty push the
+                // result and go to `argument`
+    OP_NEXT,    // pop the value computed for an item; go to `argument` for the next item, or push
                 // the result
-    OP_TRY,     // from here on what is missing leads to `argument`
-    OP_DEFAULT, // end of it: go to `argument` with the top one, but pop it if it is null
-    OP_HAS      // end of it: the top one becomes true, go to `argument`
+    OP_TRY,     // from here on EXPR_MISSING goes to `argument`
+    OP_DEFAULT, // end of OP_TRY: keep the top one and go to `argument`, but if it is null pop it
+    OP_HAS      // end of OP_TRY: replace the top one by true, go to `argument`
 };
 
 enum expr_loop_kind { LOOP_MAP, LOOP_FILTER, LOOP_ALL, LOOP_ANY };
@@ -58,9 +58,9 @@ struct expr {
     struct expr_ref *refs;
     char *pool; // strings of the constants, names of the references
     size_t op_count, constant_count, ref_count;
-    size_t stack_size; // more values are never on the stack
+    size_t stack_size; // most values that can be on the stack
 };
 
-// An error at a place: its reason is prefixed with the column. Returns the code.
+// Set an error at a place: the reason begins with the column. Returns the code.
 int expr_error_at (struct expr_error *error, enum expr_code code, int line, int column,
                    const char *format, ...) __attribute__ ((format (printf, 5, 6)));

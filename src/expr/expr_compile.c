@@ -1,5 +1,5 @@
-// Recursive descent, one function a rule of the grammar, straight to operations. Depth is counted
-// where a rule contains itself, so the descent is bounded; chains of operators are loops.
+// Recursive descent: one function per rule of the grammar emits operations directly. Nesting is
+// counted where a rule contains itself, so recursion is bounded; chains of operators are loops.
 #include "expr_compile.h"
 
 #include <assert.h>
@@ -66,7 +66,7 @@ size_t expr_parser_emit (struct expr_parser *self, enum expr_op_code code, size_
     return expr->op_count++;
 }
 
-// A jump that was emitted leads to what is emitted next.
+// Set the target of an emitted jump to the next operation.
 void expr_parser_land (struct expr_parser *self, size_t jump)
 {
     self->expr->ops[jump].argument = (uint32_t)self->expr->op_count;
@@ -112,7 +112,7 @@ static int parse_unary (struct expr_parser *self)
         rc = expr_parser_advance (self);
     if (rc)
         return rc;
-    // The smallest integer is written with the sign: its digits alone are out of range.
+    // INT64_MIN must be parsed with its sign: its digits alone are out of range.
     bool smallest = minus && self->token.kind == TOKEN_INTEGER && self->token.integer > INT64_MAX;
     rc = smallest ? expr_parse_postfix (self, true) : parse_unary (self);
     if (rc)
@@ -123,7 +123,7 @@ static int parse_unary (struct expr_parser *self)
     return 0;
 }
 
-// Binary operators of one rank each, from left to right.
+// The binary operators of each precedence level; all associate to the left.
 struct rank {
     struct {
         const char *sign;
@@ -145,7 +145,7 @@ static const struct rank ranks[] = {
     {.operators = {{"*", OP_MULTIPLY}, {"/", OP_DIVIDE}, {"%", OP_REMAINDER}}},
 };
 
-// False: the next token is none of this rank.
+// False: the next token is not an operator of this rank.
 static bool sees_operator (const struct expr_parser *self, const struct rank *rank,
                            enum expr_op_code *ret)
 {
@@ -179,7 +179,7 @@ static int parse_rank (struct expr_parser *self, size_t number)
     return rc;
 }
 
-// && and ||: what is not needed is jumped over.
+// && and ||: jump over the right side if it is not needed.
 static int parse_logic (struct expr_parser *self, bool is_or)
 {
     int rc = is_or ? parse_logic (self, false) : parse_rank (self, 0);
@@ -223,7 +223,7 @@ int expr_parse_expression (struct expr_parser *self)
 
 // -- expressions
 
-// Characters of a text before a byte in it, line by line.
+// Advance line and column from the start of a text to a byte in it.
 static void place_of (struct span text, size_t at, int *line, int *column)
 {
     for (size_t i = 0; i < at; i++) {

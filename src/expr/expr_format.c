@@ -1,5 +1,5 @@
-// format (pattern): a run of one letter is a part of the time, '...' is text, '' a quote, all else
-// is as it is. The pattern is read twice: for the size, then for the text.
+// format (pattern): a run of one letter is a part of the time, '...' is literal text, '' a quote;
+// all else is copied. The pattern is read twice: for the size, then for the text.
 #include <stdio.h>
 
 #include "civil.h"
@@ -44,7 +44,7 @@ static struct parts parts_of (int64_t local)
     };
 }
 
-// What each letter may be repeated: bit n stands for n times.
+// How often a letter may be repeated: bit n is set if n times is valid.
 static unsigned counts_of (char letter)
 {
     enum { ONE = 1 << 1, TWO = 1 << 2, THREE = 1 << 3, FOUR = 1 << 4, NINE = (1 << 10) - 2 };
@@ -78,7 +78,7 @@ static void put_name (struct output *self, const char *name, bool in_full)
     append_text (self, name, in_full ? strlen (name) : SHORT_SIZE);
 }
 
-// One run of a letter that was judged.
+// Write the part of a run of one letter, which is valid.
 static void put_part (struct output *self, const struct parts *parts, char letter, int count)
 {
     static const char *const months[] = {"January",   "February", "March",    "April",
@@ -112,8 +112,8 @@ static void put_part (struct output *self, const struct parts *parts, char lette
         append_text (self, parts->hour < 12 ? "AM" : "PM", 2);
 }
 
-// '...' from its first quote on, in which '' is a quote; so is '' alone. Returns where it ends; 0:
-// it is open.
+// Write '...' from its first quote on; '' is a quote inside and alone. Returns where it ends; 0:
+// the closing quote is missing.
 static size_t put_quoted (struct output *self, const char *pattern, size_t at, size_t size)
 {
     size_t begin = at + 1;

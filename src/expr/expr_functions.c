@@ -56,7 +56,7 @@ unsigned expr_kind (const struct expr_run *run)
 
 // -- statics
 
-// The greater or smaller one; a decimal when one of them is.
+// The greater or smaller of two numbers; a decimal if one of them is.
 static int choose (const struct expr_value *arguments, struct expr_value *ret, bool greater)
 {
     struct expr_value left = arguments[0], right = arguments[1];

@@ -1,4 +1,4 @@
-// Methods, statics and adjusters: closed tables.
+// The tables of methods, statics and adjusters: expressions have no others.
 #pragma once
 
 #include "expr_run.h"
@@ -14,8 +14,8 @@ enum {
     ON_TIME = EXPR_MASK (EXPR_TIME)
 };
 
-// What a function makes of its arguments; of a method the first is the value itself. The types were
-// looked at.
+// Compute a function; the first argument of a method is the value itself. The caller has checked
+// the types.
 typedef int expr_function (struct expr_run *run, const struct expr_value *arguments, size_t count,
                            struct expr_value *ret);
 
@@ -29,7 +29,7 @@ struct expr_method {
 };
 
 struct expr_static {
-    const char *class_name; // with java.lang. before it too, where that is a class
+    const char *class_name; // the prefix java.lang. is accepted, too
     const char *name;
     uint8_t count;           // of arguments
     expr_function *function; // of numbers; NULL: a constant
@@ -41,13 +41,13 @@ extern const size_t expr_method_count;
 extern const struct expr_static expr_statics[];
 extern const size_t expr_static_count;
 
-// Which of its rows a function serves.
+// The `kind` of the table row that a function serves now.
 unsigned expr_kind (const struct expr_run *run);
 
-// The number of an adjuster; -1: there is none of this name.
+// The number of an adjuster; -1: no adjuster has this name.
 int expr_adjuster (struct span name);
 
-// The time that an adjuster makes of another; the time of day stays.
+// Apply an adjuster to a time; the time of day does not change.
 int expr_adjust (struct expr_run *run, int adjuster, const struct expr_value *time,
                  struct expr_value *ret);
 

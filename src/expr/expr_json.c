@@ -1,4 +1,4 @@
-// Values from and to JSON. Strings go through codec, so that all JSON of ours looks alike.
+// Values from and to JSON. Strings are written by codec, so that all our JSON looks alike.
 #include <stdlib.h>
 
 #include "expr_value.h"
@@ -23,9 +23,9 @@ static bool too_large (struct span digits, bool negative)
            (digits.size == 19 && memcmp (digits.data, limits[negative], 19) > 0);
 }
 
-// Copy the text; an integer beyond 64 bits, which jansson refuses, gets a fraction and so is a
-// decimal. Each such is 19 bytes at least. False: it is nested too deeply, which jansson judges
-// only behind its own stack.
+// Copy the text; an integer beyond 64 bits, which jansson rejects, gets a fraction and so is a
+// decimal. Each such integer has at least 19 bytes. False: the text is nested too deeply; the limit
+// of jansson is much higher.
 static bool copy_text (struct span text, char *out, size_t *ret_size)
 {
     int depth = 0;
@@ -133,7 +133,7 @@ static int write_object (struct expr_writer *self, const json_t *object, int dep
     return 0;
 }
 
-// EXPR_LIMIT as soon as the text is larger than its bound, or nested too deeply.
+// Returns EXPR_LIMIT as soon as the text exceeds its limit, or is nested too deeply.
 static int write_value (struct expr_writer *self, const struct expr_value *value, int depth)
 {
     char text[EXPR_SCALAR_SIZE];

@@ -1,4 +1,4 @@
-// The text is valid UTF-8 without NUL: the compiler looks before the first token.
+// The lexer. The text is valid UTF-8 without NUL: the compiler checks that first.
 #include "expr_lexer.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static int peek (const struct expr_lexer *self, size_t ahead)
     return at < self->text.size ? self->text.data[at] : -1;
 }
 
-// Pass over one byte; columns count characters.
+// Advance by one byte; columns count characters.
 static void next_byte (struct expr_lexer *self)
 {
     uint8_t byte = self->text.data[self->at++];
@@ -51,7 +51,7 @@ static void keep_byte (struct expr_lexer *self, char byte)
     self->pool[self->pool_size++] = byte;
 }
 
-// What was kept since `begin` is the token's text.
+// The bytes in the pool since `begin` are the token's text.
 static void end_text (struct expr_lexer *self, size_t begin, struct expr_token *token)
 {
     token->text = span_of (self->pool + begin, self->pool_size - begin);
@@ -172,7 +172,7 @@ static void keep_character (struct expr_lexer *self, int32_t point)
         keep_byte (self, (char)(0x80 | (point >> more * 6 & 0x3F)));
 }
 
-// What stands behind a backslash in "...".
+// An escape sequence in "...", after its backslash.
 static int read_escape (struct expr_lexer *self)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

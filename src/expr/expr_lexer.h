@@ -10,7 +10,7 @@ enum expr_token_kind {
     TOKEN_INTEGER,
     TOKEN_DECIMAL,
     TOKEN_STRING,
-    TOKEN_SIGN // what `sign` says
+    TOKEN_SIGN // an operator or bracket, in `sign`
 };
 
 struct expr_token {
@@ -19,7 +19,7 @@ struct expr_token {
     size_t begin, end; // in the text
     char sign[3];      // of TOKEN_SIGN: "+", "&&"
     struct span text;  // of a name or string, decoded, NUL-terminated in the pool
-    uint64_t integer;  // of TOKEN_INTEGER: up to 2^63, which is one only after a minus
+    uint64_t integer;  // of TOKEN_INTEGER: up to 2^63, which is valid only after a minus
     double decimal;
 };
 
@@ -28,7 +28,7 @@ struct expr_lexer {
     size_t at;
     int line, column; // of `at`
     bool program;     // newline and ; end a line
-    char *pool;       // where names and strings go; borrowed, twice the size of the text and 1
+    char *pool;       // for names and strings; borrowed, twice the size of the text plus 1
     size_t pool_size;
     struct expr_error *error;
 };

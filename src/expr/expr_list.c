@@ -73,7 +73,7 @@ int expr_extreme (struct expr_run *run, const struct expr_value *arguments, size
     bool max = expr_kind (run) == LIST_MAX;
     struct expr_value best = expr_item (arguments, 0);
     int order;
-    // The first is compared, too: with itself, so that its type is judged.
+    // The first item is compared with itself, to check its type.
     for (uint32_t i = 0; i < arguments->size; i++) {
         struct expr_value item = expr_item (arguments, i);
         int rc = expr_charge (run, 1);

@@ -58,7 +58,7 @@ void *expr_memory_take (struct expr_memory *self, size_t size)
         chunk->size = room;
         chunk->used = 0;
         self->taken += room;
-        // A chunk made for one large block goes behind the one being filled.
+        // A chunk for one large block is inserted after the one being filled.
         struct memory_chunk **place =
             room == size && self->chunks ? &self->chunks->next : &self->chunks;
         chunk->next = *place;

@@ -1,4 +1,4 @@
-// Memory of evaluations: blocks that are forgotten together.
+// Memory of evaluations: blocks that are freed together.
 #pragma once
 
 #include <stddef.h>
@@ -6,5 +6,5 @@
 
 #include "expr.h"
 
-// Take `size` bytes, aligned for any value; NULL: it would be more than EXPR_MEMORY_MAX in all.
+// Allocate `size` bytes, aligned for any value; NULL: that would exceed EXPR_MEMORY_MAX in all.
 void *expr_memory_take (struct expr_memory *self, size_t size);

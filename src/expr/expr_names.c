@@ -1,4 +1,4 @@
-// Names: variables, those of loops, and the reserved ones, which refer to values of the caller.
+// Names: variables, loop variables, and reserved names, which refer to values of the caller.
 
 #include "expr_compile.h"
 #include "memory.h"
@@ -54,7 +54,7 @@ bool expr_name_valid (struct span name)
 
 // -- references
 
-// The reference, of which there is one however often it is used.
+// Add a reference, or find it if it was used before.
 static int add_ref (struct expr_parser *self, enum expr_ref_kind kind, const char *name,
                     const char *member, const struct expr_token *at)
 {
@@ -78,7 +78,7 @@ static int add_ref (struct expr_parser *self, enum expr_ref_kind kind, const cha
     return 0;
 }
 
-// .NAME or ['NAME'] behind a reserved name.
+// .NAME or ['NAME'] after a reserved name.
 static int parse_constant_member (struct expr_parser *self, const struct root *root,
                                   struct expr_token *ret)
 {
@@ -99,7 +99,7 @@ static int parse_constant_member (struct expr_parser *self, const struct root *r
     return rc;
 }
 
-// The name of the reserved one was passed; its members are read, too.
+// Parse the members of a reserved name, which the parser has passed.
 static int parse_root (struct expr_parser *self, const struct root *root,
                        const struct expr_token *at)
 {

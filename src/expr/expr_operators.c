@@ -33,7 +33,7 @@ static int calculate_integers (struct expr_run *run, enum expr_op_code code, int
         overflow = __builtin_mul_overflow (left, right, ret);
     else if (right == 0)
         return expr_fail (run, EXPR_RANGE, "division by zero");
-    else if (right == -1 && code == OP_DIVIDE) // the smallest integer has no opposite
+    else if (right == -1 && code == OP_DIVIDE) // INT64_MIN cannot be negated
         overflow = __builtin_sub_overflow (0, left, ret);
     else if (right == -1)
         *ret = 0;
@@ -139,7 +139,7 @@ int expr_add (struct expr_run *run, const struct expr_value *left, const struct 
 
 // -- comparison
 
-// Exact, also of integers that no decimal has.
+// Compare exactly, even integers that no decimal can represent.
 static int order_mixed (int64_t integer, double decimal)
 {
     const double end = 9223372036854775808.0;
@@ -195,7 +195,7 @@ static int equal_objects (struct expr_run *run, const struct expr_value *left,
     return 0;
 }
 
-// Each value that is looked at is a step, so that shared lists may be compared.
+// Each compared value is a step: this bounds the cost of shared lists.
 static int equal (struct expr_run *run, const struct expr_value *left,
                   const struct expr_value *right, int depth, bool *ret)
 {
@@ -239,7 +239,7 @@ static int order_strings (struct expr_run *run, const struct expr_value *left,
     int rc = expr_charge_bytes (run, common);
     if (rc)
         return rc;
-    // The order of bytes of UTF-8 is that of code points.
+    // The byte order of UTF-8 is the order of code points.
     int order = common ? memcmp (left->string, right->string, common) : 0;
     *ret = order ? order : (left->size > right->size) - (left->size < right->size);
     return 0;

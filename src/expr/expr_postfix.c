@@ -1,4 +1,4 @@
-// What stands between operators: constants, statics, and the members, items and methods behind
+// Operands: constants, statics, names and parentheses, and the members, items and methods after
 // them.
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 
 // -- lists of expressions
 
-// Expressions with commas between up to the closing sign, which is passed. The opening one is next.
+// Parse expressions separated by commas, from the opening sign to beyond the closing one.
 static int parse_list (struct expr_parser *self, const char *closing, size_t *ret_count)
 {
     size_t count = 0;
@@ -63,7 +63,7 @@ static int parse_static_name (struct expr_parser *self, char *ret_class,
         bool dot = !rc && expr_parser_sees (self, ".");
         if (rc || (!dot && !expr_parser_sees (self, "@")))
             break;
-        // A class that is longer than all of the table is cut, and is none of it.
+        // A class longer than any in the table is cut, and so matches none.
         int written = snprintf (ret_class + size, CLASS_SIZE - size, "%s%s",
                                 (const char *)ret_name->text.data, dot ? "." : "");
         size = size + (size_t)written < CLASS_SIZE ? size + (size_t)written : CLASS_SIZE - 1;
@@ -96,7 +96,7 @@ static bool is_class (const char *name, const char *wanted)
     return strcmp (name, wanted) == 0;
 }
 
-// -1: it is none.
+// The number of an adjuster; -1: it is not one.
 static int find_adjuster (const char *class_name, const struct expr_token *name)
 {
     bool known = !*class_name || strcmp (class_name, "TemporalAdjusters") == 0;
@@ -138,7 +138,7 @@ static int parse_static (struct expr_parser *self)
 
 // -- members, items and methods
 
-// The loop's name and expression: everything behind the name of the method.
+// Parse the variable and expression of a loop: everything after the method name.
 static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
                        const struct expr_token *at)
 {
@@ -170,7 +170,7 @@ static int parse_loop (struct expr_parser *self, enum expr_loop_kind kind,
     return rc;
 }
 
-// with (@ADJUSTER ()), behind the name.
+// Parse with (@ADJUSTER ()), after the name.
 static int parse_with (struct expr_parser *self, const struct expr_token *at)
 {
     char class_name[CLASS_SIZE] = "";
@@ -257,7 +257,7 @@ static int parse_index (struct expr_parser *self)
 
 // -- primaries
 
-// default (x, y) and has (x): what is missing in x leads behind it.
+// Parse default (x, y) and has (x): a missing value in x continues after x.
 static int parse_catch (struct expr_parser *self)
 {
     struct expr_token at = self->token;

@@ -1,4 +1,4 @@
-// A program is cut into lines by its tokens, then each line is compiled on its own.
+// A program is split into lines by its tokens, then each line is compiled separately.
 #include <stdlib.h>
 
 #include "expr_compile.h"
@@ -22,7 +22,7 @@ static bool ends_line (const struct expr_token *token)
     return token->kind == TOKEN_END || token->kind == TOKEN_LINE;
 }
 
-// The next token is the name of a line.
+// Check that the next token can be the name of a line.
 static int check_name (const struct cutter *self)
 {
     const struct expr_token *token = &self->token;
@@ -55,7 +55,7 @@ static struct expr_line *add_line (struct cutter *self, const char *name)
     return line;
 }
 
-// One line from its name on, to the token that ends it.
+// Read one line, from its name to the token that ends it.
 static int read_line (struct cutter *self)
 {
     int rc = check_name (self);
@@ -73,7 +73,7 @@ static int read_line (struct cutter *self)
     do
         rc = next_token (self);
     while (!rc && !ends_line (&self->token));
-    // A token that is none: the compiler comes to it, or to an error before it.
+    // If the token is not valid the compiler reports it, or an error before it.
     size_t end = rc ? self->lexer.text.size : self->token.begin;
     if (rc && end - begin > EXPR_TEXT_MAX) // too long to compile: the error is that of the token
         return rc;

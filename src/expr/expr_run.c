@@ -1,5 +1,5 @@
-// A stack machine. Every operation is a step, but for those that only put a constant or an item on
-// the stack: others use them. So an evaluation ends, whatever its text and values.
+// A stack machine. Every operation counts as a step, except those that only push a constant or an
+// item, as others consume them. So every evaluation ends, whatever its text and values.
 #include "expr_run.h"
 
 #include <assert.h>
@@ -97,15 +97,15 @@ struct expr_value expr_of_list (const struct expr_value *items, size_t count)
 // -- the machine
 
 struct loop {
-    struct expr_value list, item; // what is gone through, and its present item
+    struct expr_value list, item; // the list of the loop, and its present item
     uint32_t index;               // of the item
     struct expr_value *made;      // of map and filter
     uint32_t count;               // of `made`
 };
 
 struct guard {
-    size_t top, loop_count; // as they were
-    size_t target;          // where what is missing leads
+    size_t top, loop_count; // saved when the try began
+    size_t target;          // operation to continue at after EXPR_MISSING
 };
 
 struct machine {
@@ -392,7 +392,7 @@ static int decide (struct machine *self, const struct expr_op *op)
     return 0;
 }
 
-// Run one operation; self->next is behind it already.
+// Run one operation; self->next is already the following one.
 static int execute (struct machine *self, const struct expr_op *op)
 {
     const struct expr *expr = self->run.expr;

@@ -1,4 +1,4 @@
-// An evaluation in progress, for what methods and operators need of it.
+// An evaluation in progress, as methods and operators see it.
 #pragma once
 
 #include "expr_code.h"
@@ -8,22 +8,22 @@ struct expr_run {
     const struct expr_env *env;
     struct expr_memory *memory;
     struct expr_error *error;
-    const struct expr_op *op; // the one that is carried out: errors name its place
-    uint32_t steps, allowed;  // that are left, and were at its begin
+    const struct expr_op *op; // the present one: errors name its place
+    uint32_t steps, allowed;  // steps left now, and at the start
 };
 
-// An error at the present operation. Returns the code.
+// Set an error at the present operation. Returns the code.
 int expr_fail (struct expr_run *run, enum expr_code code, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
 // Count steps. 0 or EXPR_LIMIT.
 int expr_charge (struct expr_run *run, size_t steps);
 
-// Charge the steps of `bytes` bytes that are made, compared or searched.
+// Charge steps for `bytes` bytes that are created, compared or searched.
 int expr_charge_bytes (struct expr_run *run, size_t bytes);
 
-// Memory for a string or list that is made, once its bound and steps were looked at; NULL: the
-// error is set, and the caller returns EXPR_LIMIT.
+// Check the size limit, charge steps, and allocate memory for a string or list. NULL: the error is
+// set, and the caller returns EXPR_LIMIT.
 char *expr_take_string (struct expr_run *run, size_t size);
 struct expr_value *expr_take_list (struct expr_run *run, size_t count);
 

@@ -1,5 +1,5 @@
 // Methods of strings. Positions count code points; the bytes are valid UTF-8. A search is memmem,
-// which is linear but for a factor that the size of a short needle bounds.
+// which is linear, except for a factor bounded by the size of a short needle.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static int64_t count_characters (const char *text, size_t size)
     return count;
 }
 
-// Where the character with this number begins; all of the text has it, or one less.
+// The offset of the character with this number, which is at most the number of characters.
 static size_t offset_of (const struct expr_value *text, int64_t number)
 {
     size_t at = 0;
@@ -91,7 +91,7 @@ int expr_trim (struct expr_run *run, const struct expr_value *arguments, size_t 
 
 // -- searches
 
-// The first place of a needle at or behind `from`; SIZE_MAX: there is none.
+// The offset of the first needle at or after `from`; SIZE_MAX: there is none.
 static size_t search (const struct expr_value *text, size_t from, const struct expr_value *needle)
 {
     if (!needle->size)
@@ -127,7 +127,7 @@ int expr_index_of (struct expr_run *run, const struct expr_value *arguments, siz
     return expr_charge_bytes (run, arguments->size);
 }
 
-// How often a needle is in a text, one behind the other.
+// Count the occurrences of a needle in a text, not overlapping.
 static int count_places (struct expr_run *run, const char *method, const struct expr_value *text,
                          const struct expr_value *needle, size_t *ret)
 {
@@ -223,7 +223,7 @@ int expr_to_integer (struct expr_run *run, const struct expr_value *arguments, s
     return expr_charge_bytes (run, arguments->size);
 }
 
-// A sign, digits, a fraction, an exponent: as an expression writes them.
+// Whether a text is a number as in an expression: sign, digits, fraction, exponent.
 static bool is_decimal (const struct expr_value *text)
 {
     size_t at = text->size && text->string[0] == '-';

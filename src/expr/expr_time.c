@@ -1,4 +1,4 @@
-// Times are civil: seconds on the wall clock, without zones but for epoch ().
+// Times are civil: seconds on the wall clock. Only epoch () uses a zone.
 #include <inttypes.h>
 
 #include "civil.h"
@@ -25,7 +25,7 @@ static struct civil_date date_of (const struct expr_value *time)
     return civil_date (civil_day_of (time->time));
 }
 
-// The day is cut to the last one of the month.
+// Add months; a day beyond the end of the month becomes its last day.
 static struct civil_date move_months (struct civil_date date, int64_t months)
 {
     int64_t number = date.year * MONTHS + date.month - 1 + months;

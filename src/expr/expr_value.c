@@ -99,12 +99,12 @@ bool expr_member (const struct expr_value *object, struct span name, struct expr
 
 // -- texts
 
-// The shortest digits that read back, in the form that JSON and expressions read as a decimal: a
-// fraction always, an exponent where it is below -4 or above 15.
+// The shortest digits that read back, in the form that JSON and expressions read as a decimal:
+// always with a fraction, with an exponent if that is below -4 or above 15.
 static size_t decimal_shortest (double value, char out[EXPR_SCALAR_SIZE])
 {
     char digits[EXPR_SCALAR_SIZE];
-    // Of a normal number, fewer digits than DBL_DIG are the first of DBL_DIG, with zeros behind.
+    // If a normal number needs fewer than DBL_DIG digits, DBL_DIG digits only add zeros.
     int precision = fabs (value) < DBL_MIN ? 0 : DBL_DIG - 1;
     do
         snprintf (digits, sizeof digits, "%.*e", precision, value);
@@ -120,7 +120,7 @@ static size_t decimal_shortest (double value, char out[EXPR_SCALAR_SIZE])
     long exponent = strtol (mark + 1, NULL, 10);
     if (exponent < -4 || exponent > 15)
         return (size_t)snprintf (out, EXPR_SCALAR_SIZE, "%s", digits);
-    int fraction = (int)(mark - digits) - (digits[0] == '-') - 1; // digits behind the first
+    int fraction = (int)(mark - digits) - (digits[0] == '-') - 1; // digits after the first
     fraction = (fraction ? fraction - 1 : 0) - (int)exponent;
     return (size_t)snprintf (out, EXPR_SCALAR_SIZE, "%.*f", fraction > 1 ? fraction : 1, value);
 }

@@ -1,4 +1,4 @@
-// What the layer itself needs of values, beside expr.h.
+// Values: declarations that only this layer needs, in addition to expr.h.
 #pragma once
 
 #include "expr.h"
@@ -11,7 +11,7 @@ enum { EXPR_SCALAR_SIZE = 32 }; // the text of a number, boolean or time, and it
 
 struct expr_value expr_of_boolean (bool boolean);
 
-// The value of a member; false: there is none. `object` is an object.
+// The value of a member; false: there is none. `object` must be an object.
 bool expr_member (const struct expr_value *object, struct span name, struct expr_value *ret);
 
 // The text of an integer, decimal, boolean or time. Returns its length.

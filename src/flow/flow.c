@@ -43,7 +43,7 @@ void flow_wrong (struct flow_reader *self, const char *path, const char *format,
     vsnprintf (text, sizeof text, format, arguments);
     va_end (arguments);
     reason_set (&reason, "%s", text);
-    // A name that is cut may end within a character.
+    // A path that was cut may end within a character.
     json_t *where = json_string (path);
     if (!where)
         where = json_string (quoted (span_text (path)));

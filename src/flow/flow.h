@@ -1,5 +1,5 @@
-// The definition of a flow: steps that wait for each other. A definition is JSON, is judged whole,
-// and is immutable once made. Pure. Fields and rules: proto/flows.md.
+// The definition of a flow: steps that wait for each other. A definition is JSON, is validated as a
+// whole, and is immutable. Pure. Fields and rules: proto/flows.md.
 #pragma once
 
 #include "flow_template.h"
@@ -8,12 +8,12 @@ enum {
     FLOW_TEXT_MAX = 1000000, // bytes of a definition
     FLOW_STEPS_MAX = 10000,
     FLOW_EDGES_MAX = 50000,
-    FLOW_DEPTH_MAX = 16,   // flows in each other
+    FLOW_DEPTH_MAX = 16,   // nesting of flows
     FLOW_ERRORS_MAX = 100, // errors that one check reports
     FLOW_NAME_MAX = 64,
     FLOW_ITEMS_MAX = 10000,
     FLOW_VALUE_MAX = 65536,       // bytes of a value, or of the input
-    FLOW_VALUE_LIST_MAX = 524288, // of one that a for_each reads
+    FLOW_VALUE_LIST_MAX = 524288, // of a value that a for_each reads
     FLOW_CALLS_MAX = 1000000,     // steps_max
     FLOW_SECONDS_MAX = 31536000,  // of a timeout, a wait
     FLOW_PARALLEL = 5
@@ -21,7 +21,7 @@ enum {
 
 enum flow_kind { FLOW_COMPUTE, FLOW_CALL, FLOW_WAIT, FLOW_SIGNAL };
 
-// What of its source an edge waits for: a set.
+// The states of its source that make an edge live: a set.
 enum {
     FLOW_ON_FINISHED = 1,
     FLOW_ON_FAILED = 2,
@@ -46,11 +46,11 @@ struct flow_let {
 // What a call sends.
 struct flow_call {
     const char *target, *command; // `command` is NULL when it is an expression or absent
-    struct flow_template *frames; // {"command", "args", "json", "text"}, what there is of them
+    struct flow_template *frames; // {"command", "args", "json", "text"}, those that are present
     bool is_flow;                 // the target is a flow
-    const char *title;            // of its plan; NULL = FLOW/STEP
+    const char *title;            // of the plan; NULL = FLOW/STEP
     int64_t total_timeout_s;      // 0 = none
-    json_t *plan;                 // fields of its plan: retry, timeout, vote ...; NULL = none
+    json_t *plan;                 // fields of the plan: retry, timeout, vote ...; NULL = none
 };
 
 struct flow_step {
@@ -62,18 +62,18 @@ struct flow_step {
     bool goes_on;  // on_error: continue
     bool has_on_error;
     bool has_caught;
-    bool read_by_for_each; // its value may be larger
-    bool may_be_skipped;   // by rule
-    bool edges_may_die;    // that is one way in which it may
+    bool read_by_for_each; // so its value may be larger
+    bool may_be_skipped;   // by rule, not by an operator
+    bool edges_may_die;    // it may be skipped because too few edges are live
     struct expr *condition;
     struct flow_let *lets;
     size_t let_count;
     struct flow_template *output;
     struct flow_call call;
     struct flow_template *for_each; // NULL: one call
-    uint32_t parallel;              // 0: no bound of its own
+    uint32_t parallel;              // 0: no own limit
     uint32_t max_items;
-    uint32_t tolerate; // failed items
+    uint32_t tolerate; // number of failed items, or percent
     bool tolerate_percent;
     enum flow_collect collect;
     struct flow_template *wait;
@@ -94,13 +94,13 @@ struct flow_param {
     bool required;
 };
 
-// What check reports beside errors.
+// What check reports in addition to errors.
 struct flow_report {
     uint64_t steps_max; // calls of a run, sub-flows included
     unsigned depth;
     bool bounded;
     uint64_t seconds_max;       // when bounded
-    bool has_tail;              // undo or finally come on top of that
+    bool has_tail;              // the time of undo or finally is not included
     json_t *because, *warnings; // lists of texts
 };
 
@@ -126,7 +126,7 @@ struct flow {
 // What is known of a target.
 struct flow_target {
     bool is_flow;
-    const struct flow_report *report; // of the flow in use; NULL: it is not known
+    const struct flow_report *report; // of the version in use; NULL: not known
     bool reaches;                     // it leads back to the flow that is checked
 };
 
@@ -136,31 +136,31 @@ struct flow_world {
     void *context;
 };
 
-// A definition, or NULL with all errors, a list of {"path", "reason"} with at most FLOW_ERRORS_MAX
-// of them, to give back with json_decref. `world` NULL: every target is known and no flow.
+// Parse a definition. NULL: `ret_errors` is a new list of {"path", "reason"}, at most
+// FLOW_ERRORS_MAX. `world` NULL: every target exists, and none is a flow.
 struct flow *flow_parse (struct span text, const struct flow_world *world, json_t **ret_errors);
 
-// The same of JSON, which is only read.
+// The same for JSON, which is not changed.
 struct flow *flow_read (const json_t *json, const struct flow_world *world, json_t **ret_errors);
 void flow_destroy (struct flow **self);
 
-// Whether two definitions differ in white space between their tokens at most.
+// Whether two definitions are the same except for white space between tokens.
 bool flow_text_same (struct span one, struct span other);
 
-// The kinds that its calls name: name -> the path of one that does. What calls may have of the
-// fields of a kind. New references.
+// The kinds that calls of a flow name: name -> the path of one such call. flow_kind_fields: those
+// fields of a kind that calls may have. New references.
 json_t *flow_kinds_named (const struct flow *self);
 json_t *flow_kind_fields (const json_t *kind);
 
 // {"steps_max", "depth", "bounded", "because", "seconds_max", "warnings"}, a new reference.
 json_t *flow_report_json (const struct flow *self);
 
-// The calls of a step: the items of its for_each at most; 1 without one.
+// The maximum number of calls of a step: the items of its for_each; 1 without one.
 uint64_t flow_items_max (const struct flow_step *step);
 
 // The step of this name, or -1.
 int64_t flow_find (const struct flow *self, const char *name);
 
-// 1..64 of A-Z a-z 0-9 _ . - ; of a step without the dot.
+// Whether a name has 1..64 characters of A-Z a-z 0-9 _ . - ; a step name has no dot.
 bool flow_name_valid (const char *name);
 bool flow_step_name_valid (const char *name);

@@ -1,4 +1,5 @@
-// Edges and joins of a run. A node counts what its edges say; an end touches its targets only.
+// Edges and joins of a run. A node counts its edges by kind; the end of a step only updates its
+// targets.
 
 #include "flow_turn.h"
 
@@ -48,7 +49,7 @@ void flow_decide_later (struct flow_turn *turn, uint32_t step)
     flow_heap_push (turn->run->todo, FLOW_LANE_JOINS, step);
 }
 
-// What the counts of a node lead to.
+// What follows from the edge counts of a node.
 enum node_verdict { VERDICT_OPEN, VERDICT_PASS, VERDICT_BLOCK, VERDICT_SKIP };
 
 static enum node_verdict judge_node (const struct flow_step *step, const struct flow_node *node)
@@ -179,8 +180,8 @@ static void decide_join (struct flow_turn *turn, uint32_t index, enum node_verdi
     }
 }
 
-// One decision. False: there is none. What others have decided since it was noted costs nothing, so
-// a run that is read again does the same in each call.
+// Make one decision. False: none is due. Stale entries do not count, so a run that was read from
+// Redis makes the same decisions in each call.
 static bool decide_next (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;

@@ -1,19 +1,19 @@
-// The end of a run: which failures count, undo, finally.
+// The end of a run: which failures count, undos, `finally`.
 #include <assert.h>
 #include <stdlib.h>
 
 #include "flow_turn.h"
 #include "memory.h"
 
-// What a cancel of the run, its timeout or fail_fast cancelled is no failure.
+// A step that a cancel of the run, its timeout or fail_fast cancelled is not a failure.
 static bool is_failing (const struct flow_node *node)
 {
     return node->state == FLOW_FAILED ||
            (node->state == FLOW_CANCELLED && node->flags & FLOW_BY_PERSON);
 }
 
-// A failure stops nothing if each of its broken edges leads to a join that passed all the same, or
-// to a blocked step of which the same is true. `stops` has this of all steps behind.
+// A failure stops nothing if each of its broken edges leads to a join that passed anyway, or to a
+// blocked step that itself stops nothing. `stops` has the results of all later steps.
 static bool stops_something (const struct flow *flow, const struct flow_run *run,
                              const uint8_t *stops, uint32_t index)
 {
@@ -138,7 +138,7 @@ enum flow_undo_state flow_undo_state (const struct flow *flow, const struct flow
                               : FLOW_UNDO_RUNS;
 }
 
-// Its outcome stays, and `finally` does not run again.
+// Undo a run that has ended: its outcome does not change, and `finally` does not run again.
 void flow_undo_run (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -173,7 +173,7 @@ void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event)
         run->undo_parked = turn->effects->parked = true;
 }
 
-// The values of the steps without successors, or what the definition says.
+// Make the output of the run: as defined, or the values of the steps without successors.
 static bool make_output (struct flow_turn *turn, struct reason *reason)
 {
     struct flow_run *run = turn->run;
@@ -196,8 +196,8 @@ static bool make_output (struct flow_turn *turn, struct reason *reason)
     return true;
 }
 
-// A cancel is over when a retry or a skip reopens the run, and what stays cancelled was not done.
-// What fail_fast cancelled goes by the failure, until then.
+// A step that is still cancelled after a retry or a skip reopened the run. Until then, steps that
+// fail_fast cancelled do not count: the failure determines the outcome.
 static const struct flow_step *still_cancelled (const struct flow_turn *turn)
 {
     const struct flow_run *run = turn->run;
@@ -239,14 +239,14 @@ static void begin_final (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
     turn->effects->run_changed = true;
-    run->undo_parked = false; // a forced cancel leaves it undone
+    run->undo_parked = false; // a forced cancel abandons the failed undo
     if (turn->flow->final < 0 || run->forced) {
         end_run (turn);
         return;
     }
     run->phase = FLOW_FINAL;
     run->stop = false;
-    // An operator may have skipped it before.
+    // An operator may have skipped it already.
     if (!flow_decided (&run->nodes[turn->flow->final]))
         flow_pass_join (turn, (uint32_t)turn->flow->final);
 }
@@ -261,7 +261,7 @@ static bool is_busy (const struct flow_turn *turn)
            flow_heap_peek (run->ready, FLOW_LANE_CALLS, &key);
 }
 
-// One phase after the other, as long as nothing is in flight.
+// Go from phase to phase as long as nothing is in flight.
 void flow_finish (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;

@@ -1,13 +1,13 @@
-// Steps that wait for a start, and decisions that are due: each the smallest key first, so that a
-// run that is read again goes on in the same order.
+// Steps that wait to start, and decisions that are due: the smallest key first, so that a run
+// continues in the same order after it is read from Redis.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// Two heaps: of steps that need no free slot, and of those that need one; or of ends that the
-// targets are to count, and of joins that are to be decided.
+// Two heaps: steps that need no free slot, and steps that need one; or ends that the targets must
+// count, and joins that must be decided.
 struct flow_heap;
 struct flow_heap *flow_heap_new (void);
 void flow_heap_destroy (struct flow_heap **self);

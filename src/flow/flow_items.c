@@ -1,4 +1,4 @@
-// What ends: calls, items of a for_each, waits and signals.
+// Ends of calls, items of a for_each, waits and signals.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@ static size_t value_max (const struct flow_step *step)
     return step->read_by_for_each ? FLOW_VALUE_LIST_MAX : FLOW_VALUE_MAX;
 }
 
-// The value of what ended well with this result, NULL: none; NULL with a reason: its output failed.
+// The value of a step or item that succeeded with this result (NULL: none). NULL with a reason: its
+// output failed.
 static json_t *value_of (struct flow_turn *turn, uint32_t index, int64_t item, json_t *result,
                          struct reason *reason)
 {
@@ -28,7 +29,7 @@ static json_t *value_of (struct flow_turn *turn, uint32_t index, int64_t item, j
     return value;
 }
 
-// Its value is kept, and it has finished; NULL: its value failed.
+// Finish a step with this value; NULL: the step has failed, as its value did.
 static void finish_with (struct flow_turn *turn, uint32_t index, json_t *value,
                          const struct reason *reason)
 {
@@ -72,8 +73,8 @@ json_t *flow_collect (const struct flow_step *step, const struct flow_items *ite
     return list;
 }
 
-// Whether a cancel of the run, its timeout or fail_fast ended an item: that is no failure to be
-// tolerated.
+// Whether a cancel of the run, its timeout or fail_fast ended an item: tolerated failures do not
+// include that.
 static bool lost_an_item (const struct flow_node *node, const struct flow_items *items)
 {
     if (!(node->flags & FLOW_STOPPING))
@@ -84,14 +85,14 @@ static bool lost_an_item (const struct flow_node *node, const struct flow_items 
     return false;
 }
 
-// Of a failure, what an error with more in front of it takes.
+// The part of an error text that fits into an error with a prefix.
 static struct span last_words (const char *text)
 {
     enum { BYTES = 120 };
     return utf8_cut (span_text (text ? text : ""), BYTES);
 }
 
-// Whether a for_each goes on, waits for a slot of its own, or has ended.
+// Check whether a for_each continues, waits for one of its slots, or has ended.
 void flow_check_items (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -189,7 +190,7 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
     node->flags &= (uint16_t) ~(FLOW_PLACED | FLOW_RETRIED);
     if (node->flags & FLOW_RESETTING) {
         if (event->status == FLOW_OK)
-            node->state = FLOW_FINISHED; // the next call is another one: it gets a new generation
+            node->state = FLOW_FINISHED; // so that the next call gets a new generation
         flow_reset (turn, event->step);
         return;
     }
@@ -209,7 +210,7 @@ static void end_call (struct flow_turn *turn, const struct flow_event *event)
                                   : event->text);
 }
 
-// Whether the event is of a call that is in flight.
+// Whether the event is about a call in flight.
 static bool is_in_flight (const struct flow_run *run, const struct flow_event *event)
 {
     const struct flow_node *node = &run->nodes[event->step];
@@ -233,7 +234,7 @@ void flow_call_ended (struct flow_turn *turn, const struct flow_event *event)
         end_item (turn, event);
 }
 
-// Its total_timeout has expired: its plan is cancelled, and when that has ended, the call has
+// The total_timeout of a call has expired: cancel its plan. When the plan has ended, the call has
 // failed.
 static void end_total (struct flow_turn *turn, const struct flow_event *event)
 {
@@ -247,7 +248,7 @@ static void end_total (struct flow_turn *turn, const struct flow_event *event)
     bool item = event->item >= 0;
     bool stops = item ? run->data[index]->items->item[event->item].stopping
                       : run->nodes[index].flags & FLOW_STOPPING;
-    *timer = stops ? FLOW_TIMER_NONE : FLOW_TIMER_OVER; // what a cancel ends is no failure
+    *timer = stops ? FLOW_TIMER_NONE : FLOW_TIMER_OVER; // a cancelled call has not failed
     flow_touch (run, index);
     if (item)
         flow_touch_item (run, index, (uint32_t)event->item, FLOW_TOUCHED_STATE);
@@ -274,7 +275,7 @@ void flow_end_wait (struct flow_turn *turn, uint32_t index)
     finish_with (turn, index, value, &reason);
 }
 
-// No signal came in time, and the definition says which value the step has then.
+// No signal arrived in time: the step gets the value that the definition has for this case.
 static void end_late (struct flow_turn *turn, uint32_t index)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -336,7 +337,7 @@ static bool may_signal (const struct flow_step *step, const char *key, struct re
     return false;
 }
 
-// Whether what has arrived ends the step; then it has.
+// End the step if the signals that arrived are enough. Returns whether it has ended.
 bool flow_signal_enough (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -429,8 +430,8 @@ void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event
             turn, (struct flow_effect){.kind = FLOW_REMOVE_TIMER, .step = event->step, .item = -1});
 }
 
-// Whether a cancel was requested already. Of a sub-flow it is requested again with force: its run
-// may be undone meanwhile.
+// Whether a cancel was requested already. A forced cancel of a sub-flow is requested again: its run
+// may be undoing meanwhile.
 static bool is_requested (const struct flow_turn *turn, uint32_t index, bool requested)
 {
     return requested && !(turn->run->forced && turn->flow->steps[index].call.is_flow);

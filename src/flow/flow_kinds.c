@@ -1,9 +1,9 @@
-// The kinds of plans that a definition names. Their fields are part of it, under `kinds`, as a
-// version never changes.
+// The kinds of plans that a definition names. It contains a copy of their fields, under `kinds`, as
+// a version of a flow never changes.
 #include "flow_private.h"
 #include "policy.h"
 
-// Of a kind that is wrong each field alone, so that all errors are reported.
+// Check each field of an invalid kind separately, so that all errors are reported.
 static void report_fields (struct flow_reader *self, json_t *fields, const char *path)
 {
     const char *name;
@@ -28,7 +28,7 @@ static void check_fields (struct flow_reader *self, json_t *fields, const char *
     struct policy *policy = policy_read_kind (fields, &reason);
     if (!policy)
         report_fields (self, fields, path);
-    if (!policy && json_array_size (self->errors) == before) // they do not fit each other
+    if (!policy && json_array_size (self->errors) == before) // the fields contradict each other
         flow_wrong (self, path, "%s", reason.text);
     policy_destroy (&policy);
 }

@@ -4,7 +4,7 @@
 #include "flow_private.h"
 #include "memory.h"
 
-// The set of an edge's `on`; 0: it is wrong.
+// The set of an edge's `on`; 0: not valid.
 static uint8_t on_of (const char *text)
 {
     static const char *const names[] = {"finished", "failed", "caught", "ended", "skipped"};
@@ -70,7 +70,7 @@ static void add_edge (struct flow_reader *self, const char *source, uint32_t tar
     self->ins[self->in_count++] = (struct flow_in){(uint32_t)from, target, on};
 }
 
-// Report the fields of an edge that it does not have.
+// Report unknown fields of an edge.
 static void check_names (struct flow_reader *self, const json_t *edge, const char *path,
                          const char *const *names)
 {
@@ -141,7 +141,7 @@ void flow_read_edges (struct flow_reader *self)
     }
 }
 
-// Both directions as arrays, in the order in which they were read.
+// Make the arrays of edges in both directions, in the order in which they were read.
 static void make_arrays (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
@@ -170,7 +170,7 @@ static void make_arrays (struct flow_reader *self)
     }
 }
 
-// A default is not for a step without edges.
+// Read the join of a step. A default applies only to steps with edges.
 static void read_join (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_PATH_SIZE];
@@ -196,8 +196,8 @@ static void read_join (struct flow_reader *self, struct flow_step *step)
                     step->need == 1 ? "" : "s", step->in_count);
 }
 
-// The names of a cycle among the steps whose `left` is not 0. It is taken out of them, so that the
-// next one is found.
+// Report a cycle among the steps whose `left` is not 0, by its names. Its steps are removed from
+// them, so that the next cycle is found.
 static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *end)
 {
     struct flow *flow = self->flow;
@@ -207,7 +207,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *en
     uint32_t *seen = memory_new (flow->step_count * sizeof *seen);
     while (!left[at])
         at++;
-    // Each of them has a source among them: going back long enough ends in a cycle.
+    // Each of these steps has a source among them, so going back must reach a cycle.
     while (!seen[at]) {
         seen[at] = ++length;
         const struct flow_step *step = &flow->steps[at];
@@ -242,7 +242,7 @@ static void report_cycle (struct flow_reader *self, uint32_t *left, uint32_t *en
     free (seen);
 }
 
-// Steps whose sources are all in the order come behind them.
+// Append the steps whose sources are all in the order.
 static void sort_steps (struct flow *flow, uint32_t *left, uint32_t *begin, uint32_t *end)
 {
     while (*begin < *end) {

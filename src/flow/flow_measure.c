@@ -1,4 +1,4 @@
-// What a definition costs at most: calls, time; and what deserves a warning.
+// The maximum cost of a run of a definition, in calls and time; and warnings.
 #include <stdlib.h>
 
 #include "flow_private.h"
@@ -69,7 +69,7 @@ static void judge_list (struct flow *flow, const struct flow_step *step)
         add_warning (flow->report.warnings, step->name, text);
 }
 
-// A default that fails every run which does not replace it.
+// Warn of a default that fails every run that does not override it.
 static void judge_params (struct flow *flow)
 {
     struct reason reason;
@@ -78,7 +78,7 @@ static void judge_params (struct flow *flow)
             add_warning (flow->report.warnings, "params", reason.text);
 }
 
-// Each key counts once, and only one that ends in * stands for many.
+// Warn if a step can never get enough signals: each key counts once, except those that end in *.
 static void judge_signal (struct flow *flow, const struct flow_step *step)
 {
     size_t index, keys = json_array_size (step->signal_who);
@@ -97,7 +97,7 @@ static void judge_signal (struct flow *flow, const struct flow_step *step)
     add_warning (flow->report.warnings, step->name, text);
 }
 
-// Seconds of one step at most; 0 with a reason in `because` when there is no bound.
+// The maximum seconds of one step; 0 with a reason in `because`: there is no bound.
 static uint64_t seconds_of (struct flow_reader *self, const struct flow_step *step)
 {
     struct flow *flow = self->flow;
@@ -141,7 +141,7 @@ static uint64_t calls_at_once (const struct flow_step *step)
     return step->parallel && step->parallel < items ? step->parallel : items;
 }
 
-// The time of a run: along the longest path if every call finds a free slot, else all in a row.
+// The maximum time of a run: the longest path if there are slots for all calls, else the sum.
 static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds)
 {
     uint64_t calls = 0, all = 0, longest = 0;

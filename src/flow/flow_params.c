@@ -1,13 +1,13 @@
-// The params of a run: defaults of the flow, what the flow plan gives, members of the input; the
-// later the stronger. They are evaluated in the order of the definition, but those that the flow
-// plan gives in its order: a param sees those before it.
+// The params of a run: defaults of the flow, values of the flow plan, members of the input; later
+// ones override earlier ones. They are evaluated in the order of the definition, those of the flow
+// plan in the order of the plan: a param can use those before it.
 #include <stdlib.h>
 
 #include "flow_private.h"
 #include "flow_turn.h"
 #include "memory.h"
 
-// What the flow plan gives.
+// A param that the flow plan has.
 struct plan_param {
     size_t param;
     const json_t *json;      // a member of an object; NULL:
@@ -30,7 +30,7 @@ static void givens_clear (struct plan_params *self)
     free (self->list);
 }
 
-// The last one counts, in its place.
+// Add a param of the flow plan. If a name is repeated, the last value and position count.
 static bool givens_add (struct plan_params *self, const char *name, const json_t *json,
                         const struct expr *expr, struct reason *reason)
 {
@@ -67,7 +67,7 @@ static bool read_lines (struct plan_params *self, const json_t *text, struct rea
     return ok;
 }
 
-// An object, a text, or a list of these, the later the stronger; NULL: nothing.
+// Read an object, a text, or a list of these; later ones override earlier ones. NULL: nothing.
 static bool givens_read (struct plan_params *self, const json_t *params, struct reason *reason)
 {
     const char *name;
@@ -122,7 +122,7 @@ static size_t *order_new (const struct plan_params *self)
     return order;
 }
 
-// A time with an offset becomes one of the zone; NULL: UTC.
+// Check the type of a value. A time with an offset is converted to the zone; NULL: UTC.
 static bool value_fits (const struct flow_param *param, struct flow_value *value,
                         const struct zone *zone, struct reason *reason)
 {
@@ -249,11 +249,11 @@ bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
 
 struct checking {
     const struct flow *flow;
-    const bool *seen; // params that stand before
+    const bool *seen; // params that are evaluated before
     struct reason *reason;
 };
 
-// Only what a run has when it begins.
+// An expression may use only values that exist when the run begins.
 static void check_expr (void *context, const struct expr *expr, const char *text, const char *path)
 {
     struct checking *self = context;
@@ -274,7 +274,7 @@ static void check_expr (void *context, const struct expr *expr, const char *text
     }
 }
 
-// A value that is not computed has to be of the type.
+// Check that a constant value has the type of its param.
 static bool check_literal (const struct flow_param *param, const struct flow_template *template,
                            struct reason *reason)
 {

@@ -1,4 +1,4 @@
-// The reader of definitions, between its files.
+// The reader of definitions, shared by its files.
 #pragma once
 
 #include "flow.h"
@@ -12,7 +12,7 @@ struct flow_reader {
     struct flow_in *ins; // edges by target, as they are read
     size_t in_count, in_room;
     json_t *seen; // "SOURCE TARGET" of each edge -> its place in `ins`
-    bool cyclic;  // which step is before which is not known
+    bool cyclic;  // the steps have no order
 };
 
 struct flow_in {
@@ -20,7 +20,7 @@ struct flow_in {
     uint8_t on;
 };
 
-// Report an error; beyond FLOW_ERRORS_MAX it is counted only.
+// Report an error; those beyond FLOW_ERRORS_MAX are dropped.
 void flow_wrong (struct flow_reader *self, const char *path, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));
 
@@ -28,39 +28,39 @@ enum { FLOW_STEP_PATH_SIZE = 80 };
 #define FLOW_VARIABLE_RULE                                                                         \
     "the name of a variable is a letter or _, then letters, digits and _, and not reserved"
 
-// Whether every field of `defaults` may be one.
+// Check that every field of `defaults` may be a default.
 void flow_check_defaults (struct flow_reader *self);
 
-// Read the kinds; report those that no plan could have.
+// Read the kinds, and report errors in them.
 void flow_read_kinds (struct flow_reader *self, json_t *kinds);
 
 // Whether calls or undos may have this field.
 bool flow_field_of_calls (const char *name);
 
-// Read one step with the fields of its kind, and its defaults, in.
+// Read one step, completed with the fields of its kind and the defaults.
 void flow_read_step (struct flow_reader *self, struct flow_step *step);
 void flow_step_clear (struct flow_step *step);
 
-// An integer member within bounds; the fallback when it is absent or wrong.
+// An integer member within bounds; the fallback if it is absent or not valid.
 int64_t flow_read_integer (struct flow_reader *self, const json_t *object, const char *path,
                            const char *name, int64_t min, int64_t max, int64_t fallback);
 
-// A template of a member; NULL when it is absent. What is wrong in it is reported.
+// The template of a member; NULL if it is absent. Reports its errors.
 struct flow_template *flow_read_template (struct flow_reader *self, const json_t *json,
                                           const char *path, enum flow_template_mode mode);
 
-// Edges of a step's `after` and of the flow's `edges`.
+// Read the edges of a step's `after`, and of the flow's `edges`.
 void flow_read_after (struct flow_reader *self, uint32_t target);
 void flow_read_edges (struct flow_reader *self);
 
-// Sort the edges, find cycles, and what an expression may refer to.
+// Sort the edges and find cycles; check what expressions refer to.
 void flow_link (struct flow_reader *self);
 void flow_check_references (struct flow_reader *self);
 
-// steps_max, bounds and warnings.
+// Compute the report: steps_max, bounds and warnings.
 void flow_measure (struct flow_reader *self);
 
-// Whether a default that is not computed has the type of its param.
+// Whether a constant default has the type of its param.
 bool flow_default_fits (const struct flow_param *param, struct reason *reason);
 
 // What is known of a call's target.

@@ -18,9 +18,9 @@ struct checker {
     struct flow_step *step; // NULL: of the flow
     const char *path;
     int sees;
-    size_t params, lets;    // those that are evaluated before this place
-    const uint64_t *before; // steps before this one: a bit each
-    const uint64_t *ran;    // those of them that have run when this one does
+    size_t params, lets;    // how many are evaluated before this place
+    const uint64_t *before; // steps before this one, one bit each
+    const uint64_t *ran;    // those that have always run when this one does
     bool for_each;
 };
 
@@ -133,8 +133,8 @@ static void check_texts (struct checker *self)
     check_at (self, ".undo", step->undo.frames, NULL, item | SEES_SELF);
 }
 
-// For each step a set of those before it, and of those among them that have run whenever it does:
-// which every edge to it leads back to.
+// For each step find the steps before it, and those of them that have run whenever it runs: all its
+// edges lead back to them.
 static void find_before (const struct flow *flow, size_t words, uint64_t *before, uint64_t *ran)
 {
     for (uint32_t i = 0; i < flow->step_count; i++) {
@@ -158,14 +158,14 @@ static void find_before (const struct flow *flow, size_t words, uint64_t *before
     }
 }
 
-// Whether an edge may say that its branch was not taken.
+// Whether an edge may be dead: its branch is not taken.
 static bool may_die (const struct flow *flow, const struct flow_edge *edge)
 {
     return !(edge->on & (FLOW_ON_FINISHED | FLOW_ON_ENDED)) ||
            (flow->steps[edge->step].may_be_skipped && !(edge->on & FLOW_ON_SKIPPED));
 }
 
-// Which steps a rule may skip; and joins that such a source keeps from starting.
+// Find the steps that a rule may skip, and warn of joins that may not start because of them.
 static void find_skipped (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
@@ -191,7 +191,7 @@ static void find_skipped (struct flow_reader *self)
     }
 }
 
-// An else that also runs when the step was not reached.
+// Warn of an else branch that also runs when the step with the condition is not reached.
 static void warn_elses (struct flow_reader *self)
 {
     struct flow *flow = self->flow;
@@ -212,7 +212,7 @@ static void warn_elses (struct flow_reader *self)
     }
 }
 
-// A step that cannot fail: nothing of it is called or computed.
+// Whether a step cannot fail: it calls and computes nothing.
 static bool never_fails (const struct flow_step *step)
 {
     bool constant = step->kind == FLOW_COMPUTE ||
@@ -228,7 +228,8 @@ static bool never_starts (const struct flow_step *step, uint32_t dead)
     return dead && (dead == step->in_count || lacks);
 }
 
-// An error is what was one when the first definitions were stored; all else is a warning.
+// Edges that are never live. Only what has always been an error is one, as stored definitions must
+// stay valid; all else is a warning.
 static void check_dead_edges (struct flow_reader *self)
 {
     struct flow *flow = self->flow;

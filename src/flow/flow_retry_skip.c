@@ -5,7 +5,7 @@
 #include "flow_why.h"
 #include "memory.h"
 
-// The run is in progress again.
+// Put the run in progress again.
 static void reopen (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -22,7 +22,7 @@ static void reopen (struct flow_turn *turn)
     turn->effects->run_changed = true;
 }
 
-// Whether an item is left as it is.
+// Whether an item keeps its state in a reset.
 static bool keeps_item (const struct flow_node *node, const struct flow_items *items,
                         const struct flow_item *item)
 {
@@ -120,7 +120,8 @@ static void begin_reset (struct flow_turn *turn, uint32_t index, unsigned flags)
 
 enum { ROOT = 1, BEHIND = 2 };
 
-// What failed uncaught, and what a cancel, a timeout or fail_fast cancelled.
+// The default of a retry: steps that failed uncaught, or that a cancel, a timeout or fail_fast
+// cancelled.
 static json_t *roots_by_default (const struct flow *flow, const struct flow_run *run)
 {
     json_t *names = flow_uncaught (flow, run);
@@ -181,7 +182,7 @@ static bool mark_roots (struct flow_turn *turn, const struct flow_event *event, 
     return !reason->text[0];
 }
 
-// Mark the items among them: of a step that is named itself, too, all that failed restart.
+// Mark the items that a retry names. If it also names their step, all failed items restart.
 static void name_items (struct flow_turn *turn, const struct flow_event *event)
 {
     size_t index;
@@ -196,7 +197,7 @@ static void name_items (struct flow_turn *turn, const struct flow_event *event)
             if (!items || (item < 0) != whole)
                 continue;
             for (uint32_t i = 0; !whole && !items->by_name && i < items->count; i++)
-                if (items->item[i].named) { // by a retry before, and cancelled before it ran
+                if (items->item[i].named) { // by an earlier retry, but cancelled before it ran
                     items->item[i].named = false;
                     flow_touch_item (turn->run, step, i, FLOW_TOUCHED_STATE);
                 }
@@ -221,7 +222,7 @@ static void mark_behind (const struct flow *flow, uint8_t *marks)
     }
 }
 
-// A step whose sources block it, and are not reset with it, could not start.
+// Reject roots that could not start: their sources block them, and are not reset.
 static bool roots_can_start (struct flow_turn *turn, const uint8_t *marks)
 {
     struct reason *reason = &turn->effects->rejected;
@@ -266,7 +267,7 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
         if (!event->restart)
             name_items (turn, event);
         run->undone = run->undone && !event->restart;
-        // What the targets counted goes by the definition that was in use.
+        // The targets have counted by the former definition.
         struct flow_turn old = *turn;
         old.flow = event->was ? event->was : flow;
         for (uint32_t i = 0; i < flow->step_count; i++)
@@ -280,7 +281,7 @@ void flow_retry (struct flow_turn *turn, const struct flow_event *event)
     free (marks);
 }
 
-// Decide the steps behind this one again that did not start.
+// Decide the later steps that did not start again.
 static void redecide (struct flow_turn *turn, uint32_t index)
 {
     struct flow_run *run = turn->run;
@@ -298,7 +299,7 @@ static void redecide (struct flow_turn *turn, uint32_t index)
             continue;
         if (at != index && (ruled || node->flags & FLOW_BLOCKED)) {
             flow_unsettle (turn, at);
-            node->flags |= FLOW_PARTLY; // items that were skipped stay so
+            node->flags |= FLOW_PARTLY; // skipped items stay skipped
             flow_reset (turn, at);
         }
         for (uint32_t j = 0; j < step->out_count; j++)
@@ -307,7 +308,7 @@ static void redecide (struct flow_turn *turn, uint32_t index)
     free (marks);
 }
 
-// What follows from the skip comes before `finally`, which runs again.
+// Reopen a run: steps that follow from the skip run before `finally`, which runs again.
 static void reopen_for_skip (struct flow_turn *turn, uint32_t index)
 {
     int64_t final = turn->flow->final;
@@ -347,14 +348,14 @@ static void skip_item (struct flow_turn *turn, const struct flow_event *event)
     item->ended = ++run->sequence;
     items->finished++;
     flow_keep (run, &item->value, event->value ? json_incref (event->value) : NULL, FLOW_VALUE_MAX);
-    if (!(node->flags & FLOW_JOINED)) // it goes on from there as soon as its sources let it
+    if (!(node->flags & FLOW_JOINED)) // it continues with the other items once its join passes
         return;
     reopen_for_skip (turn, event->step);
     if (flow_decided (node)) {
         flow_unsettle (turn, event->step);
         redecide (turn, event->step);
         node->flags &= (uint16_t)~FLOW_BY_PERSON;
-        flow_set_error (run, event->step, NULL); // it counted the items that had failed then
+        flow_set_error (run, event->step, NULL); // its text has the former number of failed items
     }
     node->state = FLOW_RUNNING;
     flow_note_change (turn, event->step);

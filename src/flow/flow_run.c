@@ -91,11 +91,11 @@ void flow_items_free (struct flow_run *run, uint32_t step)
     flow_touch_data (run, step, FLOW_TOUCHED_LIST);
 }
 
-// Drop what a node that restarts does not keep. The list of a for_each and a recorded time stay.
+// Drop the data that a restart does not keep: all but the list of a for_each and a recorded time.
 void flow_data_forget (struct flow_run *run, uint32_t step)
 {
     struct flow_data *data = run->data[step];
-    // A list that was collected from the items counts nothing of its own.
+    // A list collected from the items is not counted in data_size.
     if (flow_collected (run, step)) {
         json_decref (data->value);
         data->value = NULL;
@@ -196,7 +196,7 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
         effects->room = effects->room ? 2 * effects->room : 16;
         effects->items = memory_resize (effects->items, effects->room * sizeof *effects->items);
     }
-    if (effect.kind != FLOW_PLACE) { // as it is now, whatever becomes of it in this call
+    if (effect.kind != FLOW_PLACE) { // the present one: it may change later in this call
         const struct flow_data *data = turn->run->data[effect.step];
         effect.generation = effect.item >= 0 ? data->items->item[effect.item].generation
                                              : turn->run->nodes[effect.step].generation;
@@ -204,7 +204,7 @@ void flow_effect (struct flow_turn *turn, struct flow_effect effect)
     effects->items[effects->count++] = effect;
 }
 
-// A list that has the next power of two of its count.
+// Append to a list whose capacity is the next power of two of its count.
 static void list_append (uint32_t **list, uint32_t *count, uint32_t value)
 {
     if ((*count & (*count - 1)) == 0)

@@ -1,4 +1,4 @@
-// What the expressions of a run see.
+// The values that expressions of a run can refer to.
 #include <stdlib.h>
 
 #include "flow_turn.h"
@@ -28,7 +28,7 @@ static int return_json (json_t *value, struct expr_value *ret)
     return 0;
 }
 
-// A value that lives as long as the scope.
+// Return a value that lives as long as the scope.
 static int give_made (struct flow_scope *self, json_t *value, struct expr_value *ret)
 {
     if (!self->made)
@@ -78,7 +78,7 @@ static int resolve_run (struct flow_scope *self, const struct expr_ref *ref, str
     return 0;
 }
 
-// A param has none while those before it are evaluated.
+// A param has no value while those before it are evaluated.
 static int give_value (const struct flow_value *value, struct expr_value *ret)
 {
     if (value->is_time)

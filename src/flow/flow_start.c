@@ -1,12 +1,12 @@
-// What is ready starts: calls as far as there are free slots, all else at once.
+// Starts of ready steps: calls as far as there are free slots, all others at once.
 #include <stdlib.h>
 
 #include "flow_turn.h"
 #include "rfc3339.h"
 
-#define WAIT_MAX INT64_C (10000000000) // seconds that an expression gives
+#define WAIT_MAX INT64_C (10000000000) // seconds, if an expression computes them
 
-// A for_each needs a free slot once its list is known, and an item of it is left.
+// A for_each needs a free slot once its list is known, if items are left.
 static enum flow_lane lane_of (const struct flow *flow, const struct flow_run *run, uint32_t index)
 {
     const struct flow_step *step = &flow->steps[index];
@@ -39,7 +39,7 @@ void flow_make_ready (struct flow_turn *turn, uint32_t index)
     push_ready (turn->flow, turn->run, index);
 }
 
-// After steps were taken out of it.
+// Recompute the ready steps, after some were reset.
 void flow_rebuild_ready (const struct flow *flow, struct flow_run *run)
 {
     flow_heap_clear (run->ready);
@@ -84,7 +84,7 @@ static bool are_texts (const json_t *frames)
     return true;
 }
 
-// Numbers, booleans and times become texts in all frames but JSON.
+// Convert numbers, booleans and times to texts in all frames except JSON.
 static bool make_texts (json_t *frames, struct reason *reason)
 {
     json_t *args = json_object_get (frames, "args");
@@ -263,7 +263,7 @@ static void compute_step (struct flow_turn *turn, uint32_t index)
     flow_settle (turn, index, FLOW_FINISHED, NULL);
 }
 
-// When a wait is over, in ms; -1 with a reason.
+// When a wait ends, in ms; -1 with a reason.
 static int64_t wait_until (struct flow_turn *turn, uint32_t index, struct reason *reason)
 {
     const struct flow_step *step = &turn->flow->steps[index];
@@ -357,7 +357,7 @@ static void start_call (struct flow_turn *turn, uint32_t index)
     flow_check_items (turn, index);
 }
 
-// Decisions come first: what is ready is known before anything starts.
+// Make all decisions before each start, so that all ready steps are known.
 void flow_start_all (struct flow_turn *turn)
 {
     struct flow_run *run = turn->run;
@@ -378,7 +378,7 @@ void flow_start_all (struct flow_turn *turn)
                 return;
         }
         uint32_t index = (uint32_t)key;
-        // It may have left since, or be here twice.
+        // The step may no longer be ready, or be in the heap twice.
         if (!(run->nodes[index].flags & FLOW_READY) || passes_of (run, index) != key >> 32)
             continue;
         flow_touch (run, index);

@@ -8,7 +8,7 @@
 #include "rfc3339.h"
 #include "vote_rule.h"
 
-// Where a field is allowed.
+// Where a field is allowed: a set.
 enum { ON_ANY = 1, ON_CALL = 2, ON_UNDO = 4, ON_WAIT = 8, ON_SIGNAL = 16, ON_DEFAULT = 32 };
 
 static const struct {
@@ -87,7 +87,7 @@ bool flow_field_of_calls (const char *name)
     return field_on (name) & (ON_CALL | ON_UNDO);
 }
 
-// The fields of the kind that it names, where it has none of its own.
+// Add the fields of the kind that a call names, unless the call has them.
 static void use_kind (const struct flow_reader *self, json_t *json, int on)
 {
     const char *name;
@@ -134,7 +134,7 @@ static void check_text (struct flow_reader *self, const json_t *json, const char
         flow_wrong (self, where, "must be a text of at most %zu bytes", max);
 }
 
-// What goes into the plan of a call as it stands there: a plan's rules are those of a plan.
+// Copy the fields of a call that are fields of its plan; the rules of plans apply to them.
 static void read_plan (struct flow_reader *self, struct flow_call *call, const json_t *json,
                        const char *path)
 {
@@ -156,7 +156,7 @@ static void read_plan (struct flow_reader *self, struct flow_call *call, const j
         json_object_set (alone, name, value);
         struct policy *policy = policy_read (alone, &reason);
         snprintf (where, sizeof where, "%s.%s", path, name);
-        size_t size = strlen (name); // its path has the name already
+        size_t size = strlen (name); // `where` contains the name already
         bool named = strncmp (reason.text, name, size) == 0 && reason.text[size] == ':';
         if (!policy)
             flow_wrong (self, where, "%s", reason.text + (named ? size + 2 : 0));
@@ -257,7 +257,7 @@ static void read_undo (struct flow_reader *self, struct flow_step *step, const c
         flow_wrong (self, where, "must be an object, or inner if the target is a flow");
         return;
     }
-    undo = json_copy (undo); // its definition stays as it was put
+    undo = json_copy (undo); // do not change the definition
     json_object_set_new (step->json, "undo", undo);
     use_kind (self, undo, ON_UNDO);
     check_names (self, undo, where, ON_UNDO);
@@ -436,7 +436,7 @@ void flow_read_step (struct flow_reader *self, struct flow_step *step)
 {
     char path[FLOW_STEP_PATH_SIZE], where[FLOW_PATH_SIZE];
     snprintf (path, sizeof path, "steps.%.64s", step->name);
-    use_kind (self, step->json, ON_CALL); // a step's own, which goes before the defaults
+    use_kind (self, step->json, ON_CALL); // the kind of the step itself precedes the defaults
     use_defaults (self, step);
     use_kind (self, step->json, ON_CALL);
     const json_t *json = step->json;

@@ -4,13 +4,13 @@
 
 #include "memory.h"
 
-enum { PLAIN_MAX = 80 }; // bytes of a path that is shown as it is
+enum { PLAIN_MAX = 80 }; // a longer path is quoted
 
 struct flow_template {
     json_t *literal;   // a value without expressions in it
-    size_t bytes;      // of it, written, when it is a list or an object
+    size_t bytes;      // its size as JSON, if it is a list or an object
     struct expr *expr; // or an expression
-    const char *text;  // of it, borrowed from `source`
+    const char *text;  // its text, borrowed from `source`
     json_t *source;
     size_t count;       // or the size of a list or object
     const char **names; // NULL: a list
@@ -32,7 +32,7 @@ void flow_template_destroy (struct flow_template **self)
     *self = NULL;
 }
 
-// Where a part stands: in which other, as what. The path is written only when something is wrong.
+// The place of a part: its parent, and its name or index. A path is built only for an error.
 struct template_path {
     const struct template_path *above; // NULL: `name` is the path of the whole
     const char *name;                  // NULL: an item
@@ -60,7 +60,7 @@ static size_t write_path (const struct template_path *place, char *out, size_t s
     return used < size ? used : size - 1;
 }
 
-// Which part failed: its reason gets the path of it in front. Names that are data are quoted.
+// Prefix a reason with the path of the part that failed. A path with unusual characters is quoted.
 static void name_part (const struct template_path *place, struct reason *reason)
 {
     char path[FLOW_PATH_SIZE];
@@ -140,7 +140,7 @@ static void make_text (struct flow_template *self, enum flow_template_mode mode,
     self->literal = json_null ();
 }
 
-// The depth is bounded by the reader of JSON.
+// Recursive: the JSON parser limits the depth.
 static struct flow_template *make_template (const json_t *json, enum flow_template_mode mode,
                                             const struct template_reader *reader,
                                             const struct template_path *place)

@@ -1,4 +1,4 @@
-// One call of flow_step, between its files.
+// One call of flow_step, shared by the files of the engine.
 #pragma once
 
 #include "flow_heap.h"
@@ -16,15 +16,15 @@ struct flow_turn {
 struct flow_data *flow_data_of (struct flow_run *run, uint32_t step);
 void flow_note_change (struct flow_turn *turn, uint32_t step);
 
-// The rows of a node are to be written; with what else of it; of an item, what of it.
+// Mark the row of a node to be written; with these parts of its data; these parts of an item.
 void flow_touch (struct flow_run *run, uint32_t step);
 void flow_touch_data (struct flow_run *run, uint32_t step, unsigned what);
 void flow_touch_item (struct flow_run *run, uint32_t step, uint32_t item, unsigned what);
 
-// The error of a step, which is copied; NULL: none.
+// Set the error of a step to a copy of the text; NULL: none.
 void flow_set_error (struct flow_run *run, uint32_t step, const char *text);
-// The same of an item.
-// The item owns the text, of malloc; NULL: it has none.
+// The same for an item. flow_take_item_error takes over a text from malloc; NULL: the item has no
+// error.
 void flow_take_item_error (struct flow_run *run, struct flow_item *item, char *text);
 void flow_set_item_error (struct flow_run *run, uint32_t step, uint32_t item, const char *text);
 void flow_data_forget (struct flow_run *run, uint32_t step);
@@ -32,10 +32,10 @@ void flow_signals_forget (struct flow_run *run, uint32_t step);
 struct flow_items *flow_items_new (uint32_t count);
 void flow_items_free (struct flow_run *run, uint32_t step);
 
-// Keep a value, which is taken over; NULL: none. False: it is too large and was dropped.
+// Store a value and take over its reference; NULL: none. False: it was too large, and is dropped.
 bool flow_keep (struct flow_run *run, json_t **slot, json_t *value, size_t max);
 
-// Bytes of a value, as JSON; 0 of NULL. And of the signals that a step has not taken.
+// The size of a value as JSON, 0 for NULL; the size of the signals that a step has not taken.
 size_t flow_size_of (const json_t *value);
 size_t flow_signals_size (const struct flow_data *data);
 
@@ -46,32 +46,32 @@ static inline bool flow_decided (const struct flow_node *node)
 
 // -- decisions: flow_decide.c
 
-// What an edge says once its source is decided.
+// The kind of an edge once its source is decided.
 enum flow_edge_kind { FLOW_EDGE_LIVE, FLOW_EDGE_DEAD, FLOW_EDGE_BROKEN };
 enum flow_edge_kind flow_edge_kind (const struct flow *flow, const struct flow_run *run,
                                     uint32_t source, uint8_t on);
 
-// Whether a failure of the step counts as a success: by itself, or by what the run says of steps
-// that say nothing.
+// Whether the run continues after a failure of the step: by its on_error, or by the default of the
+// run for steps without one.
 bool flow_goes_on (const struct flow *flow, const struct flow_run *run, uint32_t step);
 
-// The step has ended, in this state; its targets are looked at next.
+// End the step in this state; its targets are decided next.
 void flow_settle (struct flow_turn *turn, uint32_t step, enum flow_state state, const char *error);
 
-// Take its end back from its targets.
+// Make the targets of a step no longer count its end.
 void flow_unsettle (struct flow_turn *turn, uint32_t step);
 
-// Look at its join again.
+// Note that the join of a step must be decided.
 void flow_decide_later (struct flow_turn *turn, uint32_t step);
 
-// All decisions that are due, as far as the budget goes.
+// Make all decisions that are due, within the budget.
 void flow_decide_all (struct flow_turn *turn);
 
-// Which decisions are due, and what the edges say, by the nodes.
+// Recompute from the nodes which decisions are due, and the counts of edges.
 void flow_rebuild_todo (const struct flow *flow, struct flow_run *run);
 void flow_count_edges (const struct flow *flow, struct flow_run *run);
 
-// Its join has passed.
+// The join of a step has passed.
 void flow_pass_join (struct flow_turn *turn, uint32_t step);
 
 // -- starts: flow_start.c
@@ -80,17 +80,17 @@ void flow_make_ready (struct flow_turn *turn, uint32_t step);
 void flow_rebuild_ready (const struct flow *flow, struct flow_run *run);
 void flow_start_all (struct flow_turn *turn);
 
-// Place what is due of an undo.
+// Place the call of an undo.
 void flow_place_undo (struct flow_turn *turn, const struct flow_undo *undo);
 
 // -- ends: flow_items.c, flow_finish.c
 
 void flow_call_ended (struct flow_turn *turn, const struct flow_event *event);
-// More items have failed than the step tolerates.
+// Whether more items have failed than the step tolerates.
 bool flow_too_many_failed (const struct flow_step *step, const struct flow_items *items);
 void flow_check_items (struct flow_turn *turn, uint32_t step);
-// The value of a for_each that has finished; and whether the value of a step is that, and not one
-// that was set by hand.
+// The value of a for_each that has finished. flow_collected: whether the value of a step is that
+// one, not one that an operator set.
 json_t *flow_collect (const struct flow_step *step, const struct flow_items *items);
 bool flow_collected (const struct flow_run *run, uint32_t step);
 void flow_signal_arrived (struct flow_turn *turn, const struct flow_event *event);
@@ -98,19 +98,19 @@ bool flow_signal_enough (struct flow_turn *turn, uint32_t step);
 void flow_end_wait (struct flow_turn *turn, uint32_t step);
 void flow_timer_due (struct flow_turn *turn, const struct flow_event *event);
 
-// A call is in flight no longer, and needs no timer. True: its total_timeout ended it.
+// A call is no longer in flight: stop its timer. True: its total_timeout ended it.
 bool flow_call_over (struct flow_turn *turn, uint32_t step, int64_t item);
 
-// The next item of a for_each to start: while more have failed than is tolerated only one that a
-// retry has named. The count: there is none.
+// The next item of a for_each to start: if more have failed than is tolerated, only an item that a
+// retry has named. items->count: there is none.
 uint32_t flow_next_item (const struct flow_step *step, struct flow_items *items);
 
-// Cancel what is in flight of a step; waits end at once.
+// Cancel what a step has in flight; waits end at once.
 void flow_stop_step (struct flow_turn *turn, uint32_t step);
 void flow_stop_item (struct flow_turn *turn, uint32_t step, uint32_t item);
 void flow_stop_all (struct flow_turn *turn);
 
-// The end of the run, when there is nothing else to do.
+// End the run, phase by phase, if there is nothing else to do.
 void flow_finish (struct flow_turn *turn);
 void flow_list_undos (const struct flow *flow, struct flow_run *run);
 void flow_undo_run (struct flow_turn *turn);
@@ -119,7 +119,7 @@ void flow_undo_ended (struct flow_turn *turn, const struct flow_event *event);
 // Steps with a failure that nothing handles, as a list of names.
 json_t *flow_uncaught (const struct flow *flow, const struct flow_run *run);
 
-// -- coming back: flow_retry_skip.c
+// -- retries and skips: flow_retry_skip.c
 
 void flow_retry (struct flow_turn *turn, const struct flow_event *event);
 void flow_skip (struct flow_turn *turn, const struct flow_event *event);
@@ -127,12 +127,12 @@ void flow_reset (struct flow_turn *turn, uint32_t step);
 
 // -- another version: flow_version.c
 
-// Whether the flow of this call has the steps and edges of the one so far; else it is rejected.
+// Whether the flow of this call has the same steps and edges as the former one; else reject it.
 bool flow_version_fits (struct flow_turn *turn, const struct flow *was);
 bool flow_version_changed (const struct flow *flow, const struct flow *was, uint32_t step);
 
-// Params of a retry: recorded ones stay but when it is fresh, new ones are evaluated. False: it is
-// rejected, and nothing has changed.
+// Renew the params for a retry: recorded ones are kept unless it is fresh, new ones are evaluated.
+// False: the retry is rejected, and nothing has changed.
 bool flow_renew_params (struct flow_turn *turn, const struct flow_event *event);
 
 // -- values: flow_scope.c
@@ -140,19 +140,19 @@ bool flow_renew_params (struct flow_turn *turn, const struct flow_event *event);
 struct flow_scope {
     const struct flow *flow;
     const struct flow_run *run;
-    uint32_t step; // UINT32_MAX: of the flow
+    uint32_t step; // UINT32_MAX: the scope of the flow
     int64_t item;
     struct flow_value *lets;
     size_t let_count;
     json_t *result, *self; // borrowed
-    json_t *made;          // what was made to answer a reference; freed with the scope
+    json_t *made;          // values created for references; freed with the scope
     uint32_t steps;
 };
 
 struct flow_scope flow_scope_of (const struct flow_turn *turn, uint32_t step, int64_t item);
 void flow_scope_clear (struct flow_scope *self, struct flow_turn *turn);
 struct expr_env flow_scope_env (struct flow_scope *self);
-// The value of an expression, times as times.
+// The value of an expression; a time is not converted to JSON.
 bool flow_scope_value (struct flow_scope *self, const struct expr *expr, struct flow_value *ret,
                        struct reason *reason);
 bool flow_scope_lets (struct flow_scope *self, struct reason *reason);
@@ -160,7 +160,7 @@ bool flow_scope_lets (struct flow_scope *self, struct reason *reason);
 bool flow_begin_params (struct flow_turn *turn, const struct flow_event *event,
                         struct reason *reason);
 
-// A boolean of an expression: 1, 0, or -1 with a reason.
+// Evaluate a condition: 1, 0, or -1 with a reason.
 int flow_scope_test (struct flow_scope *self, const struct expr *expr, struct reason *reason);
 
 const char *flow_outcome_name (enum flow_outcome outcome);

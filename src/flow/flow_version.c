@@ -1,5 +1,5 @@
-// A run that takes a newer version of its definition, with a retry: the same steps in the same
-// order, with the same edges. Steps whose text differs restart.
+// A retry may switch a run to a newer version of its definition, which must have the same steps in
+// the same order, with the same edges. Steps whose text differs restart.
 #include <stdlib.h>
 
 #include "flow_turn.h"

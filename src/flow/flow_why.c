@@ -55,7 +55,7 @@ void flow_why_blocked (const struct flow *flow, const struct flow_run *run, uint
     }
 }
 
-// Add a text that is cut at the end of the room.
+// Append a text, cut to the size of the buffer.
 static void add_name (char *text, size_t size, const char *before, const char *name)
 {
     size_t used = strlen (text);

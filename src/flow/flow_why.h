@@ -5,11 +5,11 @@
 
 enum { FLOW_CALL_NAME_SIZE = FLOW_NAME_MAX + 24 };
 
-// "extract", or of an item "resize.3".
+// "extract", or for an item "resize.3".
 void flow_call_name (const struct flow *flow, uint32_t step, int64_t item,
                      char text[FLOW_CALL_NAME_SIZE]);
 
-// "after extract": the source that ended last. Empty without one.
+// "after extract": the source that ended last. Empty if there is none.
 void flow_why_starts (const struct flow *flow, const struct flow_run *run, uint32_t step,
                       char *text, size_t size);
 

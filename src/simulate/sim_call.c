@@ -1,4 +1,4 @@
-// A call of a step: a plan of the station, whose attempts last and end as guessed, or a run of a
+// A call of a step: a plan of the station, whose attempts behave as guessed, or a run of a
 // sub-flow.
 #include "sim_run.h"
 
@@ -65,7 +65,7 @@ static void on_end (struct sim_timer *timer)
     end_call (call_of (timer, offsetof (struct sim_call, end)));
 }
 
-// Count the wait of its plan, if it waits. Returns how long it was.
+// Add the time for which the plan of a call has waited, if it waits. Returns that time.
 static int64_t add_held (struct sim_call *call)
 {
     const struct sim_plan *plan = call->plan;
@@ -79,7 +79,7 @@ static int64_t add_held (struct sim_call *call)
     return blocked_ms;
 }
 
-// It ends now, when what is decided at this moment has been carried out.
+// End the call at the present time, but after the present decisions were carried out.
 static void end_soon (struct sim_call *call, enum flow_status status, const char *text)
 {
     add_held (call);
@@ -100,7 +100,7 @@ static uint64_t hash_of (uint32_t step, int64_t item)
     return table_hash_number ((uint64_t)step << 32 | (uint32_t)(item + 1));
 }
 
-// The call that an effect names, but no undo; NULL: it has ended.
+// The call that an effect names, which is not an undo; NULL: it has ended.
 static struct sim_call *call_named (const struct sim_run *run, const struct flow_effect *effect)
 {
     struct table_node *node = table_find (&run->calls, hash_of (effect->step, effect->item));
@@ -181,7 +181,7 @@ static void note_wait_over (struct sim_call *call)
     sim_note (call->run, call->step, call->item, "running", why);
 }
 
-// How often the call was tried in its run, this time included.
+// The number of attempts of this call in its run, including this one.
 static uint32_t count_try (const struct sim_call *call)
 {
     struct sim_tries *tries = &call->run->tries[call->step];
@@ -266,7 +266,7 @@ const struct sim_plan_events sim_call_events = {on_sent, on_waits, on_retries, o
 
 // -- its begin
 
-// What the step says of its plan. The time of a sub-flow is that of its run.
+// The plan fields of a step. The timeout of a sub-flow applies to its run instead.
 static json_t *plan_fields (const struct sim_call *call, const struct flow_call *what)
 {
     static const char *const names[] = {"retry",    "timeout", "workers",
@@ -279,7 +279,7 @@ static json_t *plan_fields (const struct sim_call *call, const struct flow_call 
     }
     if (!json_object_get (fields, "retry"))
         json_object_set_new (fields, "retry", json_pack ("{s:s}", "strategy", "none"));
-    // Its workers send their heartbeats, which need not be simulated.
+    // Workers are assumed to send their heartbeats, so few need to be simulated.
     json_t *workers = json_deep_copy (json_object_get (fields, "workers"));
     if (workers) {
         json_object_set_new (workers, "ping_interval", json_integer (43200));
@@ -308,8 +308,8 @@ static void note_start (const struct sim_call *call)
     sim_note (run, call->step, call->item, call->undo ? "undo" : "start", why);
 }
 
-// The run of the sub-flow that the call goes on with, or whose steps it undoes. A new call of the
-// step has a new one.
+// Find the run of the sub-flow that the call continues, or whose steps it undoes. A new call of the
+// step begins a new run.
 static void find_inner (struct sim_call *call, const struct flow_effect *effect)
 {
     const struct flow_guesses *guesses = call->run->simulation->guesses;

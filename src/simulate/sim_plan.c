@@ -6,7 +6,7 @@
 #include "plan_json.h"
 #include "sim_station.h"
 
-enum { ATTEMPTS_MAX = 1000 }; // of a plan that fails for ever: the others are as these
+enum { ATTEMPTS_MAX = 1000 }; // of a plan that fails for ever: further ones would be the same
 
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id)
 {
@@ -48,7 +48,7 @@ static void on_due (struct sim_timer *timer)
     look_at (plan_of_due (timer));
 }
 
-// It is in the queue until its turn comes.
+// Queue the plan for this time.
 static void enqueue (struct sim_plan *self, int64_t due_us)
 {
     int64_t due_ms = (due_us + 999) / 1000;
@@ -61,7 +61,7 @@ static void enqueue (struct sim_plan *self, int64_t due_us)
 
 // -- submission
 
-// The frames do not matter, but a plan without any is not run.
+// The content of the frames does not matter, but a plan without frames does not run.
 static struct plan *make_plan (struct sim_station *station, const char *target, json_t *fields,
                                struct reason *reason)
 {
@@ -146,7 +146,7 @@ void sim_plan_destroy (struct sim_plan **plan)
     *plan = NULL;
 }
 
-// -- what becomes of a run
+// -- the end of a run
 
 static void commit_decision (struct sim_plan *self, const struct decision *decision)
 {
@@ -238,14 +238,14 @@ void sim_plan_begin (struct sim_plan *self)
 
 // -- a run
 
-// The run is timed from its claim, in whole milliseconds of the virtual clock.
+// The timeout of a run begins with its claim, in whole milliseconds of the virtual clock.
 static int64_t run_end_ms (const struct sim_plan *self)
 {
     int64_t timeout_s = self->plan->policy ? self->plan->policy->timeout_s : 0;
     return timeout_s ? self->station->now + timeout_s * 1000 : SIM_NEVER;
 }
 
-// False: the time of its run is over.
+// Offer a run to workers. False: the run has timed out.
 static bool offer_run (struct sim_plan *self, const struct core_taken *taken, bool already_offered)
 {
     struct core_offered offered;

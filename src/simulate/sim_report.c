@@ -28,7 +28,7 @@ void sim_span_clear (struct sim_span *span)
     *span = (struct sim_span){.ready = -1, .begin = -1, .end = -1};
 }
 
-// The undo that is next has failed, or an expression of it.
+// Note that the next undo, or an expression of it, has failed.
 void sim_note_parked (const struct sim_run *self)
 {
     const struct flow_undo *undo = &self->run->undos[self->run->undo_at];
@@ -101,7 +101,7 @@ static json_t *path_row (const struct sim_run *self, uint32_t step)
     return row;
 }
 
-// From the step that ended last back to a root: always over the source that ended last before.
+// From the step that ended last back to a root, each time by the source that ended last.
 static json_t *critical_path (const struct sim_run *self)
 {
     const struct flow *flow = self->flow;

@@ -1,4 +1,4 @@
-// A run of a flow: events go in, and what it wants is done.
+// A run of a flow: pass events to it, and carry out its effects.
 #include "sim_run.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static void forget_waits (struct sim_run *self, uint32_t step)
             at = &(*at)->next;
 }
 
-// As many signals as the step wants, each by another of those who may.
+// Send as many signals as the step needs, each from another allowed sender.
 static void signal_all (struct sim_run *self, uint32_t step)
 {
     const struct flow_step *of = &self->flow->steps[step];
@@ -88,7 +88,7 @@ static void add_wait (struct sim_run *self, uint32_t step, int64_t at, bool sign
     sim_timer_set (self->station, &wait->timer, at, on_wait);
 }
 
-// A signal arrives when it has been waited for as long as its step lasts.
+// A signal arrives when its step has waited for the guessed time.
 static void expect_signal (struct sim_run *self, uint32_t step)
 {
     const struct flow_guess *guess = sim_guess_of (self, step);
@@ -114,7 +114,7 @@ static void on_limit (struct sim_timer *timer)
                    &(struct flow_event){.kind = FLOW_TIMEOUT, .item = -1});
 }
 
-// A retry resets steps, and may start them at once.
+// Carry out effects. A retry resets steps, and may start them at once.
 static void follow_effects (struct sim_run *self, const struct flow_event *event,
                             const struct flow_effects *effects)
 {
@@ -134,7 +134,7 @@ static void follow_effects (struct sim_run *self, const struct flow_event *event
             sim_call_cancel (self, effect);
         } else if (self->flow->steps[effect->step].kind == FLOW_CALL) {
             if (effect->kind == FLOW_TIMER)
-                sim_call_bound (self, effect); // it goes with the call
+                sim_call_bound (self, effect); // it is removed with the call
         } else if (effect->kind == FLOW_TIMER) {
             add_wait (self, effect->step, effect->at, false);
         } else {
@@ -250,8 +250,8 @@ static void unlink_run (struct sim_run *self)
         }
 }
 
-// What failed is reset, under the same RUN; after an undo all is. False: nothing of it can be
-// retried, as when its params failed.
+// Retry a run under the same id: reset what failed, or everything if it was undone. False: nothing
+// can be retried, as when its params failed.
 static bool retry_run (struct sim_run *self)
 {
     return sim_run_carry (

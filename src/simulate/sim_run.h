@@ -1,17 +1,17 @@
-// Runs of flows in a simulation, and the calls of their steps, between its files.
+// Runs of flows and the calls of their steps, shared by the files of a simulation.
 #pragma once
 
 #include "sim_station.h"
 
 struct sim_run;
 
-// A call of a step; or the flow plan of the outermost run, which has no `run`.
+// A call of a step; or, without `run`, the flow plan of the outermost run.
 struct sim_call {
     struct table_node node; // first; among those in flight, by step and item
     struct sim_run *run;
     struct simulation *simulation; // of the flow plan
     struct sim_station *station;
-    struct sim_plan *plan;   // NULL: it needs none, or not any more
+    struct sim_plan *plan;   // NULL: it needs none, or no longer
     const struct flow *flow; // of a sub-flow that is known; NULL: an ordinary call
     struct sim_run *inner;   // the run of that sub-flow
     uint32_t step;
@@ -60,8 +60,8 @@ struct sim_run {
     struct table calls; // in flight
     struct sim_wait *waits;
     struct sim_timer limit, done;
-    struct sim_run *subs, *next; // runs of its sub-flows, which are kept
-    uint32_t sub_step;           // whose run it is, in the run above
+    struct sim_run *subs, *next; // kept runs of its sub-flows
+    uint32_t sub_step;           // the step of the outer run that calls it
     int64_t sub_item;
 };
 
@@ -72,17 +72,17 @@ struct simulation {
     struct sim_call root;
     json_t *input, *events;
     int64_t created, fire; // ms: of the flow plan, nominal of its occurrence
-    int64_t last_ms;       // when something happened last
+    int64_t last_ms;       // of the last event
     int64_t rows;          // occurrences that were reported
     void (*report) (void *owner, json_t *row);
     void *owner;
     bool over;
-    bool stopped; // at its bound of events
+    bool stopped; // at FLOW_SIMULATED_MAX events
 };
 
 // -- runs: sim_run.c
 
-// The first attempt of a call begins a run of its flow, a later one goes on with it.
+// The first attempt of a call begins a run of its flow, a later one continues it.
 void sim_run_start (struct sim_call *call);
 // False: the event was rejected.
 bool sim_run_carry (struct sim_run *self, const struct flow_event *event);
@@ -110,7 +110,7 @@ void sim_call_destroy (struct sim_call *call);
 void sim_occurrence_begins (struct sim_call *root);
 void sim_occurrence_ends (struct sim_call *root, const struct decision *decision);
 
-// -- what is reported: sim_report.c
+// -- reports: sim_report.c
 
 void sim_note (const struct sim_run *self, int64_t step, int64_t item, const char *what,
                const char *why);
@@ -118,5 +118,5 @@ void sim_note_change (struct sim_run *self, uint32_t step);
 void sim_note_parked (const struct sim_run *self);
 void sim_span_clear (struct sim_span *span);
 
-// Of the outermost run, {"flow", "began", ...}.
+// The row of the outermost run: {"flow", "began", ...}.
 json_t *sim_run_report (const struct sim_run *self);

@@ -33,7 +33,7 @@ static int64_t instant_of (const struct sim_station *self, int64_t local)
     return zone_instant (self->zone, local) * 1000;
 }
 
-// When an outage that is on at this instant is over; the instant itself when it is not.
+// When the outage at this instant ends; the instant itself if there is none.
 static int64_t outage_end (const struct sim_station *self, const struct flow_outage *outage,
                            int64_t at)
 {
@@ -130,7 +130,7 @@ static void read_page (struct sim_station *self, const struct core_cursor *curso
     free (classes);
 }
 
-// What was decided is written at once: the simulated Redis answers in no time.
+// Write decisions at once: the simulated Redis has no latency.
 static void write_rows (struct sim_station *self)
 {
     if (!core_has_rows (self->core))
@@ -224,7 +224,7 @@ static enum sim_hold hold_of (const struct sim_station *self, const struct sim_p
     return plan->offered ? SIM_WORKERS : SIM_FREE;
 }
 
-// Whether some of its workers have not come yet.
+// Whether an offered run still needs workers.
 static bool lacks_workers (const struct sim_station *self, const struct sim_plan *plan)
 {
     const struct sim_team *team = plan->offered ? sim_team_of (self, plan->target) : NULL;
@@ -234,7 +234,7 @@ static bool lacks_workers (const struct sim_station *self, const struct sim_plan
     return team && come < (want ? want : 1);
 }
 
-// Report why those that became due wait; those that run do not.
+// Report why plans that became due wait, unless they run.
 static void explain_waits (struct sim_station *self)
 {
     char why[160];
@@ -266,7 +266,7 @@ static void earliest_wake (void *owner, const char *name, int64_t left, int64_t 
         *next = (wake_us + 999) / 1000;
 }
 
-// When a rate allows a run, or a target that is waited for is back.
+// When a rate allows a run, or a target that plans wait for is back.
 static int64_t next_wake (const struct sim_station *self)
 {
     int64_t next = SIM_NEVER;

@@ -1,5 +1,5 @@
-// A station in virtual time, between the files of a simulation: its clock, its core, targets that
-// are guessed, and plans that the engine decides on.
+// A station in virtual time, shared by the files of a simulation: a clock, a core, targets that
+// behave as guessed, and plans that the engine decides on.
 #pragma once
 
 #include "core_pull.h"
@@ -9,12 +9,12 @@
 #include "table.h"
 
 #define SIM_NEVER    INT64_MAX
-#define SIM_LEASE_US (INT64_C (100) * 365 * 86400 * 1000000) // no lease ends: every answer comes
+#define SIM_LEASE_US (INT64_C (100) * 365 * 86400 * 1000000) // never expires: all answers arrive
 
 struct sim_station;
 struct sim_plan;
 
-// What happens at a time. Of equal times what was set first comes first.
+// An event at a time. Timers of equal times ring in the order in which they were set.
 struct sim_timer {
     struct heap_node node; // first
     void (*ring) (struct sim_timer *self);
@@ -23,22 +23,22 @@ struct sim_timer {
 // Why a plan that is due does not run.
 enum sim_hold { SIM_FREE, SIM_AWAY, SIM_LIMIT, SIM_WORKERS, SIM_HOLDS };
 
-// When a run ends by itself, and how.
+// When a run ends without intervention, and how.
 struct sim_result {
-    int64_t after_ms; // SIM_NEVER: it does not
+    int64_t after_ms; // SIM_NEVER: it does not end
     bool ok;
-    bool same; // as all runs after it
+    bool same; // all later runs end the same way
 };
 
-// Calls to who submitted a plan. Only `over` may destroy it.
+// Callbacks to the submitter of a plan. Only `over` may destroy it.
 struct sim_plan_events {
     // A run begins now.
     struct sim_result (*sent) (struct sim_plan *plan);
-    // It is due, and waits.
+    // The plan is due, and waits.
     void (*waits) (struct sim_plan *plan, const char *why);
     // A run failed, and another follows.
     void (*retries) (struct sim_plan *plan, int64_t delay_ms);
-    // Its occurrence is over: the plan waits for the next, is parked, or has ended.
+    // The occurrence is over: the plan waits for the next, is parked, or has ended.
     void (*over) (struct sim_plan *plan, const struct decision *decision);
 };
 
@@ -54,7 +54,7 @@ struct sim_plan {
     bool queued;              // it waits for its time or its turn
     bool offered;             // its run waits for workers, or some are at work
     bool begun;               // its run has begun
-    bool gone;                // the core has nothing of it
+    bool gone;                // the core has deleted it
     int64_t due_us;           // when it is queued
     int64_t end_ms;           // of the run in flight
     enum sim_hold hold;
@@ -62,7 +62,7 @@ struct sim_plan {
     struct sim_timer due, deadline;
     struct sim_plan *next_fresh;
     bool is_fresh;
-    struct sim_field *team; // of its hash in Redis
+    struct sim_field *team; // fields of its team, as in Redis
 };
 
 struct sim_worker {
@@ -73,7 +73,7 @@ struct sim_worker {
     struct sim_plan *plan; // NULL: it is idle
     uint64_t exec_id;
     int64_t taken_ms, end_ms;
-    bool beats; // it works for ever, and its timer is for heartbeats only
+    bool beats; // its work never ends; the timer is for heartbeats only
 };
 
 struct sim_team {
@@ -81,19 +81,19 @@ struct sim_team {
     struct sim_worker *workers;
     size_t count;
     struct sim_timer poll;
-    size_t polls; // since a plan was offered
+    size_t polls; // since the last offer
 };
 
 struct sim_station {
     const struct flow_guesses *guesses;
     const struct zone *zone;
-    struct zone *utc; // when none was given
+    struct zone *utc; // used when no zone was given
     int64_t now;      // ms
     struct heap timers;
     struct core *core;
     struct table plans;
     uint64_t ids;
-    struct sim_plan *fresh, **fresh_end; // that became due, and are looked at next
+    struct sim_plan *fresh, **fresh_end; // plans that became due, and are examined next
     struct sim_team *teams;
     size_t beats; // timers that are for heartbeats only
 };
@@ -101,15 +101,14 @@ struct sim_station {
 void sim_station_begin (struct sim_station *self, const struct flow_guesses *guesses, int64_t now);
 void sim_station_end (struct sim_station *self);
 
-// Go on to what happens next. False: nothing does.
+// Advance to the next event. False: there is none.
 bool sim_station_step (struct sim_station *self);
 
 void sim_timer_set (struct sim_station *self, struct sim_timer *timer, int64_t at,
                     void (*ring) (struct sim_timer *self));
 void sim_timer_stop (struct sim_station *self, struct sim_timer *timer);
 
-// The first time from `at` on at which the target takes calls; SIM_NEVER, if its outages leave
-// none.
+// The first time from `at` on at which the target takes calls; SIM_NEVER: its outages never end.
 int64_t sim_target_back (const struct sim_station *self, const char *target, int64_t at);
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target);
 struct sim_plan *sim_plan_of (const struct sim_station *self, uint64_t id);
@@ -122,7 +121,7 @@ struct sim_plan *sim_plan_new (struct sim_station *station, const char *target, 
                                struct reason *reason);
 void sim_plan_destroy (struct sim_plan **self);
 
-// The core has begun a run of it.
+// The core has begun a run of the plan.
 void sim_plan_taken (struct sim_plan *self, const struct core_taken *taken);
 
 // The run begins at its target, or with its first worker.
@@ -139,14 +138,14 @@ void sim_workers_end (struct sim_station *self);
 // Idle workers take offered runs.
 void sim_workers_take (struct sim_station *self);
 
-// The run is over: its workers are idle.
+// The run is over: its workers become idle.
 void sim_workers_leave (struct sim_station *self, const struct sim_plan *plan);
 
-// -- teams, as they are written: sim_teams.c
+// -- teams as Redis would store them: sim_teams.c
 
 void sim_teams_write (struct sim_station *self, const struct rows *rows);
 void sim_team_clear (struct sim_plan *plan);
 
-// core_pull_offer, with what is to be read for it.
+// Call core_pull_offer, with the team as Redis would have it.
 enum core_result sim_team_offer (struct sim_plan *plan, struct core_offer *offer,
                                  struct core_offered *ret);

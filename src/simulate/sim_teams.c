@@ -1,4 +1,4 @@
-// The teams of plans as Redis would keep them: the core reads a team again when it offers the plan.
+// The teams of plans as Redis would store them, for the core to read when it offers a plan.
 #include <stdlib.h>
 
 #include "core_pull.h"
@@ -9,7 +9,7 @@
 
 struct sim_field {
     struct sim_field *next;
-    struct span name, value; // of one block, behind the struct
+    struct span name, value; // in the same block, after the struct
     uint8_t bytes[];
 };
 

@@ -1,4 +1,4 @@
-// Workers that fetch: each takes one plan at a time, and works as long as is guessed.
+// Workers that fetch plans: each takes one at a time, and works for the guessed time.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,11 +8,11 @@
 
 enum {
     BEAT_MS = 12 * 3600 * 1000, // more often than the worker_timeout of a simulated plan
-    ALONE_MS = 60000            // no other has asked for so long: a worker is alone (proto 7.9)
+    ALONE_MS = 60000            // a worker is alone if no other has asked for this time (proto 7.9)
 };
 
-// When to look again at an untaken offer: one that failed may take the next try 5 s after the offer
-// if it is alone.
+// When to examine an untaken offer again: a worker that failed may take the next try 5 s after the
+// offer if it is alone.
 static const int64_t polls_ms[] = {6000, ALONE_MS + 6000};
 
 struct sim_team *sim_team_of (const struct sim_station *self, const char *target)
@@ -79,13 +79,13 @@ static void on_timer (struct sim_timer *timer)
     arm_timers (self);
 }
 
-// Its time is a reason to look again, and that is done after every timer.
+// Nothing to do: offers are examined again after every timer.
 static void on_poll (struct sim_timer *timer)
 {
     (void)timer;
 }
 
-// Idle workers ask all the time.
+// Whether no other worker has asked for ALONE_MS. Idle workers ask all the time.
 static bool is_alone (const struct sim_station *self, const struct sim_worker *worker)
 {
     const struct sim_team *team = worker->team;

@@ -1,4 +1,4 @@
-// The flow plan of the outermost runs, and the simulation as a whole.
+// The simulation as a whole, and the flow plan that it simulates.
 #include "simulation.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void end_occurrence (struct simulation *self)
     self->events = NULL;
 }
 
-// A row for each missed occurrence of a cron plan; else for the first one.
+// Report the missed occurrences: each one of a cron plan, else only the first.
 static void give_missed (struct simulation *self, const struct plan *plan,
                          const struct misses *misses)
 {
@@ -45,7 +45,7 @@ void sim_occurrence_begins (struct sim_call *root)
 {
     struct simulation *self = root->simulation;
     const struct plan *plan = root->plan->plan;
-    if (root->inner) // it is tried again
+    if (root->inner) // a retry of the occurrence
         return;
     self->fire = plan->schedule.type == SCHEDULE_NONE ? self->station.now : plan->plan_time * 1000;
     self->events = json_array ();
@@ -95,7 +95,7 @@ bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses,
             break;
     self->stopped = json_array_size (self->events) >= FLOW_SIMULATED_MAX;
     if (self->rows < guesses->runs)
-        end_occurrence (self); // it waits for ever, or is too long
+        end_occurrence (self); // it waits for ever, or has too many events
     sim_run_destroy (&self->root.inner);
     sim_call_destroy (&self->root);
     sim_station_end (&self->station);

@@ -1,11 +1,11 @@
 // Runs of a flow on a virtual clock: the rules of flows, the engine and the core of the station,
-// with targets whose calls last and end as is guessed here. Pure.
+// with calls whose duration and outcome are guessed here. Pure.
 #pragma once
 
 #include "flow_run.h"
 #include "limit_state.h"
 
-// How a step's calls last and end; a step of a sub-flow is called STEP/INNER.
+// How long the calls of a step last, and how they end; a step of a sub-flow is named STEP/INNER.
 struct flow_guess {
     const char *step;
     int64_t last_ms;  // of one attempt; -1: not given
@@ -14,8 +14,8 @@ struct flow_guess {
     json_t *value;    // NULL: none
 };
 
-// A target that takes nothing each day from one time to another, in seconds of the day; over
-// midnight when `to_s` is not after `from_s`.
+// A target that takes no calls at these times of each day, in seconds of the day; over midnight if
+// `to_s` is not after `from_s`.
 struct flow_outage {
     const char *target;
     int64_t from_s, to_s;
@@ -50,14 +50,14 @@ struct flow_guesses {
     int64_t runs;            // at most this many occurrences
 };
 
-enum { FLOW_SIMULATED_MAX = 100000 }; // events of one run: there the simulation stops
+enum { FLOW_SIMULATED_MAX = 100000 }; // events of one run, at which the simulation stops
 
-// Run it from `at_ms` on. Of each occurrence `report` gets a row, which it gives back with
-// json_decref: {"flow", "nominal", "began", "ended" (or "until", where it waits for ever or stops),
+// Simulate from `at_ms` on. `report` gets one row per occurrence, and frees it with json_decref:
+// {"flow", "nominal", "began", "ended" (or "until", if it waits for ever or stops),
 // "outcome", "failures", "output", "error", "uncaught": [...], "events": [{"at", "step", "item",
 // "what", "why"}, ...], "critical": [{"step", "from", "to", "slot_ms", "target_ms", "limit_ms",
-// "worker_ms"}, ...], "waits": [texts], "parked": true if the plan waits for an operator}; of one
-// that does not run {"flow", "nominal", "began", "outcome": "missed", "why"}. Times are ms. False:
+// "worker_ms"}, ...], "waits": [texts], "parked": true if the plan waits for an operator}; for one
+// that does not run: {"flow", "nominal", "began", "outcome": "missed", "why"}. Times are ms. False:
 // the plan has no such occurrence.
 bool flow_simulate (const struct flow *flow, const struct flow_guesses *guesses, int64_t at_ms,
                     json_t *input, void (*report) (void *owner, json_t *row), void *owner,

@@ -11,7 +11,7 @@
 enum {
     NODES_MAX = 10000,
     EDGES_MAX = 50000,
-    WORD_MAX = 64 // of what stands behind a name, and of the words of an edge
+    WORD_MAX = 64 // size of the text after a name, and of the words of an edge
 };
 
 struct node_words {
@@ -32,14 +32,14 @@ struct flow_graph {
 
 // -- steps
 
-// A field of a step, or of `defaults` where it lacks it.
+// A field of a step, or of `defaults` if the step has none.
 static const json_t *field_of (const struct flow_graph *self, const json_t *step, const char *name)
 {
     const json_t *own = json_object_get (step, name);
     return own ? own : json_object_get (json_object_get (self->definition, "defaults"), name);
 }
 
-// A default target is for steps that have something to say to it.
+// The target of a step. A default target applies only to steps that call something.
 static const char *target_of (const struct flow_graph *self, const json_t *step)
 {
     static const char *const fields[] = {"target", "command", "args", "json", "text", "for_each"};
@@ -51,7 +51,7 @@ static const char *target_of (const struct flow_graph *self, const json_t *step)
     return NULL;
 }
 
-// A text, or as much of it as there is room for, without half a character at its end.
+// Copy a text, or as many whole characters of it as fit.
 static void copy_text (const char *text, char out[WORD_MAX])
 {
     out[span_put (out, 0, utf8_cut (span_text (text), WORD_MAX - 1))] = '\0';
@@ -129,7 +129,7 @@ static bool refuse (struct flow_graph *self, const char *rule, const char *name)
     return false;
 }
 
-// The words of an edge, as "failed,ended"; nothing where it waits for the default alone.
+// The words of an edge, as "failed,ended"; NULL if it waits only for the default.
 static const char *on_words (const json_t *on, char out[WORD_MAX])
 {
     size_t i, size = 0;
@@ -146,7 +146,7 @@ static const char *on_words (const json_t *on, char out[WORD_MAX])
     return *out && strcmp (out, "finished") != 0 ? out : NULL;
 }
 
-// The place of a step in the definition. jansson keeps it without access to it: `places` has it.
+// The position of a step in the definition, by `places`, as jansson does not provide it.
 static bool place_of (const json_t *places, const char *name, uint32_t *ret)
 {
     const json_t *place = name ? json_object_get (places, name) : NULL;
@@ -210,7 +210,7 @@ static bool is_name (const char *text)
                size;
 }
 
-// A default join is for steps with edges.
+// A default join applies only to steps with edges.
 static void drop_joins (struct flow_graph *self)
 {
     bool *joined = memory_new (self->graph.node_count + 1);

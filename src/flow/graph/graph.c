@@ -74,9 +74,9 @@ static void write_legend (struct json_text *out, const struct graph *graph)
 
 // -- layers
 
-// The edges of each node, by its index: those into it in the order in which they were given.
+// The edges into, or out of, each node, in their given order.
 struct incident {
-    uint32_t *first; // of each node, and one more: where its edges begin in `edges`
+    uint32_t *first; // where the edges of each node begin in `edges`; one more for the end
     uint32_t *edges;
 };
 
@@ -99,8 +99,8 @@ static void incident_free (struct incident *self)
     free (self->edges);
 }
 
-// The layer of each node, from 1: its longest path from a root. `finally` is behind all others.
-// NULL: there is a cycle.
+// The layer of each node, from 1: the length of its longest path from a root. `finally` follows all
+// others. NULL: there is a cycle.
 static uint32_t *layers_new (const struct graph *graph, uint32_t *ret_count)
 {
     uint32_t *layers = memory_new ((graph->node_count + 1) * sizeof *layers);
@@ -147,7 +147,7 @@ bool graph_has_cycle (const struct graph *graph)
     return !layers;
 }
 
-// Nodes by layer, within a layer in their order: a counting sort.
+// The nodes sorted by layer, and within a layer in their given order: a counting sort.
 static uint32_t *by_layer_new (const struct graph *graph, const uint32_t *layers, uint32_t count)
 {
     uint32_t *first = memory_new ((count + 2) * sizeof *first);
@@ -173,7 +173,7 @@ static void describe (const struct graph_node *node, char out[LINE_PART_MAX])
               node->kind == GRAPH_EACH ? ", each item" : "");
 }
 
-// The widths of the columns: what is longer than they may be moves its line alone.
+// The widths of the columns. They are limited: a longer text shifts only its own line.
 static void widths (const struct graph *graph, int *ret_name, int *ret_what)
 {
     enum { NAME_MAX_WIDTH = 32, WHAT_MAX_WIDTH = 28 };
@@ -205,7 +205,7 @@ static void write_sources (struct json_text *out, const struct graph *graph,
     }
 }
 
-// The same without blanks at its end.
+// Remove blanks at the end of the text.
 static void trim_blanks (struct json_text *out)
 {
     while (out->size && out->bytes[out->size - 1] == ' ')
@@ -253,7 +253,7 @@ char *graph_layers (const struct graph *graph, size_t *ret_size)
 
 // -- for programs that draw
 
-// A text inside quotes: DOT and Mermaid know neither each other's escapes nor control characters.
+// A text inside quotes: DOT and Mermaid share no escapes, and allow no control characters.
 static const char *label (const char *text, char out[LINE_PART_MAX])
 {
     size_t size = 0;
@@ -329,7 +329,7 @@ char *graph_mermaid (const struct graph *graph, size_t *ret_size)
     struct json_text out;
     json_text_start (&out, 256 + 96 * (size_t)graph->node_count);
     write_text (&out, "flowchart TB\n");
-    // Steps have numbers, as some names are words of Mermaid: end, graph.
+    // Steps are numbered, as some names are keywords of Mermaid: end, graph.
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         char text[LINE_PART_MAX], safe[LINE_PART_MAX];

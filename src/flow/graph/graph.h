@@ -1,4 +1,4 @@
-// A graph of steps as a text: layers for a terminal, DOT and Mermaid for programs that draw.
+// A graph of steps as text: layers for a terminal, DOT and Mermaid for drawing programs.
 #pragma once
 
 #include <stdbool.h>
@@ -18,13 +18,13 @@ enum graph_kind {
 struct graph_node {
     const char *name;
     enum graph_kind kind;
-    const char *what; // after the name: its target, how long it waits; NULL: nothing
+    const char *what; // shown after the name: a target, a waiting time; NULL: nothing
     const char *join; // "any", "majority", a number; NULL: all
     bool is_finally;
-    const char *state; // of the step in a run, or "blocked"; NULL: it is no run
+    const char *state; // of the step in a run, or "blocked"; NULL: not a run
 };
 
-// The letter that stands for a state in graph_layers, and back; '\0' and NULL: not valid.
+// The letter of a state in graph_layers, and the state of a letter; '\0' and NULL: not valid.
 char graph_letter (const char *state);
 const char *graph_state_of (char letter);
 
@@ -33,7 +33,7 @@ struct graph_edge {
     const char *on;          // "failed,ended"; NULL: finished
 };
 
-// At most 10000 nodes and 50000 edges; without a cycle, but for graph_has_cycle.
+// At most 10000 nodes and 50000 edges. Only graph_has_cycle accepts a cycle.
 struct graph {
     const char *name;
     const struct graph_node *nodes;
@@ -44,11 +44,11 @@ struct graph {
 
 bool graph_has_cycle (const struct graph *graph);
 
-// A line for each step, by layers: a step stands one layer below the last of its sources. Of a run
-// the letter of its state is in front of its name, and the letters are explained at the end. The
-// text has a NUL after it; free it with free ().
+// One line per step, by layers: a step is one layer below the lowest of its sources. For a run each
+// name has the letter of its state in front, and the letters are explained at the end. The text is
+// NUL-terminated; release it with free ().
 char *graph_layers (const struct graph *graph, size_t *ret_size);
 
-// For Graphviz, and for Mermaid.
+// The graph for Graphviz, and for Mermaid.
 char *graph_dot (const struct graph *graph, size_t *ret_size);
 char *graph_mermaid (const struct graph *graph, size_t *ret_size);

@@ -1,5 +1,5 @@
-// A run as rows. Each part of a run that is stored marks what it changes (flow_touch); here the
-// marks become rows and are cleared.
+// A run as rows. The engine marks each part of a run that it changes (flow_touch); this file writes
+// rows for the marked parts, and clears the marks.
 #include "flow_rows.h"
 
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void put_range (const struct rows_writer *self, enum flow_key key, uint32
             .key = key, .kind = FLOW_ROW_RANGE, .step = step, .offset = offset, .value = value});
 }
 
-// NULL: there is no such field any more.
+// Set a field; text NULL: delete it.
 static void put_text (const struct rows_writer *self, enum flow_key key, const char *field,
                       const char *text)
 {
@@ -75,7 +75,7 @@ static void put_json (const struct rows_writer *self, enum flow_key key, const c
     put_field (self, key, field, span_of (self->text->bytes, self->text->size));
 }
 
-// An entry: an object of the members that are there; without any there is no field.
+// An entry is an object with the members that have a value; without members the field is deleted.
 static void entry_begin (const struct rows_writer *self)
 {
     json_text_clear (self->text);
@@ -154,7 +154,7 @@ static void put_params (const struct rows_writer *self)
     json_decref (params);
 }
 
-// In a key of its own: a long value in a hash doubles what Redis needs for all of its fields.
+// The input has its own key: one long value in a hash doubles the memory of all its fields.
 static void put_input (const struct rows_writer *self)
 {
     const json_t *input = self->run->input;
@@ -224,7 +224,7 @@ static void node_bytes (const struct flow_run *run, uint32_t step, uint8_t out[F
     put_u32 (out + 12, node->ended);
 }
 
-// The bytes of things that were touched, neighbours in one range.
+// Write the bytes of touched nodes or items; adjacent ones share one range.
 static void put_ranges (const struct rows_writer *self, enum flow_key key, uint32_t step,
                         const uint32_t *list, uint32_t count, const uint8_t *bytes, uint32_t size)
 {
@@ -241,7 +241,7 @@ static void put_nodes (const struct rows_writer *self)
 {
     struct flow_run *run = self->run;
     uint8_t *bytes = memory_new ((size_t)run->touched_count * FLOW_NODE_SIZE + 1);
-    // The string has its whole length from the first write on.
+    // The first write gives the string its full length.
     if (!run->written)
         put_range (self, FLOW_KEY_NODE, 0, self->flow->step_count * FLOW_NODE_SIZE - 1,
                    span_of ("", 1));
@@ -270,7 +270,7 @@ static void put_item (const struct rows_writer *self, uint32_t step, uint32_t nu
         json_text_name (self->text, &name_error);
         json_text_frame (self->text, span_text (item->error));
     }
-    // Those of a new list have that of their step.
+    // Items of a new list have the generation of their step.
     if (item->generation != self->run->nodes[step].generation)
         json_text_number (self->text, &name_generation, item->generation, 0);
     snprintf (field, sizeof field, "%u.%u", step, number);
@@ -304,7 +304,7 @@ static void put_items (const struct rows_writer *self, uint32_t step)
     items->touched_count = 0;
 }
 
-// What is left of a list that is gone, and the new one.
+// Delete the rows of a former list, and write the new one.
 static void put_list (const struct rows_writer *self, uint32_t step)
 {
     struct flow_data *data = self->run->data[step];
@@ -357,7 +357,7 @@ static void put_data (const struct rows_writer *self, uint32_t step)
     }
     if (data->touched & FLOW_TOUCHED_ENTRY) {
         entry_begin (self);
-        // A list that was collected from the items is in their fields.
+        // A list collected from the items is stored in their fields.
         if (!flow_collected (self->run, step))
             entry_add (self, &name_value, data->value);
         if (data->not_kept)

@@ -1,4 +1,4 @@
-// How rows of a run look, for those that write and read them.
+// The format of the rows of a run, for the files that write and read them.
 #pragma once
 
 #include "flow_rows.h"
@@ -16,7 +16,7 @@ enum {
 
 extern const char *const flow_phase_names[FLOW_ENDED + 1];
 
-// The words in the stored state of the run.
+// The flags of a run, stored as words in its state.
 struct flow_word {
     const char *name;
     size_t offset; // of a bool of struct flow_run

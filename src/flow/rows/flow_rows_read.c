@@ -1,5 +1,5 @@
-// A run from its rows. They may have been edited, so each is judged; the whole in
-// flow_rows_whole.c.
+// A run from its rows. They may have been edited by hand, so each row is validated here, and the
+// run as a whole in flow_rows_whole.c.
 #include <stdlib.h>
 
 #include "flow_rows_private.h"
@@ -12,12 +12,12 @@ struct rows_reader {
     const struct flow_stored *stored;
     struct flow_run *run;
     struct reason *reason;
-    bool undo_placed; // the undo that is next is in flight
+    bool undo_placed; // the next undo is in flight
 };
 
 // -- texts
 
-// Up to the next blank, and behind it.
+// The text up to the next blank; `rest` is moved beyond the blank.
 static struct span next_word (struct span *rest)
 {
     const uint8_t *blank = rest->size ? memchr (rest->data, ' ', rest->size) : NULL;
@@ -173,7 +173,7 @@ static char *copy_text (struct span text)
     return copy;
 }
 
-// A field that came twice was in no hash.
+// Read a field. A former value is released, though a hash has each field only once.
 static bool read_once (struct rows_reader *self, struct span field, struct span text, json_t **slot)
 {
     json_decref (*slot);
@@ -193,7 +193,7 @@ static bool read_run (struct rows_reader *self)
             ok = state = read_state (self, text);
         } else if (span_is (field, "run.params")) {
             ok = read_params (self, field, text);
-        } else if (span_is (field, "run.input")) { // begun before it had a key of its own
+        } else if (span_is (field, "run.input")) { // written before the input had its own key
             ok = read_once (self, field, text, &run->input);
         } else if (span_is (field, "run.output")) {
             ok = read_once (self, field, text, &run->output);
@@ -385,7 +385,7 @@ static bool read_item (struct rows_reader *self, uint32_t step, uint32_t number,
     return ok;
 }
 
-// They come in any order, and stand behind the others until all have been read.
+// Signals arrive in any order: null stands for those that have not been read yet.
 static bool read_signal (struct rows_reader *self, uint32_t step, uint32_t number, json_t *signal)
 {
     struct flow_data *data = flow_data_of (self->run, step);
@@ -425,7 +425,7 @@ static bool read_field (struct rows_reader *self, enum field_kind kind, uint32_t
     return ok;
 }
 
-// Lists come first, as they contain the items.
+// Read lists first, as they contain the items.
 static bool read_data (struct rows_reader *self)
 {
     const struct flow_stored *stored = self->stored;

@@ -1,10 +1,10 @@
-// The parts of a run that was read, judged as a whole: with what is left the engine can go on. What
-// is not stored is computed.
+// Validation of a run that was read, as a whole: the engine can continue any run that passes. What
+// is not stored is computed here.
 
 #include "flow_rows_private.h"
 #include "flow_turn.h"
 
-// Why a node cannot stand so; NULL: it can.
+// Why the state of a node is not valid; NULL: it is.
 static const char *fault_of (const struct flow_run *run, const struct flow_step *step,
                              uint32_t index)
 {
@@ -42,7 +42,7 @@ static const char *fault_of (const struct flow_run *run, const struct flow_step 
     return NULL;
 }
 
-// What is computed from the rest, and whether the parts fit.
+// Compute what is not stored of a step, and check that its parts match.
 static bool complete_step (const struct flow *flow, struct flow_run *run, uint32_t index,
                            struct reason *reason)
 {
