@@ -27,6 +27,6 @@ void failpoint (const char *name)
 
 #else
 
-typedef int failpoint_none; // a file of C is never empty
+typedef int failpoint_none; // ISO C forbids an empty translation unit
 
 #endif

@@ -1,5 +1,5 @@
-// Points at which a test lets the station die, so that every gap between two steps can be tried.
-// Only in a build with -Dfailpoints=true; in every other they are nothing.
+// Points at which a test can kill the station, so that a crash between any two steps can be tested.
+// Only in a build with -Dfailpoints=true; elsewhere they expand to nothing.
 //   ZPLAN_FAILPOINT=NAME      the process is killed (SIGKILL) when it passes that point first
 //   ZPLAN_FAILPOINT=NAME:N    when it passes it for the Nth time
 #pragma once

@@ -1,6 +1,6 @@
-// A line is written only if stderr takes it at once: a reader that stopped, or a full disk, loses
-// lines and never blocks. An event that comes too often, as a peer can cause, is limited to 20
-// lines a second; the next line counts the dropped ones.
+// A line is written only if stderr accepts it at once: a stopped reader or a full disk causes lost
+// lines, but never blocks. Each event is limited to 20 lines per second, as a peer may trigger it;
+// its next line reports the number of dropped ones.
 #include "log.h"
 
 #include <errno.h>
@@ -17,12 +17,12 @@
 
 enum { LINES_A_SECOND = 20, EVENTS_MAX = 64, LINE_MAX_BYTES = 1024, JSON_MAX_BYTES = 4096 };
 
-// Of an event, within the present second.
+// The rate of an event within the current second.
 struct rate {
-    const char *event; // NULL: a free place
+    const char *event; // NULL: a free entry
     int64_t second;
     uint64_t lines;
-    uint64_t left_out; // since the last line that was written
+    uint64_t left_out; // dropped since the last line that was written
 };
 
 static const char *const level_names[] = {"error", "warn", "info", "debug", NULL};
@@ -35,7 +35,7 @@ static bool log_is_json;
 static struct rate rates[EVENTS_MAX];
 static uint64_t dropped;
 
-// Below 0: it is none of them.
+// Returns the index; below 0: not found.
 static int find_name (const char *const *names, const char *name)
 {
     for (int i = 0; names[i]; i++)
@@ -69,7 +69,7 @@ uint64_t log_dropped (void)
     return dropped;
 }
 
-// The event's place in the table; with more events than places the last is shared.
+// The event's entry in the table; when the table is full, the last entry is shared.
 static struct rate *rate_of (const char *event)
 {
     size_t at = 0;
@@ -79,7 +79,7 @@ static struct rate *rate_of (const char *event)
     return &rates[at];
 }
 
-// Whether the event may have a line now; how many were left out before it.
+// Whether the event may be written now, and how many lines were dropped before it.
 static bool may_write (const char *event, uint64_t *ret_left_out)
 {
     struct rate *rate = rate_of (event);

@@ -1,4 +1,4 @@
-// The log: one line an event, to stderr: logfmt, or a JSON object (log_json.h). Events have
+// The log: one line per event to stderr, in logfmt or as a JSON object (log_json.h). Events have
 // stable names; values are text.
 #pragma once
 
@@ -8,20 +8,20 @@
 // Not LOG_INFO and so on: those are macros of syslog.h, which czmq includes.
 enum log_level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_DEBUG };
 
-// Whether a level has this name: "error", "warn", "info" or "debug"; and a format: "logfmt" or
-// "json".
+// Whether the name is a level ("error", "warn", "info" or "debug") or a format ("logfmt" or
+// "json").
 bool log_level_known (const char *name);
 bool log_format_known (const char *name);
 
-// Write as this program, which is borrowed for the life of the process, no lines above this level,
-// and in this format; names that are not known change nothing.
+// Set the program's name (borrowed for the life of the process), the level up to which events are
+// logged, and the format. Unknown names change nothing.
 void log_start (const char *program, const char *level, const char *format);
 
-// Lines that were lost because stderr did not take them at once.
+// The number of lines dropped because stderr did not accept them at once.
 uint64_t log_dropped (void);
 
-// One line: level, event, then the fields as printf makes them (`key=value` pairs; peer bytes only
-// through quoted ()). Never waits. At most 20 lines a second of one event; the next one then says
-// how many were left out. `event` is borrowed for the life of the process.
+// Write one line: level, event, then the fields, formatted as by printf (`key=value` pairs; bytes
+// from peers only through quoted ()). Never blocks. An event is limited to 20 lines per second; its
+// next line says how many were dropped. `event` is borrowed for the life of the process.
 void log_event (enum log_level level, const char *event, const char *format, ...)
     __attribute__ ((format (printf, 3, 4)));

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// CLOSING: of the last string and of the object; ESCAPED_MAX: \\xNN.
+// CLOSING: bytes that end the last string and the object; ESCAPED_MAX: size of \\xNN.
 enum { CLOSING = 2, ESCAPED_MAX = 5, KEY_QUOTES = 6 };
 
 struct log_writer {
@@ -19,7 +19,7 @@ struct log_writer {
 static void append_text (struct log_writer *self, const char *text, size_t size)
 {
     if (self->size + size > self->room) {
-        self->room = self->size; // what follows is left out, too
+        self->room = self->size; // so that everything after it is omitted, too
         return;
     }
     memcpy (self->out + self->size, text, size);
@@ -41,7 +41,7 @@ static void put_text (struct log_writer *self, const char *text, size_t size)
     }
 }
 
-// Where the word at `at` ends; an opening quote stands at its begin or behind its `=`.
+// The end of the word at `at`; an opening quote is at its start or after its `=`.
 static const char *word_end (const char *at, const char *end)
 {
     const char *blank = memchr (at, ' ', (size_t)(end - at));
@@ -53,7 +53,7 @@ static const char *word_end (const char *at, const char *end)
     for (const char *quote = value + 1; quote < end; quote++)
         if (*quote == *value && (quote + 1 == end || quote[1] == ' '))
             return quote + 1;
-    return end; // cut within a quoted value
+    return end; // the line was cut within a quoted value
 }
 
 size_t log_json (const char *line, size_t size, char *out, size_t room)
@@ -61,7 +61,7 @@ size_t log_json (const char *line, size_t size, char *out, size_t room)
     struct log_writer self = {.out = out, .room = room - CLOSING};
     const char *at = line, *end = line + size;
     append_text (&self, "{", 1);
-    bool open = false; // a string
+    bool open = false; // a string is open
     for (const char *next; at < end; at = next) {
         next = word_end (at, end);
         const char *equals = memchr (at, '=', (size_t)(next - at));
@@ -69,7 +69,7 @@ size_t log_json (const char *line, size_t size, char *out, size_t room)
         if (value > at || !open) {
             size_t key = value > at ? (size_t)(equals - at) : 0;
             if (self.size + ESCAPED_MAX * key + KEY_QUOTES > self.room)
-                break; // a key is whole, or left out
+                break; // never cut within a key
             const char *before = open ? "\",\"" : "\"";
             append_text (&self, before, strlen (before));
             put_text (&self, at, key);

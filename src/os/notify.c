@@ -1,5 +1,5 @@
-// By hand and not by libsystemd: the protocol is one datagram, and the station has to run without
-// it.
+// Implemented without libsystemd: the protocol is a single datagram, and the station must run on
+// systems without that library.
 #include "notify.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 enum { LINES_MAX = 512 };
 
-// One manager a process, as there is one environment.
+// One manager per process, as there is one environment.
 static struct {
     int fd; // 0 = there is none
     struct sockaddr_un address;
@@ -31,7 +31,7 @@ static void send_lines (const char *lines)
                        (struct sockaddr *)&manager.address, manager.size);
 }
 
-// A path, or with '@' before it a name in the abstract space, which begins with a NUL.
+// The name is a path, or '@' and a name in the abstract namespace, where the '@' stands for a NUL.
 static int read_address (const char *name)
 {
     size_t size = strlen (name);

@@ -19,7 +19,7 @@
 
 extern char **environ;
 
-// They mean nothing to us, and would end the process.
+// These signals have no meaning here, and would end the process.
 static const int ignored[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM};
 
 static bool is_ignored (int number)
@@ -40,7 +40,7 @@ static void handled_signals (sigset_t *set)
 
 static void unset_zsys (void)
 {
-    // unsetenv moves the list, so start again after each hit.
+    // unsetenv moves the entries, so restart after each match.
     for (char **entry = environ; entry && *entry;) {
         const char *equals = strchr (*entry, '=');
         char name[64];
@@ -55,10 +55,10 @@ static void unset_zsys (void)
     }
 }
 
-// Fetched many at a time: ids and numbers of plans take some for each.
+// Random numbers are fetched in batches, as each plan needs several.
 uint64_t process_random (void)
 {
-    static uint64_t numbers[32]; // 256 bytes are given whole
+    static uint64_t numbers[32]; // getrandom returns up to 256 bytes in full
     static size_t left;
     if (left == 0) {
         while (getrandom (numbers, sizeof numbers, 0) != sizeof numbers) {
@@ -66,7 +66,7 @@ uint64_t process_random (void)
         left = sizeof numbers / sizeof *numbers;
     }
     uint64_t number = numbers[--left];
-    numbers[left] = 0; // given once
+    numbers[left] = 0; // never returned twice
     return number;
 }
 
@@ -102,7 +102,7 @@ int process_become (const char *user, struct reason *reason)
 
 void process_confine (void)
 {
-    // 1 byte: 0 would still feed a core_pattern that is a pipe.
+    // 1 byte: with 0 the kernel would still dump to a core_pattern that is a pipe.
     const struct rlimit none = {1, 1};
     setrlimit (RLIMIT_CORE, &none);
     prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -112,7 +112,7 @@ void process_reset_signals (enum hangup hangup)
 {
     sigset_t none;
     sigemptyset (&none);
-    // SIGKILL, SIGSTOP and the two of the C library's own refuse, which is no error.
+    // This fails for SIGKILL, SIGSTOP and two signals of the C library, which is harmless.
     for (int number = 1; number <= SIGRTMAX; number++)
         if (is_ignored (number) && !(number == SIGHUP && hangup == HANGUP_KEPT))
             signal (number, SIG_DFL);
@@ -170,7 +170,7 @@ static int folder_check (const char *path, struct reason *reason)
         return reason_set (reason, "data: %s belongs to another user", path);
     if (!(entry.st_mode & 077))
         return 0;
-    // It may be shared on purpose: only an empty one is closed silently.
+    // It may be shared on purpose: only the mode of an empty one is changed.
     if (!folder_is_empty (path))
         return reason_set (reason, "data: other users may enter it (mode %04o): chmod 700 %s",
                            entry.st_mode & 07777, path);

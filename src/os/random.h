@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-// From the kernel at each call.
+// A random number, read from the kernel at each call.
 uint64_t random_anew (void);

@@ -16,7 +16,7 @@ struct reactor {
     struct heap timers;
     struct task *tasks, **tasks_end;
     uint64_t turn;
-    struct epoll_event ready[READY_MAX]; // NULL: it has ended meanwhile
+    struct epoll_event ready[READY_MAX]; // data.ptr NULL: the source was ended meanwhile
     int ready_count;
 };
 
@@ -27,7 +27,7 @@ void source_set (struct source *self, struct reactor *reactor, int fd, uint32_t 
     struct epoll_event event = {.events = events, .data.ptr = self};
     int how = self->reactor ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
     if (epoll_ctl (reactor->epoll_fd, how, fd, &event))
-        abort (); // memory, or a descriptor that is none
+        abort (); // out of memory, or an invalid descriptor
     self->reactor = reactor;
     self->fd = fd;
 }
@@ -44,12 +44,12 @@ void source_end (struct source *self)
     self->reactor = NULL;
 }
 
-// -- times
+// -- timers
 
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms)
 {
     self->reactor = reactor;
-    // In a turn to come, also with 0.
+    // + 1: in a later turn, even with 0 ms.
     heap_set (&reactor->timers, &self->node, clock_mono_us () + ms * 1000 + 1);
 }
 
@@ -71,7 +71,7 @@ static struct timer *first_timer (const struct reactor *self)
     return node ? (struct timer *)((uint8_t *)node - offsetof (struct timer, node)) : NULL;
 }
 
-// -- soon
+// -- tasks
 
 void task_set (struct task *self, struct reactor *reactor)
 {
@@ -99,8 +99,8 @@ void task_end (struct task *self)
 
 // -- the loop
 
-// Timers that are due, then tasks, then sources. Tasks that are asked for meanwhile are called in
-// the next turn.
+// Calls due timers, then tasks, then sources. Tasks that are set meanwhile are called in the next
+// turn.
 static void reactor_turn (struct reactor *self)
 {
     int64_t now_us = clock_mono_us ();
@@ -120,7 +120,7 @@ static void reactor_turn (struct reactor *self)
     if (wait_ms && (timer = first_timer (self))) {
         int64_t left_us = timer->node.at - clock_mono_us ();
         if (left_us < WAIT_MAX_MS * INT64_C (1000))
-            // A timer of 0 ms, which was set a moment ago, waits for no millisecond.
+            // A timer of 0 ms that was just set must not wait for a millisecond.
             wait_ms = left_us > 1 ? (int)((left_us + 999) / 1000) : 0;
     }
     int count = epoll_wait (self->epoll_fd, self->ready, READY_MAX, wait_ms);

@@ -1,10 +1,10 @@
 // One thread waits for descriptors and timers, and calls their owners. An owner embeds its source,
-// timer or task, keeps the memory until it has ended it, and may end it, or free itself, in any
-// call.
+// timer or task, and keeps the memory until it has ended it. In any callback it may end it, or free
+// itself.
 //
-// A ZeroMQ socket is none of these: see wire/watch.h. zloop of czmq does the same with zmq_poll,
-// which asks every socket twice a turn, with three system calls each: more than all that the
-// station itself does for a lone plan.
+// For ZeroMQ sockets see wire/watch.h. zloop of czmq does the same with zmq_poll, but that checks
+// every socket twice per turn, with three system calls each: more than all the work of the station
+// for a single plan.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@ struct reactor;
 
 // -- a descriptor
 
-// Is called in each turn in which the descriptor is ready: EPOLLIN, EPOLLOUT, EPOLLERR and EPOLLHUP
-// of epoll(7).
+// Called in each turn in which the descriptor is ready. `events`: EPOLLIN, EPOLLOUT, EPOLLERR and
+// EPOLLHUP of epoll(7).
 typedef void source_fn (void *owner, uint32_t events);
 
 struct source {
@@ -27,14 +27,14 @@ struct source {
     int fd;
 };
 
-// Watch a descriptor for EPOLLIN, EPOLLOUT or both; one that is watched: for these from the next
-// turn on. End it before the descriptor is closed.
+// Watch a descriptor for EPOLLIN, EPOLLOUT or both. If it is watched already, the new events apply
+// from the next turn on. Call source_end before closing the descriptor.
 void source_set (struct source *self, struct reactor *reactor, int fd, uint32_t events);
 
-// Nothing happens when it is not watched.
+// Stop watching. Does nothing if it is not watched.
 void source_end (struct source *self);
 
-// -- a time
+// -- timers
 
 typedef void timer_fn (void *owner);
 
@@ -45,44 +45,42 @@ struct timer {
     void *owner;
 };
 
-// Call once, in `ms` milliseconds (0 or more) and not at the time that was set before; in a turn to
-// come.
+// Call once, in `ms` milliseconds (0 or more), in a later turn. Replaces the time set before.
 void timer_set (struct timer *self, struct reactor *reactor, int64_t ms);
 
-// Nothing happens when it is not set.
+// Cancel the timer. Does nothing if it is not set.
 void timer_end (struct timer *self);
 
 bool timer_is_set (const struct timer *self);
 
-// -- soon
+// -- tasks
 
 typedef void task_fn (void *owner);
 
 struct task {
-    struct task *next, **place; // place: what points to it, NULL while it is not to be called
+    struct task *next, **place; // place: the pointer to it in the list, NULL while it is not set
     struct reactor *reactor;
-    uint64_t turn; // in which task_set was called
+    uint64_t turn; // turn in which task_set was called
     task_fn *call;
     void *owner;
 };
 
-// Call once, in the next turn, and before anything is waited for.
+// Call once in the next turn, which then begins without waiting.
 void task_set (struct task *self, struct reactor *reactor);
 
-// Nothing happens when it is not to be called.
+// Cancel the task. Does nothing if it is not set.
 void task_end (struct task *self);
 
-// -- all of it
+// -- the loop
 
-// NULL and errno when descriptors have run out.
+// Returns NULL with errno when no descriptors are left.
 struct reactor *reactor_new (void);
 
-// Nothing may be watched, set or to be called any more. The pointer becomes NULL, and NULL is fine.
+// No source, timer or task may be active any more. Sets the pointer to NULL; NULL is accepted.
 void reactor_destroy (struct reactor **self);
 
-// Wait and call, until reactor_stop. Signals are no reason to end: they are to come by a
-// descriptor.
+// Run the loop until reactor_stop. Signals do not end it: receive them through a descriptor.
 void reactor_run (struct reactor *self);
 
-// In a call: the one that is running is the last.
+// Call within a callback: no other callback follows it.
 void reactor_stop (struct reactor *self);

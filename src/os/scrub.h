@@ -1,9 +1,9 @@
-// Secrets on the command line can be seen by everybody on the machine: they are written over as
-// soon as they are read.
+// Overwrites secrets on the command line, which every user of the machine can see, as soon as they
+// have been read.
 #pragma once
 
-// Write over the keys of a target or center: what follows each ",key=".
+// Overwrite the keys of a target or center: the text after each ",key=".
 void scrub_keys (char *text);
 
-// Write over the password of redis_addr and the keys of stations and centers, in place.
+// Overwrite the password of redis_addr and the keys of stations and centers, in place.
 void scrub_arguments (int argc, char **argv);

@@ -11,7 +11,7 @@
 #include "process.h"
 #include "reason.h"
 
-// The folder's lock is a lock of the file that has the token.
+// The lock of the folder is a lock on the file with the token.
 int state_folder_open (const char *folder)
 {
     char path[4200];
@@ -40,7 +40,7 @@ void state_folder_keep (int lock, const char *token)
     if (lock < 0)
         return;
     int size = snprintf (line, sizeof line, "%s\n", token);
-    // A torn token is none that Redis has.
+    // A partly written token is harmless: it differs from the one in Redis.
     if (pwrite (lock, line, (size_t)size, 0) != size || ftruncate (lock, size) || fdatasync (lock))
         log_event (LEVEL_WARN, "owner.not_kept", "reason=%s",
                    quoted (span_text (strerror (errno))));

@@ -1,5 +1,5 @@
-// A name is a path below the folder, so it is checked before it touches the file system: without
-// dots there is no way up.
+// A zone name is a path below the folder, so it is checked before it is used: names with dots are
+// not allowed, so none leads out of the folder.
 #include "zonefile.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void refuse_open (const char *name, int error, struct reason *reason)
                     strerror (error));
 }
 
-// Read up to `size` bytes; what was read, or -1.
+// Read up to `size` bytes. Returns the number read, or -1.
 static ssize_t read_all (int file, uint8_t *data, size_t size)
 {
     size_t done = 0;
@@ -53,7 +53,7 @@ static ssize_t read_all (int file, uint8_t *data, size_t size)
     return (ssize_t)done;
 }
 
-// A zone from the open file.
+// Load a zone from the open file.
 static struct zone *load_file (int file, const char *name, struct reason *reason)
 {
     struct stat info;
@@ -98,7 +98,7 @@ struct zone *zonefile_load (const char *name, struct reason *reason)
 
     char path[PATH_SIZE];
     int length = snprintf (path, sizeof path, "%s/%s", folder (), name);
-    // Without O_NONBLOCK a FIFO in the folder would hold us up.
+    // Without O_NONBLOCK, opening a FIFO in the folder would block.
     int file = length < PATH_SIZE ? open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (file < 0) {
         refuse_open (name, length < PATH_SIZE ? errno : ENAMETOOLONG, reason);

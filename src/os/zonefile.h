@@ -4,11 +4,12 @@
 #include "reason.h"
 #include "zone.h"
 
-// The zone with this IANA name, from the folder $ZPLAN_ZONEINFO, or /usr/share/zoneinfo when that
-// is not set. "UTC" needs no file. NULL with a reason; the name may be hostile.
+// Load the zone with this IANA name from the folder $ZPLAN_ZONEINFO, by default
+// /usr/share/zoneinfo. "UTC" needs no file. NULL with a reason. The name may come from an untrusted
+// source.
 struct zone *zonefile_load (const char *name, struct reason *reason);
 
-// The name of the zone of this machine's clock: $TZ, else what /etc/localtime links to, UTC without
-// either; in `out`, or not. It need not be one that can be loaded. NULL with a reason.
+// The name of this machine's time zone: $TZ, else the target of the link /etc/localtime, else UTC.
+// The result may or may not be in `out`; loading that zone may fail. NULL with a reason.
 enum { ZONEFILE_NAME_SIZE = 256 };
 const char *zonefile_machine (char out[ZONEFILE_NAME_SIZE], struct reason *reason);

@@ -9,14 +9,14 @@
 #include "json.h"
 #include "memory.h"
 
-enum { HEAD_MAX = 128 }; // of the line before the bytes, beside the station's name
+enum { HEAD_MAX = 128 }; // size of the line before the bytes, without the station's name
 
 static bool is_inside (struct span text, size_t at)
 {
     return at < text.size && (text.data[at] & 0xC0) == 0x80;
 }
 
-// Of a text of `size` bytes these are kept. Free it.
+// Pack the kept head and tail of a text of `size` bytes. Free it.
 static char *pack (struct span station, uint64_t plan_id, uint64_t exec_id, size_t size,
                    struct span head, struct span tail, size_t *ret_size)
 {

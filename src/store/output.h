@@ -1,9 +1,9 @@
-// What a run wrote, as plan:output keeps it: the first and the last bytes of a text. Pure.
+// The output of a run as stored in plan:output: the first and the last bytes of a text. Pure.
 //
-// An entry of the stream is of one or more outcomes of the history: its id is that of the last of
-// them, and each of its fields `o` is one text: "STATION:PLAN EXEC_ID SIZE HEAD\n" and the bytes,
-// ids in hex. SIZE is how long the text was, HEAD how many of the bytes are its first ones; the
-// rest are its last ones, or all when nothing was cut.
+// A stream entry holds the output of one or more outcomes of the history, and has the id of the
+// last of them. Each of its fields `o` is one output: "STATION:PLAN EXEC_ID SIZE HEAD\n" and the
+// bytes, ids in hex. SIZE is the original length of the text. The first HEAD bytes are the start of
+// the text, the rest its end; if nothing was cut, they are all of it.
 #pragma once
 
 #include <jansson.h>
@@ -12,15 +12,15 @@
 
 #include "span.h"
 
-// At most `keep` bytes of the text, cut between characters of UTF-8. Free it.
+// Pack at most `keep` bytes of the text, cut between UTF-8 characters. Free it.
 char *output_make (struct span station, uint64_t plan_id, uint64_t exec_id, struct span text,
                    size_t keep, size_t *ret_size);
 
-// {"size": N, "head": TEXT} of this run, and "tail" where the middle was cut out; bytes that are no
-// UTF-8 as {"b64"}. NULL: it is of another run, or none of ours.
+// The output of this run as {"size": N, "head": TEXT}, with "tail" if the middle was cut out; bytes
+// that are not UTF-8 as {"b64"}. NULL: the output of another run, or not a valid output.
 json_t *output_json (struct span output, uint64_t exec_id);
 
-// The packed form of what output_json gave, for another station's store. Free it.
-// NULL: `output` is not an output.
+// Pack the result of output_json again, for another station's store. Free it. NULL: `output` is not
+// valid.
 char *output_from_json (struct span station, uint64_t plan_id, uint64_t exec_id,
                         const json_t *output, size_t *ret_size);

@@ -1,5 +1,5 @@
-// The store's life: the link, the writer and the core, put together; and what its other files
-// share.
+// Creates the store from the link, the writer and the core, and has the functions that its other
+// files share.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ void store_when_serving (struct store *self, enum waiter_kind kind,
     self->last_later = &later->next;
 }
 
-// Those that are there now, of this kind and the kinds after it: what they do may have others wait.
+// Run the waiting calls of this kind and later kinds, but not calls that these add.
 static void call_later (struct store *self, enum waiter_kind first, bool serves)
 {
     struct later *later = self->later;
@@ -63,11 +63,11 @@ static void on_link_state (void *owner, enum link_state state)
 {
     struct store *self = owner;
     if (!self->writer)
-        return; // the first try, before link_new has returned
+        return; // first attempt, before link_new has returned
     if (state == LINK_UP) {
         writer_opened (self->writer, clock_boot_us ());
     } else if (state == LINK_OPENING) {
-        return; // as it was: away, or refused the last time
+        return; // state unchanged: away, or refused at the last attempt
     } else if (self->state != STORE_AWAY || state == LINK_REFUSED) {
         writer_closed (self->writer, clock_boot_us ());
         if (!self->loaded)
@@ -77,7 +77,7 @@ static void on_link_state (void *owner, enum link_state state)
         store_claim_reset (self);
         call_later (self, WAITER_CLIENT, false);
     }
-    // Serving goes on when the writer has found its token again.
+    // The store serves again when the writer has found its token.
     if (state == LINK_UP)
         set_state (self, STORE_STANDBY);
     else if (state == LINK_REFUSED)
@@ -110,7 +110,7 @@ static void send_commands (void *owner, const struct commands *commands)
 static void open_link (void *owner, const char *why)
 {
     struct store *self = owner;
-    if (link_state (self->link) == LINK_UP) // else it connects anyway
+    if (link_state (self->link) == LINK_UP) // otherwise it reconnects anyway
         link_renew (self->link, why);
 }
 
@@ -153,7 +153,7 @@ static void on_news (void *owner, enum owner_news news)
                    "reason=\"Redis has a batch of this station that it never sent: is there a copy "
                    "of this process?\"");
         abort ();
-    case OWNER_HOLDS: // its token is there, as it was before the connection was lost
+    case OWNER_HOLDS: // its token is unchanged since the connection was lost
         set_state (self, STORE_SERVING);
         break;
     default:
@@ -174,16 +174,16 @@ void store_loaded (struct store *self)
     set_state (self, STORE_SERVING);
 }
 
-// Redis' clock as an answer gave it: it was that time between the question and now.
+// A reading of Redis' clock, taken between `asked_us` and now.
 static void on_time (void *owner, int64_t asked_us, int64_t redis_us)
 {
     enum { STEP_US = 2000000 }; // a clock that differs by more was set
     struct store *self = owner;
-    // A slow answer says little, a fast one corrects what slow ones left; a step of the clock shows
-    // in either direction. It begins at the least that Redis' clock may show: no plan is sent
-    // early.
+    // A fast answer bounds the offset more tightly than a slow one and corrects it. A step of the
+    // clock is detected in both directions. The first offset is the least possible one, so that no
+    // plan is sent early.
     if (redis_us <= 0 || redis_us > (int64_t)SCHEDULE_TIME_MAX * 1000000)
-        return; // no time of a Redis
+        return; // not a valid time
     int64_t least = redis_us - clock_mono_us ();
     int64_t most = redis_us - asked_us;
     int64_t before_us = self->offset_us;
@@ -226,7 +226,7 @@ static void arm_timer (struct store *self)
     int64_t left_us = next_us > now_us ? next_us - now_us : 0;
     int64_t ms = left_us > LONGEST_MS * 1000 ? LONGEST_MS : (left_us + 999) / 1000;
     if (!writer_is_idle (self->writer) && ms > 2)
-        ms = 2; // what waits for a little while
+        ms = 2; // a delayed batch is waiting
     timer_set (&self->timer, self->reactor, ms > 0 ? ms : 1);
 }
 
@@ -247,7 +247,7 @@ static void flush (void *owner)
     arm_timer (self);
 }
 
-// In a build for tests the station may die when a batch has left, before its answer is read.
+// In a test build the station may be killed after a batch was sent, before its answer is read.
 static void on_flushed (void *owner)
 {
     struct store *self = owner;
@@ -283,7 +283,7 @@ bool store_owns (const struct store *self)
 
 // -- life
 
-enum { TEXT_ROOM = 4096 }; // at first
+enum { TEXT_ROOM = 4096 }; // initial size
 
 static struct core_bounds core_bounds_of (const struct store_bounds *bounds)
 {
@@ -354,7 +354,7 @@ void store_destroy (struct store **self_p)
     if (!self)
         return;
     timer_end (&self->timer);
-    self->flushing = true; // nothing is sent any more
+    self->flushing = true; // prevents further sends
     self->state = STORE_AWAY;
     call_later (self, WAITER_SURE, false);
     link_destroy (&self->link);
@@ -362,7 +362,7 @@ void store_destroy (struct store **self_p)
     store_migrate_end (self);
     store_claim_reset (self);
     writer_destroy (&self->writer);
-    call_later (self, WAITER_SURE, false); // those whom that let wait
+    call_later (self, WAITER_SURE, false); // those that began to wait meanwhile
     core_destroy (&self->core);
     state_folder_close (&self->state_folder);
     free (self->spare_claim);
@@ -378,8 +378,8 @@ size_t store_pending (const struct store *self)
 
 enum { BATCH_BYTES = 1048576 }; // at which what comes then waits for the next batch
 
-// While the link is down the store is not busy: what waits is bounded by the runs in flight, and
-// requests are to be rejected at once. While plans are loading, for some ms, requests wait.
+// While the link is down the store is not busy: waiting calls are bounded by the runs in flight,
+// and requests must be rejected at once. While plans are loading, for some ms, requests wait.
 bool store_busy (const struct store *self)
 {
     bool soon = self->state == STORE_LOADING ||
@@ -423,9 +423,9 @@ struct link *store_link (const struct store *self)
 const char *store_trouble (struct store *self)
 {
     if (!self->link)
-        return ""; // it ends, and answers who waited
+        return ""; // the store is being destroyed, and answers waiting callers
     const char *refusal = writer_refusal (self->writer);
-    // While its memory is full, plans still run and are removed.
+    // While Redis' memory is full, plans can still run and be removed.
     if (*link_trouble (self->link) || !*refusal || strncmp (refusal, "OOM", 3) == 0)
         return link_trouble (self->link);
     reason_set (&self->trouble, "Redis: %s", refusal);

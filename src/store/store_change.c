@@ -1,4 +1,4 @@
-// A plan that an admin changed is stored, if it is still the one that was read; a plan is removed.
+// Stores a plan that an admin command changed, if it is still the one that was read; removes plans.
 #include <stdlib.h>
 
 #include "memory.h"
@@ -52,8 +52,8 @@ static void change_in_core (struct changing *self)
     changing_free (self);
 }
 
-// The plan is read from Redis first: it may have been edited, or be another one by now. Of a plan
-// that is open the core knows better.
+// The plan is read from Redis first, as it may have been edited or replaced. If the core has its
+// message, that is newer.
 static void on_message (void *owner, const redisReply *reply)
 {
     struct changing *self = owner;

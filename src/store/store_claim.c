@@ -1,5 +1,5 @@
-// Due plans begin their runs: the core chooses them, those it does not know are read, and they are
-// answered when the start of their runs is written.
+// Starts the runs of due plans: the core chooses plans, those it does not have in memory are read,
+// and the claim is answered when the start of the runs is written.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -12,7 +12,7 @@ enum { CLAIM_MAX = 256, WRITES_MAX = 32, AHEAD_MAX = 256 };
 
 struct claim_call {
     struct waiter waiter;
-    struct store *store; // NULL: the choices are dropped
+    struct store *store; // NULL: the claim was abandoned, and its choices dropped
     store_claim_fn *reply;
     bool (*is_pull) (void *owner, struct span target);
     void *owner;
@@ -21,8 +21,8 @@ struct claim_call {
     char names[STORE_TARGETS_MAX][STATION_NAME_MAX + 1];
     struct core_choice choices[CLAIM_MAX];
     size_t count;
-    size_t reads, answered; // questions without an answer, and with one
-    size_t read[CLAIM_MAX]; // the choices that are read
+    size_t reads, answered; // reads without an answer; reads answered
+    size_t read[CLAIM_MAX]; // indexes of the choices to read
     size_t read_count;
     struct store_claim answer;
     struct store_claimed taken[CLAIM_MAX];
@@ -53,9 +53,9 @@ static void on_written (struct waiter *waiter, enum written how, const char *err
 
 // -- runs whose lease ended
 
-// The outcome of a run whose lease ended without a result, unless the engine reports one. Only here
-// is it known in the step in which it happens. What workers fetch was claimed and not yet offered,
-// and what a flow runs not begun: that was no run of anybody.
+// Record the outcome of a run whose lease expired without a result, unless the engine reports one.
+// It must be done here, in the same step. Plans that workers fetch are excluded, as they were not
+// offered yet, and so are flow runs that had not begun: nobody ran them.
 static void remember_lost (const struct claim_call *call, const struct core_taken *taken)
 {
     struct store *self = call->store;
@@ -79,7 +79,7 @@ static void remember_lost (const struct claim_call *call, const struct core_take
                                     .worker = taken->target,
                                     .reason = TEXT ("no result within the lease")};
     outcome_set_flow (&record, plan, step);
-    if (plan->policy && plan->policy->log == LOG_TRIGGER) { // that it was sent, not what came of it
+    if (plan->policy && plan->policy->log == LOG_TRIGGER) { // only that it was sent
         record.status = ZERO_STATUS_OK_ID;
         record.reason = (struct span){0};
     }
@@ -91,7 +91,7 @@ static void remember_lost (const struct claim_call *call, const struct core_take
     plan_destroy (&plan);
 }
 
-// -- taking
+// -- starting the runs
 
 static void take_all (struct claim_call *self)
 {
@@ -145,11 +145,11 @@ static void take_all (struct claim_call *self)
 void store_claim_reset (struct store *self)
 {
     if (self->claim)
-        self->claim->store = NULL; // what was chosen is forgotten with the core
+        self->claim->store = NULL; // the core has dropped the choices, too
     self->claim = NULL;
 }
 
-// Messages, scores and, where earlier runs may still answer, plan:run: three questions.
+// Read messages, scores and, if earlier runs may still answer, plan:run: up to three commands.
 static void ask_plans (struct store *self, const struct core_choice *choices, const size_t *which,
                        size_t count, link_reply_fn *reply, void *owner)
 {
@@ -194,7 +194,7 @@ static void found_runs (const struct core_choice *choices, const size_t *which, 
         core_found_run (&choices[which ? which[i] : i], reply_text (reply->element[i]));
 }
 
-// The answers, in their order.
+// Functions for the answers, in order.
 typedef void found_fn (const struct core_choice *choices, const size_t *which, size_t count,
                        const redisReply *reply);
 static found_fn *const found[] = {found_messages, found_scores, found_runs};
@@ -204,7 +204,7 @@ static void on_plans (void *owner, const redisReply *reply)
     struct claim_call *self = owner;
     size_t index = self->answered++;
     if (self->store && (!reply || reply->type == REDIS_REPLY_ERROR)) {
-        // Some could not be read: all are put back, for another claim.
+        // A read failed: put all choices back for a later claim.
         for (size_t i = 0; i < self->count; i++)
             core_unchoose (self->store->core, &self->choices[i]);
         store_claim_reset (self->store);
@@ -219,11 +219,11 @@ static void on_plans (void *owner, const redisReply *reply)
         finish_claim (self, STORE_LOST, "");
 }
 
-// -- the next ones are read beside
+// -- reading the next due plans ahead of time
 
 struct read_ahead {
     struct store *store;
-    uint64_t resets; // of the core: the choices are dropped with it
+    uint64_t resets; // core_resets at the start: a reset drops the choices
     struct core_choice choices[AHEAD_MAX];
     size_t count;
     size_t reads, answered;

@@ -1,4 +1,4 @@
-// Writes what becomes of a run.
+// Writes the outcomes and heartbeats of runs.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-// Who waits. The commit of a vote that is closed is kept until its votes are read.
+// A waiting caller. When a vote is closed, its commit is kept here until all votes are read.
 struct commit_call {
     struct waiter waiter;
     struct store *store;
@@ -18,9 +18,9 @@ struct commit_call {
     uint8_t *message; // STORE_CHANGED
     char full[40];
     enum stop_state stop_state; // of the plan afterwards
-    bool was_stopped;           // it was stopped before, or may have been
-    struct span failure;        // the record, if it is one of its last failures
-    // of a vote that is closed
+    bool was_stopped;           // it was stopped before the run, or may have been
+    struct span failure;        // the record, if the run is one of the plan's last failures
+    // when a vote is closed
     struct core_commit commit;
     struct plan *called;
     void (*then) (void *owner);
@@ -42,9 +42,9 @@ static void answer_commit (struct commit_call *self)
     free (self);
 }
 
-// -- the commit, as the core takes it
+// -- preparing the commit for the core
 
-// The message is written into the store's text, and borrowed until that is used again.
+// The message is written into the store's text buffer, and valid until that is reused.
 static struct core_commit commit_of (struct store *self, const struct store_commit *commit,
                                      const char *caller)
 {
@@ -111,7 +111,7 @@ static void write_work (struct store *self, const struct store_commit *commit, c
     }
 }
 
-// -- a plan that is placed with the outcome, in one batch with it
+// -- placing a plan in the same batch as the outcome
 
 static void place_called (struct commit_call *self, const struct plan *plan, struct span unplaced)
 {
@@ -148,7 +148,7 @@ static void on_decided (struct waiter *waiter, enum written how, const char *err
     answer_commit ((struct commit_call *)waiter);
 }
 
-// Not written, and why not.
+// Answer that the commit was not written, and why.
 static void refuse_commit (struct commit_call *self, enum core_result result,
                            const struct core_committed *committed)
 {
@@ -178,8 +178,7 @@ static bool commit_to_core (struct commit_call *self, const struct core_commit *
     return true;
 }
 
-// -- what is kept beside the plan: that its run leaves it stopped, or that it was stopped during
-// the run; and how it failed
+// -- data kept besides the plan: its stop state after the run, and its last failures
 
 static void note_stop_and_failure (struct commit_call *self, const struct store_commit *commit)
 {
@@ -199,7 +198,7 @@ static void write_stop_and_failure (const struct commit_call *self)
         store_failure (self->store, commit->target, commit->id, self->failure);
 }
 
-// -- a vote is closed: all votes are published, so they are read when the last one is written
+// -- closing a vote: all votes are published, so they are read after the last one is written
 
 static struct span copy_text_at (struct commit_call *self, int at, struct span text)
 {
@@ -233,7 +232,7 @@ static char *votes_text (const redisReply *votes)
 static void on_votes (void *owner, const redisReply *reply)
 {
     struct commit_call *self = owner;
-    if (!reply) { // the link is being destroyed: else the call waits for Redis
+    if (!reply) { // only while the link is being destroyed: otherwise the call waits for Redis
         self->answer.result = STORE_LOST;
         answer_commit (self);
         return;
@@ -274,7 +273,7 @@ static void close_poll (struct commit_call *self, const struct store_commit *com
     writer_wait (self->store->writer, &self->waiter, clock_mono_us ());
 }
 
-// -- the history of callbacks, whose tries push no run out of that of all
+// -- the separate history of callbacks: their attempts must not displace runs from the main history
 
 void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
                          struct span record)
@@ -300,7 +299,7 @@ void store_commit (struct store *self, const struct store_commit *commit, store_
     call->answer.error = "";
     memcpy (call->target, commit->key_station.data, commit->key_station.size);
     bool has_work = commit->participant_count || commit->decision->open_poll;
-    if (commit->decision->commit == COMMIT_END) // nobody counts it any more
+    if (commit->decision->commit == COMMIT_END) // the plan no longer counts for its caller
         caller_field (self, commit->plan->caller, call->caller);
     if (has_work || commit->decision->close_poll)
         member_make (call->work, KEY_WORK, commit->key_station, commit->plan->id);

@@ -13,7 +13,7 @@ static struct span key_of (const char *name, char out[KEY_SIZE])
     return span_of (out, (size_t)snprintf (out, KEY_SIZE, KEY_FLOW_DEF "%s", name));
 }
 
-// A version as it is written; 0 = it is none.
+// Parse a version number; 0 = invalid.
 static int version_of (const redisReply *reply)
 {
     char digits[DECIMAL_SIZE];
@@ -23,15 +23,15 @@ static int version_of (const redisReply *reply)
     return plain ? (int)number : 0;
 }
 
-// -- all of them
+// -- all flows
 
 struct flow_listing {
     struct store *store;
-    size_t max, count, left; // left: answers of this page
+    size_t max, count, left; // left: outstanding answers of this page
     struct store_flow_head *heads;
     char (*names)[STATION_NAME_MAX + 1];
     char **infos;
-    char *after; // "(" and the last name that was read, sound or not; NULL: from the start
+    char *after; // "(" and the last name that was read, valid or not; NULL: from the start
     size_t after_size;
     bool more;
     enum store_result result;
@@ -84,7 +84,7 @@ static void set_after (struct flow_listing *self, struct span name)
     self->after_size = name.size + 1;
 }
 
-// What an answer of this page leads to.
+// Context of an answer of this page.
 struct listed {
     struct flow_listing *listing;
     size_t at;
@@ -178,7 +178,7 @@ void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *repl
     next_page (listing);
 }
 
-// -- one of them
+// -- a flow
 
 struct reading_flow {
     struct store *store;
@@ -196,7 +196,7 @@ static void end_reading (struct reading_flow *self)
     free (self);
 }
 
-// An answer that says nothing ends it.
+// End the read if the answer is an error or missing.
 static bool read_failed (struct reading_flow *self, const redisReply *reply)
 {
     self->answer.result = reply_key_result (reply, &self->answer.error);
@@ -310,7 +310,7 @@ void store_flow_put (struct store *self, const struct store_flow_change *change,
     decimal_text (change->use, use);
     decimal_text (change->last, last);
     decimal_text (change->updated, updated);
-    // One command: a key of another type is replaced by the one that it blocks.
+    // A single command: if the key has another type, the writer replaces the key and repeats it.
     const struct span words[] = {TEXT ("HSET"),    key,
                                  TEXT ("use"),     TEXT (use),
                                  TEXT ("last"),    TEXT (last),

@@ -1,17 +1,17 @@
-// Definitions of flows in Redis: `plan:flow:def:NAME`, a hash of the texts of its versions and what
-// is known of them, and the names in `plan:flow:names`. Answered as the calls of store.h.
+// Definitions of flows in Redis: `plan:flow:def:NAME`, a hash with the texts of its versions and
+// data about them, and the names in `plan:flow:names`. Calls are answered like those of store.h.
 #pragma once
 
 #include "store.h"
 
-enum { STORE_FLOW_VERSIONS = 100 }; // that are kept of a flow
+enum { STORE_FLOW_VERSIONS = 100 }; // versions kept of a flow
 
 // What a station keeps of a flow in memory.
 struct store_flow_head {
     struct span name;
-    int use, last;    // versions; 0: there is none, or it was edited
+    int use, last;    // versions; 0: none, or invalid after an edit by hand
     int64_t updated;  // Unix seconds
-    struct span info; // JSON, of the version in use; empty = there is none
+    struct span info; // JSON about the version in use; empty = none
 };
 
 struct store_flow_heads {
@@ -23,18 +23,18 @@ struct store_flow_heads {
 
 typedef void store_flow_heads_fn (void *owner, const struct store_flow_heads *answer);
 
-// Read what is known of all flows, at most `max`, in pages. The call waits while Redis is away.
+// Read the heads of all flows, at most `max`, in pages. The call waits while Redis is away.
 void store_flow_heads (struct store *self, size_t max, store_flow_heads_fn *reply, void *owner);
 
 struct store_flow {
     enum store_result result; // STORE_NONE: there is no such flow
     int use, last;            // as in the head
     int64_t updated;
-    int versions[2 * STORE_FLOW_VERSIONS]; // that are kept, rising
+    int versions[2 * STORE_FLOW_VERSIONS]; // the versions kept, in ascending order
     size_t version_count;
-    int version;      // the one that `text` is of
-    struct span text; // empty = there is no such version
-    int64_t plans;    // with it as their target
+    int version;      // the version of `text`
+    struct span text; // empty = no such version
+    int64_t plans;    // number of plans with this flow as their target
     const char *error;
 };
 
@@ -49,21 +49,21 @@ void store_flow_read (struct store *self, const char *name, int version, enum li
 
 struct store_flow_change {
     const char *name;
-    int version; // a new one, with its text; 0 = none
+    int version; // a new version, with its text; 0 = none
     struct span text;
-    const int *dropped; // versions that are not kept any more
+    const int *dropped; // versions to delete
     size_t dropped_count;
     int use, last;
     int64_t updated;
     const char *info;
 };
 
-// Write it. Everything is copied.
+// Write the change. Everything is copied.
 void store_flow_put (struct store *self, const struct store_flow_change *change,
                      store_done_fn *reply, void *owner);
 
-// Take the flow out, with all its versions.
+// Delete the flow with all its versions.
 void store_flow_remove (struct store *self, const char *name, store_done_fn *reply, void *owner);
 
-// Answered when all that was written until now is in Redis.
+// Call `reply` when everything written so far is in Redis.
 void store_flow_settle (struct store *self, store_done_fn *reply, void *owner);

@@ -1,4 +1,4 @@
-// The outcomes of runs.
+// The history of outcomes.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -20,14 +20,14 @@ bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub
     if (*end != '-' || end[1] < '0' || end[1] > '9')
         return false;
     *ret_sub = strtoull (end + 1, &end, 10);
-    // A NUL within the text is no end of it.
+    // A NUL within the text must not end it.
     return end == copy + text.size && (*ret_seq || *ret_sub) && *ret_seq < INT64_MAX &&
            *ret_sub < INT64_MAX;
 }
 
-enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 }; // before the outcomes; of one
+enum { HISTORY_HEAD = 5, ENTRY_FIELDS = 6 }; // elements before the outcomes; elements of one
 
-// exec_id is the microsecond in which the run began, or a number that was free behind it.
+// exec_id is the microsecond in which the run began, or the next free number after it.
 static void set_times (json_t *run, int64_t ended_ms)
 {
     int64_t fired_ms = json_integer_value (json_object_get (run, "exec_id")) / 1000;
@@ -98,7 +98,7 @@ void store_failure (struct store *self, struct span station, uint64_t plan_id, s
     free (text);
 }
 
-// -- the question
+// -- reading
 
 static void on_history (void *owner, const redisReply *reply)
 {
@@ -144,7 +144,7 @@ void store_history (struct store *self, const struct history_filter *filter,
                   on_history, ask_new (self, (void (*) (void))reply, owner));
 }
 
-// -- taking out
+// -- forgetting
 
 enum { FORGOT_FIELDS = 2 };
 
@@ -172,7 +172,7 @@ void store_forget (struct store *self, const char *epoch, const char *station, s
                   on_forgot, ask_new (self, (void (*) (void))reply, owner));
 }
 
-// -- putting in
+// -- restoring
 
 void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
                     store_done_fn *reply, void *owner)
@@ -186,7 +186,7 @@ void store_restore (struct store *self, const struct store_restored_outcome *out
     store_wait (self, WAITER_CLIENT, reply, owner);
 }
 
-// -- those that are too old go, in the order of their times
+// -- deletion of outcomes that are too old, in the order of their times
 
 enum { OLD_MAX = 10 };
 
@@ -226,7 +226,7 @@ static void on_trimmed (void *owner, enum store_result result, const char *error
         store_history_trim (owner);
 }
 
-// Of callbacks, whose entries have the ids of their times.
+// Trim the history of callbacks, whose entry ids are times.
 static void on_oldest_callback (void *owner, const redisReply *reply)
 {
     struct store *self = owner;

@@ -1,5 +1,5 @@
-// Data kept besides plans: targets that were added, kinds of plans, limits, identities. Each is a
-// hash, read whole but for one kind, and a change is a row of the batch that gathers.
+// Data kept besides plans: added targets, kinds of plans, limits, identities. Each is a hash, which
+// is read as a whole unless a single kind is requested. A change is a row of the next batch.
 #include <stdlib.h>
 
 #include "memory.h"
@@ -7,7 +7,7 @@
 
 enum { KINDS_MAX = 1000, LIMITS_MAX = 1000, NAME_MAX_SIZE = 96 };
 
-// One that asked.
+// A pending call.
 struct keeping {
     struct store *store;
     const char *key;
@@ -134,7 +134,7 @@ static void on_kind_written (void *owner, enum store_result result, const char *
                                               .error = error});
 }
 
-// Only that one: all together may be megabytes, and each submission with a kind asks.
+// Only the requested kind: all kinds may be megabytes, and each submission with a kind reads one.
 static void on_kind (void *owner, const redisReply *reply)
 {
     struct keeping *self = owner;
@@ -262,8 +262,8 @@ bool store_limit_at (const struct store_limits *answer, size_t index, struct spa
     return true;
 }
 
-// -- identities: "TARGET IDENTITY" -> "INSTANCE HOME". That of the home; else one that another home
-// left, as its station is not the owner; else a new one.
+// -- identities: "TARGET IDENTITY" -> "INSTANCE HOME". The identity of this home is used; else one
+// of another home, whose station is not the owner; else a new one.
 
 struct identifying {
     struct store *store;
@@ -290,7 +290,7 @@ static void on_identity_written (void *owner, enum store_result result, const ch
                                            .error = error});
 }
 
-// An identity of the target: its owner decides. False: it is of another target.
+// Consider a stored identity: keep it as `known` if it is of this target and may be used here.
 static void look_at_identity (struct identifying *self, struct span name, struct span whose)
 {
     size_t size = strlen (self->target);

@@ -1,4 +1,4 @@
-// Plans in pages, in the order of their ids or in another.
+// Lists plans in pages, ordered by id or otherwise.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -9,16 +9,16 @@
 
 // -- a list
 
-enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // answers before the plans; of each plan
+enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // elements before the plans; elements per plan
 enum { ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
-enum { ENTRY_STATION = IDENT_SIZE }; // where it begins in an entry of the index
-enum { MESSAGES_MAX = 250 };         // that a page looks at, where a filter selects
+enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
+enum { MESSAGES_MAX = 250 };         // messages that a page with a filter examines
 
 struct list_call {
     struct store *store;
     struct store_filter filter;
     struct frames *members;
-    uint64_t *ids; // STORE_RUNNING: that are read
+    uint64_t *ids; // STORE_RUNNING: ids to read
     size_t id_count;
     struct store_listed *plans; // of the answer
     size_t count;
@@ -26,7 +26,7 @@ struct list_call {
     void *owner;
 };
 
-// Timers of flows are listed nowhere: `flow show` has them.
+// Timers of flows are never listed: `flow show` shows them.
 static bool is_of_run (const struct store_filter *filter, struct span message)
 {
     struct plan_step step;
@@ -72,7 +72,7 @@ static void answer_page (struct list_call *self, struct store_page *page)
     free (self);
 }
 
-// Put it into the page if it was asked for.
+// Add the plan to the page if the filter selects it.
 static void list_add (struct list_call *self, struct store_listed plan, struct span stored,
                       uint64_t exec_id)
 {
@@ -85,7 +85,7 @@ static void list_add (struct list_call *self, struct store_listed plan, struct s
         free (message);
 }
 
-// Of an entry of the index, its message and its run.
+// `fields` are an entry of the index, its message and its run.
 static void read_plan (struct list_call *self, redisReply *const *fields, int64_t score_us)
 {
     struct span entry = reply_text (fields[0]);
@@ -142,7 +142,7 @@ static void ask_by_id (struct list_call *self)
 
 // -- in the order of a sorted set
 
-// Remove a member without a plan; one whose rows are not written yet is kept.
+// Remove a member without a plan, unless its rows are not written yet.
 static void drop_member (struct store *self, const char *key, struct span entry)
 {
     char member[MEMBER_MAX + 2];

@@ -1,5 +1,5 @@
-// The data that a new owner reads before it decides: numbers, limits and the runs in flight.
-// Waiting plans are read as they become due (store_queue.c), the others on request.
+// Loads the data that a new owner needs before it decides: counters, limits and the runs in flight.
+// Waiting plans are read as they become due (store_queue.c), other plans on request.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,15 +7,15 @@
 #include "memory.h"
 #include "store_private.h"
 
-// All questions go out at once and are answered in their order.
+// All commands are sent at once and answered in order.
 struct store_loading {
     struct store *store; // NULL: it was abandoned
     size_t left;         // answers
-    bool lost;           // one did not come: the connection is lost, and all is read again
-    bool refused;        // one of them says nothing of the data
+    bool lost;    // an answer is missing: the connection is lost, and everything is read again
+    bool refused; // an answer was an error, so the data are unknown
     struct core_numbers numbers;
     bool has_seq;
-    int64_t history_seq; // the highest that it ever had
+    int64_t history_seq; // the highest seq that the history ever had
     char schema[16];
 };
 
@@ -37,8 +37,8 @@ static void finish_load (struct store_loading *loading)
     if (loading->lost)
         store = NULL;
     if (store && loading->refused)
-        link_renew (store->link, "refuses to be read"); // what was not read is not empty
-    else if (store && other) // of an owner of a later version, since the link was opened
+        link_renew (store->link, "refuses to be read"); // unread data must not count as empty
+    else if (store && other) // an owner of a later version wrote it after the link was opened
         link_renew (store->link, "holds plans of another version");
     else if (store && former)
         store_migrate_begin (store);
@@ -61,7 +61,8 @@ void store_load_end (struct store *self)
     self->loading = NULL;
 }
 
-// Of another type: it is replaced by the first batch. Other errors pass: all is read again.
+// A key of another type is replaced by the first batch. Other errors are temporary: everything is
+// read again.
 static bool is_wrong (struct store_loading *loading, const char *key, const redisReply *reply)
 {
     struct store *store = loading->store;
@@ -77,7 +78,7 @@ static void copy_text (char *out, size_t room, const redisReply *reply)
     snprintf (out, room, "%.*s", (int)text.size, text.size ? (const char *)text.data : "");
 }
 
-// -- numbers
+// -- counters
 
 static void on_meta (void *owner, const redisReply *reply)
 {
@@ -121,15 +122,16 @@ static void on_newest (void *owner, const redisReply *reply)
     if (loading && !is_wrong (loading, KEY_HISTORY, reply) && reply_is_array (reply, 1) &&
         reply_is_array (reply->element[0], 1) &&
         history_entry_parse (reply_text (reply->element[0]->element[0]), &seq, &sub) &&
-        seq < INT64_MAX / 4 && sub < INT64_MAX / 4) { // else it is replaced when it is written
+        seq < INT64_MAX / 4 && sub < INT64_MAX / 4) { // else it is replaced by the next write
         loading->history_seq = (int64_t)seq;
         loading->numbers.sub = (int64_t)sub;
     }
     part_loaded (owner, reply);
 }
 
-// The highest name that the history ever had, also where that entry was forgotten: Redis takes none
-// below it. Where XINFO is not allowed, or there is no history, the newest entry stands for it.
+// The highest entry id that the history ever had, even if that entry was forgotten: Redis rejects
+// lower ids. Without permission for XINFO, or without a history, the id of the newest entry is
+// used.
 static void on_highest (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
@@ -159,7 +161,7 @@ static void on_counts (void *owner, const redisReply *reply)
     part_loaded (owner, reply);
 }
 
-// The last of the numbers: they are taken, and what becomes known of the data is written.
+// The last of the counters: pass them to the core, and write what was found out about the data.
 static void on_classes (void *owner, const redisReply *reply)
 {
     struct store_loading *loading = current_loading (owner);
@@ -167,8 +169,8 @@ static void on_classes (void *owner, const redisReply *reply)
         struct store *store = loading->store;
         struct core_numbers *numbers = &loading->numbers;
         numbers->classes = reply_number (reply) == 1;
-        // When the counter was lost it goes on behind the history; without one it restarts, and so
-        // does the epoch: no number is given twice in one.
+        // If the seq counter was lost, it continues after the history. Without a history it
+        // restarts in a new epoch, so that no number is used twice in an epoch.
         if (!loading->has_seq)
             numbers->seq = loading->history_seq;
         if (!loading->has_seq && !loading->history_seq)
@@ -226,11 +228,11 @@ static void on_tokens (void *owner, const redisReply *reply)
 
 enum { PAGE = 1000 };
 
-// The members of a page of runs, for what is asked of them.
+// The members of a page of runs, kept while data about them are read.
 struct run_page {
     struct store_loading *loading;
     size_t count;
-    struct span members[PAGE]; // texts of `bytes`
+    struct span members[PAGE]; // their texts are in `bytes`
     char bytes[];
 };
 
@@ -271,7 +273,7 @@ static struct run_page *page_of (struct store_loading *loading, redisReply *cons
     return page;
 }
 
-// Priority and group of plans that have runs: limits count these.
+// Read priority and group of plans with runs: limits count these.
 static void ask_classes (struct store_loading *loading, redisReply *const *members, size_t count)
 {
     struct span words[2 + PAGE] = {TEXT ("HMGET"), TEXT (KEY_CLASS)};

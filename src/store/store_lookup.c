@@ -1,6 +1,5 @@
-// A plan is found by its id, with what the core knows of it and Redis does not have yet; but not
-// one that may be rejected yet, or whose run may not be sent yet: its caller waits until Redis has
-// acknowledged that.
+// Finds a plan by its id, including what only the core knows of it yet. If the plan may still be
+// rejected, or its run may not be sent yet, the caller waits until Redis has acknowledged it.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -8,12 +7,12 @@
 #include "plan_json.h"
 #include "store_private.h"
 
-enum { CANDIDATES_MAX = 8 }; // entries of one id; two exist after edits by hand only
+enum { CANDIDATES_MAX = 8 }; // entries of one id; more than one exists only after edits by hand
 
 enum more { LESS_MESSAGE, MORE_NOTHING, MORE_VOTES, MORE_WORK, MORE_FAILURES, MORE_PLACE };
 
 struct store_lookup {
-    struct waiter waiter; // until what is known of the plan is written
+    struct waiter waiter; // waits until the state of the plan is written
     struct store *store;
     uint64_t plan_id;
     enum more more;
@@ -47,7 +46,7 @@ static void lookup_send (struct store_lookup *self, const struct span *words, si
     store_ask (self->store, self->repeat, words, count, reply, self);
 }
 
-// An answer that says nothing ends the look.
+// End the lookup if the answer is an error or missing.
 static bool read_failed (struct store_lookup *self, const redisReply *reply)
 {
     const char *error;
@@ -57,7 +56,7 @@ static bool read_failed (struct store_lookup *self, const redisReply *reply)
     return result != STORE_DONE;
 }
 
-// -- with more of it
+// -- additional data
 
 static void on_work (void *owner, const redisReply *reply)
 {
@@ -193,7 +192,7 @@ static void on_message (void *owner, const redisReply *reply)
     struct span message = reply_text (reply);
     bool known =
         core_view (self->store->core, self->plan_id, &view) && span_is (view.target, self->target);
-    // A run may begin: it is sent only when that is written.
+    // A run that is about to begin is sent only after its start is written.
     bool begins = known && view.exec_id && !view.settled;
     if (known && (view.submitted || begins) && !view.gone) {
         wait_until_settled (self);
@@ -230,7 +229,7 @@ static void on_existence (void *owner, const redisReply *reply)
     answer_lookup (self);
 }
 
-// A plan that is in the index under this name, or that the core knows.
+// Look for the next candidate: a plan in the index under this name, or known to the core.
 static void look_next (struct store_lookup *self)
 {
     char member[MEMBER_MAX + 2];
@@ -241,7 +240,7 @@ static void look_next (struct store_lookup *self)
     memcpy (self->target, self->targets[self->at++], sizeof self->target);
     member_make (member, KEY_MESSAGE, span_text (self->target), self->plan_id);
     if (self->more == LESS_MESSAGE)
-        // One of another type is none, and is replaced.
+        // A key of another type does not count as a plan, and will be replaced.
         lookup_send (self, WORDS (TEXT ("GETRANGE"), TEXT (member), TEXT ("0"), TEXT ("0")),
                      on_existence);
     else
@@ -306,7 +305,7 @@ static void look_now (void *owner, bool serves)
         fail_lookup (owner, STORE_LOST, "");
 }
 
-// The core does not know results of participants: those that gather are written first.
+// The core does not keep results of participants: write the pending ones first.
 static void look_behind_writes (struct store_lookup *self)
 {
     if (store_serves (self->store) && core_has_rows (self->store->core))
@@ -368,8 +367,8 @@ void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *re
     read_queue_range (lookup);
 }
 
-// The stored frames are not parsed for that: they may be large. `[]` is of a voter that has not
-// answered, and what is no array was not written by a station.
+// The stored frames are not parsed, as they may be large. `[]` means that a voter has not answered;
+// anything but an array was not written by a station.
 static bool is_answer (struct span frames)
 {
     return frames.size > 2 && frames.data[0] == '[' && frames.data[frames.size - 1] == ']';

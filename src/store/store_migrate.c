@@ -1,7 +1,7 @@
-// Data of schema 1, of versions in which any number of stations took plans side by side, become
-// data of schema 2: plans that stood in lanes or were held get their places in the queue back, and
-// what only those versions used is deleted. In steps that may be repeated: a migration that is cut
-// off restarts.
+// Converts data of schema 1, of versions in which any number of stations claimed plans side by
+// side, to schema 2: plans in lanes and held plans return to their places in the queue, and keys
+// that only those versions used are deleted. All steps may be repeated, so an interrupted migration
+// simply restarts.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,11 +19,11 @@ struct migration {
     struct store *store; // NULL: it was abandoned
     struct timer timer;
     bool logged;
-    // the keys of plans that stand apart, and how far the present one is read
+    // the keys of plans kept apart, and how far the current one is read
     char (*keys)[KEY_MAX];
     size_t key_count, key_room, key_at, offset;
     bool held;
-    struct span *members; // of the page: texts of `bytes`
+    struct span *members; // members of the page; their texts are in `bytes`
     double *scores;
     size_t member_count;
     char *bytes;
@@ -48,7 +48,7 @@ static void migration_destroy (struct migration *self)
     free (self);
 }
 
-// Whether it was abandoned; then its memory goes with the last answer.
+// Whether the migration was abandoned; then its memory is freed here.
 static bool is_over (struct migration *self, const redisReply *reply)
 {
     if (self->store && reply)
@@ -105,7 +105,7 @@ static void finish_migration (struct migration *self)
     store_wait (self->store, WAITER_SURE, on_finished, self);
 }
 
-// -- a page of plans that stand apart
+// -- a page of plans kept apart
 
 static void next_page (struct migration *self);
 
@@ -130,7 +130,7 @@ static void on_page_written (void *owner, enum store_result result, const char *
     next_page (self);
 }
 
-// A lane's plan was in the queue a multiple of this later, in seconds, than it was due.
+// Plans in a lane were queued later than they were due, by a multiple of `unit` seconds.
 static bool stays_in_lane (double score, double since)
 {
     const double unit = 61.803399;
@@ -152,7 +152,8 @@ static void on_held_messages (void *owner, const redisReply *reply)
             continue;
         struct plan *plan = plan_from_stored_json (id, message, &reason);
         int64_t now_us = store_now_us (self->store), due_s = plan ? plan_due_time (plan) : 0;
-        // It was due, or it would not be held: a retry, or a run by hand before its time.
+        // Only due plans were held. If this one is not due by its schedule, it was a retry or a
+        // manual run, and becomes due now.
         bool known = plan && due_s < now_us / 1000000 && plan->state != PLAN_RETRY;
         if (plan)
             move_member (self, self->members[i], known ? due_s * 1000000 : now_us);
@@ -173,7 +174,7 @@ static void on_scores (void *owner, const redisReply *reply)
                                : stays_in_lane (score, self->scores[i]);
         if (same && !self->held)
             move_member (self, self->members[i], llround (self->scores[i] * 1e6));
-        if (!same) // it was moved since
+        if (!same) // it was moved in between
             self->scores[i] = NAN;
     }
     if (!self->held) {
@@ -253,7 +254,7 @@ static void next_key (struct migration *self)
     next_page (self);
 }
 
-// Of those that only schema 1 has.
+// Handle a key that only schema 1 has.
 static void take_key (struct migration *self, struct span name)
 {
     static const char *const former[] = {KEY_FORMER_HELD,   KEY_FORMER_LANE, KEY_FORMER_LANES,
@@ -306,8 +307,8 @@ static void on_keys (void *owner, const redisReply *reply)
         scan_keys (self, cursor);
 }
 
-// All keys are looked at, once: nothing else lists those of targets, groups and stations that are
-// gone. Messages and results are left out by Redis.
+// Scan all keys once: nothing else lists the keys of targets, groups and stations that are gone.
+// The pattern excludes messages and results.
 static void scan_keys (struct migration *self, const char *cursor)
 {
     store_ask (self->store, LINK_ONCE,
@@ -316,10 +317,10 @@ static void scan_keys (struct migration *self, const char *cursor)
                on_keys, self);
 }
 
-// -- the begin: no station of the former version may be at work, as it would take plans beside this
-// one without looking whose they are
+// -- the start: no station of the former version may be running, as it would claim plans without
+// checking who owns them
 
-// Of a value of plan:attending: behind a blank it has the schema (store_stats.c).
+// Whether a value of plan:attending is of schema 2: the schema follows a blank (store_stats.c).
 static bool is_of_schema_2 (struct span seen)
 {
     return seen.size && memchr (seen.data, ' ', seen.size);
@@ -369,10 +370,10 @@ void store_migrate_begin (struct store *self)
     ask_attending (migration);
 }
 
-// -- and back
+// -- conversion back to schema 1
 
 struct offer {
-    struct span target; // of the core
+    struct span target; // borrowed from the core
     uint64_t id;
     int64_t order;
 };
@@ -402,14 +403,14 @@ static void on_owner_gone (void *owner, const redisReply *reply)
 static void on_schema_written (void *owner, enum store_result result, const char *error)
 {
     struct going_back *self = owner;
-    if (result != STORE_DONE) { // another station may own the plans by now: its key stays
+    if (result != STORE_DONE) { // another station may own the plans by now: keep its key
         back_end (self, result, error);
         return;
     }
     store_ask (self->store, LINK_ONCE, WORDS (TEXT ("DEL"), TEXT (KEY_OWNER)), on_owner_gone, self);
 }
 
-// Workers of the former version get what is in plan:offers, and that only.
+// Workers of the former version get only what is in plan:offers.
 static void write_offer (struct store *store, const struct offer *offer)
 {
     char key[STATION_NAME_MAX + 16], score[DECIMAL_SIZE + 1], plan[MEMBER_MAX + 2];
@@ -446,7 +447,8 @@ static void keep_offer (void *owner, struct span target, uint64_t id, int64_t or
     self->offers[self->count++] = (struct offer){target, id, order};
 }
 
-// A standby would take over as soon as nobody owns the data, and migrate them again.
+// No other station may be present: a standby would take over as soon as the data have no owner, and
+// migrate them again.
 static void on_others (void *owner, const redisReply *reply)
 {
     struct going_back *self = owner;

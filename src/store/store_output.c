@@ -1,4 +1,4 @@
-// Bounds the stored output of all runs.
+// Limits the stored output of all runs.
 
 #include "decimal.h"
 #include "store_private.h"
@@ -6,7 +6,7 @@
 static void on_trimmed (void *owner, const redisReply *reply)
 {
     (void)owner;
-    (void)reply; // what went wrong is tried again with the next sweep
+    (void)reply; // after an error the next sweep tries again
 }
 
 void store_outputs_trim (struct store *self)
@@ -19,7 +19,8 @@ void store_outputs_trim (struct store *self)
                   on_trimmed, self);
 }
 
-// Redis counts what they take; to ask it for each would cost more than to write them.
+// Only Redis knows the memory that outputs use. Asking after each one would cost more than writing
+// it.
 void store_outputs_written (struct store *self, size_t size)
 {
     enum { SHARE = 8 };

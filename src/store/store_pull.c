@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "store_private.h"
 
-// A call of the core, with its arguments: kept until its answer is written.
+// A call of the core with its arguments, kept until its outcome is written.
 struct pull_call {
     struct waiter waiter;
     struct store *store;
@@ -31,7 +31,7 @@ struct pull_call {
     } answer;
     struct core_job *jobs;
 
-    // what is read
+    // data read from Redis
     struct core_found found;
     char found_target[STATION_NAME_MAX + 1];
     char *message;
@@ -135,7 +135,7 @@ static void run_call (struct pull_call *self)
         read_plan (self);
     } else if (result == CORE_FULL) {
         end_call (self, STORE_LOST, "");
-    } else if (self->op == OP_TEAM) { // it lives until the next call of the core
+    } else if (self->op == OP_TEAM) { // the team is valid until the next call of the core
         end_call (self, result == CORE_DONE ? STORE_DONE : STORE_NONE, "");
     } else if (result == CORE_DONE) {
         wait_for_batch (self);
@@ -151,14 +151,14 @@ static void on_turn (struct waiter *waiter, enum written how, const char *error)
     run_call ((struct pull_call *)waiter);
 }
 
-// At the end of the turn: no callback runs within the call that asked for it.
+// Deferred to the end of the turn, so that no callback runs within the caller's call.
 static void begin_call (struct pull_call *self)
 {
     self->waiter.release = on_turn;
     writer_wait_turn (self->store->writer, &self->waiter);
 }
 
-// -- what the core does not know of a plan
+// -- reading what the core does not know about a plan
 
 static void on_team (void *owner, const redisReply *reply)
 {
@@ -170,7 +170,7 @@ static void on_team (void *owner, const redisReply *reply)
     struct span *spans = reply_texts (reply, &self->found.team_count);
     self->found.team = spans;
     run_call (self);
-    free (spans); // the call may be gone
+    free (spans); // the call may be freed already
 }
 
 static void on_report (void *owner, const redisReply *reply)

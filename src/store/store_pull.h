@@ -1,5 +1,5 @@
-// Plans that workers fetch: the offers, the team of workers of each run, and its outcome. Each call
-// is one of the core, and answered once. Source: proto 7.9.
+// Plans that workers fetch: the offers, the team of workers of each run, and its outcome. Each
+// function wraps a call of the core and is answered once. Specification: proto 7.9.
 #pragma once
 
 #include "core_pull.h"
@@ -11,7 +11,7 @@ struct store_offer {
     struct span key_station;
     uint64_t plan_id;
     uint64_t exec_id;
-    bool already_offered; // it is offered already: the lease has ended, the run goes on
+    bool already_offered; // offered before: the lease has expired, the run continues
     int64_t lease_s;
 };
 
@@ -23,8 +23,8 @@ struct store_offered {
 
 typedef void store_offered_fn (void *owner, const struct store_offered *answer);
 
-// Offer a claimed run to the workers of its station. Repeated by the link: the second time it does
-// nothing.
+// Offer a claimed run to the workers of its target. The call may be repeated: the second time it
+// does nothing.
 void store_offer (struct store *self, const struct store_offer *offer, store_offered_fn *reply,
                   void *owner);
 
@@ -34,7 +34,7 @@ struct store_take {
     const char *station;
     const char *worker;
     int64_t limit;
-    int64_t from; // where to look on, 0 = from the start
+    int64_t from; // where to continue the search, 0 = at the start
     int64_t lease_s;
     bool alone;                 // no other worker asks for plans of this target
     struct limit station_limit; // by the settings
@@ -51,20 +51,21 @@ struct store_taken {
 
 typedef void store_taken_fn (void *owner, const struct store_taken *answer);
 
-// Give the worker what it may have, the first offered first. At most 256 offers are looked at.
+// Give the worker the jobs it may have, in the order of the offers. At most 256 offers are
+// examined.
 void store_take (struct store *self, const struct store_take *take, store_taken_fn *reply,
                  void *owner);
 
 // How many plans are offered for this target.
 int64_t store_offers (const struct store *self, const char *station);
 
-// -- a worker's words
+// -- messages of a worker
 
 struct store_worker {
     uint64_t plan_id;
-    const char *station; // the plan must be of, "" = any
+    const char *station; // target that the plan must have, "" = any
     const char *worker;
-    uint64_t exec_id; // that it was given, 0 = it does not say
+    uint64_t exec_id; // of the run it was given, 0 = not specified
     int64_t lease_s;
 };
 
@@ -76,13 +77,13 @@ struct store_alive {
 
 typedef void store_alive_fn (void *owner, const struct store_alive *answer);
 
-// A heartbeat or report of a worker.
+// A heartbeat or a release.
 struct store_sign {
     struct span progress; // empty = nothing new
-    bool release;         // it gives the plan back, and has not begun
+    bool release;         // the worker returns the plan without having begun
 };
 
-// The worker works on it still, or gives it back.
+// The worker still works on the plan, or returns it.
 void store_alive (struct store *self, const struct store_worker *worker,
                   const struct store_sign *sign, store_alive_fn *reply, void *owner);
 
@@ -94,8 +95,8 @@ struct store_reported {
 
 typedef void store_reported_fn (void *owner, const struct store_reported *answer);
 
-// The worker has ended its work. The same report again counts once and is accepted again, also when
-// the run or the plan is over.
+// The worker has finished. A duplicate report is accepted but not counted, even when the run or the
+// plan is over.
 void store_report (struct store *self, const struct store_worker *worker,
                    const struct core_report *report, store_reported_fn *reply, void *owner);
 

@@ -1,5 +1,5 @@
-// The queue is read on in pages, as the core wants them; and once a second it is checked for edits
-// of it, or of the limits, by hand.
+// Reads the queue in pages as the core requests them, and checks once a second whether the queue or
+// the limits were edited by hand.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,11 +11,11 @@ enum { LOOK_US = 1000000, PAGE_AGAIN_US = 100000, FIELDS = 3 };
 
 // -- pages
 
-// Of a store, and of the core as it was then.
+// A request, with the state of the core when it was sent.
 struct queue_read {
     struct store *store;
     uint64_t resets;
-    int64_t expected; // plans that are due, or all of them
+    int64_t expected; // number of plans expected: due ones, or all
     uint64_t limit_writes;
 };
 
@@ -50,7 +50,7 @@ static size_t read_members (struct store *self, const redisReply *reply, struct 
                                        .class = reply_text (reply->element[i + 2])};
         if (message_key_parse (key, &member->target, &member->id))
             count++;
-        else // of no plan: it would be due for ever
+        else // no plan has this key: it would stay due forever
             remove_odd (self, key);
     }
     return count;
@@ -69,7 +69,7 @@ static void on_page (void *owner, const redisReply *reply)
     } else if (is_current (asked)) {
         core_page_lost (self->core);
         self->page_us = clock_mono_us () + PAGE_AGAIN_US;
-        if (store_cure (self, KEY_TIME_SET, reply)) // the upkeep puts the plans in again
+        if (store_cure (self, KEY_TIME_SET, reply)) // the upkeep restores the queue
             self->odd_batch = core_batch (self->core);
     }
     free (asked);
@@ -104,7 +104,7 @@ static void on_due_count (void *owner, const redisReply *reply)
 static void on_limits (void *owner, const redisReply *reply)
 {
     struct queue_read *asked = owner;
-    // Of one that was changed meanwhile the core knows better.
+    // If a limit was changed meanwhile, the core's data are newer.
     if (is_current (asked) && asked->limit_writes == asked->store->limit_writes)
         store_take_limits (asked->store, reply);
     free (asked);
@@ -118,7 +118,7 @@ static void on_plans (void *owner, const redisReply *reply)
     free (asked);
 }
 
-// Right now no row is in flight or gathers: the core and Redis have the same.
+// Called when no row is pending or in flight, so the core and Redis must agree.
 static void look_for_edits (struct store *self)
 {
     int64_t until_us;
@@ -141,7 +141,7 @@ void store_queue_turn (struct store *self)
 {
     struct core_cursor cursor;
     int64_t now_us = clock_mono_us ();
-    // Until they are taken out, they would be read again.
+    // Until invalid members are removed, they would be read again.
     if (!self->odd_batch && now_us >= self->page_us &&
         core_wants_page (self->core, store_now_us (self), &cursor))
         read_page (self, &cursor);
@@ -151,7 +151,7 @@ void store_queue_turn (struct store *self)
     }
     if (now_us < self->look_us)
         return;
-    self->look_wanted = true; // with the next turn that is quiet
+    self->look_wanted = true; // done in the next quiet turn
     self->look_us = now_us + LOOK_US;
     if (!self->limits_unwritten)
         store_ask (self, LINK_ONCE, WORDS (TEXT ("HGETALL"), TEXT (KEY_LIMITS)), on_limits,

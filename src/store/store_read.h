@@ -1,17 +1,17 @@
-// Reads of plans and of the history. As in store.h, each call is answered once, and never inside
-// itself; data of an answer are valid within the call only.
+// Reads of plans and of the history. As in store.h, each call is answered once, never before it
+// returns. The data of an answer are valid only during the callback.
 #pragma once
 
 #include "store.h"
 
 // -- look-ups
 
-// A limit at work.
+// A limit and its current use.
 struct limit_use {
-    bool set; // in Redis; else it is as the settings say
+    bool set; // set in Redis; otherwise it comes from the settings
     struct limit limit;
-    int64_t busy;    // runs that it counts
-    int64_t used_us; // its rate is used up to this time, by the clock of Redis
+    int64_t busy;    // runs that it counts now
+    int64_t used_us; // the rate is used up until this time, by Redis' clock
 };
 
 // A plan's place in the queue.
@@ -19,10 +19,10 @@ struct store_place {
     bool queued;
     int64_t score_us; // by the clock of Redis
     bool ready;       // the plan is due, and waits for its turn at its target
-    bool waits;       // due at once when its target connects
-    int64_t before;   // others that are ready and go before it
+    bool waits;       // the plan waits for its target, and becomes due when that connects
+    int64_t before;   // number of ready plans ahead of it
     struct limit_use station, group;
-    bool counted; // the plan has one of the runs of these limits
+    bool counted; // the plan's own run is one of those that these limits count
 };
 
 struct store_loaded {
@@ -30,7 +30,7 @@ struct store_loaded {
     struct span station;
     struct span message; // JSON
     bool running;        // a run is in progress
-    bool no_status;      // that run gave no status in time: only a late one can still come
+    bool no_status;      // that run reported no status in time; a late one can still arrive
     uint64_t exec_id;
     bool earlier_may_answer;
     const redisReply *work;     // participant, its result as JSON text, ...; NULL if not asked for
@@ -41,40 +41,41 @@ struct store_loaded {
 
 typedef void store_loaded_fn (void *owner, const struct store_loaded *answer);
 
-// Find a plan by its id: in the index, and under this target's name (empty = no other).
+// Find a plan by its id: in the index, and also under this target's name if that is not empty.
 void store_look_up (struct store *self, uint64_t plan_id, struct span station,
                     store_loaded_fn *reply, void *owner);
 
-// The same without its message: whether there is one, mostly. What was removed just now may be
-// reported as there.
+// The same without the message: check whether the plan exists. A plan that was removed a moment ago
+// may still be reported.
 void store_exists (struct store *self, uint64_t plan_id, struct span station,
                    store_loaded_fn *reply, void *owner);
 
-// The same, of those in the index. With LINK_REPEAT, for a run, the call waits while Redis is away,
-// and the votes are answered as well.
+// Find a plan in the index only. With LINK_REPEAT, for a run, the call waits while Redis is away,
+// and the answer includes the votes.
 void store_load (struct store *self, uint64_t plan_id, enum link_repeat repeat,
                  store_loaded_fn *reply, void *owner);
 
-// The same without waiting, and with the last results of any plan.
+// store_load with LINK_ONCE, and with the last results of a plan of any type.
 void store_load_results (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
 
-// {"plan_id", "results": [{"worker", "frames": [description, ...]}, ...]} of that answer. Free it.
+// {"plan_id", "results": [{"worker", "frames": [description, ...]}, ...]} from the answer of
+// store_load_results. Free it.
 char *store_results_json (const struct store_loaded *answer, uint64_t plan_id);
 
-// The same without waiting, and with its last failures; an array of them, the last first, each as
-// store_history_at has outcomes.
+// store_load with LINK_ONCE, and with the plan's last failures. store_failures_json makes an array
+// of them, the latest first, each in the form of store_history_at.
 void store_load_failures (struct store *self, uint64_t plan_id, store_loaded_fn *reply,
                           void *owner);
 json_t *store_failures_json (const struct store_loaded *answer);
 
-// The same without waiting, and with its place in the queue.
+// store_load with LINK_ONCE, and with the plan's place in the queue.
 void store_load_place (struct store *self, uint64_t plan_id, store_loaded_fn *reply, void *owner);
 
-// Delete a plan that failed for good or was closed, in the batch of this turn. False: it is
-// another one by now.
+// Delete a plan that failed permanently or was closed, in the batch of this turn. False: it is in
+// another state, or is being changed.
 bool store_drop_stopped (struct store *self, const struct plan *plan);
 
-// A try of a callback, for their history.
+// Add an attempt of a callback to the history of callbacks.
 void store_callback_try (struct store *self, uint64_t plan_id, struct span station,
                          struct span record);
 
@@ -86,12 +87,12 @@ struct store_removed {
 
 typedef void store_removed_fn (void *owner, const struct store_removed *answer);
 
-// Delete a plan; `station` is the one it must be of, empty = any. `decided`, which may be NULL, is
-// called with the plan as soon as that is so: what it writes is in the same batch.
+// Delete a plan; `station` is the target it must have, empty = any. `decided`, which may be NULL,
+// is called with the plan as soon as the removal is decided: what it writes joins the same batch.
 void store_remove (struct store *self, uint64_t plan_id, const char *station,
                    store_loaded_fn *decided, store_removed_fn *reply, void *owner);
 
-// plan:msg:STATION:ID taken apart. False: it is no message key.
+// Parse a message key plan:msg:STATION:ID. False: it is not one.
 bool message_key_parse (struct span key, struct span *ret_station, uint64_t *ret_id);
 
 // A plan of a page.
@@ -104,7 +105,7 @@ struct store_listed {
 struct store_page {
     enum store_result result;
     size_t count; // plans in the page
-    // The last one looked at: there may be more after it; with `last` 0 that was all.
+    // The last plan examined; there may be more after it. `last` 0: the end was reached.
     uint64_t last;
     int64_t last_us;
     struct span last_station;
@@ -118,10 +119,10 @@ enum { STORE_MEMBERS_MAX = 8 };
 
 enum store_order {
     STORE_BY_ID,
-    STORE_BY_TIME, // what comes next first, without runs in progress
+    STORE_BY_TIME, // by due time, the next one first, without runs in progress
     STORE_RUNNING, // runs in progress, by id
-    STORE_STOPPED, // what stopped last first
-    STORE_DEAD,    // the same of those that failed for good
+    STORE_STOPPED, // the latest stop first
+    STORE_DEAD,    // the same for plans that failed permanently
     STORE_ORDERS
 };
 
@@ -130,36 +131,37 @@ struct store_filter {
     uint64_t after;            // id, 0 = from the start
     int64_t after_us;          // the place of `after`, where the order is not that of ids
     const char *after_station; // the target of `after`, where the order is not that of ids
-    bool oldest;               // STORE_STOPPED, STORE_DEAD: what stopped first first
+    bool oldest;               // STORE_STOPPED, STORE_DEAD: the earliest stop first
     int64_t from_s, to_s;      // STORE_BY_TIME: at or after, before; 0 = any
     int64_t limit;
     const char *station;        // "" = any
     int state, type;            // -1 = any
     const struct span *members; // `"name":value` as the station writes it: a plan has all of them
     size_t member_count;
-    uint64_t flow_run; // of a flow: its steps' plans and its flow plan; 0 = plans of no step
+    uint64_t flow_run; // plans of this flow run: its steps' plans and its flow plan; 0 = plans of
+                       // no step
 };
 
-// Plans in an order. A page is bounded by what is looked at, so it may hold fewer
-// than `limit`, or none, and not be the last; and more.
+// List plans in an order. A page is bounded by the number of plans examined: it may hold fewer than
+// `limit` plans, or none, without being the last, and it may hold more.
 void store_list (struct store *self, const struct store_filter *filter, store_page_fn *reply,
                  void *owner);
 
 // -- history
 
 struct history_filter {
-    uint64_t seq, sub; // go on after this entry
-    bool from_end;     // there is none: from the start, or the newest
+    uint64_t seq, sub; // continue after this entry
+    bool from_end;     // no such entry: begin with the oldest, or the newest
     bool newest;       // newest first
     int64_t limit;
     uint64_t plan_id;     // 0 = any
     const char *station;  // "" = any
-    bool output;          // with what the runs wrote
+    bool output;          // include the output of the runs
     uint64_t flow_run;    // of a flow; 0 = any
     bool callbacks;       // of the history of callbacks
     const char *statuses; // a character for each from 0 on, '1' = wanted; "" = any
-    int64_t from_ms;      // when they ended, Unix milliseconds: at or after it; 0 = any
-    int64_t to_ms;        // before it; 0 = any
+    int64_t from_ms;      // ended at or after this time, Unix milliseconds; 0 = any
+    int64_t to_ms;        // ended before this time; 0 = any
 };
 
 struct store_history {
@@ -167,8 +169,8 @@ struct store_history {
     int64_t seq; // of the last broadcast
     struct span epoch;
     uint64_t first_seq, first_sub; // the oldest entry kept; 0, 0 = none
-    int64_t forgot;                // the highest seq of those that store_forget took out, 0 = none
-    struct span next;              // the entry to go on after, empty = that was all
+    int64_t forgot;                // the highest seq that store_forget removed, 0 = none
+    struct span next;              // the entry to continue after, empty = the end was reached
     size_t count;
     const redisReply *reply;
     const char *error;
@@ -179,25 +181,25 @@ typedef void store_history_fn (void *owner, const struct store_history *answer);
 void store_history (struct store *self, const struct history_filter *filter,
                     store_history_fn *reply, void *owner);
 
-// One outcome of the answer as JSON; NULL: not written by a station.
+// One outcome of the answer as JSON. NULL: the entry was not written by a station.
 json_t *store_history_at (const struct store_history *answer, size_t index);
 
 struct store_forgot {
-    enum store_result result; // STORE_CHANGED: the epoch is another one now
-    int64_t count;            // of those that were there
+    enum store_result result; // STORE_CHANGED: the epoch has changed
+    int64_t count;            // number of outcomes removed
     struct span epoch;        // STORE_CHANGED: the present one
     const char *error;
 };
 
 typedef void store_forgot_fn (void *owner, const struct store_forgot *answer);
 
-// Take outcomes out of the history. `entries`: "SEQ-SUB ", or "SEQ-SUB:T " for those that were
-// written then, Unix milliseconds; each with its blank. `station` is the one that they must be of,
-// "" = any.
+// Remove outcomes from the history. `entries` is a series of "SEQ-SUB ", or "SEQ-SUB:T " for an
+// outcome written at T, Unix milliseconds; each ends with a blank. `station` is the target they
+// must have, "" = any.
 void store_forget (struct store *self, const char *epoch, const char *station, struct span entries,
                    store_forgot_fn *reply, void *owner);
 
-// An outcome that another station kept.
+// An outcome exported from another station.
 struct store_restored_outcome {
     uint64_t plan_id;
     char station[STATION_NAME_MAX + 1];
@@ -206,10 +208,9 @@ struct store_restored_outcome {
     struct span output; // output_make, empty = none
 };
 
-// Add them to the history, in their order, with the times at which they were written. Everything is
-// copied.
+// Add outcomes to the history, in their order, with their original times. Everything is copied.
 void store_restore (struct store *self, const struct store_restored_outcome *outcomes, size_t count,
                     store_done_fn *reply, void *owner);
 
-// An entry's name "SEQ-SUB".
+// Parse the name of an entry, "SEQ-SUB".
 bool history_entry_parse (struct span text, uint64_t *ret_seq, uint64_t *ret_sub);

@@ -1,4 +1,4 @@
-// Questions to Redis, and what its answers say.
+// Sends commands to Redis, and parses its replies.
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,14 +83,14 @@ int64_t reply_number (const redisReply *reply)
     return reply_text (reply).size ? strtoll (reply->str, NULL, 10) : 0;
 }
 
-// A negative or very large number was edited by hand: 0.
+// A negative or very large number comes from an edit by hand, and counts as 0.
 int64_t reply_counter (const redisReply *reply)
 {
     int64_t number = reply_number (reply);
     return number > 0 && number < INT64_MAX / 4 ? number : 0;
 }
 
-// A score as Redis writes it, of any time that plans have. False: it is another number.
+// Parse a score as Redis writes it for any valid time of a plan. False: some other number.
 static bool score_read (struct span text, int64_t *ret_us)
 {
     enum { WHOLE_MAX = 12, SCALE = 7 };
@@ -117,7 +117,7 @@ int64_t reply_score_us (const redisReply *reply)
         return -1;
     if (score_read (text, &us))
         return us;
-    // An operator may have written any number: bound it before it becomes an integer.
+    // An operator may have written any number: clamp it before converting it to an integer.
     double seconds = strtod ((const char *)text.data, NULL);
     return llround (fmin (fmax (seconds, 0), (double)SCHEDULE_TIME_MAX) * 1e6);
 }

@@ -1,4 +1,4 @@
-// Numbers of the database, and who is there.
+// Statistics of the database, and which stations are present.
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,12 +6,12 @@
 #include "memory.h"
 #include "store_private.h"
 
-// Several questions that go out together and are answered in their order.
+// Several commands that are sent together and answered in order.
 struct counting {
     struct store *store;
     size_t at;
     struct store_stats answer;
-    int64_t oldest; // the first number of the history
+    int64_t oldest; // the first seq of the history
     char epoch[24];
     store_stats_fn *reply;
     void *owner;
@@ -32,7 +32,7 @@ static void take_next (struct counting *self, const redisReply *reply)
                                    : 0;
 }
 
-// An entry may hold several outcomes: then it has the number of the last.
+// An entry may hold several outcomes; its id is that of the last one.
 static void take_oldest (struct counting *self, const redisReply *reply)
 {
     enum { OUTCOMES_MAX = 1000 }; // history.lua
@@ -45,7 +45,7 @@ static void take_oldest (struct counting *self, const redisReply *reply)
         if (span_is (reply_text (fields->element[i]), "n"))
             size = reply_number (fields->element[i + 1]);
     if (size < 1 || size > OUTCOMES_MAX)
-        size = 1; // none of ours
+        size = 1; // not written by a station
     if (history_entry_parse (reply_text (entry->element[0]), &seq, &sub))
         self->oldest = (int64_t)seq - size + 1;
 }
@@ -121,7 +121,7 @@ void store_stats (struct store *self, store_stats_fn *reply, void *owner)
         store_ask (self, LINK_ONCE, questions[i].words, questions[i].count, on_number, counting);
 }
 
-// -- who is there: the only key that a standby writes
+// -- the stations present: the only key that a standby writes
 
 enum { ABSENT_S = 15, FORGET_S = 86400 };
 
@@ -212,7 +212,7 @@ void store_leave (struct store *self)
 void store_attend (struct store *self, store_attended_fn *reply, void *owner)
 {
     char now[24];
-    // Behind the blank, the schema: former versions have none.
+    // The schema follows the blank; former versions do not write one.
     snprintf (now, sizeof now, "%" PRId64 " %d", store_now_us (self) / 1000000, STORE_SCHEMA);
     store_script (self, SCRIPT_ATTEND, 1,
                   WORDS (TEXT (KEY_ATTENDING), TEXT (self->instance), TEXT (now)), on_there, self);

@@ -1,4 +1,5 @@
-// Which plans are stopped, and which of them are dead letters, in the order in which they stopped.
+// Keeps lists of the stopped plans, and of the dead letters among them, in the order in which they
+// stopped.
 #include <stdio.h>
 
 #include "plan_step.h"
@@ -13,7 +14,7 @@ static enum stop_state stop_state_of (int64_t state, int64_t verdict)
 
 enum stop_state plan_stop_state (const struct plan *plan)
 {
-    // A run outside the schedule leaves it as it was.
+    // A run outside the schedule does not change the state.
     return plan->step.size ? STOP_NONE
                            : stop_state_of (plan->extra ? plan->extra : plan->state, plan->verdict);
 }

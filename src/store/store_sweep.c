@@ -1,14 +1,14 @@
-// Plans in pages for the upkeep, and those that wait for a target.
+// Pages of plans for the upkeep, and plans that wait for a target.
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "memory.h"
 #include "store_private.h"
 
-enum { ENTRY_STATION = IDENT_SIZE }; // where it begins in an entry of the index
+enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
 
-// -- the upkeep: entries of the index without a message are removed; plans outside the queue are
-// given to the caller, who judges them by their state
+// -- the upkeep: removes index entries without a message, and passes plans outside the queue to the
+// caller, who judges them by their state
 
 enum { SWEEP_MAX = 256 };
 
@@ -19,7 +19,7 @@ struct queue_sweep {
     struct swept_plan {
         uint64_t id;
         char target[STATION_NAME_MAX + 1];
-        bool indexed, queued, stopped; // still there; in the queue; among those that are stopped
+        bool indexed, queued, stopped; // still in the index; in the queue; listed as stopped
     } plans[SWEEP_MAX];
     int64_t limit;
     bool is_last, has_scores;
@@ -63,7 +63,7 @@ static void look_at (struct queue_sweep *self, size_t index, struct span message
             store_write_stopped (self->store, target, plan->id, STOP_NONE);
         self->answer.repaired++;
     } else if (!plan->queued) {
-        // Stopped by a version that did not keep them, or by hand.
+        // Stopped by a version that did not list stopped plans, or by hand.
         enum stop_state stop_state = message_stop_state (message);
         if (stop_state != STOP_NONE && !plan->stopped)
             store_write_stopped (self->store, target, plan->id, stop_state);
@@ -113,7 +113,7 @@ static void on_sweep_stopped (void *owner, const redisReply *reply)
         self->plans[i].stopped = !known || reply_text (reply->element[i]).size > 0;
 }
 
-// All at once: their answers are of one moment.
+// Send all commands at once, so that the answers are consistent.
 static void ask_plans (struct queue_sweep *self)
 {
     char (*members)[MEMBER_MAX + 2] = memory_resize (NULL, (self->count + 1) * sizeof *members);
@@ -200,7 +200,7 @@ struct wake_batch {
     uint64_t number; // of the waits that were known
     size_t limit, count;
     uint64_t ids[SWEEP_MAX];
-    int64_t scores_us[SWEEP_MAX]; // -1 = it is in no queue
+    int64_t scores_us[SWEEP_MAX]; // -1 = not in the queue
     bool has_scores;
     store_done_fn *reply;
     void *owner;
@@ -218,7 +218,7 @@ static void on_woken (void *owner, enum store_result result, const char *error)
     end_wake (owner, result);
 }
 
-// There may be more.
+// Answer that there may be more.
 static void on_woken_some (void *owner, enum store_result result, const char *error)
 {
     (void)error;
@@ -233,7 +233,7 @@ static void on_wake_scores (void *owner, const redisReply *reply)
         self->scores_us[i] = reply_score_us (reply->element[i]);
 }
 
-// Of another type: nothing has a class.
+// If the key has another type, no plan has a class.
 static void on_wake_classes (void *owner, const redisReply *reply)
 {
     struct wake_batch *self = owner;

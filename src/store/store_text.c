@@ -1,4 +1,4 @@
-// Names and texts as Redis has them.
+// Names and texts in the form in which Redis stores them.
 #include <ctype.h>
 #include <czmq.h>
 
@@ -37,8 +37,8 @@ void id_digits (uint64_t id, char out[IDENT_SIZE])
     out[IDENT_SIZE - 1] = '\0';
 }
 
-// What stands between the quotes in the message, behind a letter for its form, and of a long one
-// the sum of that.
+// The field is "c:", a letter for the form of the name, and the name as escaped in the message. If
+// it is long, its hash replaces letter and name.
 void caller_field (struct store *self, struct span caller, char out[CALLER_FIELD_MAX])
 {
     enum { NAME_BYTES_MAX = 40 };
@@ -67,7 +67,7 @@ void store_caller_of (struct store *self, struct span message, char out[CALLER_F
 {
     struct reason reason;
     struct plan *plan = plan_from_stored_json (1, message, &reason);
-    out[0] = '\0'; // its plan is not known
+    out[0] = '\0'; // unknown, if the message is invalid
     if (plan)
         caller_field (self, plan->caller, out);
     plan_destroy (&plan);

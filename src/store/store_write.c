@@ -1,4 +1,4 @@
-// Callers that wait for what was decided, and are answered when it is written.
+// Callers that are answered when the decisions of their turn are written.
 #include <stdlib.h>
 
 #include "clock.h"

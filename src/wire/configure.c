@@ -1,4 +1,5 @@
-// The file is applied first, wherever -c stands, so that the command line always wins.
+// The file is applied first, wherever -c is on the command line, so that the command line always
+// wins.
 #include "configure.h"
 
 #include <czmq.h>
@@ -12,7 +13,7 @@
 
 enum { SETTING_NAME_MAX = 256, SETTING_ITEM_MAX = 1024 };
 
-// What is filled, and by which rules.
+// The settings to fill, and their table.
 struct filled {
     const struct configured_program *program;
     void *values;
@@ -36,7 +37,7 @@ static void print_help (const struct configured_program *program)
     fputs (program->usage_tail, stdout);
 }
 
-// A line for each setting; the manual is made of them.
+// Print a line for each setting; the manual is generated from this output.
 static void print_settings (const struct configured_program *program)
 {
     static const char *const types[] = {[SETTING_TEXT] = "text",
@@ -69,7 +70,7 @@ static int apply_named (const struct filled *to, const char *name, const char *v
                         struct reason *reason)
 {
     const struct setting *row = settings_named (to->program->table, name);
-    // A list's item: "stations/NAME".
+    // An item of a list: "stations/NAME".
     const char *slash = strchr (name, '/');
     if (!row && slash) {
         char list[SETTING_NAME_MAX], item[SETTING_ITEM_MAX];
@@ -102,14 +103,14 @@ static int apply_item (const struct filled *to, zconfig_t *item, const char *sec
     return 0;
 }
 
-// zconfig takes a folder for an empty file, and ends a line at a NUL.
+// zconfig treats a folder as an empty file, and ends a line at a NUL.
 static bool is_text (const char *path)
 {
     struct stat entry;
     if (stat (path, &entry) || S_ISDIR (entry.st_mode))
         return false;
     if (!S_ISREG (entry.st_mode))
-        return true; // what a pipe holds can be read only once
+        return true; // a pipe can be read only once
     FILE *file = fopen (path, "r");
     int byte = file ? 1 : EOF;
     while (byte != '\0' && byte != EOF)
@@ -175,7 +176,7 @@ static enum configured apply_option (struct argv_reader *arguments)
     const char *option = arguments->at[arguments->next++];
     if (strcmp (option, "--set") == 0)
         return apply_set (arguments);
-    if (strcmp (option, "-c") == 0) // read already, before the options
+    if (strcmp (option, "-c") == 0) // applied already, before the options
         return take_value (arguments, option) ? CONFIGURED : CONFIGURED_USAGE;
     const struct setting *row = settings_option (arguments->to->program->table, option);
     if (!row) {
@@ -189,7 +190,7 @@ static enum configured apply_option (struct argv_reader *arguments)
                                                                               : CONFIGURED;
 }
 
-// --help, --version, --settings, -c: what comes before every other option.
+// Handle --help, --version, --settings and -c, which take effect before all other options.
 static enum configured apply_first (struct argv_reader *arguments)
 {
     for (int i = 1; i < arguments->count; i++) {

@@ -8,9 +8,9 @@
 struct configured_program {
     const char *name;
     const struct setting_table *table;
-    const char *usage_head, *usage_tail;                      // of --help, around the options
-    bool reloads;                                             // SIGHUP: all that are not fixed
-    int (*check) (const void *values, struct reason *reason); // all settings together
+    const char *usage_head, *usage_tail; // text of --help before and after the options
+    bool reloads;                        // SIGHUP reloads all settings that are not fixed
+    int (*check) (const void *values, struct reason *reason); // checks all settings together
 };
 
 enum configured {
@@ -20,8 +20,8 @@ enum configured {
     CONFIGURED_WRONG  // a setting or the file is wrong
 };
 
-// Defaults, then the file of -c, then --set and the options in their order. `values` is the struct
-// that the table fills. Anything but CONFIGURED and CONFIGURED_DONE leaves a reason.
+// Apply the defaults, the file of -c, then --set and the options in their order. `values` is the
+// struct that the table describes. Errors leave a reason.
 enum configured configure (const struct configured_program *program, int argc, char **argv,
                            void *values, struct reason *reason);
 
@@ -31,10 +31,10 @@ enum {
     CONFIGURED_MISUSED = 2
 }; // exit statuses
 
-// The program with its settings: an exit status, with a reason unless that is 0.
+// Run the program with its settings. Returns the exit status, with a reason unless that is 0.
 typedef int configured_run_fn (void *values, struct reason *reason);
 
-// What main of a program with settings does: it reads them, runs, and prints what went wrong.
+// The main function of a program with settings: reads them, runs the program, and prints errors.
 // Returns the exit status.
 int configured_main (const struct configured_program *program, int argc, char **argv, void *values,
                      configured_run_fn *run);

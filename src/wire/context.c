@@ -32,8 +32,8 @@ void *wire_socket (int type)
     return wire_socket_in (wire_context (), type);
 }
 
-// libzmq lets a second process take an ipc path from the first without a word. Hold a lock beside
-// it for the life of the process.
+// libzmq silently lets a second process take over the ipc path of the first. So hold a lock file
+// next to it for the life of the process.
 static int lock_path (const char *endpoint, struct reason *reason)
 {
     char path[sizeof ((struct sockaddr_un *)0)->sun_path + sizeof ".lock"];

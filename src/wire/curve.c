@@ -1,6 +1,5 @@
-// The files are read by a reader of our own, not by zconfig: that one prints the line it does not
-// understand, which may hold a key, and passes over what it does not know; zcert takes a key that
-// is none.
+// The files are read by a parser of our own. zconfig prints a line it cannot parse, which may
+// contain a key, and ignores unknown fields; zcert accepts invalid keys.
 #include "curve.h"
 
 #include <assert.h>
@@ -11,7 +10,8 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#ifndef ZMQ_ZAP_ENFORCE_DOMAIN // a draft in the header of Debian 12, not in the library
+#ifndef ZMQ_ZAP_ENFORCE_DOMAIN // the header of Debian 12 hides it as a draft; the library supports
+                               // it
 #define ZMQ_ZAP_ENFORCE_DOMAIN 93
 #endif
 
@@ -72,8 +72,8 @@ struct cert_reader {
     struct curve_cert *cert;
 };
 
-// A value as zconfig takes it: "what is quoted", 'so too', or bare up to a '#'. What stands behind
-// a quoted one may only be a comment. False: it has no end.
+// A value in the syntax of zconfig: in double or single quotes, or unquoted up to a '#'. After a
+// quoted value only a comment is allowed. False: the quote is not closed, or other text follows it.
 static bool read_value (struct span text, struct span *ret)
 {
     text = span_trimmed (text);
@@ -127,7 +127,8 @@ static const char *read_section (struct cert_reader *self, struct span text)
     return NULL;
 }
 
-// What is wrong with the line, or NULL. It must not quote the line, which may be a key.
+// Returns what is wrong with the line, or NULL. The text must not quote the line, which may contain
+// a key.
 static const char *read_line (struct cert_reader *self, struct span line)
 {
     for (size_t i = 0; i < line.size; i++)
@@ -211,7 +212,7 @@ static const char *file_trouble (int fd, bool *ret_shared)
     return NULL;
 }
 
-// The bytes of the file, and whether others may use it; or -1 with a reason.
+// Read the file, and whether others have access to it. Returns the size, or -1 with a reason.
 static ssize_t read_file (const char *path, char text[FILE_MAX], bool *ret_shared,
                           struct reason *reason)
 {
@@ -234,8 +235,8 @@ static ssize_t read_file (const char *path, char text[FILE_MAX], bool *ret_share
     return trouble ? -1 : size;
 }
 
-// A reason that begins with the file's name, or with the end of it when it is long: what is wrong
-// must still find room.
+// Make a reason that begins with the file's name, or with the end of a long name, so that there is
+// room for the error.
 static void reason_of_file (struct reason *reason, const char *path, const struct reason *why)
 {
     size_t size = strlen (path);
@@ -253,7 +254,7 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
     bool shared = true;
     ssize_t size = read_file (path, text, &shared, &why);
     int rc = size < 0 ? -1 : read_cert (span_of (text, (size_t)size), part, &cert, &why);
-    // Last: a public certificate, readable by all, gets its own error.
+    // Checked last, so that a public certificate, readable by all, gets its own error.
     if (!rc && part == CURVE_SECRET && shared) {
         reason_set (&why, "others may use this secret: chmod 600 it");
         rc = -1;
@@ -267,7 +268,7 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
     return rc;
 }
 
-// -- writing one
+// -- writing a certificate
 
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason)
 {
@@ -297,7 +298,7 @@ static void print_cert (FILE *file, const struct curve_cert *cert, enum curve_pa
         fprintf (file, "    secret-key = \"%s\"\n", cert->keys.secret_key);
 }
 
-// Write a file that is not there yet.
+// Create and write a file; an existing one is an error.
 static int write_cert (const char *path, const struct curve_cert *cert, enum curve_part part,
                        struct reason *reason)
 {
@@ -351,7 +352,7 @@ static void set_option (void *socket, int option, const void *value, size_t size
     (void)rc;
 }
 
-// The keys with their NUL: Z85.
+// The size includes the NUL: that tells libzmq that the keys are Z85.
 static void set_keys (void *socket, const struct curve_keys *own)
 {
     set_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);

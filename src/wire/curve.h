@@ -1,6 +1,6 @@
 // CURVE: keys, the certificate files that hold them, and sockets that use them.
 //
-// A certificate is two files of the ZPL that czmq writes too: NAME.key holds the public key and
+// A certificate consists of two ZPL files in the format of czmq: NAME.key holds the public key and
 // what its owner may do (for the allow-list folder of a station), NAME.key_secret holds both keys:
 //
 //     metadata
@@ -14,7 +14,7 @@
 
 #include "reason.h"
 
-// Of names of certificates and of targets in their lists.
+// Characters allowed in names of certificates and of targets.
 #define CURVE_NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 enum {
@@ -30,21 +30,21 @@ struct curve_keys {
     char secret_key[CURVE_KEY_SIZE]; // "" = a public certificate
 };
 
-// As the file has it; "" = not given.
+// The contents of a certificate file; "" = not given.
 struct curve_cert {
     struct curve_keys keys;
     char name[CURVE_NAME_SIZE];
     char roles[CURVE_ROLES_SIZE];       // see curve_roles_read
     char stations[CURVE_STATIONS_SIZE]; // see curve_stations_check
-    char speaks_for[16];                // "yes": its commands may name the user they are for
+    char speaks_for[16];                // "yes": its commands may name the user they act for
 };
 
 enum curve_part {
-    CURVE_PUBLIC, // a secret key in the file is refused: it does not belong where others read
-    CURVE_SECRET  // the secret key must be there, and nobody but the owner may use the file
+    CURVE_PUBLIC, // a secret key in the file is rejected, as others may read the file
+    CURVE_SECRET  // the secret key is required, and only the owner may have access to the file
 };
 
-// What the owner of a key may do; a set of them.
+// What the owner of a key may do; flags of a set.
 enum curve_role {
     CURVE_ROLE_SUBMIT = 1,
     CURVE_ROLE_OBSERVE = 2,
@@ -53,21 +53,20 @@ enum curve_role {
     CURVE_ROLE_SIGNAL = 16 // to flows
 };
 
-// 40 characters of Z85 that libzmq takes for a key. NULL is not valid.
+// Whether the text is a key for libzmq: 40 characters of Z85. NULL is not valid.
 bool curve_key_valid (const char *text);
 
-// Whether both keys are valid and the public one is the secret one's.
+// Whether both keys are valid, and form a pair.
 bool curve_keys_belong (const struct curve_keys *keys);
 
-// A new pair of keys. The public one does not begin with '-', which would look like an option on a
-// command line. 0, or -1 with a reason: libzmq was built without CURVE.
+// Generate a pair of keys. The public one does not begin with '-', which would look like an option
+// on a command line. 0, or -1 with a reason: libzmq was built without CURVE.
 int curve_keys_make (struct curve_keys *ret, struct reason *reason);
 
 // Read a certificate file. 0, or -1 with a reason that begins with the file's name and never holds
-// a key; `ret` is then untouched. Refused is what has a line or a field that is not known, a field
-// twice, an invalid key, a public key that is not the secret key's, a role that is not known, a
-// station that cannot be one. No public key is refused, no role is not: a station's own certificate
-// needs none.
+// a key; `ret` is then untouched. These are errors: an unknown line or field, a duplicate field, an
+// invalid key, keys that are not a pair, an unknown role, an invalid station name, a missing public
+// key. Roles may be missing: a station's own certificate needs none.
 int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *ret,
                      struct reason *reason);
 
@@ -76,29 +75,29 @@ int curve_cert_load (const char *path, enum curve_part part, struct curve_cert *
 int curve_cert_check (const struct curve_cert *cert, struct reason *reason);
 
 // Write FOLDER/NAME.key, mode 0644 (the station may be another user), and FOLDER/NAME.key_secret,
-// mode 0600, with the keys of `cert`, and return their paths. The umask is kept to. The keys must
-// belong together. 0, or -1 with a reason and no file written: a file of that name is there already
-// (it is not touched), or curve_cert_check refuses.
+// mode 0600, with the keys of `cert`, and return their paths. The umask applies. The keys must be a
+// pair. 0, or -1 with a reason and no file written: a file of that name exists (it is left
+// unchanged), or curve_cert_check fails.
 int curve_cert_save (const char *folder, const struct curve_cert *cert,
                      char ret_public[CURVE_PATH_SIZE], char ret_secret[CURVE_PATH_SIZE],
                      struct reason *reason);
 
-// "submit,observe" to a set of enum curve_role; "" is the empty set. 0, or -1 with a reason that
-// names the unknown role.
+// Parse roles such as "submit,observe" into a set of enum curve_role; "" is the empty set. 0, or -1
+// with a reason that names the unknown role.
 int curve_roles_read (const char *text, unsigned *ret, struct reason *reason);
 
-// Whether `text` is a comma list of station names, or of beginnings of names that end with '*'; ""
-// is all stations. 0, or -1 with a reason.
+// Check that `text` is a comma-separated list of station names, or of prefixes followed by '*'; ""
+// means all stations. 0, or -1 with a reason.
 int curve_stations_check (const char *text, struct reason *reason);
 
-// Whether a list that was checked has this station; "" has each.
+// Whether a valid list includes this station; "" includes all.
 bool curve_stations_have (const char *text, struct span station);
 
-// Before zmq_connect: a CURVE client with these keys, for the server that has `server_key`, which
-// must be valid.
+// Make the socket a CURVE client with these keys, for the server with `server_key`, which must be
+// valid. Call before zmq_connect.
 void curve_make_client (void *socket, const struct curve_keys *own, const char *server_key);
 
-// Before zmq_bind: a CURVE server. Who may connect is asked of the ZAP handler, under `domain`; as
-// long as there is none, nobody may (option ZMQ_ZAP_ENFORCE_DOMAIN: libzmq alone would let in every
-// key).
+// Make the socket a CURVE server; call before zmq_bind. The ZAP handler decides under `domain` who
+// may connect; without a handler nobody may (ZMQ_ZAP_ENFORCE_DOMAIN: by default libzmq would then
+// accept every key).
 void curve_make_server (void *socket, const struct curve_keys *own, const char *domain);

@@ -1,17 +1,18 @@
-// What a key may do, and for which targets, as the lists of its certificate say.
+// What a key may do, and for which targets: parses the lists of a certificate.
 #include "curve.h"
 
 #include <string.h>
 
 #include "station_name.h"
 
-// The parts of a comma list, as next_part takes them: "" has none, "a," has an empty second.
+// Begin to iterate over a comma list with next_part: "" has no parts, "a," has an empty second
+// part.
 static const char *parts_of (const char *list)
 {
     return *list ? list : NULL;
 }
 
-// Each part in turn; false at the end.
+// Get the next part; false at the end.
 static bool next_part (const char **rest, struct span *ret)
 {
     if (!*rest)

@@ -11,11 +11,11 @@ enum {
     // A standby has no socket bound: retry often enough to find it soon after it takes over.
     RECONNECT_MS = 100,
     RECONNECT_MAX_MS = 400,
-    CONNECT_TIMEOUT_MS = 2000 // of a host that is gone; its name is then resolved again
+    CONNECT_TIMEOUT_MS = 2000 // for a host that is gone; then its name is resolved again
 };
 
-// The monitor ends first: libzmq's own threads wait forever for a reader of an event that occurs
-// between the closing of the two sockets.
+// Stop the monitor first: if an event occurs between the closing of the two sockets, threads of
+// libzmq wait forever for its reader.
 static void close_row (struct dealer *row)
 {
     int error = errno;
@@ -30,8 +30,8 @@ static void close_row (struct dealer *row)
     errno = error;
 }
 
-// The reader first, and with an unlimited queue: libzmq blocks on it. Only rare events are
-// subscribed, as the owner may not read them for long.
+// Create the reading socket first, with an unlimited queue, as libzmq blocks when it is full.
+// Subscribe only to rare events, as the owner may not read them for a long time.
 static int open_monitor (struct dealers *self, struct dealer *row)
 {
     char endpoint[64];

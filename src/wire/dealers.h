@@ -1,38 +1,38 @@
-// The connections to a station that may be at one of several addresses: a DEALER for each, of which
-// the connected one counts. One DEALER for all of them would send half of the requests to a station
-// that is not there; ZMQ_IMMEDIATE would avoid that, but a peer that is killed within a message
-// then aborts this process (libzmq 4.3.4, fq.cpp: `!_more`).
+// Connections to a station that may be at one of several addresses: one DEALER per address, and the
+// connected one is used. A single DEALER for all addresses would send part of the requests to
+// stations that are not there. ZMQ_IMMEDIATE would avoid that, but then a peer that is killed
+// within a message aborts this process (libzmq 4.3.4, fq.cpp: `!_more`).
 //
-// A monitor of each socket reports its connection. A single address has none unless it is to be
-// watched: it always counts, and libzmq queues what is sent until it is connected.
+// A monitor of each socket reports its connection. A single address has no monitor unless it is to
+// be watched: it always counts, and libzmq queues messages until it is connected.
 #pragma once
 
 #include "endpoints.h"
 
 struct dealer {
-    void *socket;  // NULL: none could be made
+    void *socket;  // NULL: it could not be created
     void *monitor; // PAIR; NULL with a single address that is not watched
     bool up;       // connected
-    bool lost;     // the connection was lost: what was sent there may have arrived, or not
-    uint64_t turn; // in which it was connected
+    bool lost;     // the connection was lost: messages sent to it may or may not have arrived
+    uint64_t turn; // value of `turns` when it was connected
 };
 
-// Give a new socket the options and the keys for the endpoint with this index.
+// Set the options and keys of a new socket for the endpoint with this index.
 typedef void dealer_prepare_fn (void *owner, void *socket, size_t index);
 
 struct dealers {
-    void *context;                     // of the sockets; borrowed
+    void *context;                     // context of the sockets; borrowed
     const struct endpoints *endpoints; // borrowed
     dealer_prepare_fn *prepare;
     void *owner;
-    bool watch_single; // a single address counts while it is connected
+    bool watch_single; // a single address counts only while it is connected
     uint64_t turns;    // connections so far
     uint64_t monitors; // made so far
     struct dealer rows[ENDPOINTS_MAX];
 };
 
-// Connect to all endpoints; `self` is all zero before, but for `watch_single`. 0, or -1 with errno.
-// Close it in any case.
+// Connect to all endpoints. `self` must be zero except for `watch_single`. 0, or -1 with errno.
+// Call dealers_close in any case.
 int dealers_open (struct dealers *self, void *context, const struct endpoints *endpoints,
                   dealer_prepare_fn *prepare, void *owner);
 void dealers_close (struct dealers *self);
@@ -44,6 +44,6 @@ void dealers_read_news (struct dealers *self);
 // over binds its socket then. Below 0: none is connected. One that is lost does not count.
 int dealers_current (const struct dealers *self);
 
-// Close the sockets of this address, with all that waits in them, and reconnect. 0, or -1 with
+// Close the sockets of this address, drop their queued messages, and reconnect. 0, or -1 with
 // errno: there is no socket now, try again later.
 int dealers_renew (struct dealers *self, size_t index);

@@ -37,7 +37,8 @@ void endpoints_clear (struct endpoints *self)
     *self = (struct endpoints){0};
 }
 
-// Whether it is an address, and not all of them: a bound name is that of an interface.
+// Whether the host is a numeric address other than a wildcard. In a bound endpoint a name is an
+// interface.
 static bool is_address (const char *host)
 {
     char text[INET6_ADDRSTRLEN];

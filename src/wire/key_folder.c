@@ -16,7 +16,7 @@ enum { LOOK_SHARE = 50, LOOK_MAX_US = 4000000, CLOCK_TICK_US = 50000 };
 
 // -- reading it
 
-// The name in a certificate, and the file that had it first.
+// A name from a certificate, and the first file that had it.
 struct named {
     char name[CURVE_NAME_SIZE];
     char *file;
@@ -131,7 +131,8 @@ static uint64_t mark_of_file (int folder, const char *name, int64_t *newest_ns)
     uint64_t hash = table_hash (span_text (name));
     if (fstatat (folder, name, &entry, 0))
         return hash;
-    // The change time of the inode also shows what `cp -p` leaves as it was.
+    // The inode's change time also shows a change by `cp -p`, which preserves the modification
+    // time.
     int64_t changed_ns = ns_of (&entry.st_ctim);
     if (changed_ns > *newest_ns)
         *newest_ns = changed_ns;
@@ -147,7 +148,7 @@ uint64_t key_folder_mark (const char *folder)
     DIR *entries = opendir (folder);
     if (!entries)
         return 0;
-    // A sum, as the order of the files may be another each time.
+    // A sum, because the order of the files may vary.
     for (struct dirent *entry; (entry = readdir (entries));)
         if (is_certificate (entry))
             mark += mark_of_file (dirfd (entries), entry->d_name, &newest_ns);

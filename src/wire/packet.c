@@ -38,12 +38,12 @@ static bool receive (struct packet *self, void *socket, const struct packet_limi
         bool more = zmq_msg_more (part);
         size_t size = zmq_msg_size (part);
         bytes += size;
-        // libzmq 4.3.4 may hand the identity frame of a ROUTER out without the peer's properties;
-        // the frames behind it always have them.
+        // libzmq 4.3.4 may return the identity frame of a ROUTER without the peer's properties; the
+        // frames after it always have them.
         const char *user = parts++ == 1 && of_user ? zmq_msg_gets (part, "User-Id") : NULL;
         if (user && strlen (user) < sizeof self->user)
             memcpy (self->user, user, strlen (user) + 1);
-        // Once one frame was thrown away, so is the rest: a later one must not take its place.
+        // After one discarded frame, discard the rest: a later frame must not take its place.
         if (self->fault == PACKET_WHOLE && (size > limits->frame_bytes || bytes > limits->bytes))
             self->fault = PACKET_TOO_LARGE;
         else if (self->fault == PACKET_WHOLE && self->count == PACKET_FRAMES_MAX)
@@ -84,15 +84,15 @@ bool packet_send (void *socket, const struct span *frames, size_t count)
         do
             rc = zmq_send (socket, frames[i].data, frames[i].size, flags);
         while (rc < 0 && errno == EINTR);
-        // After the first frame was taken the rest is, too: a peer that leaves in between makes the
-        // rest vanish, not fail. Only a socket being closed ends up here later.
+        // If the first frame was accepted, so are the others: when the peer leaves in between, they
+        // are dropped without an error. Later errors occur only while the socket is being closed.
         if (rc < 0)
             return false;
     }
     return true;
 }
 
-// -- what is counted until libzmq has let go of it
+// -- messages counted until libzmq releases them
 
 struct counted {
     struct packet_debt *debt;
@@ -100,7 +100,7 @@ struct counted {
     uint8_t bytes[];
 };
 
-// On a libzmq thread. The debt may be freed once its bytes are 0.
+// Called on a libzmq thread. The debt may be freed once its bytes are 0.
 static void on_released (void *data, void *hint)
 {
     struct counted *counted = hint;
@@ -155,7 +155,7 @@ bool packet_send_counted (void *socket, struct span identity, const struct messa
         do
             rc = zmq_msg_send (&part, socket, ZMQ_DONTWAIT | (i + 1 < count ? ZMQ_SNDMORE : 0));
         while (rc < 0 && errno == EINTR);
-        if (rc < 0) { // only a socket being closed ends up here
+        if (rc < 0) { // only while the socket is being closed
             zmq_msg_close (&part);
             return false;
         }

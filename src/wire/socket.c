@@ -20,13 +20,13 @@ enum {
     KEEPALIVE_IDLE_S = 5, // then three probes, a second apart
     KEEPALIVE_INTERVAL_S = 1,
     KEEPALIVE_COUNT = 3,
-    UNACKNOWLEDGED_MS = 10000, // of data in the kernel; then the connection is closed
-    DESCRIPTORS = 16           // of a context with one socket and its connection, and to spare
+    UNACKNOWLEDGED_MS = 10000, // of data sent by the kernel; then the connection is closed
+    DESCRIPTORS = 16 // needed by a context with one socket and its connection, with some to spare
 };
 
 // -- contexts
 
-// libzmq aborts the process when the threads of a context get no descriptors.
+// libzmq aborts the process if it cannot get descriptors for the threads of a context.
 static bool has_descriptors (void)
 {
     int fds[DESCRIPTORS];
@@ -87,8 +87,8 @@ void *wire_socket_in (void *context, int type)
 }
 
 // libzmq 4.3.4 stops reading a connection whose queue is full, and when the peer then closes it the
-// next heartbeat aborts the process ("!_io_error"): any peer could end us. A queue without a bound
-// is never full.
+// next heartbeat aborts the process ("!_io_error"): any peer could crash this process. An unlimited
+// queue is never full.
 void wire_heartbeat (void *socket)
 {
     wire_set (socket, ZMQ_RCVHWM, 0);

@@ -1,5 +1,5 @@
-// Invariant: a connection is known by its descriptor and the inode of its socket, as descriptors
-// are used again. A descriptor is shut down only while it is a connection of this endpoint.
+// Invariant: a connection is identified by its descriptor and the inode of its socket, as
+// descriptors are reused. A descriptor is shut down only while it is a connection of this endpoint.
 #include "subscribers.h"
 
 #include <arpa/inet.h>
@@ -18,16 +18,16 @@
 enum {
     SUBSCRIBED = 1,
     TURN_MESSAGES = 64,
-    // libzmq takes in all that is queued at once, and while a peer sends that has no end unless the
-    // queue runs empty. The user name of an authenticated peer takes a place in it for good: with
-    // only one such a peer would never be read.
+    // libzmq processes everything that is queued in one go, and while a peer keeps sending this
+    // ends only when the queue runs empty. The user name of an authenticated peer occupies one
+    // entry permanently: with a queue of 1 such a peer would never be read.
     QUEUED_MAX = 2,
-    RECEIVED_BYTES = 64 << 10, // in the kernel, of a connection
+    RECEIVED_BYTES = 64 << 10, // receive buffer in the kernel, per connection
     DRAIN_TURNS = 64
 };
 
 struct subscriber {
-    ino_t inode; // 0: none that is counted
+    ino_t inode; // 0: no connection is counted
     size_t messages, bytes;
     bool cut;
 };
@@ -87,7 +87,7 @@ static bool is_connection_of (int fd, const char *endpoint)
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
     } name = {0};
-    socklen_t size = sizeof name - 1; // a path may fill all of it
+    socklen_t size = sizeof name - 1; // a path may fill it without a NUL
     int listens;
     socklen_t listens_size = sizeof listens;
     const char *port = strrchr (endpoint, ':');
@@ -108,7 +108,7 @@ static void forget_subscriber (struct subscribers *self, struct subscriber *subs
     *subscriber = (struct subscriber){0};
 }
 
-// The connection of this descriptor as it is now. NULL: it is closed already.
+// The current connection of this descriptor. NULL: it is closed already.
 static struct subscriber *find_subscriber (struct subscribers *self, int fd)
 {
     size_t at = (size_t)fd;
@@ -130,9 +130,9 @@ static struct subscriber *find_subscriber (struct subscribers *self, int fd)
     return &self->at[at];
 }
 
-// -- the bounds
+// -- limits
 
-// Drain the buffer of the kernel too, else libzmq processes it before it notices the close.
+// Also drain the kernel's buffer, or libzmq processes it before it notices the close.
 static void disconnect (struct subscribers *self, int fd, const char *bound)
 {
     static char thrown_away[16 << 10];
@@ -148,7 +148,7 @@ static void disconnect (struct subscribers *self, int fd, const char *bound)
             break;
 }
 
-// The largest of those that are still there.
+// The largest subscriber that is still connected.
 static int largest (struct subscribers *self)
 {
     int found = -1;
@@ -189,7 +189,7 @@ bool subscribers_read (struct subscribers *self, void *socket)
         zmq_msg_t part;
         if (!packet_recv_part (&part, socket))
             return false;
-        // What libzmq itself adds, of a connection that is gone, has no descriptor.
+        // Messages that libzmq itself adds for a closed connection have no descriptor.
         int fd = zmq_msg_get (&part, ZMQ_SRCFD);
         size_t size = zmq_msg_size (&part);
         self->any |= size > 0 && *(const uint8_t *)zmq_msg_data (&part) == SUBSCRIBED;

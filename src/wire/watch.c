@@ -31,13 +31,13 @@ void watch_start (struct watch *self, struct reactor *reactor, void *socket, wat
     if (watch_is_on (self))
         return;
     if (zmq_getsockopt (socket, ZMQ_FD, &fd, &size))
-        abort (); // no socket
+        abort (); // not a socket
     *self = (struct watch){.source = {.call = on_ready, .owner = self},
                            .task = {.call = on_task, .owner = self},
                            .read = read,
                            .owner = owner};
     source_set (&self->source, reactor, fd, EPOLLIN);
-    task_set (&self->task, reactor); // for what was there before
+    task_set (&self->task, reactor); // for messages that arrived before
 }
 
 bool watch_send (struct watch *self, void *socket, struct span identity,

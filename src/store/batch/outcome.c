@@ -16,7 +16,7 @@ static void buffer_start (msgpack_sbuffer *buffer, size_t room)
     *buffer = (msgpack_sbuffer){.data = memory_resize (NULL, room), .alloc = room};
 }
 
-// Writes whole, or ends the program: only memory can lack.
+// Writes all bytes, or aborts: only running out of memory can fail.
 static int write_bytes (void *buffer, const char *bytes, size_t size)
 {
     if (msgpack_sbuffer_write (buffer, bytes, size))
@@ -29,7 +29,7 @@ static void pack_text (msgpack_packer *out, const void *text, size_t size)
     msgpack_pack_str_with_body (out, text, size);
 }
 
-// The name of a field as it is packed: its size is in the byte before it.
+// The name of a field in packed form: the byte before it contains its size.
 struct packed_name {
     uint8_t head;
     char text[15];
@@ -48,7 +48,7 @@ static void pack_integer (msgpack_packer *out, const struct packed_name *name, i
     msgpack_pack_int64 (out, value);
 }
 
-// A frame as json_from_frame makes it.
+// Pack a frame in the form of json_from_frame.
 static void pack_frame (msgpack_packer *out, const struct packed_name *name, struct span frame)
 {
     pack_name (out, name);
@@ -99,7 +99,7 @@ static size_t flow_fields (const struct outcome_record *record)
     return count + (record->undo ? 1 : 0);
 }
 
-// The bytes of a map, straight from the fields: there is a record for each run.
+// Packs the map directly from the fields, for speed: each run has a record.
 char *store_record (const struct outcome_record *record, size_t *ret_size)
 {
     enum { FIELDS = 8, MISSED_FIELDS = 4, ROOM = 160 };

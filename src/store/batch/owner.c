@@ -10,8 +10,8 @@
 enum owner_link_state {
     CLOSED,  // nothing is sent before it is open
     OPENING, // wanted
-    BLIND,   // open, and a look was refused
-    LOOKING, // an answer is awaited: of a look, or of what was sent before it
+    BLIND,   // open, but a look was rejected
+    LOOKING, // waiting for an answer to a look, or to what was sent before it
     WATCHED  // the last look was answered, and nothing was sent since
 };
 
@@ -20,22 +20,23 @@ struct owner {
     char stored[OWNER_TOKEN_SIZE];
     enum owner_link_state link;
     char token[OWNER_TOKEN_SIZE];  // empty = standby
-    char taking[OWNER_TOKEN_SIZE]; // of the last takeover that was sent and not seen
+    char taking[OWNER_TOKEN_SIZE]; // token of the last takeover that was sent, but not seen yet
     uint64_t epoch;                // the greatest seen
     int64_t acked, batch;
-    bool full, handover; // memory is
-    bool lost_ownership; // it was the owner until now, and OWNER_STANDBY was not said yet
+    bool full, handover; // full: Redis' memory is full
+    bool lost_ownership; // it was the owner until now, and OWNER_STANDBY is not reported yet
     enum owner_loss loss;
-    enum owner_loss lost;         // that no owner reported yet, as far as is known
+    enum owner_loss lost;         // loss that no owner is known to have reported yet
     char found[OWNER_TOKEN_SIZE]; // by the last look
     int64_t found_batch;
     char seen[OWNER_TOKEN_SIZE]; // of the last owner, by this station or another
     int64_t seen_batch, seen_us;
-    int64_t asked_us; // when what is to be answered was sent
-    int64_t sent_us; // when the batch or takeover in flight was sent first: any copy may be applied
-    int64_t leased_us; // that of what was acknowledged last
+    int64_t asked_us;  // when the last commands were sent
+    int64_t sent_us;   // when the batch or takeover in flight was first sent: any copy of it may be
+                       // applied
+    int64_t leased_us; // sent_us of what was acknowledged last
     int64_t wake_us;
-    int64_t away_until_us; // after a release: another station is to have it
+    int64_t away_until_us; // after a release: leave the database to another station until then
 };
 
 static const char FREE[] = ".free";
@@ -78,7 +79,7 @@ bool owner_is_free (struct span found)
     return found.size > size && memcmp (found.data + found.size - size, FREE, size) == 0;
 }
 
-// A token without a number has epoch 0; it is taken over like others.
+// A token without a number has epoch 0, and is taken over like any other.
 static uint64_t epoch_of (struct span found)
 {
     uint64_t epoch = 0;
@@ -118,7 +119,7 @@ static struct owner_step owner_read (struct owner *self, enum owner_do what, enu
     return step_of (what, news);
 }
 
-// Nothing before that time; then a tick goes on.
+// Do nothing until that time; then a tick continues.
 static struct owner_step wait_until (struct owner *self, enum owner_news news, int64_t until_us)
 {
     self->wake_us = until_us;
@@ -138,7 +139,7 @@ static struct owner_step send_batch (struct owner *self, enum owner_news news, i
     return owner_read (self, OWNER_SEND, news, now_us);
 }
 
-// What Redis lost of the batches that this station, or the owner it saw last, had written.
+// How much Redis has lost of the batches written by this station, or by the owner it saw last.
 static enum owner_loss loss_of (const struct owner *self, struct span found, int64_t batch)
 {
     const char *known = self->token[0] ? self->token : self->seen;
@@ -152,7 +153,8 @@ static enum owner_loss loss_of (const struct owner *self, struct span found, int
     return back ? OWNER_LOST_TAIL : OWNER_LOST_NOTHING;
 }
 
-// Who takes over behind that reports it, unless another station did before.
+// Remember a loss, to be reported when this station takes over; forget it if another station has
+// taken over in between.
 static void note_loss (struct owner *self, const struct owner_event *event)
 {
     enum owner_loss loss = loss_of (self, event->token, event->batch);
@@ -166,7 +168,7 @@ static void note_loss (struct owner *self, const struct owner_event *event)
 static struct owner_step take_ownership (struct owner *self, const struct owner_event *event,
                                          int64_t now_us)
 {
-    // The seed is of the name if that is planted (writer.c).
+    // If TOKEN_BY_NAME is planted, the seed depends on the name (writer.c).
     uint64_t nonce = PLANTED (TOKEN_BY_NAME) ? self->config.seed
                      : PLANTED (EPOCH_ALONE) ? 0
                                              : next_random (self);
@@ -207,7 +209,7 @@ static struct owner_step stand_by (struct owner *self, const struct owner_event 
     bool own = is_token (token, self->stored);
     bool vacant = !token.size || owner_is_free (token) || own || self->config.alone;
     bool anew = self->stored[0] && (own || !token.size);
-    if (self->lost_ownership && !anew) { // first it forgets what it was
+    if (self->lost_ownership && !anew) { // first it reports that it is a standby
         self->lost_ownership = false;
         keep_seen (self, token, event->batch, now_us);
         return wait_until (self, OWNER_STANDBY, now_us + OWNER_POLL_US);
@@ -277,7 +279,7 @@ static struct owner_step judge_watched (struct owner *self, const struct owner_e
     return stand_by (self, event, now_us);
 }
 
-// The lease ends before it is known whether another station may take over.
+// End the lease before the release is sent, as another station may take over at once.
 static struct owner_step give_up_lease (struct owner *self, int64_t now_us)
 {
     self->leased_us = INT64_MIN / 2;
@@ -312,10 +314,10 @@ static struct owner_step owner_tick (struct owner *self, int64_t now_us)
             return owner_read (self, OWNER_LOOK, OWNER_NOTHING, now_us);
         if (self->handover && !self->batch)
             return give_up_lease (self, now_us);
-        return send_batch (self, OWNER_NOTHING, now_us); // again, or a heartbeat
+        return send_batch (self, OWNER_NOTHING, now_us); // a resend, or a heartbeat
     case BLIND:
         return owner_read (self, OWNER_LOOK, OWNER_NOTHING, now_us);
-    default: // an event is awaited
+    default: // waiting for an event
         self->wake_us = INT64_MAX;
         return step_of (OWNER_WAIT, OWNER_NOTHING);
     }
@@ -339,7 +341,7 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
     case OWNER_CLOSED:
         return link_closed (self, boot_us);
     case OWNER_FOUND:
-        if (moved) // it is a replica now, and what it has may be old
+        if (moved) // it is a replica now, and its data may be old
             return link_closed (self, boot_us);
         return judge_watched (self, event, boot_us);
     case OWNER_UNFOUND:
@@ -364,7 +366,7 @@ struct owner_step owner_event (struct owner *self, const struct owner_event *eve
     return step_of (OWNER_WAIT, OWNER_NOTHING);
 }
 
-// -- what it is
+// -- queries
 
 int64_t owner_next_us (const struct owner *self)
 {

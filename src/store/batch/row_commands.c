@@ -19,13 +19,14 @@ static struct span number (struct commands *self, int64_t value)
 
 // -- the rows of plans
 
-// At most this many rows are one command: a script's call can take no more words.
+// At most this many rows make one command: a call within a script cannot have more words.
 enum { ROWS_MAX = 2000 };
 
-enum { MANY = 2 * 32 }; // words of 32 runs: above, each HSET of a listpack is too slow
+enum { MANY = 2 * 32 }; // words for 32 runs: with more, each HSET on a listpack is too slow
 
-// Redis keeps a small hash as a listpack, which each HSET scans from its start. With many runs a
-// long value, set for a moment, converts it into a hash table, which it stays until it is empty.
+// Redis keeps a small hash as a listpack, which each HSET scans from its start. With many runs,
+// setting a long value for a moment converts it into a hash table, and it remains one until it is
+// empty.
 static void make_table (struct commands *self, const char *key)
 {
     static const char blanks[] =
@@ -50,8 +51,8 @@ static void add_column (struct commands *self, enum row_column column, const str
     }
 }
 
-// -- outcomes: several broadcasts whose numbers follow each other are one entry of the history, as
-// an entry of each would be half of all that Redis does for a run
+// -- outcomes: broadcasts with consecutive numbers share an entry of the history, as an entry for
+// each would be half of the work of Redis for a run
 
 static struct span entry_id (struct commands *self, int64_t seq, int64_t sub)
 {
@@ -108,7 +109,7 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
     for (size_t i = 0, length; i < rows->outcome_count; i += length) {
         const struct outcome_row *next = &rows->outcomes[i];
         size_t left = rows->outcome_count - i;
-        length = 1; // of those that are one entry
+        length = 1; // number of outcomes in this entry
         while (length < left && length < TOGETHER_MAX && !next[length].sub && !next->sub &&
                next[length].seq == next->seq + (int64_t)length)
             length++;
@@ -117,8 +118,8 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
         else
             add_many (self, next, length);
     }
-    // The oldest go when there are too many: by their numbers, as an entry may hold several, and by
-    // the entries, as those that were not broadcast have no numbers. Not with each batch.
+    // Trim the oldest outcomes: by number, as an entry may hold several, and by entries, as
+    // outcomes that were not broadcast have no number. Not in every batch.
     const struct outcome_row *first = &rows->outcomes[0];
     const struct outcome_row *last = &rows->outcomes[rows->outcome_count - 1];
     int64_t oldest = last->seq - outcomes + 1;
@@ -129,7 +130,7 @@ static void add_outcomes (struct commands *self, const struct rows *rows, int64_
         ADD (TEXT ("XTRIM"), TEXT (KEY_HISTORY), TEXT ("MINID"), TEXT ("~"), number (self, oldest));
 }
 
-// -- all of them
+// -- all rows
 
 void commands_of_rows (struct commands *self, const struct rows *rows, int64_t outcomes)
 {

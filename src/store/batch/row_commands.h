@@ -4,5 +4,6 @@
 #include "commands.h"
 #include "rows.h"
 
-// The commands of these rows. `outcomes`: how many the history keeps. The rows live as long.
+// Append the commands for these rows, which must outlive the commands. `outcomes` is how many
+// outcomes the history keeps.
 void commands_of_rows (struct commands *self, const struct rows *rows, int64_t outcomes);

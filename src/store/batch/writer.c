@@ -6,9 +6,9 @@
 #include "memory.h"
 
 enum {
-    SILENT_US = 1000000,       // how long Redis may answer nothing
+    SILENT_US = 1000000,       // how long Redis may send no answer at all
     CLIENT_WAITS_US = 3000000, // how long a client waits for the answer to the batch of its change
-    PATIENCE_US = 2000         // how long a lease waits: mostly the result of a short run follows
+    PATIENCE_US = 2000 // how long a heartbeat is delayed: usually the result of a short run follows
 };
 
 // -- waiters
@@ -31,7 +31,7 @@ static struct waiter *list_take (struct waiter_list *list)
     return waiter;
 }
 
-// Those of this kind and above end so; the others stay.
+// End the waiters of this kind and higher kinds that began by `until_us`; keep the others.
 static void end_waiters (struct writer *self, struct waiter_list *list, enum waiter_kind kind,
                          enum written how, int64_t until_us)
 {
@@ -61,7 +61,7 @@ void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us)
     } else if (core_has_rows (self->core) && !PLANTED (EFFECT_FIRST)) {
         self->hurries = self->hurries || waiter->kind != WAITER_SURE;
         list_add (&self->gathering, waiter);
-    } else { // nothing was changed, and what was seen may be in flight
+    } else { // nothing was changed, but the state it saw may be in flight
         list_add (self->has_rows ? &self->in_flight : &self->ended[WRITTEN], waiter);
     }
 }
@@ -92,7 +92,7 @@ static enum owner_refusal refusal_of (const redisReply *reply)
 static void note_refusal (struct writer *self, const redisReply *reply)
 {
     enum owner_refusal refusal = refusal_of (reply);
-    // EXECABORT says only that something was refused before.
+    // EXECABORT only means that an earlier command was rejected.
     if (!refusal || self->refused)
         return;
     self->refused = refusal;
@@ -111,7 +111,7 @@ static void read_exec (struct writer *self, const redisReply *reply)
         if (one->type == REDIS_REPLY_ERROR)
             writer_note_failure (self, i, one);
         else if (one->type == REDIS_REPLY_INTEGER && one->integer <= 0 &&
-                 span_is (words[0], "HINCRBY") && // a count of plans that has come to 0 is no field
+                 span_is (words[0], "HINCRBY") && // a plan count that reaches 0 is deleted
                  span_is (words[1], KEY_COUNT))
             core_write (self->core, (const struct span[]){TEXT ("HDEL"), words[1], words[2]}, 3);
     }
@@ -128,7 +128,7 @@ static void on_acked (struct writer *self)
 {
     self->stays_refused = false;
     if (self->failure_count && writer_repair (self)) {
-        // The next batch has it; what was submitted is there, and stays.
+        // The next batch resends the failed rows; submissions of this one are written.
         self->kinds &= ~(unsigned)ROWS_SUBMISSION;
         return;
     }
@@ -156,7 +156,7 @@ static void on_refused (struct writer *self)
     end_waiters (self, &self->in_flight, WAITER_SUBMISSION, WRITTEN_REFUSED, INT64_MAX);
 }
 
-// The decisions are about data that are gone.
+// The pending decisions were based on data that are gone.
 static void on_reset (struct writer *self)
 {
     commands_clear (&self->rows);
@@ -197,7 +197,7 @@ static void writer_event (struct writer *self, const struct owner_event *event, 
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us)
 {
     if (!self->awaited)
-        return; // of a connection that was closed
+        return; // an answer of a closed connection
     size_t index = self->answered++;
     if (index < self->exec_at && self->exec_at != SIZE_MAX) {
         if (reply && reply->type == REDIS_REPLY_ERROR)
@@ -265,7 +265,7 @@ void writer_redis_answered (struct writer *self, int64_t mono_us)
 
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
 {
-    // Answers come in order: while Redis gives any, that of the batch is to come.
+    // Answers come in order: while any arrive, the answer to the batch will follow.
     int64_t late_us = mono_us - self->answered_us < SILENT_US ? 0 : mono_us - CLIENT_WAITS_US;
     if (self->in_flight.first && self->in_flight.first->since_us < late_us)
         end_waiters (self, &self->in_flight, WAITER_CLIENT, WRITTEN_UNKNOWN, late_us);
@@ -275,11 +275,11 @@ void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us)
     if (boot_us >= owner_next_us (self->owner))
         writer_event (self, &(struct owner_event){.type = OWNER_TICK}, boot_us);
     writer_carry_out (self, mono_us);
-    bool again = self->rows.commands > 0; // what was not taken the first time
+    bool again = self->rows.commands > 0; // rows that failed and must be resent
     if (!owner_may_send (self->owner) || self->todo != OWNER_WAIT ||
         (!again && !core_has_rows (self->core)))
         return;
-    // Leases, which no caller waits for, are left alone for a little while.
+    // Heartbeats, for which no caller waits, are delayed for a short time.
     if (!again && !self->hurries && !core_hurries (self->core)) {
         self->gathers_us = self->gathers_us ? self->gathers_us : mono_us;
         if (mono_us - self->gathers_us < PATIENCE_US)
@@ -294,7 +294,7 @@ int64_t writer_next_us (const struct writer *self)
     return owner_next_us (self->owner);
 }
 
-// -- questions
+// -- queries
 
 bool writer_serves (const struct writer *self)
 {

@@ -1,7 +1,8 @@
 // The one writer of a database: what the core decides goes to Redis in numbered batches, fenced by
 // the owner's token (owner.h), and callers that wait for a batch are released when it was applied.
-// One batch is in flight, the next gathers meanwhile: a lone change leaves at once, load makes its
-// own batches. Pure: commands go out and answers come in through the functions of writer_io.
+// One batch is in flight while the next one is collected: a single change is sent at once, and
+// batches grow with the load. Pure: commands are sent through writer_io, and answers passed to
+// writer_answer.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -17,69 +18,69 @@ struct writer_io {
     // Hand these commands over in one write, on the open connection; each is answered by
     // writer_answer, in order. They are borrowed.
     void (*send) (void *owner, const struct commands *commands);
-    // Close the connection if there is one, and connect to the master: then writer_opened. `why`:
-    // what Redis said.
+    // Close the connection if there is one, connect to the master, then call writer_opened. `why`
+    // is the error of Redis.
     void (*open) (void *owner, const char *why);
-    // It serves, was fenced off, what it must not go on with (owner.h); OWNER_ACKED: when all who
-    // waited for the batch are released.
+    // News of the owner's protocol (owner.h). OWNER_ACKED is reported after all waiters of the
+    // batch were released.
     void (*news) (void *owner, enum owner_news news);
-    // Redis' clock, as the batch that was sent at `asked_us` (monotonic) read it.
+    // Redis' clock, read in the batch that was sent at `asked_us` (monotonic).
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us);
-    // A key that could not be written to, mostly as it had another type, was replaced.
+    // A key that could not be written was replaced, usually because it had a wrong type.
     void (*wrong_key) (void *owner, struct span key);
-    // The token that is about to be taken: it is kept where a restart finds it.
+    // This token is about to be taken: store it where a restart finds it.
     void (*taking) (void *owner, const char *token);
 };
 
 struct writer_config {
     struct owner_config owner;
     const char *name, *endpoints; // of this station, for people and other stations; borrowed
-    const char *key;              // the same: its public key; NULL = without CURVE
-    int64_t outcomes;             // that the history keeps; 0 = none
+    const char *key;              // its public key, borrowed; NULL = without CURVE
+    int64_t outcomes;             // number of outcomes that the history keeps; 0 = none
 };
 
 // `core` and `config`'s texts are borrowed.
 struct writer *writer_new (struct core *core, const struct writer_config *config,
                            const struct writer_io *io);
 
-// Waiters that are left are released as lost.
+// Remaining waiters are released as lost.
 void writer_destroy (struct writer **self);
 
 void writer_keep_outcomes (struct writer *self, int64_t outcomes);
 
-// -- who waits
+// -- waiters
 
 enum written {
     WRITTEN,         // the write was applied
     WRITTEN_UNKNOWN, // the connection was lost, or Redis took too long: it may still be applied
     WRITTEN_REFUSED, // Redis rejected it: it is not applied, and will not be
-    WRITTEN_RESET,   // the data it was decided on are lost, or another station owns the plans
+    WRITTEN_RESET,   // the data it was based on are lost, or another station owns the plans
     WRITTEN_HOWS
 };
 
-// Embedded by the waiting caller, which keeps the memory until it is released.
+// Embedded in the data of a waiting caller, which keeps it until it is released.
 struct waiter {
     struct waiter *next;
     enum waiter_kind {
-        WAITER_SURE,      // waits until it is known
-        WAITER_CLIENT,    // a client's change: not for longer than Redis is there
-        WAITER_SUBMISSION // the same, and it may be refused
+        WAITER_SURE,      // waits until the outcome is known
+        WAITER_CLIENT,    // a client's change: waits only while Redis is there
+        WAITER_SUBMISSION // the same, and Redis may reject it
     } kind;
     int64_t since_us; // monotonic
     // `error` is the refusal's text, or "". May free the waiter, and decide further things.
     void (*release) (struct waiter *self, enum written how, const char *error);
 };
 
-// Whether who waited waits for the replicas as well: replies to clients do; dispatches and
+// Whether a waiter must wait for the replicas, too: replies to clients do; dispatches and
 // broadcasts do not.
 bool waiter_needs_replicas (const struct waiter *waiter);
 
-// Wait for the batch that gathers, or if it is empty for the one in flight: call after what was
-// decided.
+// Wait for the batch being collected or, if that is empty, for the one in flight. Call this after
+// the decision.
 void writer_wait (struct writer *self, struct waiter *waiter, int64_t mono_us);
 
-// Wait for nothing: it is released at the next writer_flush, so that no callback runs within the
-// call that asked for it.
+// Release the waiter at the next writer_flush, so that no callback runs within the call that asked
+// for it.
 void writer_wait_turn (struct writer *self, struct waiter *waiter);
 
 // -- events; clocks in microseconds: `boot_us` is CLOCK_BOOTTIME, `mono_us` CLOCK_MONOTONIC
@@ -89,29 +90,30 @@ void writer_opened (struct writer *self, int64_t boot_us);
 // The connection is gone: commands without an answer will get none.
 void writer_closed (struct writer *self, int64_t boot_us);
 
-// What was read of the data is incomplete, and the connection closed: the next one takes over anew,
-// which no batch of before can outlive.
+// The data were read only in part before the connection closed: the next connection takes over
+// again with a new token, so no earlier batch can be applied after it.
 void writer_begin_anew (struct writer *self, int64_t boot_us);
 
-// The answer of the next command that was sent and not answered yet.
+// The answer to the oldest command without an answer.
 void writer_answer (struct writer *self, const redisReply *reply, int64_t boot_us);
 
 // Let a standby take over, or another station that waits.
 void writer_hand_over (struct writer *self, int64_t boot_us);
 
-// Redis answered something then: it is there, and what is in flight will be answered.
+// Redis sent an answer at this time: it is there, and will answer what is in flight.
 void writer_redis_answered (struct writer *self, int64_t mono_us);
 
-// The end of a turn: send what gathers if nothing is in flight, and what the owner's protocol asks.
+// The end of a turn: send the collected batch if none is in flight, and what the owner's protocol
+// requires.
 void writer_flush (struct writer *self, int64_t boot_us, int64_t mono_us);
 
-// Release the memory of batches while there is none.
+// Release the memory for batches if none is in use.
 void writer_trim (struct writer *self);
 
-// When writer_flush is wanted though nothing happens, CLOCK_BOOTTIME; INT64_MAX = never.
+// When writer_flush must be called even without an event, CLOCK_BOOTTIME; INT64_MAX = never.
 int64_t writer_next_us (const struct writer *self);
 
-// -- questions
+// -- queries
 
 bool writer_serves (const struct writer *self); // it is the owner, as far as it knows
 bool writer_is_leased (const struct writer *self, int64_t boot_us);
@@ -119,10 +121,10 @@ bool writer_is_leased (const struct writer *self, int64_t boot_us);
 // ROWS_ flags of the batch in flight.
 unsigned writer_kinds (const struct writer *self);
 
-// Why Redis refuses what is in flight, "" = it does not.
+// The error with which Redis rejects the batch in flight, "" = none.
 const char *writer_refusal (const struct writer *self);
 
-// Waiters, without those that wait for nothing.
+// The number of waiters, without those of writer_wait_turn.
 size_t writer_pending (const struct writer *self);
 
 // Whether nothing is gathered, in flight, or waited for.

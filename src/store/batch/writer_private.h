@@ -14,7 +14,7 @@ struct waiter_list {
     size_t count;
 };
 
-// A row that Redis did not take.
+// A command of a batch that failed in Redis.
 struct failed_row {
     size_t command; // of the batch in flight
     enum { REPLACE_KEY, REPLACE_FIELD, REPLACE_HISTORY, DROP } cure;
@@ -29,39 +29,39 @@ struct writer {
     enum owner_do todo; // with the next flush
     bool reopened;      // it is not known yet who owns the database
 
-    // what is answered next
+    // the answers to what was sent
     size_t awaited, answered;
-    size_t exec_at;      // which answer is that of the batch; SIZE_MAX = none is
+    size_t exec_at;      // index of the batch's answer; SIZE_MAX = no batch was sent
     int64_t answered_us; // when Redis answered anything last (writer_redis_answered)
     enum owner_refusal refused;
     char refusal[REFUSAL_SIZE];
     bool stays_refused; // until a batch is applied
-    bool unwatched;     // Redis did not take the WATCH
+    bool unwatched;     // Redis rejected the WATCH
     bool blind;         // the last look was refused
 
     // the batch in flight
     struct commands rows, sent;
-    int64_t number; // of the last that was made; its rows stay as they are until it is answered
-    bool has_rows;  // of the core: it is to be acknowledged
+    int64_t number; // of the last batch; its rows are unchanged until it is answered
+    bool has_rows;  // the batch has rows of the core, to be acknowledged
     unsigned kinds; // kinds of those rows
     int64_t asked_us;
     struct failed_row *failures;
     size_t failure_count, failure_room;
 
     struct waiter_list gathering, in_flight;
-    struct waiter_list ended[WRITTEN_HOWS]; // by how: released with the next flush
+    struct waiter_list ended[WRITTEN_HOWS]; // by outcome: to be released with the next flush
     char ended_error[REFUSAL_SIZE];
-    bool hurries; // a caller waits for what gathers
+    bool hurries; // a caller waits for the batch being collected
     int64_t gathers_us;
     bool releasing;
-    bool closes; // nothing is written any more: callers that wait are released as lost
+    bool closes; // nothing is written any more: waiters are released as lost
 };
 
-// Do what the owner wants done with this flush: writer_send.c.
+// Do what the owner's protocol requires in this flush: writer_send.c.
 void writer_carry_out (struct writer *self, int64_t mono_us);
 
-// Note that Redis did not take a command of the batch in flight, with its error; and replace the
-// keys that block those, in front of the rows that are to be resent. False: there are none.
+// Note that a command of the batch in flight failed, with its error. writer_repair puts commands
+// that replace the blocking keys in front of the rows to resend. False: nothing to repair.
 // writer_repair.c.
 void writer_note_failure (struct writer *self, size_t command, const redisReply *reply);
 bool writer_repair (struct writer *self);

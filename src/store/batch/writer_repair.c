@@ -1,4 +1,4 @@
-// Rows that Redis did not take: the keys that block them are replaced, and they are written by the
+// Rows that failed in Redis: the keys that block them are replaced, and the rows are written by the
 // next batch.
 
 #include "link.h"
@@ -39,7 +39,7 @@ static void add_cure (struct writer *self, struct commands *to, const struct fai
         ADD (to, TEXT ("DEL"), key);
     else if (failure->cure == REPLACE_FIELD)
         ADD (to, TEXT ("HDEL"), key, commands_copy (to, words[2]));
-    else if (failure->cure == REPLACE_HISTORY) // its numbers are higher: of data that were replaced
+    else if (failure->cure == REPLACE_HISTORY) // its ids are higher: of replaced data
         ADD (to, TEXT ("DEL"), TEXT (KEY_HISTORY), TEXT (KEY_OUTPUT));
     if (failure->cure == REPLACE_KEY || failure->cure == REPLACE_HISTORY)
         self->io.wrong_key (self->io.owner, key);

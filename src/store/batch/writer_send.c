@@ -1,4 +1,4 @@
-// What the writer sends: looks at who owns the database, takeovers, batches.
+// What the writer sends: reads of the owner, takeovers, batches.
 #include <stdio.h>
 
 #include "decimal.h"
@@ -46,7 +46,8 @@ static void copy_commands (struct commands *to, const struct commands *from)
         commands_add (to, word, from->sizes[i]);
 }
 
-// While memory is full Redis runs no MULTI; a script may, and tests what the watch would.
+// While its memory is full, Redis rejects MULTI. A script may still write, and checks what WATCH
+// would.
 static void add_script (struct writer *self, const struct commands *owner)
 {
     int64_t batch;
@@ -67,7 +68,7 @@ static void add_script (struct writer *self, const struct commands *owner)
     self->exec_at = 0;
 }
 
-// The rows, and what `owner` has of plan:owner behind them, in one step.
+// Send the rows, followed by the commands in `owner` for plan:owner, as one transaction.
 static void send_batch (struct writer *self, struct commands *owner, int64_t mono_us)
 {
     if (PLANTED (PX_LEASE))
@@ -102,7 +103,7 @@ static void write_ownership (struct writer *self, int64_t mono_us)
     commands_free (&owner);
 }
 
-// The rows of the core are those of the next batch. One whose answer was lost is resent as it was.
+// Take the core's rows for a new batch. A batch whose answer was lost is resent unchanged.
 static void send_rows (struct writer *self, int64_t mono_us)
 {
     struct commands owner = {0};

@@ -22,7 +22,7 @@ static int parse_unix (const char *path, struct address *ret, struct reason *rea
     return 0;
 }
 
-// HOST:PORT of `size` bytes.
+// Parse HOST:PORT of `size` bytes.
 static int parse_endpoint (const char *text, size_t size, char host[256], int *ret_port,
                            struct reason *reason)
 {

@@ -6,7 +6,7 @@ enum { DIGITS_MAX = 18 };
 
 enum aof_step { STEP_DONE, STEP_SHORT, STEP_WRONG };
 
-// Take "<mark>DIGITS\r\n" from the front.
+// Parse and remove "<mark>DIGITS\r\n" from the front.
 static enum aof_step take_number (struct span *rest, uint8_t mark, size_t *ret)
 {
     size_t at = 1, number = 0;
@@ -55,7 +55,7 @@ static enum aof_step take_annotation (struct span *rest)
     return STEP_DONE;
 }
 
-// `ret_name` is the name of a command without arguments, else empty.
+// Parse and remove a command. `ret_name` is its name if it has no arguments, else empty.
 static enum aof_step take_command (struct span *rest, struct span *ret_name)
 {
     size_t count;
@@ -79,10 +79,11 @@ static bool is_named (struct span name, const char *word)
            strncasecmp ((const char *)name.data, word, name.size) == 0;
 }
 
-// The size of whole commands and transactions; returns the state of what follows them.
+// Set `ret_good` to the size of the complete commands and transactions; return the state of what
+// follows.
 static enum aof_step scan (struct span file, size_t *ret_good)
 {
-    bool open = false; // behind MULTI
+    bool open = false; // after MULTI, before EXEC
     struct span rest = file;
     *ret_good = 0;
     while (rest.size) {
@@ -109,6 +110,6 @@ enum aof_state aof_scan (struct span file, size_t *ret_good)
     struct span tail = span_of (file.data + *ret_good, file.size - *ret_good);
     while (tail.size && tail.data[tail.size - 1] == '\0')
         tail.size--;
-    // Without the zeros at its end: nothing, or a beginning.
+    // Without its trailing zeros the tail must be empty, or the beginning of a command.
     return scan (tail, &behind) == STEP_WRONG ? AOF_DAMAGED : AOF_TORN;
 }

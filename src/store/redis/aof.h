@@ -1,21 +1,21 @@
-// The append-only file of Redis 7, as bytes: how far it is whole. Pure.
+// Checks how much of an append-only file of Redis 7 is complete. Pure.
 //
-// It is a series of commands, each an array of bulk strings; those between MULTI and EXEC count
-// together or not at all. Lines that begin with '#' are annotations.
+// The file is a series of commands, each an array of bulk strings. Commands between MULTI and EXEC
+// count together or not at all. Lines that begin with '#' are annotations.
 #pragma once
 
 #include "span.h"
 
 enum aof_state {
     AOF_WHOLE,
-    AOF_TORN,   // what follows the last whole command can only be one that was being written
-    AOF_DAMAGED // the rest is something else, and may contain acknowledged commands
+    AOF_TORN,   // after the last complete command there is only an unfinished one
+    AOF_DAMAGED // the rest is invalid, and may contain acknowledged commands
 };
 
-// How far the file is whole: `ret_good` bytes of commands and transactions.
+// `ret_good` is the size of the complete commands and transactions.
 //
-// A command is acknowledged once it was synced whole. So what a power loss leaves of the last one,
-// its beginning, zeros that the file system had made room with, or both, was not acknowledged:
-// AOF_TORN. Redis itself fails on zeros, and where it cuts off an unfinished transaction itself
-// (aof-load-truncated) it leaves its MULTI: all later writes are lost at the next start.
+// A command is acknowledged only after all of it was synced. So the rest that a power loss leaves
+// of the last command was not acknowledged (AOF_TORN): its beginning, zeros that the file system
+// allocated, or both. Redis itself fails on zeros, and when it cuts off an unfinished transaction
+// (aof-load-truncated) it leaves the MULTI: all later writes are then lost at the next start.
 enum aof_state aof_scan (struct span file, size_t *ret_good);

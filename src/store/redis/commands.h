@@ -1,4 +1,4 @@
-// Commands for Redis, as words.
+// A list of Redis commands, each a list of words.
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@ struct commands {
     size_t count, room;
     size_t *sizes; // how many words each command has
     size_t commands, commands_room;
-    void **blocks; // texts that are freed with it
+    void **blocks; // texts freed with the commands
     size_t block_count, block_room;
 };
 
@@ -26,9 +26,9 @@ void commands_own (struct commands *self, void *block);
 void commands_clear (struct commands *self);
 void commands_free (struct commands *self);
 
-// A command as Redis reads it (RESP, an array of bulk strings), in one allocation. hiredis makes
-// the same by a printf for each argument, which showed in profiles of calls with thousands of them.
-// The arguments of `head`, then those of `rest`. Instead of `former`, which may be NULL; free the
-// text.
+// A command as Redis reads it (RESP, an array of bulk strings), in one allocation. hiredis uses a
+// printf for each argument, which showed in profiles of calls with thousands of them. The words of
+// `head` come first, then those of `rest`. The memory of `former`, which may be NULL, is reused;
+// free the result.
 char *resp_command (char *former, const struct span *head, size_t head_count,
                     const struct span *rest, size_t rest_count, size_t *ret_size);

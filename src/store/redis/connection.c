@@ -15,14 +15,14 @@ struct connection {
     redisAsyncContext *context; // NULL while closed
     bool want_read, want_write; // what hiredis asked for
     struct source source;
-    uint32_t polled;     // EPOLLIN | EPOLLOUT as the reactor has it
-    int64_t received_us; // when data came last
-    int64_t read_us;     // when hiredis last read what had come
-    bool inside;         // hiredis is on the stack
+    uint32_t polled;     // EPOLLIN | EPOLLOUT as registered in the reactor
+    int64_t received_us; // when data arrived last
+    int64_t read_us;     // when hiredis last read data
+    bool inside;         // a call of hiredis is on the stack
     struct reason trouble;
 };
 
-// -- the reactor's side: hiredis says what it wants to poll for
+// -- the reactor's side: hooks by which hiredis says what to poll for
 
 static void poll_as_wanted (struct connection *self)
 {
@@ -56,7 +56,7 @@ static void del_write (void *arg)
     ((struct connection *)arg)->want_write = false;
 }
 
-// The context is gone after this.
+// hiredis frees the context after this.
 static void on_cleanup (void *arg)
 {
     struct connection *self = arg;
@@ -81,7 +81,7 @@ static void on_disconnect (const redisAsyncContext *context, int status)
 
 enum io { IO_READ, IO_WRITE, IO_CLOSE };
 
-// Every call that lets hiredis run callbacks goes through here.
+// Every call that may run callbacks of hiredis is made here.
 static void run_hiredis (struct connection *self, enum io io)
 {
     if (!self->context || self->inside)
@@ -112,7 +112,7 @@ static void on_ready (void *owner, uint32_t events)
 
 // -- replies
 
-// What Redis says of each command between MULTI and EXEC, most of all replies: one for all.
+// The reply to each command between MULTI and EXEC, the most frequent reply: one object is shared.
 static redisReply queued = {
     .type = REDIS_REPLY_STATUS, .str = (char[]){"QUEUED"}, .len = sizeof "QUEUED" - 1};
 static const redisReplyObjectFunctions *of_hiredis;
@@ -150,7 +150,7 @@ int connection_open (struct connection *self, const struct address *address, str
                                      ? redisAsyncConnectUnix (address->host)
                                      : redisAsyncConnect (address->host, address->port);
     if (!context)
-        abort (); // memory
+        abort (); // out of memory
     if (context->err) {
         reason_set (reason, "%s", context->errstr);
         redisAsyncFree (context);

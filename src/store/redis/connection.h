@@ -1,6 +1,6 @@
 // One hiredis connection in the reactor. hiredis 0.14 frees its context from within its own calls,
-// so every one of them is made here, and none from one of its callbacks; the context is looked up
-// again after each.
+// so all calls that may do so are made here, never from a callback of hiredis, and the context is
+// looked up again after each.
 #pragma once
 
 #include <hiredis/async.h>
@@ -11,8 +11,8 @@
 
 struct connection;
 
-// The socket was read or written, or the connection was lost: the owner looks at what there is, and
-// ends with connection_settle.
+// The socket was read or written, or the connection was lost: the owner checks the state, and calls
+// connection_settle last.
 typedef void connection_turn_fn (void *owner);
 
 struct connection *connection_new (struct reactor *reactor, connection_turn_fn *turn, void *owner);
@@ -24,24 +24,24 @@ int connection_open (struct connection *self, const struct address *address, str
 // Close it; the commands without an answer are answered with NULL. Not from a callback of hiredis.
 void connection_close (struct connection *self);
 
-// The context for sending commands; NULL: there is none, or it can take none.
+// The context for sending commands; NULL: there is none, or it does not accept commands.
 redisAsyncContext *connection_context (const struct connection *self);
 
-// Send a command; nothing when there is no context that takes it.
+// Send a command; does nothing without a context that accepts it.
 void connection_send (struct connection *self, redisCallbackFn *reply, void *owner, int argc,
                       const char **argv);
 
-// Send what a new connection begins with: AUTH, if there is a password, and SELECT.
+// Send the first commands of a new connection: AUTH, if there is a password, and SELECT.
 void connection_log_in (struct connection *self, const char *user, const char *password, int64_t db,
                         redisCallbackFn *reply, void *owner);
 
-// Whether there is one, connecting or connected.
+// Whether there is a connection, connecting or connected.
 bool connection_exists (const struct connection *self);
 
-// Read what has come. Nothing happens from within a callback.
+// Read the data that have arrived. Does nothing within a callback.
 void connection_read (struct connection *self);
 
-// Hand what was sent to the kernel, as far as it takes it.
+// Write buffered commands to the socket, as far as the kernel accepts them.
 void connection_flush (struct connection *self);
 
 // Poll for what hiredis waits for.
@@ -50,10 +50,10 @@ void connection_settle (struct connection *self);
 // When hiredis last read what had come, monotonic: since then at most one turn has passed.
 int64_t connection_read_us (const struct connection *self);
 
-// When something came last, monotonic.
+// When data arrived last, monotonic.
 int64_t connection_received_us (const struct connection *self);
 
-// Whether hiredis is on the stack.
+// Whether a call of hiredis is on the stack.
 bool connection_inside (const struct connection *self);
 
 // Why the last connection ended, or could not be made; "" when hiredis did not say.

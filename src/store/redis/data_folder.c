@@ -1,5 +1,5 @@
-// Redis 7: appendonlydir has a manifest, which names a base file (a snapshot, with a checksum of
-// its own), and one or two files of increments. Only the end of the last one is ever torn.
+// Redis 7: appendonlydir contains a manifest, which names a base file (a snapshot with its own
+// checksum) and one or two incremental files. A crash can only tear the end of the last one.
 #include "data_folder.h"
 
 #include <dirent.h>
@@ -18,7 +18,7 @@
 
 #define AOF_FOLDER "appendonlydir"
 #define MANIFEST   AOF_FOLDER "/appendonly.aof.manifest"
-#define OLD_FILE   "appendonly.aof" // of Redis 6; a newer one takes it over
+#define OLD_FILE   "appendonly.aof" // of Redis 6; newer versions convert it
 #define MARK       "appendonlydir.expected"
 
 static const char mark_text[] =
@@ -26,7 +26,7 @@ static const char mark_text[] =
 
 enum { NAME_SIZE = 256, LOG_END_MAX = 4096 };
 
-// Where something is in the folder. Returns `out`.
+// Make the path of a file in the folder. Returns `out`.
 static const char *path_of (const char *folder, const char *name, char out[PATH_MAX])
 {
     snprintf (out, PATH_MAX, "%s/%s", folder, name);
@@ -39,7 +39,7 @@ static bool file_exists (const char *folder, const char *name)
     return access (path_of (folder, name, path), F_OK) == 0;
 }
 
-// An empty snapshot is one that was not written: Redis would take it for no plans.
+// An empty snapshot was never written: Redis would load it as an empty database.
 static int check_file (const char *folder, const char *name, char type, struct reason *reason)
 {
     char path[PATH_MAX];
@@ -50,9 +50,10 @@ static int check_file (const char *folder, const char *name, char type, struct r
     return reason_set (reason, "%s is %s", path, there ? "empty" : "missing");
 }
 
-// -- the manifest: "file NAME seq N type b", a line a file
+// -- the manifest: one line "file NAME seq N type b" per file
 
-// Each file that it names is there. The last one in `ret_last`; empty when it has no increments.
+// Check that each file it names exists. `ret_last` is the last incremental file; empty when there
+// is none.
 static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct reason *reason)
 {
     char path[PATH_MAX], line[1024], name[NAME_SIZE], type;
@@ -69,7 +70,7 @@ static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct r
         if (sscanf (line, "file %255s seq %*d type %c", name, &type) != 2) {
             reason_set (reason, "%s: line %d is damaged", path, number);
             rc = -1;
-        } else if (type != 'h') { // of history: Redis was about to remove it
+        } else if (type != 'h') { // type history: Redis was about to remove the file
             snprintf (beside, sizeof beside, AOF_FOLDER "/%s", name);
             snprintf (ret_last, NAME_SIZE, "%s", type == 'i' ? name : "");
             rc = check_file (folder, beside, type, reason);
@@ -86,7 +87,7 @@ static int read_manifest (const char *folder, char ret_last[NAME_SIZE], struct r
 
 // -- before Redis starts
 
-// Whether there are append-only files without the manifest, and something in one.
+// Whether the folder has an incremental file that is not empty.
 static bool has_increments (const char *folder)
 {
     char path[PATH_MAX];
@@ -131,7 +132,7 @@ void data_folder_mark (const char *folder)
     char path[PATH_MAX];
     int fd = open (path_of (folder, MARK, path), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return; // mostly, it is there
+        return; // usually because it exists already
     if (write (fd, mark_text, sizeof mark_text - 1) < 0 || fsync (fd))
         log_event (LEVEL_WARN, "data.mark_failed", "path=%s reason=\"%s\"", path, strerror (errno));
     close (fd);
@@ -151,7 +152,7 @@ static int write_all (int fd, struct span bytes)
     return fsync (fd);
 }
 
-// A file of its own for what is cut; -1 with a reason.
+// Save the part to cut in a file of its own. -1 with a reason.
 static int keep_copy (const char *folder, const char *name, struct span cut, size_t at,
                       char ret_path[PATH_MAX], struct reason *reason)
 {

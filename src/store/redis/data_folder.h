@@ -1,5 +1,5 @@
-// The data folder of the embedded Redis: whether its append-only files are all there, and the end
-// of the last one, which a power loss may leave torn.
+// The data folder of the embedded Redis: checks that its append-only files are all there, and
+// repairs the end of the last one, which a power loss may leave incomplete.
 #pragma once
 
 #include "reason.h"
@@ -8,19 +8,20 @@ enum data_state {
     DATA_WHOLE,
     DATA_CUT,     // it was repaired: Redis can be started again
     DATA_DAMAGED, // an operator must restore or repair it
-    DATA_FAILED   // what was to be repaired could not be written
+    DATA_FAILED   // the repair could not be written
 };
 
-// Before Redis starts: it takes a folder without append-only files for a new one. DATA_WHOLE, or
-// DATA_DAMAGED with a reason: there were some, and what is needed of them is missing.
+// Call before Redis starts, as Redis takes a folder without append-only files for a new one.
+// DATA_WHOLE, or DATA_DAMAGED with a reason: the folder had such files, and needed ones are
+// missing.
 enum data_state data_folder_check (const char *folder, struct reason *reason);
 
-// Redis serves: from now on the folder is known to have had append-only files.
+// Redis is up: mark the folder as one that has append-only files.
 void data_folder_mark (const char *folder);
 
-// Redis failed to read the folder. What cannot have been acknowledged is cut off the last
-// file; with `repair` also what follows damage. What is cut is kept in a file beside, and logged.
-// DATA_WHOLE: it is not the end of that file.
+// Call when Redis failed to read the folder. Cuts off the end of the last file if it cannot have
+// been acknowledged; with `repair`, also everything after damage. The cut part is saved to another
+// file, and logged. DATA_WHOLE: the end of that file is not the cause.
 enum data_state data_folder_repair (const char *folder, bool repair, struct reason *reason);
 
 // The last `size` - 1 bytes of the log of Redis, or fewer, with a terminating zero.

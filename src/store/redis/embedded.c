@@ -1,5 +1,6 @@
-// Two locks: one for the station, one that the redis-server inherits and so holds as long as it
-// lives. A new station knows by the second that the Redis of a killed one is still writing.
+// There are two locks: one for the station, and one that the redis-server inherits and holds as
+// long as it lives. From the second a new station sees that the Redis of a killed station is still
+// writing.
 #include "embedded.h"
 
 #include <errno.h>
@@ -36,8 +37,8 @@ struct embedded {
     int station_lock;
     int redis_lock;
     pid_t pid;       // 0 = not running
-    bool failed;     // it ended by itself, with an error
-    bool unreadable; // by its log, over its files
+    bool failed;     // it ended on its own, with an error
+    bool unreadable; // its log says that it could not read its files
 };
 
 static void pause_us (int64_t us)
@@ -50,8 +51,7 @@ static int take_station_lock (struct embedded *self, struct reason *reason)
     char path[PATH_MAX];
     struct reason why;
     snprintf (path, sizeof path, "%s/zpland.lock", self->data);
-    // One that was killed as it started its Redis holds it until that child is a program of its
-    // own.
+    // If a station is killed while it starts its Redis, the child keeps the lock until its exec.
     int64_t deadline = clock_mono_us () + CHILD_WAIT_US;
     while ((self->station_lock = lock_take (path, &why)) < 0) {
         if (clock_mono_us () > deadline)
@@ -103,15 +103,15 @@ struct embedded *embedded_new (const char *data, int64_t databases, bool *ret_da
     return NULL;
 }
 
-// In the child. Only calls that are safe after fork in a process with threads.
+// Runs in the child: only calls that are safe after a fork of a process with threads.
 static void run_redis (const struct embedded *self, char *const *argv, pid_t parent)
 {
     process_reset_signals (HANGUP_RESET);
-    // The Redis ends with the station, however that ends.
+    // The Redis ends with the station, even if that is killed.
     prctl (PR_SET_PDEATHSIG, SIGTERM);
     if (getppid () != parent)
         _exit (1);
-    setpgid (0, 0); // a Ctrl-C at the terminal is the station's to act on
+    setpgid (0, 0); // a Ctrl-C at the terminal must reach the station only
     int null = open ("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++)
         dup2 (null, fd);
@@ -119,8 +119,8 @@ static void run_redis (const struct embedded *self, char *const *argv, pid_t par
         fcntl (LOCK_FD, F_SETFD, 0);
     close_range (LOCK_FD + 1, ~0U, 0);
     execvp (argv[0], argv);
-    // Debian's package redis-tools has the program without the service: which one it is, it sees
-    // from its argv[0].
+    // Debian's package redis-tools has the server only as redis-check-rdb: the program chooses its
+    // role by argv[0].
     execvp ("redis-check-rdb", argv);
     _exit (127);
 }
@@ -146,7 +146,7 @@ int embedded_start (struct embedded *self, struct reason *reason)
                     "yes",
                     "--appendfsync",
                     "always",
-                    "--aof-load-truncated", // its way of it loses later writes: aof.h
+                    "--aof-load-truncated", // Redis' own truncation loses later writes: aof.h
                     "no",
                     "--maxmemory",
                     "0",
@@ -154,12 +154,12 @@ int embedded_start (struct embedded *self, struct reason *reason)
                     "noeviction",
                     "--daemonize",
                     "no",
-                    "--client-output-buffer-limit", // several times what is asked for at one time
+                    "--client-output-buffer-limit", // several times the size of the largest answers
                     "normal",
                     "1gb",
                     "512mb",
                     "60",
-                    "--hz", // its own upkeep a second, the most that an idle one does
+                    "--hz", // background cycles per second, most of the work of an idle Redis
                     "4",
                     NULL};
     unlink (self->socket);
@@ -208,7 +208,7 @@ void embedded_up (const struct embedded *self)
     data_folder_mark (self->data);
 }
 
-// The end of its log has the error, if there was space to write it.
+// The end of the log shows the error, if there was space to write it.
 static bool log_has_disk_full (const struct embedded *self)
 {
     enum { LOG_TAIL = 512 };

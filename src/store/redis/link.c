@@ -7,12 +7,12 @@
 
 enum {
     TICK_MS = 50,
-    QUIET_TICK_MS = 250, // while it is up and nothing is in flight
+    QUIET_TICK_MS = 250, // tick while the link is up and nothing is in flight
     CONNECT_MAX_US = 1000000,
-    STOPPED_US = 500000,     // an answer that is not there yet may wait in the socket
+    STOPPED_US = 500000, // after this time without an answer, it may still be unread in the socket
     ANSWER_MAX_US = 3000000, // a Redis that is unresponsive for longer counts as lost
-    BUSY_BYTES = 4 << 20, // hiredis moves what is left of its buffer at every write: keep it small
-    BACKOFF_LAST_US = 250000 // it is back within a second of Redis' return
+    BUSY_BYTES = 4 << 20,    // at every write hiredis moves the rest of its buffer: keep it small
+    BACKOFF_LAST_US = 250000 // the link is up within a second of Redis' return
 };
 
 // -- lists of calls
@@ -67,7 +67,7 @@ void link_drop (struct link *self)
     connection_close (self->connection);
     bool was_broken = self->broken; // `trouble` has the reason
     self->broken = false;
-    // What was sent is resent before what was called since.
+    // Calls that were sent are resent before those made since.
     for (struct call *call; (call = list_take (&self->waiting));)
         list_add (&self->lost, call);
     self->waiting = self->lost;
@@ -94,7 +94,7 @@ void link_settle (struct link *self)
     connection_settle (self->connection);
 }
 
-// Whether an answer has been missing for so long.
+// Whether an answer has been overdue for longer than `for_us`.
 static bool is_silent (const struct link *self, int64_t for_us)
 {
     const struct call *oldest = self->sent.first;
@@ -111,8 +111,8 @@ void link_flush (struct link *self)
 {
     if (!self || connection_inside (self->connection))
         return; // the call that lets callbacks run ends with a flush
-    // This process may have been stopped, and the connection be gone since: a write would end it
-    // before the answers that came in time are read.
+    // This process may have been stopped, and the connection lost meanwhile: read the answers that
+    // came in time first, as a write would close it.
     if (is_silent (self, STOPPED_US))
         connection_read (self->connection);
     if (self->gather)
@@ -153,7 +153,7 @@ static void on_turn (void *owner)
 
 // -- calls
 
-// Errors that pass by themselves: what may be repeated waits for that.
+// Temporary errors: calls that may be repeated wait until they are over.
 static bool is_temporary (const char *error)
 {
     static const char *const prefixes[] = {"LOADING",    "BUSY",       "MISCONF",
@@ -172,7 +172,7 @@ static bool can_send (const struct link *self)
 
 static void send_call (struct link *self, struct call *call);
 
-// What no answer, or an error, means; true: the call goes on living.
+// Handle a missing answer or an error. True: the call is kept.
 static bool goes_on (struct link *self, struct call *call, const redisReply *reply)
 {
     if (!reply) {
@@ -201,7 +201,7 @@ static void on_reply (redisAsyncContext *context, void *data, void *arg)
     struct call *call = arg;
     struct link *self = call->link;
     (void)context;
-    list_take (&self->sent); // Redis answers in order: it is this one
+    list_take (&self->sent); // Redis answers in order, so the first one is `call`
     self->answered_us = connection_read_us (self->connection);
     if ((!reply || reply->type == REDIS_REPLY_ERROR) && goes_on (self, call, reply))
         return;
@@ -215,7 +215,7 @@ static void send_call (struct link *self, struct call *call)
     list_add (&self->sent, call);
     if (redisAsyncFormattedCommand (connection_context (self->connection), on_reply, call,
                                     call->text, call->size) != REDIS_OK)
-        abort (); // can_send was asked: only memory can lack
+        abort (); // can_send was true: only out of memory is possible
 }
 
 static struct call *call_new (struct link *self, const struct link_call *asked)
@@ -260,7 +260,7 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
         struct call *call = memory_new (sizeof *call);
         *call = (struct call){
             .link = self, .script = SCRIPTS, .repeat = LINK_ONCE, .reply = reply, .owner = owner};
-        // hiredis copies it, and it is not sent again.
+        // hiredis copies the text, and the call is never resent, so one buffer serves all.
         call->text = text = resp_command (text, words, commands->sizes[i], NULL, 0, &call->size);
         send_call (self, call);
         call->text = NULL;
@@ -296,8 +296,8 @@ void link_is_up (struct link *self)
     self->state = LINK_UP;
     if (self->replicas)
         replicas_open (self->replicas, self->sentinel ? &self->master : &self->config.address);
-    // The owner asks first whether the data are still those it knew: what waited is numbered by
-    // them.
+    // First the owner checks whether the data are still the same: waiting calls contain numbers
+    // from them.
     self->changed (self->owner, LINK_UP);
     for (struct call *call; (call = list_take (&self->waiting));)
         send_call (self, call);
@@ -313,14 +313,14 @@ void link_replicate (struct link *self, link_replicated_fn *reply, void *owner)
 
 // -- time
 
-// hiredis has no timeouts: they are here, for the whole link, by its oldest call.
+// hiredis has no timeouts. They are implemented here, for the whole link, by its oldest call.
 static void check_timeouts (struct link *self, int64_t now)
 {
-    // An answer that waits in the socket is none that is missing: this process may have been
-    // stopped.
+    // An answer may be unread in the socket, as this process may have been stopped: read it first.
     if (is_silent (self, ANSWER_MAX_US))
         connection_read (self->connection);
-    // The same words for both: one follows from the other, and people look for what they read.
+    // Both cases have the same text: one follows from the other, and people search for what they
+    // read.
     if ((self->state != LINK_UP && now - self->opened_us > CONNECT_MAX_US) ||
         is_silent (self, ANSWER_MAX_US))
         link_give_up (self, "does not answer");

@@ -2,9 +2,9 @@
 // or Lua scripts, each answered once.
 //
 // hiredis 0.14 has no timeouts and reports a lost connection only by NULL replies, which mean
-// "outcome unknown". So the link keeps every call until its answer: calls that may be repeated
-// (their scripts change nothing the second time) are resent when Redis is back, in their order; the
-// others are answered as lost.
+// "outcome unknown". So the link keeps every call until it is answered. Calls that may be repeated
+// (their scripts change nothing the second time) are resent in order when Redis is back; the others
+// are answered as lost.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -19,11 +19,11 @@
 struct link;
 
 enum link_state {
-    LINK_DOWN,    // not connected; a new try is due
-    LINK_OPENING, // connecting, or getting the connection ready
+    LINK_DOWN,    // not connected; will try again
+    LINK_OPENING, // connecting, or preparing the connection
     LINK_UP,
-    LINK_REFUSED // Redis is there, but must not hold plans: it could lose them, is too old, is of
-                 // another schema, or does not take the password
+    LINK_REFUSED // Redis is up, but must not hold plans: it could lose them, is too old, has
+                 // another schema, or rejects the password
 };
 
 // "down", "opening", "up", "refused"
@@ -42,16 +42,16 @@ struct link_config {
     int64_t db;
     char user[65];      // of an ACL; empty = none
     char password[256]; // empty = none; never printed
-    bool accept_loss;   // take a Redis that keeps no append-only file or may evict
-    bool durable;       // take only one that syncs before it answers
-    int64_t replicas;   // that must have what is acknowledged; 0 = none
+    bool accept_loss;   // accept a Redis without an append-only file, or one that may evict
+    bool durable;       // accept only a Redis that syncs before it answers
+    int64_t replicas;   // number of replicas that must have what is acknowledged; 0 = none
     int64_t replica_timeout_ms;
     int64_t window; // plans in progress at which the store is busy
-    int schemas[2]; // of the keys, in plan:meta: Redis with another one is another program's
+    int schemas[2]; // accepted values in plan:meta: another schema is another program's
 };
 
 // The answer of a call. `reply` is NULL when the connection was lost or is not up, and
-// REDIS_REPLY_ERROR when Redis refused; it is gone after the call.
+// REDIS_REPLY_ERROR when Redis returned an error; it is valid only during the call.
 typedef void link_reply_fn (void *owner, const redisReply *reply);
 
 // Called once per change of state.
@@ -60,7 +60,7 @@ typedef void link_state_fn (void *owner, enum link_state state);
 struct link *link_new (const struct link_config *config, struct reactor *reactor,
                        link_state_fn *changed, void *owner);
 
-// Calls without an answer are answered with NULL, so that their owners can let go.
+// Calls without an answer are answered with NULL, so that their owners can free their data.
 void link_destroy (struct link **self);
 
 enum link_state link_state (const struct link *self);
@@ -72,7 +72,7 @@ const char *link_trouble (const struct link *self);
 // before the first connection.
 const char *link_fsync (const struct link *self);
 
-// The facts about Redis of the last check, which is every few seconds while it is up.
+// Facts about Redis from the last check, made every few seconds while the link is up.
 struct link_facts {
     struct redis_facts redis;
     bool clock_known;
@@ -83,9 +83,9 @@ const struct link_facts *link_facts (const struct link *self);
 
 struct link_call {
     enum script script;
-    const char *command; // of Redis, in the place of a script; NULL: the script
+    const char *command; // a Redis command to send; NULL: run the script
     enum link_repeat repeat;
-    size_t keys;             // of a script: how many of the arguments are keys; they come first
+    size_t keys;             // of a script: how many arguments are keys; keys come first
     const struct span *args; // keys, then arguments; copied
     size_t count;
     link_reply_fn *reply;
@@ -103,33 +103,33 @@ void link_send (struct link *self, const struct commands *commands, link_reply_f
 // Close the connection, and reconnect.
 void link_renew (struct link *self, const char *why);
 
-// Whether as many replicas as were asked for have all that was written until now. False also when
-// they were too slow, or the link was lost: then it is not known.
+// Whether the configured number of replicas have everything written so far. Also false when they
+// were too slow, or the link was lost: then it is unknown.
 typedef void link_replicated_fn (void *owner, bool enough);
 
-// Wait for the replicas. Without a wish for any it is answered before link_replicate returns.
+// Wait for the replicas. If none are configured, `reply` is called before link_replicate returns.
 void link_replicate (struct link *self, link_replicated_fn *reply, void *owner);
 
-// When Redis answered last, or a part of an answer came; monotonic.
+// When an answer, or a part of one, last arrived from Redis; monotonic.
 int64_t link_received_us (const struct link *self);
 
-// Calls without an answer yet.
+// The number of calls without an answer yet.
 size_t link_pending (const struct link *self);
 
-// Whether callers should hold back for the bytes in flight, and whether few are again.
+// Whether callers should hold back because too many bytes are in flight, and whether few are again.
 bool link_busy (const struct link *self);
 bool link_idle (const struct link *self);
 
-// Called first in every link_flush: there what was gathered in the turn is called; and `flushed`
-// when all of it was handed to the kernel.
+// `gather` is called first in every link_flush, to make the calls of this turn; `flushed` is called
+// after they were passed to the kernel.
 void link_on_flush (struct link *self, void (*gather) (void *owner), void (*flushed) (void *owner),
                     void *owner);
 
-// Called with each reading of Redis' clock that the link makes: at first, and every few seconds.
-// `asked_us` is CLOCK_MONOTONIC, when it was asked for; `owner` is that of link_new.
+// `time` is called whenever the link reads Redis' clock: when it connects, and every few seconds.
+// `asked_us` is when it asked, CLOCK_MONOTONIC; `owner` is that of link_new.
 void link_on_time (struct link *self,
                    void (*time) (void *owner, int64_t asked_us, int64_t redis_us));
 
-// Hand what was called to the kernel now; call it at the end of a turn of the reactor. Nothing for
-// a link that is gone.
+// Pass all calls to the kernel now; call this at the end of each turn of the reactor. Does nothing
+// if `self` is NULL.
 void link_flush (struct link *self);

@@ -1,5 +1,5 @@
-// Opening the link: AUTH, SELECT, the schema, INFO, CONFIG GET, the scripts; only then is it up.
-// And the questions whether it may stay so.
+// Opens the link: AUTH, SELECT, the schema, INFO, CONFIG GET, the scripts; only then is it up. Also
+// the periodic checks whether it may stay up.
 #include <stdlib.h>
 
 #include "clock.h"
@@ -9,16 +9,16 @@
 
 enum {
     CHECK_US = 5000000,
-    SENTINEL_US = 1000000 // between two questions whether it is still the master
+    SENTINEL_US = 1000000 // between two checks whether it is still the master
 };
 
-// A command of the link's own; its reply comes to the link.
+// Send a command of the link itself.
 static void send_own (struct link *self, redisCallbackFn *reply, int argc, const char **argv)
 {
     connection_send (self->connection, reply, self, argc, argv);
 }
 
-// Redis is there, and must not hold plans.
+// Reject this Redis: it is up, but must not hold plans.
 static void refuse_redis (struct link *self, const char *why)
 {
     self->refused = true;
@@ -26,7 +26,7 @@ static void refuse_redis (struct link *self, const char *why)
     link_set_state (self, LINK_REFUSED);
 }
 
-// What no waiting will change: the password, or a right that the user lacks.
+// Permanent errors: a wrong password, or a missing permission.
 static bool is_refusal (const char *error)
 {
     static const char *const prefixes[] = {"NOAUTH", "WRONGPASS", "NOPERM"};
@@ -58,7 +58,7 @@ static void on_schema (redisAsyncContext *context, void *data, void *arg)
 {
     struct reason reason;
     const redisReply *reply = data;
-    // A key of another type is put right by the first script that uses it.
+    // A key of a wrong type is repaired by the first script that uses it.
     if (reply && reply->type == REDIS_REPLY_ERROR && !link_is_wrong_type (reply))
         on_setup_reply (context, data, arg);
     if (!reply || reply->type != REDIS_REPLY_STRING)
@@ -98,7 +98,8 @@ static void on_info (redisAsyncContext *context, void *data, void *arg)
         link_give_up (self, reason.text);
 }
 
-// Redis' clock beside this machine's: taken to be that of the middle of the round trip.
+// Compare Redis' clock with this machine's, assuming that it was read in the middle of the round
+// trip.
 static void on_time (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
@@ -116,7 +117,7 @@ static void on_time (redisAsyncContext *context, void *data, void *arg)
         self->time (self->owner, self->time_asked_us, redis_us);
 }
 
-// The worth of an acknowledgement. A user without CONFIG leaves it unknown.
+// appendfsync says how safe acknowledged data are. Without permission for CONFIG it is unknown.
 static void on_fsync (redisAsyncContext *context, void *data, void *arg)
 {
     struct link *self = arg;
@@ -139,7 +140,7 @@ static void on_fsync (redisAsyncContext *context, void *data, void *arg)
     }
 }
 
-// Whether Redis may hold plans, and ours: at the start, and from time to time after it.
+// Check whether Redis may hold plans, and has ours: when connecting, and periodically.
 void link_check (struct link *self)
 {
     const char *schema[] = {"HGET", KEY_META, "schema"};

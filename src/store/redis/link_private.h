@@ -44,14 +44,14 @@ struct link {
 
     struct connection *connection;
     struct sentinel *sentinel; // NULL: the address is that of Redis itself
-    struct address master;     // that the sentinels named last
-    struct replicas *replicas; // NULL: none are waited for
+    struct address master;     // the master that the sentinels named last
+    struct replicas *replicas; // NULL: no waiting for replicas
     bool refused;              // the last try found a Redis that must not hold plans
     bool broken;               // the connection is to be closed, outside hiredis' callbacks
     int64_t opened_us;         // when this try began, monotonic; 0 = there is none
     int64_t retry_us;          // when to try again
     int64_t backoff_us;
-    int64_t check_us;    // when to look again whether Redis may hold plans
+    int64_t check_us;    // when to check again whether Redis may hold plans
     int64_t sentinel_us; // when to ask the sentinels again
     bool keeps_file;     // Redis keeps an append-only file
 
@@ -61,7 +61,7 @@ struct link {
     void (*time) (void *owner, int64_t asked_us, int64_t redis_us); // may be NULL
 
     struct call_list sent;    // in the order Redis will answer
-    struct call_list lost;    // sent, and not answered by a connection that is being closed
+    struct call_list lost;    // sent on a connection that is being closed, without an answer
     struct call_list waiting; // to be sent when the link is up
     int64_t answered_us;      // of the last answer
     bool closing;
@@ -70,22 +70,22 @@ struct link {
 // Start to connect.
 void link_open (struct link *self);
 
-// The answer of the sentinels.
+// Called with the answer of the sentinels.
 void link_on_master (void *owner, const struct address *master, const char *reason);
 
-// Look again whether Redis may hold plans.
+// Check again whether Redis may hold plans.
 void link_check (struct link *self);
 
 // Load a script that Redis does not know.
 void link_load_script (struct link *self, enum script script);
 
-// Give the connection up as soon as no callback of hiredis is on the stack.
+// Close the connection as soon as no callback of hiredis is on the stack.
 void link_give_up (struct link *self, const char *why);
 
-// Close the connection; its calls are answered or wait.
+// Close the connection; its calls are answered as lost, or wait to be resent.
 void link_drop (struct link *self);
 void link_settle (struct link *self);
 void link_set_state (struct link *self, enum link_state state);
 
-// All is ready: what waited is sent, and the owner is notified.
+// The connection is ready: notify the owner and send the waiting calls.
 void link_is_up (struct link *self);

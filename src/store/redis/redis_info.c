@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-enum { MAJOR_MIN = 7 }; // the scripts' flags
+enum { MAJOR_MIN = 7 }; // needed for the flags of the scripts
 
-// The value of a `name:value` line; empty when there is none.
+// The value of a `name:value` line; empty when there is no such line.
 static struct span info_value (struct span info, const char *name)
 {
     size_t size = strlen (name);

@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "redis_keys.h"
 
-enum { SLACK_US = 2000000 }; // behind the timeout of a WAIT, for the way and a slow Redis
+enum { SLACK_US = 2000000 }; // added to the timeout of a WAIT, for the network and a slow Redis
 
 // A caller that waits.
 struct replica_waiter {
@@ -54,7 +54,7 @@ static void on_replicas (redisAsyncContext *context, void *data, void *arg)
 
 static void on_nothing (redisAsyncContext *context, void *data, void *arg)
 {
-    (void)context, (void)data, (void)arg; // what went wrong shows in the answer to WAIT
+    (void)context, (void)data, (void)arg; // errors show in the answer to WAIT
 }
 
 static void connect_anew (struct replicas *self)
@@ -83,7 +83,7 @@ static void send_wait (struct replicas *self)
 void replicas_flush (struct replicas *self)
 {
     if (connection_inside (self->connection))
-        return; // its turn ends with this
+        return; // the turn of that connection ends with a flush
     int64_t most_us = self->config->replica_timeout_ms * 1000 + SLACK_US;
     if (self->asked.first && clock_mono_us () - self->asked_us > most_us)
         connection_close (self->connection);

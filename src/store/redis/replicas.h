@@ -1,6 +1,6 @@
-// Waiting until the replicas of Redis have what was written, on a connection of its own: WAIT holds
-// up whatever else its connection is asked. Replication is one stream, so a write made here is with
-// a replica only when all that was answered before, on any connection, is.
+// Waits until the replicas of Redis have what was written. It uses its own connection, as WAIT
+// blocks its connection. Replication is one stream: when a write made here has reached a replica,
+// so have all earlier writes of all connections.
 #pragma once
 
 #include "link.h"
@@ -14,11 +14,12 @@ void replicas_destroy (struct replicas **self);
 // The link is up: this is the master. The address is copied.
 void replicas_open (struct replicas *self, const struct address *address);
 
-// The link is down: all who wait are answered that it is not known.
+// The link is down: all callers are answered with false.
 void replicas_close (struct replicas *self);
 
-// Wait. One WAIT serves all who have come while the one before was in flight.
+// Wait for the replicas. One WAIT serves all callers that came while the previous WAIT was in
+// flight.
 void replicas_wait (struct replicas *self, link_replicated_fn *reply, void *owner);
 
-// Each turn, and each tick, of the link.
+// Call this in each turn, and at each tick, of the link.
 void replicas_flush (struct replicas *self);

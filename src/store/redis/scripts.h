@@ -1,5 +1,5 @@
-// The Lua scripts, embedded at build (scripts/embed.py): what plain commands cannot do. None
-// decides anything about a plan. Each file says what it does.
+// The Lua scripts, embedded at build time (scripts/embed.py), for what plain commands cannot do. No
+// script decides anything about a plan. Each file describes its script.
 #pragma once
 
 #include <stddef.h>

@@ -23,11 +23,11 @@ struct sentinel {
     void *owner;
     struct probe probes[SENTINELS_MAX];
     bool asking;
-    bool settling;      // a probe is being looked after: no second time from within
-    struct timer timer; // of the end of the question
+    bool settling;      // query_sentinels is running: it must not be reentered
+    struct timer timer; // ends the request
     int64_t epoch;      // of the newest answer; -1 = none yet
     struct address master;
-    struct reason trouble; // of the last sentinel that gave no answer
+    struct reason trouble; // error of the last sentinel that did not answer
 };
 
 static void end_question (struct sentinel *self)
@@ -66,7 +66,7 @@ static void on_turn (void *owner)
     query_sentinels (((struct probe *)owner)->sentinel);
 }
 
-// "name", "value", "name", "value", ...
+// A field of a reply "name", "value", "name", "value", ...
 static const char *field_of (const redisReply *reply, const char *name)
 {
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {

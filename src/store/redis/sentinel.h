@@ -1,5 +1,5 @@
-// Redis Sentinel: which Redis is the master now. All sentinels are asked at once, and the newest
-// answer (its configuration epoch) counts: one that was cut off may still name the old master.
+// Redis Sentinel: finds the current master. All sentinels are asked at once, and the answer with
+// the greatest configuration epoch counts: a partitioned sentinel may still name the old master.
 #pragma once
 
 #include "address.h"
@@ -10,7 +10,7 @@ struct sentinel;
 // The master, or NULL with the reason why it is not known.
 typedef void sentinel_found_fn (void *owner, const struct address *master, const char *reason);
 
-// The address is one of the kind ADDRESS_SENTINEL, borrowed.
+// The address is of kind ADDRESS_SENTINEL, and borrowed.
 struct sentinel *sentinel_new (const struct address *address, struct reactor *reactor,
                                sentinel_found_fn *found, void *owner);
 void sentinel_destroy (struct sentinel **self);
