@@ -1,5 +1,5 @@
-// zplan: the command line of the station. Reads the options that all verbs share and
-// hands over to the verb.
+// zplan: the command line of the station. Reads the options that all verbs share, and runs the
+// verb.
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int fail_unknown (const char *word)
     return fail (reason.text);
 }
 
-// A word that two verbs could mean, and one of them would be wrong.
+// Report a word that could mean two verbs with different effects.
 static int fail_ambiguous (const char *word)
 {
     fprintf (stderr,
@@ -67,7 +67,7 @@ static int help (struct cli *cli)
     return verb->run (cli);
 }
 
-// Before the verb nothing is left now but --help and --version.
+// Only --help and --version can precede the verb now: the shared options were removed.
 static int run (struct cli *cli)
 {
     const char *first = cli->argc > 0 ? cli->argv[0] : NULL;
@@ -96,7 +96,7 @@ static const char *environment (const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
-// Whoever read it has had enough: end as programs do that do not ignore SIGPIPE.
+// If the reader of stdout has closed it, end like a program that does not ignore SIGPIPE.
 static void end_with_reader (void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -1,5 +1,5 @@
-// zplan completion: scripts for shells, made from the tables of the verbs and their options; and
-// what those scripts ask for: the plans and the targets that the station has.
+// zplan completion: scripts for shells, generated from the tables of verbs and options, and the
+// data that these scripts request: the station's plans, targets and so on.
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ enum { PLANS_MAX = 200 };
 
 // -- the tables
 
-// What may stand behind an option, as the scripts read it: "" nothing, "=" and words, or a kind.
+// Print what may follow an option, for the scripts: "" for nothing, "=" and words, or a kind.
 static void print_values (const struct option *row)
 {
     static const char *const kinds[] = {
@@ -44,7 +44,7 @@ static void print_values (const struct option *row)
         fputs (kinds[row->offered] ? kinds[row->offered] : "@any", stdout);
 }
 
-// What follows the first of words separated by spaces.
+// The rest of a list of words separated by spaces, after the first one.
 static const char *next_word (const char *words)
 {
     words += strcspn (words, " ");
@@ -88,7 +88,7 @@ static void take_names (void *owner, const struct usage *usage)
     puts ("' ;;");
 }
 
-// Each verb describes what it takes, instead of being run.
+// Make each verb describe its options, instead of running it.
 static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
 {
     size_t count;
@@ -119,7 +119,7 @@ static void print_words (const struct verb *verb)
     puts ("' ;;");
 }
 
-// What completes the words of a subcommand of `flow`, by what its help calls them.
+// The kind of completion for the arguments of a subcommand of `flow`, by their names in its help.
 static void print_flow_words (void)
 {
     static const struct {
@@ -137,7 +137,7 @@ static void print_flow_words (void)
     }
 }
 
-// The functions that both shells know.
+// The shell functions that both scripts share.
 static void print_tables (void)
 {
     size_t count;
@@ -287,7 +287,7 @@ static const char zsh_script[] =
 
 // -- what the scripts ask for
 
-// A line: what is completed, a tab, and what it is.
+// Print a line: the completion, a tab, and its description.
 static void print_offer (const struct cli *cli, const json_t *name, const json_t *text)
 {
     if (cli->json) {

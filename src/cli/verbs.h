@@ -7,11 +7,11 @@
 // How every verb ends.
 enum exit_code { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_ANSWER = 3 };
 
-// What main.c read before the verb runs: the options that all verbs share, wherever they stood.
+// What main.c read before the verb runs: the options that all verbs share, at any position.
 struct cli {
     const char *connect;             // the station's request endpoint
     const char *publish;             // the station's result endpoint
-    const char *key;                 // file of the own secret certificate; NULL: without CURVE
+    const char *key;                 // file of the client's secret certificate; NULL: no CURVE
     const char *server_key;          // the station's public key; NULL with `key`
     int64_t timeout_ms;              // how long to wait for an answer
     const char *json;                // output for programs: "names" or "wire"; NULL: for people
@@ -23,7 +23,7 @@ struct cli {
     char **argv;
 };
 
-// Run it. Returns an exit code.
+// Run the verb. Returns an exit code.
 typedef int verb_fn (const struct cli *cli);
 
 // verb_manage: pause, resume, reset, skip, close, remove, run, cancel and done.

@@ -45,7 +45,7 @@ static struct archive *archive_new (const char *path)
     return self;
 }
 
-// A folder that was made just now is one after a crash too.
+// Make a folder, durably: a new one still exists after a crash.
 static int make_folder (const char *path)
 {
     if (mkdir (path, 0700))
@@ -112,8 +112,8 @@ static bool is_outcome (struct span line, struct outcome_key *ret)
     return run;
 }
 
-// Take a last line away that a crash has cut: its outcome is still in the history. A whole one that
-// lacks its newline gets it.
+// Remove a last line that a crash truncated: its outcome is still in the history. A complete line
+// that only lacks its newline gets one.
 static int repair_line (struct archive *self, const struct archive_lines *lines, struct span line)
 {
     struct outcome_key key;
@@ -128,7 +128,7 @@ static int repair_line (struct archive *self, const struct archive_lines *lines,
     return ftruncate (self->fd, lines->at);
 }
 
-// Read the file. A first line that is no outcome: it is somebody else's file, and stays as it is.
+// Read the file. If its first line is not an outcome, it is not an archive, and is not changed.
 static int read_lines (struct archive *self, FILE *file, struct reason *reason)
 {
     struct archive_lines *lines = memory_new (sizeof *lines);
@@ -177,8 +177,8 @@ static int read_file (struct archive *self, struct reason *reason)
 
 // -- the file
 
-// Lock and read it. What an earlier archive wrote may not be on the disk yet, and is taken out of
-// the history now: so it is written out first.
+// Lock and read the file. Outcomes that an earlier archive wrote may not be on disk yet, but are
+// removed from the history now: so sync the file first.
 static int take_file (struct archive *self, struct reason *reason)
 {
     struct stat about;
@@ -195,7 +195,7 @@ static int take_file (struct archive *self, struct reason *reason)
 
 enum { OPEN_FLAGS = O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
-// The folder of a file that was named, so that it is there after a crash.
+// Sync the folder of a named file, so that the file exists after a crash.
 static int sync_folder_of (const char *file)
 {
     char *path = memory_text (file), *slash = strrchr (path, '/');

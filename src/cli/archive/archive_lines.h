@@ -1,5 +1,5 @@
-// The lines of an archive's file, one after the other. What stands there may have been cut by a
-// crash, or written by anybody.
+// Reads an archive file line by line. The file is not trusted: a crash may have truncated it, and
+// anybody may have written it.
 #pragma once
 
 #include <stdio.h>
@@ -12,8 +12,8 @@ enum { ARCHIVE_LINE_MAX = 65536 }; // bytes of a line; an outcome has far less
 enum archive_line {
     ARCHIVE_END,
     ARCHIVE_WHOLE,
-    ARCHIVE_LONG, // too long to be an outcome: there is no text
-    ARCHIVE_TORN  // the last one, without its newline
+    ARCHIVE_LONG, // too long to be an outcome; its text is not returned
+    ARCHIVE_TORN  // the last line, without a newline
 };
 
 struct archive_lines {
@@ -23,8 +23,8 @@ struct archive_lines {
     char text[ARCHIVE_LINE_MAX];
 };
 
-// Begin with the first line.
+// Start at the first line.
 void archive_lines_start (struct archive_lines *self, FILE *file);
 
-// The next line, without its newline. The text lives until the call after.
+// The next line, without its newline. The text is valid until the next call.
 enum archive_line archive_lines_next (struct archive_lines *self, struct span *ret);

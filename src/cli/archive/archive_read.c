@@ -15,7 +15,7 @@
 #include "outcomes.h"
 #include "print.h"
 
-// Where an outcome that is wanted stands.
+// The position of a wanted outcome.
 struct archive_place {
     struct outcome_key key;
     off_t at;
@@ -51,7 +51,7 @@ static void keep_place (struct places *places, const struct archive_place *place
     places->rows[places->count++] = *place;
 }
 
-// A last line without its end is broken, unless an archive is at work and writes it.
+// A last line without a newline is broken, unless an archive is just writing it.
 static void find_places (struct archive_reading *self, FILE *file, const char *name,
                          struct places *places)
 {
@@ -73,7 +73,7 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
     free (lines);
 }
 
-// False: no more is wanted.
+// False: `take` wants no more.
 static bool take_places (struct archive_reading *self, int fd, const struct places *places)
 {
     bool going = true;
@@ -90,7 +90,7 @@ static bool take_places (struct archive_reading *self, int fd, const struct plac
     return going;
 }
 
-// 1: go on, 0: no more is wanted, -1 with a reason.
+// 1: continue, 0: `take` wants no more, -1 with a reason.
 static int read_file (struct archive_reading *self, int fd, const char *name, struct reason *reason)
 {
     struct places places = {0};

@@ -1,5 +1,5 @@
-// Outcomes read back from an archive: from a folder with a file of each month, or from one file.
-// Memory: 48 bytes for each outcome of a file that is wanted.
+// Reads outcomes back from an archive: a folder with one file per month, or a single file. Memory:
+// 48 bytes for each outcome of a file that `wants` accepts.
 #pragma once
 
 #include <jansson.h>
@@ -13,8 +13,8 @@ struct archive_reading {
     bool (*wants) (void *owner, const json_t *outcome);
     bool (*take) (void *owner, const json_t *outcome); // in order; false: no more
     void *owner;
-    int64_t broken; // lines that are no outcomes: reported on stderr, and skipped
+    int64_t broken; // lines that are not valid outcomes: reported on stderr, and skipped
 };
 
-// Read them in the order of time. 0, or -1 with a reason.
+// Read them in order of time. 0, or -1 with a reason.
 int archive_read (struct archive_reading *self, struct reason *reason);

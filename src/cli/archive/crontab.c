@@ -1,5 +1,5 @@
-// A cursor goes through each line once. Variables that were set stay set for the lines behind them,
-// so they are kept as the text that goes in front of a script.
+// A cursor reads each line once. A variable applies to all lines after it, so the variables are
+// kept as the text that is put before a script.
 #include "crontab.h"
 
 #include <ctype.h>
@@ -28,7 +28,7 @@ struct crontab_reader {
     const char *start, *at, *end; // of the line
 };
 
-// Variables that mean something to cron which a plan has in another place.
+// Variables with a meaning to cron, for which a plan has another setting.
 static const struct {
     const char *name, *instead;
 } not_kept[] = {
@@ -73,7 +73,7 @@ static void skip_blanks (struct crontab_reader *self)
         self->at++;
 }
 
-// The word that begins here, without what is behind it.
+// The word that begins at the cursor.
 static struct span take_word (struct crontab_reader *self)
 {
     const char *from = self->at;
@@ -93,8 +93,8 @@ static char *copy_text (const char *from, const char *end)
 
 // -- variables
 
-// A text in quotes of either kind, the cursor behind it; NULL: it does not begin with one, or does
-// not end.
+// A text in single or double quotes; the cursor moves past it. NULL: no opening or no closing
+// quote.
 static char *take_quoted (struct crontab_reader *self)
 {
     char quote = self->at < self->end ? *self->at : '\0';
@@ -122,7 +122,7 @@ static bool is_shell_name (const char *name)
     return size > 0 && !name[size] && !isdigit ((unsigned char)*name);
 }
 
-// Both texts are taken.
+// Takes ownership of `name` and `value`.
 static void set_variable (struct crontab_reader *self, const char *at, char *name, char *value)
 {
     for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++) {
@@ -161,7 +161,7 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
     self->variables[self->variable_count++] = (struct crontab_variable){name, value};
 }
 
-// "NAME = value", either in quotes or not. False: not such a line, and the cursor is where it was.
+// "NAME = value", each possibly in quotes. False: not such a line, and the cursor is unchanged.
 static bool take_variable (struct crontab_reader *self)
 {
     const char *from = self->at;
@@ -209,7 +209,7 @@ static void write_quoted (FILE *out, const char *text)
     fputc ('\'', out);
 }
 
-// What /bin/sh runs as cron's own shell would run the command.
+// A script for /bin/sh that runs the command as cron's own shell would.
 static char *script_of (const struct crontab_reader *self, const char *command)
 {
     char *text = NULL;
@@ -240,11 +240,11 @@ static char *script_of (const struct crontab_reader *self, const char *command)
     return text;
 }
 
-// Up to the first %, where the input begins; "\%" is a %. Returns where it ended.
+// Copy the command up to the first %, where the input begins; "\%" is a %. Returns where it ended.
 static const char *copy_command (const char *at, const char *end, char *out)
 {
     for (; at < end && *at != '%'; at++) {
-        if (*at == '\\' && end - at > 1) { // and what is behind it is itself
+        if (*at == '\\' && end - at > 1) { // the next character is literal
             if (at[1] != '%')
                 *out++ = *at;
             at++;
@@ -255,7 +255,7 @@ static const char *copy_command (const char *at, const char *end, char *out)
     return at;
 }
 
-// Each further % is a newline, and so is the end; NULL: there is none.
+// The input: each further % is a newline, and one is added at the end; NULL: there is no input.
 static char *input_of (const char *at, const char *end)
 {
     if (at == end)
@@ -274,7 +274,7 @@ static char *input_of (const char *at, const char *end)
 
 // -- jobs
 
-// FNV-1a of the texts and the NUL behind each.
+// FNV-1a of the texts, each including its NUL.
 static void job_digest (struct crontab_job *job)
 {
     const char *const texts[] = {job->times, job->timezone, job->user, job->script, job->input};
@@ -288,7 +288,7 @@ static void job_digest (struct crontab_job *job)
     snprintf (job->digest, sizeof job->digest, "%012" PRIx64, (hash ^ hash >> 48) & 0xffffffffffff);
 }
 
-// The five fields or the @word at the cursor, which goes behind it. NULL: rejected.
+// The five fields or the @word at the cursor, which moves past them. NULL: rejected.
 static char *take_times (struct crontab_reader *self)
 {
     struct cron_rule rule;

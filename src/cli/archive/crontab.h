@@ -1,4 +1,4 @@
-// A crontab as text: its lines of jobs as crontab(5) describes them, and what is wrong with others.
+// Parses a crontab: its jobs, as crontab(5) describes them, and remarks about lines that are wrong.
 // Pure.
 #pragma once
 
@@ -11,7 +11,7 @@
 enum {
     CRONTAB_SIZE_MAX = 1 << 20,     // bytes of a file
     CRONTAB_JOBS_MAX = 10000,       // lines of jobs
-    CRONTAB_REMARKS_MAX = 1000,     // then no further line is read
+    CRONTAB_REMARKS_MAX = 1000,     // after these no further line is read
     CRONTAB_VARIABLES_MAX = 1 << 14 // bytes of the variables together
 };
 
@@ -22,20 +22,20 @@ enum crontab_format {
 
 struct crontab_job {
     int line;        // counted from 1
-    char *times;     // 5 fields with a blank between, or a word as @daily
+    char *times;     // 5 fields separated by blanks, or a word such as @daily
     char *timezone;  // CRON_TZ; NULL = none was set
     char *user;      // of CRONTAB_SYSTEM; else NULL
     char *command;   // as cron would give it to the shell
     char *script;    // the same for /bin/sh: with the variables that were set before the line
     char *input;     // its standard input; NULL = none
-    char digest[13]; // 12 hex digits of a hash of all of these but the line
+    char digest[13]; // 12 hex digits: hash of these fields except `line`
 };
 
 // A remark about a line.
 struct crontab_remark {
     int line;
-    enum { CRONTAB_ERROR, CRONTAB_NOTE } type; // it is no job; it is not kept
-    struct reason text;                        // names the column where it can
+    enum { CRONTAB_ERROR, CRONTAB_NOTE } type; // the line is not a job; a setting is ignored
+    struct reason text;                        // names the column if it is known
 };
 
 struct crontab {
@@ -43,10 +43,10 @@ struct crontab {
     size_t job_count;
     struct crontab_remark *remarks;
     size_t remark_count, error_count;
-    bool cut; // there were too many remarks, and lines after them
+    bool cut; // reading stopped at CRONTAB_REMARKS_MAX, before the end
 };
 
-// Read a text, which may be hostile. Never NULL: a line that is wrong makes an error.
+// Read a text, which may be hostile. Never NULL: an invalid line adds an error remark.
 struct crontab *crontab_read (struct span text, enum crontab_format format);
 
 void crontab_destroy (struct crontab **self);

@@ -1,4 +1,4 @@
-// zplan import of a file that `zplan export --everything` wrote (everything.h).
+// zplan import, for a file that `zplan export --everything` wrote (everything.h).
 #pragma once
 
 #include <stdio.h>
@@ -17,5 +17,5 @@ struct restore {
 // Whether this is the first line of such a file.
 bool restore_begins (const char *line);
 
-// Put what the file has into the station, and report it. Returns an exit code.
+// Restore the contents of the file to the station, and report the result. Returns an exit code.
 int restore_file (const struct cli *cli, const struct restore *restore);

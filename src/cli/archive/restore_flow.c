@@ -1,5 +1,5 @@
-// Versions of flows get the numbers that this station gives them: older ones may be gone. Those of
-// a flow are in the file in their order, and so they are found, or put, here.
+// The station assigns its own numbers to versions of flows, as older ones may be gone. The file has
+// the versions of a flow in order, and they are found or added in this order.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static const char *number_text (json_int_t number, char out[NUMBER_SIZE])
     return out;
 }
 
-// A version of a flow that the station has, 0: the one in use. NULL: there is none, or it was
-// reported why.
+// Request a version of a flow from the station, 0: the one in use. NULL: there is none, or the
+// error was reported.
 static json_t *flow_get (struct restoring *self, const char *name, json_int_t version)
 {
     char number[NUMBER_SIZE];
@@ -40,8 +40,8 @@ static json_t *flow_get (struct restoring *self, const char *name, json_int_t ve
     return NULL;
 }
 
-// The versions that the station had before, the one in use, how many of them were found in the
-// file, and the number here of each version of the file.
+// The state of a flow: the versions that the station had before, the one in use, how many of them
+// were found in the file, and this station's number for each version of the file.
 static json_t *flow_of (struct restoring *self, const char *name)
 {
     json_t *flow = json_object_get (self->flows, name);
@@ -55,7 +55,7 @@ static json_t *flow_of (struct restoring *self, const char *name)
     return flow;
 }
 
-// The number here of the next version that is this one; 0: there is none.
+// This station's number of the next version that equals `definition`; 0: there is none.
 static json_int_t find_version (struct restoring *self, const char *name, json_t *flow,
                                 const json_t *definition)
 {
@@ -74,8 +74,8 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
     return 0;
 }
 
-// What was put is in use at once, as it may be still after a broken import: use that of the file,
-// if it came before. One that somebody pinned, or put later, stays.
+// An added version is in use at once, possibly since an interrupted import: switch back to the
+// version that the file has in use. A version that somebody pinned or added later is left in use.
 static void keep_use (struct restoring *self, const char *name, const json_t *flow,
                       const json_t *record, json_int_t here)
 {

@@ -1,5 +1,5 @@
-// Each type of record is a row of a table: existing ones stay as they are, so a file may be read
-// again.
+// Each type of record is a row of a table. Existing objects are not changed, so importing a file
+// may be repeated.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +76,7 @@ static void note_key (struct restoring *self, const char *name, const char *text
     complain (NULL, span_text (words));
 }
 
-// Whether the target that the station knows is the one that it has by default, and nobody has used:
-// it gives way.
+// Whether the station's target is the default one, and unused: then the file's target replaces it.
 static bool is_unused_default (struct restoring *self, const json_t *known)
 {
     const char *text = json_string_value (json_object_get (known, "text"));
@@ -90,7 +89,8 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
     return unused;
 }
 
-// One of the settings, or of a center, comes with these; one that was added is added.
+// Only targets that were added at run time are added here; those of the settings or of a center
+// must come from there.
 static void take_target (struct restoring *self, const json_t *record)
 {
     const char *name = json_string_value (json_object_get (record, "name"));
@@ -128,7 +128,7 @@ static void take_target (struct restoring *self, const json_t *record)
 
 // -- kinds and limits
 
-// Of a type whose records are a name and an object.
+// Restore a record that consists of a name and an object.
 static void take_named (struct restoring *self, const json_t *record, enum restore_type type,
                         json_t *known, const char *const words[3])
 {
@@ -183,7 +183,7 @@ static bool see_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Read which outcomes the station has, before the first is put in.
+// Read which outcomes the station has, before the first is restored.
 static void see_history (struct restoring *self)
 {
     struct pages pages = {.word = "history",
@@ -298,7 +298,7 @@ static void pause_plan (json_t *plan)
     json_object_set_new (plan, "held", json_integer (1));
 }
 
-// A plan may be larger than a frame: it goes in several.
+// A plan may be larger than a frame, so it is sent in several.
 static void send_plan (struct restoring *self, const char *text)
 {
     const char *args[ZPLAN_MANAGE_ARGS_MAX] = {"plan"};

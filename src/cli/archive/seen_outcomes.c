@@ -11,8 +11,8 @@ static struct seen_outcome sums_of (const json_t *run)
     json_t *bare = json_copy ((json_t *)(uintptr_t)run);
     json_object_del (bare, "entry");
     json_object_del (bare, "seq");
-    json_object_del (bare, "output");   // may have been dropped, or not been asked for
-    json_object_del (bare, "callback"); // goes on changing, and is not restored
+    json_object_del (bare, "output");   // may have been dropped, or not requested
+    json_object_del (bare, "callback"); // still changes, and is not restored
     char *text = json_dumps (bare, JSON_COMPACT | JSON_SORT_KEYS);
     struct seen_outcome sums = {.sums = {UINT64_C (0xcbf29ce484222325), 0}};
     for (const char *at = text; at && *at; at++) {

@@ -1,5 +1,5 @@
-// Which outcomes a station has already: an outcome is known by all that it says, but for its
-// number, which each station gives itself. 24 bytes are kept of each.
+// The set of outcomes that a station already has. Outcomes are compared by a hash of their content
+// without the number, which each station assigns itself. Memory: 24 bytes for each.
 #pragma once
 
 #include <jansson.h>
@@ -20,5 +20,5 @@ struct seen_outcomes {
 
 void seen_outcomes_add (struct seen_outcomes *self, const json_t *run);
 
-// Whether it is there; each that was added is found once.
+// Whether the set has this outcome. Each added outcome is found only once.
 bool seen_outcomes_find (struct seen_outcomes *self, const json_t *run);

@@ -1,8 +1,8 @@
-// zplan archive: outcomes of runs out of the history into files.
+// zplan archive: moves outcomes of runs from the history to files.
 //
-// A batch goes into one file; only when it is on the disk `forget` takes it out of the history. So
-// whatever dies in between, each outcome is in one of both; and what is in the file already is not
-// written again (archive_file.h).
+// A batch is written to one file, and removed from the history by `forget` only when it is on disk.
+// So after a crash at any point each outcome is in the file or in the history, and outcomes that
+// are already in the file are not written twice (archive_file.h).
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -72,7 +72,7 @@ struct moving {
     struct archive *archive;      // NULL: a dry run
     struct outcome_states states; // of `wanted`
     int64_t before_ms;            // ended before that
-    struct outcome_key stop;      // the first entry that stays
+    struct outcome_key stop;      // the first entry that is not moved
     char epoch[64];               // of all outcomes
     int trouble;                  // the exit code of a reported error; else EXIT_DONE
     char *lines;                  // the batch: outcomes that the file does not have yet
@@ -107,7 +107,7 @@ static bool forget_outcomes (struct moving *self)
     return self->trouble == EXIT_DONE;
 }
 
-// The batch into the file, then out of the history.
+// Write the batch to the file, then remove it from the history.
 static bool move_batch (struct moving *self)
 {
     struct reason reason;
@@ -132,7 +132,7 @@ static bool move_batch (struct moving *self)
     return true;
 }
 
-// The line of an outcome, at the end of the batch.
+// Append the line of an outcome to the batch.
 static bool add_line (struct moving *self, const json_t *run)
 {
     json_t *object = json_object ();
@@ -206,7 +206,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Count `keep` off from the newest one.
+// Skip the newest outcomes that --keep retains.
 static bool take_kept (struct pages *pages, const json_t *page)
 {
     struct moving *self = pages->owner;
@@ -222,7 +222,7 @@ static bool take_kept (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Turn pages with `take`, at most for `room` outcomes.
+// Read pages with `take`, at most `room` outcomes.
 static int read_pages (struct moving *self, bool newest, int64_t room,
                        bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
 {
@@ -241,7 +241,7 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
 
 // -- the whole
 
-// Where it ends: behind what is there now, and before what is to stay.
+// Find where to stop: after the last current entry, and before the first that is to be kept.
 static int find_stop (struct moving *self)
 {
     int code;
@@ -275,7 +275,7 @@ static bool take_any (struct pages *pages, const json_t *page)
     return !self->found;
 }
 
-// An id that no run is of may be a name.
+// An id without runs may be a name.
 static int find_plan (struct moving *self)
 {
     int64_t left;
@@ -316,8 +316,8 @@ static void report_moved (const struct moving *self, const char *where)
     putchar ('\n');
 }
 
-// First a dry run of `forget` with nothing: a missing role, or a station without the command, is
-// found before anything is written.
+// Start with a dry run of an empty `forget`, to detect a missing role, or a station without this
+// command, before anything is written.
 static int move_outcomes (struct moving *self)
 {
     int64_t left;
@@ -402,6 +402,6 @@ int verb_archive (const struct cli *cli)
     struct reason reason;
     if (read_wanted (&wanted, count, plan, &moving, &reason))
         return usage_error (cli->argv[0], &reason);
-    signal (SIGXFSZ, SIG_IGN); // a file at its limit is an error of the write
+    signal (SIGXFSZ, SIG_IGN); // at the file size limit, write fails instead
     return archive (&moving, count ? cli->argv[1] : NULL);
 }

@@ -1,5 +1,5 @@
-// zplan cron: the lines of a crontab as plans. A line is rewritten as the line of JSON that `zplan
-// add --from` takes, at the same line number, and goes the same way into the station.
+// zplan cron: imports the lines of a crontab as plans. A line is converted to the line of JSON that
+// `zplan add --from` reads, at the same line number, and submitted in the same way.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -89,7 +89,7 @@ struct importing {
     const char *file, *prefix;
     const char *timezone; // of lines without CRON_TZ
     struct crontab *crontab;
-    struct zone *zone; // the last that was asked for
+    struct zone *zone; // the last one used
     const char *zone_name;
     int64_t now_us;
     size_t count;      // jobs that are imported
@@ -160,7 +160,7 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
     return -1;
 }
 
-// What a reader of times alone cannot see: days that do not exist, zones that are not known.
+// Check what the syntax of the times does not show: days that do not exist, unknown zones.
 static void check_job (struct importing *self, struct crontab_job *job)
 {
     struct when when;
@@ -193,7 +193,7 @@ static void report_remarks (const struct importing *self)
     }
 }
 
-// Lines of several users all run as one.
+// Note that jobs of several users will all run as the same user.
 static void report_users (const struct importing *self)
 {
     const char *first = NULL;
@@ -214,7 +214,7 @@ static json_t *line_of (const struct importing *self, const struct crontab_job *
     return cron_plan_line (self->crontab, job, self->prefix, timezone_of (self, job));
 }
 
-// What the options say of all plans.
+// Add the options, which apply to all plans.
 static void add_options (const struct importing *self, json_t *object)
 {
     struct terms terms = self->wish->terms;
@@ -237,7 +237,7 @@ static json_t *next_times (struct importing *self, const struct crontab_job *job
     struct reason ignored;
     json_t *list = json_array ();
     if (read_times (self, job->times, timezone_of (self, job), &when, &ignored))
-        return list; // check_job has seen to it
+        return list; // check_job reported it
     struct occurrence at;
     bool more = schedule_first (&when.rule, self->zone, when.rule.received, 0, &at);
     for (int i = 0; more && i < NEXT; i++) {
@@ -283,7 +283,7 @@ static int preview_all (struct importing *self)
 
 // -- the import
 
-// Lines of JSON, at the numbers that they have in the crontab. The text is to be freed.
+// Lines of JSON, at the same line numbers as in the crontab. Free the text.
 static char *lines_of (const struct importing *self, const char *target, size_t *ret_size)
 {
     char *text = NULL;

@@ -67,7 +67,7 @@ unsigned clock_weekdays (const char *text)
         int first = weekday_of (item), last = dash ? weekday_of (dash + 1) : first;
         if (first < 0 || last < 0)
             return 0;
-        for (int day = first;; day = (day + 1) % WEEK) { // fri-mon goes over Sunday
+        for (int day = first;; day = (day + 1) % WEEK) { // fri-mon wraps around Sunday
             days |= 1U << day;
             if (day == last)
                 break;
@@ -78,7 +78,7 @@ unsigned clock_weekdays (const char *text)
     }
 }
 
-// The days from today to the one that is meant; -1: no such word.
+// The number of days from today to the named day; -1: unknown word.
 static int days_ahead (const char *word, int today)
 {
     if (strcasecmp (word, "today") == 0)
@@ -123,7 +123,7 @@ int clock_instant (const char *text, const struct zone *zone, int64_t now, int64
     return 0;
 }
 
-// "2026-12-24T18:00" to the one form that rfc3339_parse takes; without an offset it is given Z.
+// Complete "2026-12-24T18:00" to the form that rfc3339_parse accepts; a missing offset becomes Z.
 static bool complete_instant (const char *text, char out[40], bool *ret_local)
 {
     enum { DATE = 10, MINUTES = 5, SECONDS = 8, OFFSET_MAX = 6 };

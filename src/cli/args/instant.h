@@ -12,23 +12,22 @@
 int instant_parse (const char *text, const struct zone *zone, int64_t *ret_time,
                    struct reason *reason);
 
-// The same of a date only.
+// As instant_parse, but only a date.
 int instant_parse_date (const char *text, const struct zone *zone, int64_t *ret_time,
                         struct reason *reason);
 
-// The start of a span that ends now: "12h" ago, the midnight of "today" or "yesterday", or a date
-// as above; all in UTC. False: invalid.
+// The start of a period that ends now: "12h" ago, midnight of "today" or "yesterday", or a date as
+// above; all in UTC. False: invalid.
 bool instant_since (const char *text, int64_t now, int64_t *ret_time);
 
 // "8:30", "08:30" or "08:30:15" to seconds since midnight. False: invalid.
 bool clock_time_of_day (const char *text, int64_t *ret_s);
 
-// One or several with commas, each a day or a range: "mon,wed-fri". A bit for each day, bit 0 is
-// Sunday. 0: it is no such list.
+// A comma-separated list of days and ranges: "mon,wed-fri". One bit per day, bit 0 is Sunday. 0:
+// invalid.
 unsigned clock_weekdays (const char *text);
 
-// "18:00" (the next one), "today 18:00", "tomorrow 8:00" or "fri 8:00" (the next one), by the clock
-// of this zone; `@` may stand instead of the blank. 1: another form; 0; or -1, with a
-// reason.
+// "18:00" (the next one), "today 18:00", "tomorrow 8:00" or "fri 8:00" (the next one), in local
+// time of this zone; `@` may replace the blank. 0; 1: the text has another form; -1 with a reason.
 int clock_instant (const char *text, const struct zone *zone, int64_t now, int64_t *ret_time,
                    struct reason *reason);

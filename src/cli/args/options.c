@@ -29,7 +29,7 @@ bool option_has_name (const struct option *row, struct span name)
     return span_is (name, row->name) || words_include (row->aliases, name);
 }
 
-// The row that this argument names, or NULL; its joined value, or NULL.
+// The row that this argument names, or NULL. Also returns its joined value, or NULL.
 static const struct option *find_row (const struct option_group *group, const char *argument,
                                       const char **ret_joined)
 {
@@ -139,8 +139,8 @@ int option_set (const struct option *row, const char *name, void *values, const 
     return -1;
 }
 
-// Set the field of argv[0]'s row; `joined` is cut off from it. Returns how many arguments that
-// took, -1 with a reason.
+// Set the field of argv[0]'s row; argv[0] is cut before the value `joined`. Returns the number of
+// consumed arguments, -1 with a reason.
 static int take_option (const struct option *row, void *values, const char *joined, char **argv,
                         struct reason *reason)
 {
@@ -202,7 +202,7 @@ static void refuse_option (const struct usage *usage, const char *argument, stru
                 nearest_hint (&nearest));
 }
 
-// After every group took its own: what is left are words, and options that nobody knows.
+// Called after all groups have removed their options: the rest are words and unknown options.
 static int check_words (const struct usage *usage, int argc, char **argv, struct reason *reason)
 {
     int words = 0;
@@ -224,7 +224,7 @@ static int check_words (const struct usage *usage, int argc, char **argv, struct
     return reason_set (reason, "want %s, got %d", usage->words, words);
 }
 
-// Among what is no option, and no value of one: `add --arg -h` wants none.
+// Searches only the remaining arguments, not values of options: `add --arg -h` wants no help.
 static bool wants_help (char **argv)
 {
     for (int i = 1; argv[i] && strcmp (argv[i], "--") != 0; i++)
@@ -237,15 +237,15 @@ static bool wants_help (char **argv)
 
 enum { HELP_COLUMN = 27, HELP_WIDTH = 79 };
 
-// Whether the line that ends here goes on in the next one: of prose, where neither a blank line nor
-// an example, which starts with a blank, follows.
+// Whether the line that ends here continues in the next one: it is prose, and not followed by an
+// empty line or by an example, which starts with a blank.
 static bool flows_on (const char *end)
 {
     return end[0] == '\n' && end[1] && end[1] != '\n' && end[1] != ' ';
 }
 
-// A paragraph of prose from this column on, its further lines under its first; no word is cut.
-// Returns where it ends.
+// Print a paragraph of prose, wrapped between words and indented to this column. Returns where it
+// ends.
 static const char *print_paragraph (const char *text, int column)
 {
     int used = column;
@@ -268,7 +268,7 @@ static const char *print_paragraph (const char *text, int column)
     return text + (*text == '\n');
 }
 
-// A help text: its prose fills the lines, its examples stay as they are.
+// Print a help text: prose is wrapped, examples are printed unchanged.
 static void print_text (const char *text, int column)
 {
     for (bool first = true; *text; first = false) {

@@ -11,7 +11,7 @@
 
 enum { FIRST_CHANGE = 1, CHANGES = 8 };
 
-// What can be changed later stands together: rows FIRST_CHANGE and after.
+// The options that can be changed later are the rows from FIRST_CHANGE on.
 static const struct option rows[] = {
     TARGET_OPTION (struct action_options, station,
                    "the target; default: the only one that there is"),
@@ -116,8 +116,8 @@ int order_target (struct action_options *order, struct reason *reason)
     return 0;
 }
 
-// Whether a param takes a text as it is: its type or its default is one. Of an expression this is
-// unknown before it is evaluated.
+// Whether a param takes a text unchanged: its type or its default is a string. A default that is an
+// expression does not count, as its type is unknown before it is evaluated.
 static bool takes_text (const json_t *declared)
 {
     const char *text = json_string_value (declared);

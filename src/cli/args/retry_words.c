@@ -7,7 +7,7 @@
 #include "schedule.h"
 #include "settings.h"
 
-enum { WORDS_MAX = 600 }; // more than 32 durations need
+enum { WORDS_MAX = 600 }; // enough for 32 durations
 
 #define WANTED                                                                                     \
     "want none, forever, fixed:30s:5, exponential:1s:8 or sequence:1s/2s/4s:5, with ,jitter=2s "   \
@@ -46,7 +46,7 @@ static bool set_max (json_t *object, const char *text)
            json_object_set_new (object, "max", json_integer (max)) == 0;
 }
 
-// What stands before the first comma.
+// Parse the part before the first comma.
 static bool set_strategy (json_t *object, char *text)
 {
     char *rest = text, *name = strsep (&rest, ":");
@@ -60,7 +60,7 @@ static bool set_strategy (json_t *object, char *text)
     return good && set_max (object, rest);
 }
 
-// What stands behind one.
+// Parse a part after a comma.
 static bool set_more (json_t *object, const char *text)
 {
     if (strcmp (text, "manual") == 0)
@@ -127,7 +127,7 @@ void retry_write_option (FILE *file, const json_t *retry)
 
 enum { TRIES = 3, TRIES_ONCE = 10, FIRST_WAIT_S = 10 };
 
-// Whether it has one occurrence: a failure that ends it leaves nothing to go on with.
+// Whether the plan has only one occurrence: after its final failure the plan ends.
 static bool has_one_occurrence (const json_t *plan)
 {
     const json_t *type = json_object_get (plan, "plan_type");
@@ -145,7 +145,7 @@ void retry_fill (json_t *plan, const char *given)
     bool forever = given && strcmp (given, "forever") == 0;
     if (json_object_get (plan, "retry") || (of_kind ? !forever : given != NULL))
         return;
-    // Over a kind "forever" must be said: the pace of a plan without `retry`.
+    // With a kind "forever" must be explicit: use the intervals of a plan without `retry`.
     json_t *retry =
         of_kind ? json_pack ("{s:s, s:[i,i,i,i,i,i,i]}", "strategy", "sequence", "sequence", 1, 2,
                              4, 8, 16, 32, 60)
@@ -179,7 +179,7 @@ static void write_pace (FILE *file, const json_t *retry, const char *strategy)
     }
 }
 
-// How often a failed occurrence runs in all; 0 = until it succeeds.
+// The maximum number of tries of an occurrence; 0 = until it succeeds.
 static json_int_t tries_of (const json_t *retry)
 {
     const char *strategy = json_string_value (json_object_get (retry, "strategy"));

@@ -1,5 +1,5 @@
-// What a value may be is checked by the rules of the PLAN frame, a member at a time, so that the
-// reason names the option.
+// Values are checked by the rules of the PLAN frame, one member at a time, so that the reason can
+// name the option.
 #include "terms.h"
 
 #include <stdlib.h>
@@ -59,7 +59,8 @@ struct option_group terms_names_changed (struct terms *terms)
 
 // -- values
 
-// A value in the making: NULL with the reason, or null where there is to be no such member.
+// The input of a function that makes a member's value: it returns NULL with the reason, or JSON
+// null to omit the member.
 struct making {
     const char *text;
     const struct terms_reading *reading;
@@ -73,7 +74,7 @@ static json_t *make_text (const struct making *self)
     return json_string (self->text);
 }
 
-// A number where it is one: what it may be is checked with the member.
+// A number, or a string if it is not a number: the member's check decides whether it is valid.
 static json_t *make_number (const struct making *self)
 {
     int64_t number;
@@ -142,10 +143,10 @@ static make_fn *const makers[TERM_VALUES] = {
     [TERM_CYCLE] = make_cycle,
 };
 
-// The option that says this member; NULL: none does.
+// The option for this member; NULL: there is none.
 static const char *option_of (struct span name)
 {
-    // The times of a plan have a table of their own: when.c.
+    // The options of times are not in terms_table, but in when.c.
     static const struct {
         const char *field, *option;
     } times[] = {{"cron", "--cron"}, {"timezone", "--timezone"}, {"start_time", "--start"}};
@@ -165,7 +166,7 @@ void terms_reason (const struct reason *why, struct reason *ret)
     const char *option = option_of (name);
     if (!option)
         *ret = *why;
-    else // without the name that the wire has for it
+    else // replace the wire's name of the member
         reason_set (ret, "%s%.170s", option, why->text + name.size);
 }
 
@@ -173,7 +174,7 @@ int terms_put (json_t *members, const char *name, json_t *value, struct reason *
 {
     struct reason why;
     json_t *alone = json_object ();
-    if (json_object_set_new (alone, name, value)) { // jansson takes no other text
+    if (json_object_set_new (alone, name, value)) { // jansson accepts only UTF-8
         reason_set (&why, "%s: want UTF-8", name);
         terms_reason (&why, reason);
         json_decref (alone);
@@ -204,7 +205,7 @@ static int put_member (const struct term *term, const char *text,
     return reason_set (reason, "%s: %.170s", term->option, why.text);
 }
 
-// One member of two options.
+// Make one member from two options.
 static int put_on_failure (const struct terms *terms, const struct terms_reading *reading,
                            json_t *members, struct reason *reason)
 {
@@ -221,7 +222,7 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
     return terms_put (members, "on_failure", call, reason);
 }
 
-// The same of three.
+// Make one member from three options.
 static int put_callback (const struct terms *terms, const struct terms_reading *reading,
                          json_t *members, struct reason *reason)
 {

@@ -8,22 +8,22 @@
 #include "schedule.h"
 #include "zone.h"
 
-// The options that were given; NULL where none was.
+// The texts of the given options; NULL: not given.
 struct terms {
 #define OPTION(heading, field, ...) const char *field;
 #include "policy_fields.def"
 };
 
-// What a member is made of.
+// How an option's text becomes a member.
 enum term_value {
     TERM_TEXT,
-    TERM_NUMBER,  // or a text, where it is none
+    TERM_NUMBER,  // or a text if it is not a number
     TERM_SECONDS, // a duration
     TERM_INSTANT,
     TERM_OBJECT, // JSON
     TERM_RETRY,  // retry_words.h
     TERM_CYCLE,  // "5" runs, or the waits "2,3,5"
-    TERM_PART,   // with other options
+    TERM_PART,   // combined with other options
     TERM_VALUES
 };
 
@@ -42,15 +42,15 @@ extern const struct term terms_table[TERMS];
 
 struct option_group terms_options (struct terms *terms);
 
-// The names that a plan is found by, and shares with others.
+// The names that identify a plan, or group it with others.
 struct option_group terms_names (struct terms *terms);
 
-// The same without the name and the kind, which a plan keeps, and --if-exists.
+// The same without the name and the kind, which cannot change, and without --if-exists.
 struct option_group terms_names_changed (struct terms *terms);
 
-// Put the members into an object. Local times are in this zone; a list of --cycle is multiples of
-// `step`, in the unit of the plan. TERMS_CHANGED: the value - takes a member away, which becomes
-// null. 0, or -1 with a reason that names the option and the rule.
+// Add the members to an object. Local times are in this zone; the list of --cycle holds multiples
+// of `step`, in the plan's unit. TERMS_CHANGED: the value - removes a member, which becomes null.
+// 0, or -1 with a reason that names the option and the rule.
 struct terms_reading {
     const struct zone *zone;
     int64_t step;
@@ -59,10 +59,10 @@ struct terms_reading {
 int terms_read (const struct terms *terms, const struct terms_reading *reading, json_t *members,
                 struct reason *reason);
 
-// Put a member in, if it is right by itself. The value is taken. 0, or -1 with a reason that begins
-// with the option that this member is said by.
+// Add a member if it is valid on its own. Takes ownership of the value. 0, or -1 with a reason that
+// begins with the member's option.
 int terms_put (json_t *members, const char *name, json_t *value, struct reason *reason);
 
-// The reason of the rules of the PLAN frame, with the option in front where it names a member that
-// an option says.
+// Convert a reason that the PLAN frame's rules gave: the name of a member is replaced by its
+// option, if it has one.
 void terms_reason (const struct reason *why, struct reason *ret);

@@ -1,11 +1,11 @@
-// The verbs as a table: the help, the completion and the finding of a verb go by it.
+// The table of the verbs, for the help, the completion and the lookup of a verb.
 #pragma once
 
 #include <stddef.h>
 
 #include "options.h"
 
-// What a verb's own words are, for the completion.
+// What the arguments of a verb are, for the completion.
 enum verb_words {
     WORDS_NONE,
     WORDS_PLANS,
@@ -27,11 +27,11 @@ struct verb {
 
 const struct verb *verb_table (size_t *ret_count);
 
-// The verb of this name, or that has it as an alias; or NULL.
+// The verb with this name or alias, or NULL.
 const struct verb *verb_named (const char *name);
 
 // The options that every verb takes, which fill `cli`.
 struct option_group shared_options (struct cli *cli);
 
-// Print the verbs, for --help without one.
+// Print the list of verbs, for --help without a verb.
 int print_verbs (void);

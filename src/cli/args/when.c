@@ -1,4 +1,4 @@
-// The options of a plan's times together: one kind of time, and the options that go with it.
+// Combines the options of a plan's times: one kind of time, and the options that apply to it.
 #include "when_kinds.h"
 
 #include <inttypes.h>
@@ -77,7 +77,7 @@ static const char *word_at (const struct when_words *words, size_t offset)
     return *(const char *const *)((const uint8_t *)words + offset);
 }
 
-// The one kind that was said; `ret_kind` is NULL for --now and for nothing.
+// Find the one given kind; `ret_kind` is NULL for --now and without a kind.
 static int find_kind (const struct when_words *words, const struct when_kind **ret_kind,
                       struct reason *reason)
 {
@@ -86,7 +86,7 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
     for (size_t i = 0; i < WHEN_KINDS; i++) {
         const char *text = word_at (words, when_kinds[i].offset);
         if (!text || (when_kinds[i].bit == TYPE && words->cron.count &&
-                      when_type (text) == SCHEDULE_CRON)) // it goes beside --cron
+                      when_type (text) == SCHEDULE_CRON)) // it may be combined with --cron
             continue;
         if (said)
             return reason_set (reason, "%s and %s: want one kind of time", said,
@@ -109,10 +109,10 @@ static int check_companions (const struct when_words *words, unsigned kind, stru
 
 static bool has_value (const char *text)
 {
-    return text && strcmp (text, "-") != 0; // - takes away
+    return text && strcmp (text, "-") != 0; // - removes the setting
 }
 
-// Two ways to say the same.
+// Rejects options that set the same thing.
 int when_check_doubles (const struct when_words *words, struct reason *reason)
 {
     if (words->keep && has_value (words->terms.misfire))
@@ -167,14 +167,14 @@ bool when_is_given (const struct when_words *words)
     return words->now || find_kind (words, &kind, &reason) || kind;
 }
 
-// Windows, policies, and the zone that is given: the plan's own.
+// Add windows, policies, and the plan's own zone, if one is given.
 static int read_members (const struct when_reading *self, unsigned kind)
 {
     const struct when_words *words = self->words;
     struct reason why;
     int64_t start;
     int64_t value = kind == EVERY ? self->rule->value : 1;
-    // Without a zone hours are those of UTC, as in what is printed; the station has one of its own.
+    // Without a zone, hours are in UTC, as in the output; the station's own zone may differ.
     bool calendar = self->rule->type == SCHEDULE_DAY || schedule_is_calendar (self->rule);
     bool of_utc = calendar && (kind & (DAILY | WEEKLY | MONTHLY | CRON));
     const char *timezone = words->timezone ? words->timezone : of_utc ? "UTC" : NULL;
@@ -191,7 +191,7 @@ static int read_members (const struct when_reading *self, unsigned kind)
                        self->members, self->reason);
 }
 
-// By the rules of the PLAN frame, which the station judges by too.
+// Check the rules of the PLAN frame, as the station does.
 static int check_rules (const struct when_reading *self, struct when *when)
 {
     struct plan_fields fields;

@@ -1,4 +1,4 @@
-// The times of a plan as people say them: options to a rule. Pure: no clock, no files.
+// The times of a plan: converts options to a schedule rule. Pure: no clock, no files.
 #pragma once
 
 #include "duration.h"
@@ -10,13 +10,13 @@
 // For the option tables.
 #define TYPE_WORDS SCHEDULE_TYPE_NAMES (" ")
 
-// The options that were given; NULL and false where none was.
+// The given options; NULL or false: not given.
 struct when_words {
     const char *in, *at, *every, *daily, *weekly,
-        *monthly;             // the kinds of time; one at most is given,
-    struct option_texts cron; // and so are these,
-    const char *type;         // this one, also beside --cron,
-    bool now;                 // or this one
+        *monthly;             // the kinds of time, of which at most one is given;
+    struct option_texts cron; // these are kinds too,
+    const char *type;         // this one, which may be combined with --cron,
+    bool now;                 // and this one
     const char *value, *time; // with --type
     const char *start;
     const char *repeat, *skip, *timezone;
@@ -28,34 +28,34 @@ struct when_words {
 struct when {
     struct schedule rule;  // borrows from the policy
     int64_t skip;          // occurrences to skip
-    json_t *members;       // what the PLAN frame says beyond the rule and the skip
-    struct policy *policy; // the same, read; NULL = nothing
+    json_t *members;       // the members of the PLAN frame besides the rule and the skip
+    struct policy *policy; // the same, parsed; NULL = nothing
 };
 
-// The option rows that fill the words; all but --now, which `zplan next` uses otherwise.
+// The option rows that fill the words, except --now, to which `zplan next` gives another meaning.
 struct option_group when_options (struct when_words *words);
 
-// Whether a kind of time was said at all.
+// Whether any kind of time was given.
 bool when_is_given (const struct when_words *words);
 
-// The rule that the words mean at this moment (Unix microseconds), local times in this zone; no
-// kind of time means at once. 0, and when_clear gives back what it owns; or -1 with a reason that
-// names the option and the rule.
+// Convert the words to a rule, as of `now_us` (Unix microseconds), local times in this zone;
+// without a kind of time the plan runs at once. 0: free the result with when_clear; -1 with a
+// reason that names the option and the rule.
 int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
                struct when *ret, struct reason *reason);
 
-// Reject two options that set the same; the value - takes one away and sets nothing. 0, or -1 with
-// a reason.
+// Reject two options that set the same thing; the value - removes a setting and does not count. 0,
+// or -1 with a reason.
 int when_check_doubles (const struct when_words *words, struct reason *reason);
 
-// A duration as 5s, 1h30m or 2d. 0, or -1 with a reason that names the option.
+// Parse a duration such as 5s, 1h30m or 2d. 0, or -1 with a reason that names the option.
 int when_duration (const char *option, const char *text, struct duration *ret,
                    struct reason *reason);
 
 void when_clear (struct when *self);
 
-// The first occurrence. False: there is none, a submission would be rejected.
+// The first occurrence. False: there is none, and the station would reject the plan.
 bool when_first (const struct when *self, const struct zone *zone, struct occurrence *ret);
 
-// The members of the PLAN frame that say it, without title and vote.
+// The PLAN frame of these times, without title and vote.
 json_t *when_frame (const struct when *self);

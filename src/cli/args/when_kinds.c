@@ -10,7 +10,7 @@
 #include "plan_frame.h"
 #include "settings.h"
 
-// A date that must not be the start of 1970, which on the wire means none was given.
+// Parse a date, but not the start of 1970: 0 on the wire means that no time was given.
 static int read_base (const struct when_reading *self, const char *option, const char *text)
 {
     struct reason why;
@@ -38,7 +38,7 @@ int when_duration (const char *option, const char *text, struct duration *ret,
 
 enum { DAY_MAX = 64 };
 
-// What stands before the @ goes to `day`, what stands behind it is the time of day.
+// Split at the @: the text before it is copied to `day`, the text after it is the time of day.
 static int read_day_and_time (const struct when_reading *self, const char *option, const char *text,
                               char day[DAY_MAX], int64_t *ret_seconds)
 {
@@ -65,7 +65,7 @@ static int read_in (const struct when_reading *self, const char *text)
         return reason_set (self->reason, "--in: ends after the year 9999");
     self->rule->type = SCHEDULE_TIME;
     self->rule->base_time = time;
-    self->rule->keep = true; // as schedule_in: a slow way does not make it a missed one
+    self->rule->keep = true; // as in schedule_in: a slow submission must not make it missed
     return 0;
 }
 
@@ -114,7 +114,7 @@ static int read_every (const struct when_reading *self, const char *text)
         return -1;
     while (schedule_period (type) != duration.unit_s)
         type++;
-    // More seconds than the wire can say may still be a whole number of hours.
+    // If the wire cannot represent the number of seconds, it may still be a whole number of hours.
     while (duration.seconds / schedule_period (type) > max && type < SCHEDULE_DAY &&
            duration.seconds % schedule_period (type + 1) == 0)
         type++;
@@ -127,8 +127,7 @@ static int read_every (const struct when_reading *self, const char *text)
     return self->words->start ? read_start (self, duration.seconds) : 0;
 }
 
-// Several days or times of one plan are cron expressions of the same clock: "[S] M H" and then
-// `days`.
+// Several days or times of one plan become cron expressions: append "[S] M H" and then `days`.
 static int put_cron (json_t *list, int64_t time_of_day, const char *days)
 {
     char text[2 * DAY_MAX];
@@ -140,7 +139,8 @@ static int put_cron (json_t *list, int64_t time_of_day, const char *days)
     return json_array_append_new (list, json_string (text));
 }
 
-// One expression stands alone on the wire. The list is taken.
+// Set the cron member: a single expression is not put in a list on the wire. Takes ownership of the
+// list.
 static int end_cron (const struct when_reading *self, json_t *list)
 {
     json_t *value =
@@ -150,7 +150,7 @@ static int end_cron (const struct when_reading *self, json_t *list)
     return terms_put (self->members, "cron", value, self->reason);
 }
 
-// One day is the wire's own type.
+// A single day has its own type on the wire.
 static int end_day (const struct when_reading *self, enum schedule_type type, int32_t value,
                     int64_t time_of_day)
 {
@@ -204,7 +204,7 @@ static int read_weekly (const struct when_reading *self, const char *text)
     return end_cron (self, expressions);
 }
 
-// "1,15" of a month: a list of days for cron. False: one of them is no day 1..31.
+// Convert "1,15", days of a month, to a list for cron. False: one of them is not in 1..31.
 static bool month_days (const char *text)
 {
     for (const char *at = text;; at++) {

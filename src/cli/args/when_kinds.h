@@ -16,13 +16,13 @@ enum when_bit {
     REPEATING = EVERY | DAILY | WEEKLY | MONTHLY | CRON | TYPE
 };
 
-// What a reader of one kind works on.
+// The context of a reader.
 struct when_reading {
     const struct when_words *words;
     const struct zone *zone;
     int64_t now_us;
     struct schedule *rule;
-    json_t *members; // as struct when has them
+    json_t *members; // as in struct when
     struct reason *reason;
 };
 
@@ -30,13 +30,12 @@ struct when_kind {
     enum when_bit bit;
     const char *option;
     size_t offset; // of its text in struct when_words
-    // Put what the text means into the rule and the members. 0, or -1 with a reason that names the
-    // option.
+    // Parse the text into the rule and the members. 0, or -1 with a reason that names the option.
     int (*read) (const struct when_reading *self, const char *text);
 };
 
 enum { WHEN_KINDS = 8 };
 extern const struct when_kind when_kinds[WHEN_KINDS];
 
-// The type with this name or number; what is no type is not within 0..SCHEDULE_TYPES - 1.
+// The type with this name or number. Invalid: the result is outside 0..SCHEDULE_TYPES - 1.
 int64_t when_type (const char *text);

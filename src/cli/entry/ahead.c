@@ -1,5 +1,6 @@
-// The number of occurrences before one is found by computing the one behind N, which is arithmetic.
-// The first N is a guess that is never too high; few steps are left from there.
+// To count the occurrences before `next`, compute the occurrence after the first N, which is plain
+// arithmetic, for growing N. The first N is an estimate that is never too high, so few steps
+// remain.
 #include "ahead.h"
 
 enum {
@@ -7,7 +8,7 @@ enum {
     STEPS_MAX = 4000 // months to the year 9999, in all that are shorter than 31 days
 };
 
-// Count with both moved by `moved` seconds. -1: there is no occurrence `next`.
+// Count with `now` and `next` moved by `moved` seconds. -1: `next` is not an occurrence.
 static int64_t count_moved (const struct schedule *rule, const struct zone *zone, int64_t now,
                             int64_t next, int64_t moved)
 {
@@ -29,7 +30,7 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
     return -1;
 }
 
-// Count for a rule that needs nothing but itself and its zone.
+// Count step by step, for a rule that depends only on itself and its zone.
 static int64_t count_walked (const struct schedule *rule, const struct zone *zone, int64_t now,
                              int64_t next)
 {
@@ -49,7 +50,7 @@ static int64_t count_walked (const struct schedule *rule, const struct zone *zon
 int64_t occurrences_ahead (const struct schedule *rule, const struct zone *zone, int64_t now,
                            int64_t next)
 {
-    // Zones go from 12 hours behind UTC to 14 before it.
+    // Offsets of zones are within -12 to +14 hours of UTC.
     static const int64_t moves[] = {0, 14 * HOUR_S, -12 * HOUR_S};
     bool walked = rule->type == SCHEDULE_CRON || rule->wall_clock;
     struct value_range values = schedule_value_range (rule->type);

@@ -13,13 +13,13 @@
 #include "retry_words.h"
 #include "zonefile.h"
 
-// Fields of a line that the PLAN frame takes as they are.
+// Fields of a line that are copied to the PLAN frame unchanged.
 #define RULE_FIELDS "plan_type plan_value plan_repet plan_time no_keep no_skip skip_set"
 
-// Those of policies that no option has the name of.
+// Fields of policies that have no option of the same name.
 #define WIRE_POLICIES "start_time end_time timeout"
 
-// A line in the words of `zplan add`, as it is read.
+// The state of reading a line that has the options of `zplan add`.
 struct entry_line {
     struct action_options order;
     struct option_group groups[4];
@@ -30,7 +30,7 @@ struct entry_line {
 
 // -- a line with its plan in `spec`: {target, title, command, args, frames, spec, hold}
 
-// Put a field where the flat form has it.
+// Add a field to the flat form; it must not be there yet.
 static int set_member (json_t *object, const char *name, json_t *value, struct reason *reason)
 {
     if (!json_object_get (object, name))
@@ -58,8 +58,8 @@ static int put_frame (json_t *object, json_t *frame, json_t *args, struct reason
                        "PUB_TITLE");
 }
 
-// What `zplan show --json` says besides: what has become of the plan, and not what it is; and two
-// fields that follow from others.
+// Drop the fields of `zplan show --json` that describe the plan's progress and not its definition,
+// and two fields that follow from others.
 static void drop_course (json_t *object, json_t *spec)
 {
     static const char *const course[] = {
@@ -67,7 +67,7 @@ static void drop_course (json_t *object, json_t *spec)
         "counts",     "next_at",  "base_at",           "stopped",  "failures",
         "created_at", "running",  "verdict",           "remark",   "held",
         "progress",   "run_with", "current_iteration", "flow_run", "current_cycle"};
-    if (json_integer_value (json_object_get (object, "held"))) // paused by its submission
+    if (json_integer_value (json_object_get (object, "held"))) // it was submitted as paused
         json_object_set_new (object, "hold", json_true ());
     for (size_t i = 0; i < sizeof course / sizeof *course; i++)
         json_object_del (object, course[i]);
@@ -79,8 +79,8 @@ static void drop_course (json_t *object, json_t *spec)
         json_object_del (spec, "plan_repet");
 }
 
-// Make it the flat form, in place; one without `spec`, `args` or `frames` stays as it is. 0, or -1
-// with a reason.
+// Convert the object to the flat form, in place; without `spec`, `args` and `frames` it is not
+// changed. 0, or -1 with a reason.
 static int entry_flatten (json_t *object, struct reason *reason)
 {
     const char *name;
@@ -91,7 +91,7 @@ static int entry_flatten (json_t *object, struct reason *reason)
     json_t *frames = json_incref (json_object_get (object, "frames"));
     if (spec)
         drop_course (object, spec);
-    if (frames) { // command and args are theirs, again
+    if (frames) { // `command` and `args` only repeat them
         json_object_del (object, "command");
         json_object_del (object, "args");
     }
@@ -107,7 +107,7 @@ static int entry_flatten (json_t *object, struct reason *reason)
     json_t *all = args && rc == 0 ? json_copy (args) : json_array ();
     json_object_foreach (spec, name, value)
     {
-        // The flat form has the names of options.
+        // The flat form uses the names of options.
         const char *field = strcmp (name, "key") == 0 ? "name" : name;
         rc = rc ? rc : set_member (object, field, value, reason);
     }
@@ -172,7 +172,7 @@ static int refuse_field (const struct entry_line *self, const char *field)
                        nearest_hint (&nearest));
 }
 
-// One value of an option: a text, or a number that is made one and then is the object's.
+// Set one value of an option. The text is owned by the object.
 static int set_option (const struct entry_line *self, const struct option *row, const char *field,
                        void *values, const json_t *value)
 {
@@ -202,7 +202,7 @@ static int read_option (const struct entry_line *self, const char *field, const 
     return 0;
 }
 
-// Whether it is a policy as the wire has it, and not in the words of an option.
+// Whether the field is a policy in the wire's form, not in that of an option.
 static bool is_policy (const struct entry_line *self, const char *field, const json_t *value)
 {
     struct span name = span_text (field);
@@ -245,7 +245,7 @@ static json_t *numbers_joined (const json_t *list)
     return json_string (text);
 }
 
-// Numbers in the place of texts become texts.
+// Replace numbers by strings.
 static void numbers_to_texts (json_t *object)
 {
     const char *field;
@@ -363,7 +363,7 @@ void entry_clear (struct entry *self)
     *self = (struct entry){0};
 }
 
-// The next frame from `at` on that is no name of a request, or the end.
+// The next frame from `at` on that is neither GLOBAL_ID nor REQUEST_ID, or the end.
 static size_t next_frame (const struct entry *self, size_t at)
 {
     while (at < self->count && (self->frames[at].type == ZERO_FRAME_GLOBAL_ID ||

@@ -1,12 +1,12 @@
 // A plan as a line of JSON: what `zplan add --from` takes, and what `zplan export` writes. Pure.
 //
-// A line in the words of `zplan add` has its options as fields, without dashes in front: texts,
-// numbers, true for a flag, an array for what may be repeated. Instead of a kind of time it may
-// have the fields of the PLAN frame (plan_type, plan_value, ...). `id` is the plan's id.
+// A line may have the options of `zplan add` as fields, without the leading dashes: strings,
+// numbers, true for a flag, an array for a repeatable option. Instead of a kind of time it may have
+// the fields of the PLAN frame (plan_type, plan_value, ...). `id` is the plan's id.
 //
-// A line that has `messages` is a plan as the station keeps it. It goes on where it was: the same
-// id, target, frames and schedule, with the repeats that are left. The station's counts restart at
-// 0.
+// A line that has `messages` is a plan as the station stores it. The plan continues where it was:
+// the same id, target, frames and schedule, with the remaining repeats. The station's counters
+// restart at 0.
 #pragma once
 
 #include <jansson.h>
@@ -17,7 +17,7 @@
 
 enum entry_state {
     ENTRY_RUNS,
-    ENTRY_PAUSED, // it was paused, or out of the queue for an error
+    ENTRY_PAUSED, // it was paused, or parked after an error
     ENTRY_OVER    // it was closed, or has no repeats left
 };
 
@@ -28,22 +28,22 @@ struct entry {
     char *plan; // the PLAN frame
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target gets; no PLAN or STATION_ID
-    json_t *object;                              // the texts above are its,
-    uint8_t *bytes;                              // or stand here
+    json_t *object;                              // owns the texts above,
+    uint8_t *bytes;                              // except those that are stored here
 };
 
-// A zone, and its name if one was given: it is that of plans that name none then.
+// A zone, and its name if one was given: plans that name no zone then get this one.
 struct entry_zone {
     const struct zone *zone;
     const char *name; // NULL: none was given, it is UTC
 };
 
-// Read a line. Local times are in this zone, unless the line names one. 0; or -1 with a reason that
-// names the field, and the entry is empty. The object is borrowed and may be changed; entry_clear
-// gives back what is kept.
+// Read a line. Local times are in this zone, unless the line names one. 0: free the entry with
+// entry_clear; -1 with a reason that names the field, and the entry is empty. The object is
+// borrowed and may be changed.
 int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
                 struct reason *reason);
 void entry_clear (struct entry *self);
 
-// Whether both are of one target and have the same frames, but for GLOBAL_ID and REQUEST_ID.
+// Whether both have the same target and the same frames, apart from GLOBAL_ID and REQUEST_ID.
 bool entry_same (const struct entry *a, const struct entry *b);

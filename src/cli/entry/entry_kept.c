@@ -9,7 +9,7 @@
 #include "plan.h"
 #include "zonefile.h"
 
-// Above all that a station takes, and small enough to be added and multiplied.
+// Larger than any number that a station accepts, and small enough to add and multiply.
 static const int64_t NUMBER_MAX = INT64_C (1) << 45;
 
 static int64_t number (const json_t *object, const char *field)
@@ -18,7 +18,7 @@ static int64_t number (const json_t *object, const char *field)
     return value > NUMBER_MAX ? NUMBER_MAX : value < -NUMBER_MAX ? -NUMBER_MAX : value;
 }
 
-// What the object says of when it runs; the policy, which may be NULL, is borrowed.
+// The schedule of the stored plan; the policy, which may be NULL, is borrowed.
 struct kept_entry {
     const json_t *object;
     const struct policy *policy;
@@ -48,8 +48,8 @@ static struct kept_entry kept_of (const json_t *object, const struct policy *pol
     return kept;
 }
 
-// How many occurrences a copy of this plan skips to start with the one that waits here: a rule of
-// the calendar restarts at the moment of its submission.
+// How many occurrences a copy of this plan must skip to start with the plan's pending one, because
+// a calendar rule starts at the time of submission.
 static int64_t skip_left (const struct kept_entry *kept, const struct zone *zone, int64_t now)
 {
     if (!kept->calendar)
@@ -62,7 +62,7 @@ static int64_t skip_left (const struct kept_entry *kept, const struct zone *zone
     return skip;
 }
 
-// The plan_time of a copy of an interval: its first occurrence is one step later.
+// The plan_time for a copy of an interval plan: the first occurrence is one step later.
 static int64_t step_before (const struct kept_entry *kept)
 {
     const struct cycle *cycle = kept->rule.cycle;
@@ -72,7 +72,8 @@ static int64_t step_before (const struct kept_entry *kept)
     return kept->next - steps * schedule_period (kept->rule.type);
 }
 
-// The policy of the copy: a cycle of waits goes on where it is, and iterations are those left.
+// The policy of the copy: a cycle of waits continues at its position, and the iterations are the
+// remaining ones.
 static void policy_left (const struct kept_entry *kept, int64_t repeats, json_t *plan)
 {
     const char *name;
@@ -102,8 +103,8 @@ static void policy_left (const struct kept_entry *kept, int64_t repeats, json_t 
         json_object_set_new (plan, "iteration", json_integer (repeats / runs));
 }
 
-// The PLAN frame of a plan that goes on where this one is. Its first occurrence is the one that
-// waits, or whose run is in flight.
+// The PLAN frame of a plan that continues where this one is. Its first occurrence is the pending
+// one, or that of the run in flight.
 static json_t *rule_left (const struct kept_entry *kept, int64_t left, int64_t skip)
 {
     const struct schedule *rule = &kept->rule;
@@ -118,7 +119,7 @@ static json_t *rule_left (const struct kept_entry *kept, int64_t left, int64_t s
     json_object_set (plan, "plan_type", json_object_get (object, "plan_type"));
     json_object_set (plan, "plan_value", json_object_get (object, "plan_value"));
     json_object_set_new (plan, "plan_repet", json_integer (repeats));
-    if (skip > 0) // uses up repeats, and these are used up already
+    if (skip > 0) // skipping consumes repeats, which are therefore added to `repeats`
         json_object_set_new (plan, "skip_set", json_integer (skip));
     if (time > 0)
         json_object_set_new (plan, "plan_time", json_integer (time));

@@ -1,4 +1,4 @@
-// zplan flow signal, reject, skip, retry, suspend, resume, cancel: what people do to a run.
+// zplan flow signal, reject, skip, retry, suspend, resume, cancel: manual actions on a run.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { WORDS_MAX = 4 };
 
-// What is said behind the subcommand and RUN.
+// The command for the station: subcommand, RUN and further words.
 struct saying {
     const char *words[WORDS_MAX + 1]; // and a NULL
     size_t count;
@@ -66,7 +66,7 @@ static void add_retry (struct saying *say, char **args, int count, const struct 
                                  wish->reason));
 }
 
-// `args` and `count` are those behind RUN.
+// `args` are the `count` arguments after RUN.
 static bool say_words (struct saying *say, char **args, int count, const struct flow_wish *wish,
                        struct reason *reason)
 {
@@ -78,7 +78,7 @@ static bool say_words (struct saying *say, char **args, int count, const struct 
     if (strcmp (word, "retry") == 0) {
         add_retry (say, args, count, wish);
     } else if (strcmp (word, "cancel") == 0) {
-        // The last word is `force` or it is not, whatever the reason is.
+        // Always send both words, so that the reason `force` is not taken for the flag.
         say->words[say->count++] = count ? args[0] : "";
         say->words[say->count++] = wish->force ? "force" : "";
     } else {

@@ -32,7 +32,7 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
                : verdict_print (verdict, subject);
 }
 
-// What it answers, a rejection too.
+// Send the words, and return the JSON of the reply, also of a rejection.
 static json_t *flow_request (const struct cli *cli, struct zplan_client *client,
                              const char *const *words, struct verdict *ret)
 {
@@ -69,7 +69,7 @@ json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char
 bool flow_page_next (const json_t *page, json_t *filter)
 {
     json_t *next = json_object_get (page, "next");
-    if (!next || json_equal (next, json_object_get (filter, "after"))) // else it would never end
+    if (!next || json_equal (next, json_object_get (filter, "after"))) // avoid an endless loop
         return false;
     json_object_set (filter, "after", next);
     return true;

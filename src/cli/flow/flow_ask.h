@@ -1,22 +1,21 @@
-// One question about flows to the station, and what it says of definitions.
+// Sends the `flow` command to the station, and reports its replies and errors.
 #pragma once
 
 #include "call.h"
 
-// Send the command `flow` with these words, which end with a NULL, for the JSON of the reply. NULL:
-// printed on stderr, after `subject` if that is not NULL, each error of a definition on a line of
-// its own, and `ret_code` is EXIT_REFUSED or EXIT_NO_ANSWER; else the JSON, to be given back, and
-// `ret_code` is EXIT_DONE.
+// Send the command `flow` with these words, a NULL-terminated list. Returns the JSON of the reply,
+// owned by the caller, and `ret_code` is EXIT_DONE. NULL: the error was printed on stderr, after
+// `subject` if that is not NULL, each error of a definition on its own line, and `ret_code` is
+// EXIT_REFUSED or EXIT_NO_ANSWER.
 json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
                   const char *subject, int *ret_code);
 
-// The same, and nothing is printed: the caller reports the verdict.
+// The same without printing: the caller reports the verdict.
 json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
                           const char *const *words, struct verdict *ret);
 
-// Print a verdict that is not good: on stderr after `subject`, which may be NULL, each error of
-// the reply on a line of its own, NULL: it has none; with --json on stdout too. Returns its exit
-// code.
+// Print a failed verdict on stderr after `subject`, which may be NULL, with each error of `reply`,
+// which may be NULL, on its own line; with --json on stdout too. Returns its exit code.
 int flow_refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
                  const json_t *reply);
 
@@ -25,15 +24,15 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
 int flow_put_text (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *last, const char *subject);
 
-// A page of `word`, "list" or "runs", by this filter, which then asks for the next one; `ret_more`:
-// there is one. NULL: the error was printed.
+// Request a page of `word`, "list" or "runs", with this filter, and set the filter to the next
+// page; `ret_more`: there is one. NULL: the error was printed.
 json_t *flow_page (const struct cli *cli, struct zplan_client *client, const char *word,
                    json_t *filter, bool *ret_more, int *ret_code);
 
-// The same of a page that was read: the filter asks for the next one. False: it is the last.
+// Set the filter to the page after this one. False: it is the last.
 bool flow_page_next (const json_t *page, json_t *filter);
 
-// Each flow that the station has, page by page, in the order of their names. `pattern` NULL: all.
-// Returns an exit code.
+// Call `take` for each flow of the station, in the order of names, page by page. `pattern` NULL:
+// all. Returns an exit code.
 int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
                void *owner);

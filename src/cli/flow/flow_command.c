@@ -5,7 +5,7 @@
 
 #include "flow_help.h"
 
-// Each subcommand has options and a help of its own, so it is looked for before they are read.
+// Each subcommand has its own options and help, so it is searched before the options are read.
 static const struct flow_verb *find_word (const struct cli *cli)
 {
     for (int i = 1; !cli->describe && i < cli->argc; i++)

@@ -1,5 +1,5 @@
-// zplan flow: definitions of flows, and their runs. check, graph of a file and simulate need no
-// station.
+// zplan flow: definitions of flows, and their runs. `check`, `graph` of a file, and `simulate` need
+// no station.
 #pragma once
 
 #include "options.h"
@@ -7,15 +7,15 @@
 
 enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
-// What the options say.
+// The values of the options.
 struct flow_wish {
     char **words; // after the subcommand
     int count;
     bool ascii, dot, mermaid, svg; // of a graph
-    enum flow_form form;           // the one of them
+    enum flow_form form;           // the chosen one of these
     const char *at, *timezone, *cron, *input, *each;
     struct option_texts last, fail, never, value, outage, limit, rate, workers;
-    struct terms terms; // of the flow plan, some of them
+    struct terms terms; // of the flow plan; only some are used
     int64_t runs;
     // of runs at the station
     const char *flow, *state, *steps, *batch, *unique, *title, *skip_value, *reason;
@@ -27,10 +27,10 @@ struct flow_wish {
     bool dry_run, again;
 };
 
-// Each subcommand, with what follows it in wish->words. Returns an exit code.
+// One function per subcommand, whose arguments are in wish->words. Returns an exit code.
 typedef int flow_fn (const struct cli *cli, const struct flow_wish *wish);
 
-flow_fn flow_check;    // FILE...: say what is wrong with them, which may refer to each other
+flow_fn flow_check;    // FILE...: report the errors in files, which may refer to each other
 flow_fn flow_draw;     // FILE, "-" is stdin; or NAME of a flow of the station, or RUN
 flow_fn flow_rehearse; // FILE...: the first one on a virtual clock; the others are its sub-flows
 flow_fn flow_put;      // FILE [LAST VERSION]
@@ -39,7 +39,7 @@ flow_fn flow_list;     // [PATTERN]
 flow_fn flow_use;      // NAME VERSION
 flow_fn flow_remove;   // NAME...
 flow_fn flow_export;   // [NAME...]: definitions in use as a file
-flow_fn flow_import;   // FILE: and back
+flow_fn flow_import;   // FILE: of flow_export
 flow_fn flow_start;    // NAME
 flow_fn flow_backfill; // NAME
 flow_fn flow_runs;
@@ -51,13 +51,13 @@ flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume
 // Draw the run wish->words[0], with the states of its steps.
 int flow_draw_run (const struct cli *cli, const struct flow_wish *wish);
 
-// For the completion: the names of all flows, a line each.
+// For the completion: the names of all flows, one per line.
 int flow_print_names (const struct cli *cli);
 
 // For the completion: the newest runs, and the steps of one.
 int flow_print_runs (const struct cli *cli);
 int flow_print_steps (const struct cli *cli, const char *run);
 
-// What a check at the station reports, for people: a line for the bound of its time, and for each
-// warning.
+// Print the station's report on a definition, for people: a line for the bound on run time, and
+// one for each warning.
 void flow_print_summary (const json_t *report);

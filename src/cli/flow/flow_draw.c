@@ -25,7 +25,7 @@ static int start_dot (int input, pid_t *ret_pid)
     return rc;
 }
 
-// It reads the text from us, and writes the picture to our standard output itself.
+// Graphviz reads the text from us, and writes the picture directly to our standard output.
 static int draw_svg (const char *text, size_t size)
 {
     struct reason reason;
@@ -84,8 +84,8 @@ static void print_graph (const struct graph *graph)
 
 // -- for all
 
-// A definition may contain commands to a terminal. In the graph of a run the letter of each step,
-// in front of its name, has the colour of its state.
+// Print the graph with control sequences escaped, as a definition may contain some. In the graph of
+// a run the letter before each step's name has the colour of its state.
 static void print_lines (const char *text, bool has_states)
 {
     enum { LETTER_AT = 7 };
@@ -142,7 +142,7 @@ static int draw_file (const struct cli *cli, const char *file, enum flow_form fo
 
 // -- of the station
 
-// As the graph shows it: blocked is no state on the wire.
+// The state that the graph shows: `blocked` is not a state of the wire.
 static const char *state_of (const json_t *step)
 {
     const char *state = json_string_value (json_object_get (step, "state"));
@@ -209,7 +209,7 @@ int flow_draw_run (const struct cli *cli, const struct flow_wish *wish)
     return code;
 }
 
-// Whether it may be the name of a flow, or a run, and is no file.
+// Whether the text may be the name of a flow or a run, and is not a file.
 static bool is_of_station (const char *text)
 {
     static const char letters[] =

@@ -50,7 +50,7 @@ static char *json_of_yaml (char *yaml, size_t *size, struct reason *reason)
     return text;
 }
 
-// A byte order mark says nothing of UTF-8, and is no text.
+// Drop a byte order mark, which is not part of the text.
 static void drop_mark (char *text, size_t *size)
 {
     static const char mark[] = "\xef\xbb\xbf";

@@ -1,18 +1,18 @@
-// Files with definitions of flows: JSON or YAML, as JSON.
+// Reads files with definitions of flows, JSON or YAML, as JSON.
 #pragma once
 
 #include <jansson.h>
 
 #include "reason.h"
 
-// All of a file, "-" is stdin, with a NUL after it, to be freed. NULL: a reason, as that it has
-// more than `max` bytes, which is `max_text` in words.
+// The contents of a file, "-" is stdin, NUL-terminated; free it. NULL with a reason, also if it has
+// more than `max` bytes, for which the reason says `max_text`.
 char *flow_file_bytes (const char *name, size_t max, const char *max_text, size_t *ret_size,
                        struct reason *reason);
 
-// The definition in a file, "-" is stdin, as JSON text with a NUL after it, to be freed. A text
-// that begins with "{" is taken as it is, all others are YAML. NULL: a reason.
+// The definition in a file, "-" is stdin, as NUL-terminated JSON text; free it. A text that begins
+// with "{" is returned unchanged, any other is parsed as YAML. NULL with a reason.
 char *flow_file_read (const char *name, size_t *ret_size, struct reason *reason);
 
-// The same, any value, to be given back by json_decref.
+// As flow_file_read, but parsed: any JSON value, owned by the caller.
 json_t *flow_file_json (const char *name, struct reason *reason);

@@ -19,8 +19,8 @@ struct flow_verb {
 enum { FLOW_WORDS = 25 };
 extern const struct flow_verb flow_rows[FLOW_WORDS];
 
-// Of one subcommand, or of all: NULL. The usage borrows from both, and its texts from
-// `texts`, which is to be given back.
+// The help of one subcommand, or, for a NULL row, of all. The usage borrows from `self` and `wish`;
+// free `self` with flow_help_clear.
 struct flow_help {
     char *about, *synopsis;
     struct option terms[FLOW_TERMS_MAX]; // those of `zplan add` that a simulated flow plan may have

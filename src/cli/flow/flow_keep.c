@@ -1,4 +1,4 @@
-// zplan flow put, get, list, use, remove: definitions that the station keeps.
+// zplan flow put, get, list, use, remove: definitions that the station stores.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 // -- answers
 
-// For programs: times as all others are.
+// Print for programs, with times as everywhere else.
 static void print_for_programs (const struct cli *cli, const json_t *flow)
 {
     json_t *copy = json_copy ((json_t *)(uintptr_t)flow);
@@ -46,7 +46,7 @@ static void print_change (const struct cli *cli, const json_t *answer)
     flow_print_summary (json_object_get (answer, "check"));
 }
 
-// A file that is larger than a definition may be has white space that it does without.
+// Read a definition. If the file exceeds the limit of a definition, its white space is removed.
 static char *read_definition (const char *file, struct reason *reason)
 {
     size_t size;
@@ -116,7 +116,7 @@ int flow_use (const struct cli *cli, const struct flow_wish *wish)
 
 // -- get
 
-// As a file, to be put again: at a terminal without what it would take as a command.
+// Print it in a form that `flow put` accepts; on a terminal, control characters are escaped.
 static void print_definition (const json_t *definition)
 {
     size_t flags = JSON_INDENT (2) | (isatty (STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0);

@@ -53,8 +53,8 @@ static void print_line (const struct cli *cli, const json_t *line)
     putchar ('\n');
 }
 
-// How many lines at the beginning of a page were printed with the page before it: the station keeps
-// the last lines only, so that the first ones may have gone meanwhile.
+// How many lines at the start of `page` were already printed with the page before it. The station
+// keeps only the last lines, so the first ones may have been dropped meanwhile.
 static size_t lines_known (const json_t *before, const json_t *page)
 {
     size_t old = json_array_size (before), size = json_array_size (page);
@@ -87,8 +87,8 @@ struct log_follower {
     json_t *page; // the last page that was printed
     int64_t answered_us;
     json_int_t updated_ms; // of the run, when it was read last
-    int unchanged;         // how often it was the same since
-    bool ended, parked;    // the second: the failed undo was reported
+    int unchanged;         // how many times it was read since, unchanged
+    bool ended, parked;    // parked: the failed undo was reported
     int code;
 };
 
@@ -101,7 +101,8 @@ bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us)
     return verdict->code == EXIT_DONE || (away && now_us - *answered_us <= PATIENCE_US);
 }
 
-// The run is read first: what is in its log by then is all of it. NULL: it is not known now.
+// Read the run before the log: if the run has ended, the log is then complete. NULL: the run could
+// not be read now.
 static json_t *read_run_and_log (struct log_follower *self)
 {
     struct verdict verdict;
@@ -111,7 +112,8 @@ static json_t *read_run_and_log (struct log_follower *self)
     json_int_t updated_ms = field_number (run, "updated_ms");
     self->unchanged = updated_ms == self->updated_ms ? self->unchanged + 1 : 0;
     self->updated_ms = updated_ms;
-    // The whole log is read only after a change, and once more: there may be two in a millisecond.
+    // Read the log only after a change, and once more, as there may be two changes in a
+    // millisecond.
     bool reads = run && (self->unchanged < 2 || flow_run_has_ended (run));
     json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
@@ -148,7 +150,7 @@ json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const c
             usleep (PAUSE_US);
     }
     json_decref (self.page);
-    json_object_del (seen, "steps"); // holds only one page
+    json_object_del (seen, "steps"); // it has only one page of them
     json_object_del (seen, "next");
     *ret_code = self.code;
     return seen;

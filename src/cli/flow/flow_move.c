@@ -1,4 +1,4 @@
-// zplan flow export, import: all definitions in use, and back.
+// zplan flow export, import: writes all definitions in use to a file, and reads them back.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +85,8 @@ static void move_add (struct move *self, json_t *json, const char *text, size_t 
         .text = text ? strndup (text, size) : json_write (json), .json = json_incref (json)};
 }
 
-// One JSON object per line, or an array of them, or one alone, over as many lines as it takes.
-// False: it is not, which is printed.
+// Read JSON objects, one per line, or an array of them, or a single one of several lines. False:
+// the text is invalid, and the error was printed.
 static bool move_read (struct move *self, const char *text, size_t size)
 {
     size_t at = 0, i;
@@ -116,7 +116,7 @@ static bool move_read (struct move *self, const char *text, size_t size)
 
 static void move_put (struct move *self, size_t place);
 
-// A target that is a flow of the file is put before.
+// If a target is a flow of this file, put it first.
 static void put_target (void *owner, const char *target)
 {
     struct move *self = owner;

@@ -3,7 +3,7 @@
 
 #include "flow_command.h"
 
-// Which of them a subcommand has; marks are added.
+// Which options a subcommand has: a bit set.
 enum flow_option_marks {
     GRAPH = 1,
     SIMULATE = 2,
@@ -21,7 +21,7 @@ enum flow_option_marks {
 
 enum { FLOW_TERMS_MAX = 5 };
 
-// The groups that have one of the marks `wanted`, at most USAGE_GROUPS_MAX, which fill `wish`;
-// `terms` is room for options of `zplan add`, and is borrowed with the result.
+// The groups with one of the marks `wanted`, at most USAGE_GROUPS_MAX, which fill `wish`. `terms`
+// is a buffer for options of `zplan add`; the result borrows it.
 void flow_options (unsigned wanted, struct flow_wish *wish, struct option terms[FLOW_TERMS_MAX],
                    struct option_group *ret);

@@ -42,7 +42,7 @@ static const struct flow *find_flow (void *context, const char *name)
     return source ? source->flow : NULL;
 }
 
-// "NAME" and what stands behind the separator, or NULL.
+// Copy "NAME", and return the text after the separator, or NULL.
 static char *split (struct rehearsal *self, const char *text, char separator, const char **ret)
 {
     char *name = self->names[self->name_count++] = memory_text (text);
@@ -62,7 +62,7 @@ static struct flow_guess *guess_of (struct rehearsal *self, const char *step)
     return &self->steps[self->step_count++];
 }
 
-// As flow_file_json, with a reason that names the option and the file.
+// As flow_file_json, but the reason names the option and the file.
 static json_t *read_file (const char *option, const char *file, struct reason *reason)
 {
     struct reason why;
@@ -115,7 +115,8 @@ static bool calls_target (const struct flow *flow, const char *target)
     return false;
 }
 
-// An option for a target that no step calls changes nothing: a mistake, most likely.
+// Warn about an option for a target that no step calls: it has no effect, and is most likely a
+// mistake.
 static void warn_of_target (const struct rehearsal *self, const char *option, const char *target)
 {
     struct reason reason;
@@ -420,8 +421,8 @@ static void print_missed (const struct zone *zone, const json_t *row)
     puts (span_is (why, "overlap") ? "the run before it is in progress" : "it is too late for it");
 }
 
-// Print a row of flow_simulate: its events and its end, or of several runs the end alone. Times are
-// of this zone.
+// Print one run of flow_simulate: its events and its end, or only the end if there are several
+// runs. Times are local to this zone.
 static void rehearsal_print (const struct zone *zone, const json_t *row, bool whole)
 {
     if (span_is (field_text (row, "outcome"), "missed")) {

@@ -7,8 +7,9 @@
 #include "ident.h"
 #include "look.h"
 
-// RUN as the user names it: a number in hex, or `last`: the newest run, of this flow if `flow` is
-// not NULL, else of no sub-flow. Returns an exit code; errors are printed.
+// Read RUN as the user names it: a number in hex, or `last` for the newest run, of this flow if
+// `flow` is not NULL, else the newest one that is not a sub-flow's. Returns an exit code; errors
+// are printed.
 int flow_run_read (const struct cli *cli, struct zplan_client *client, const char *text,
                    const char *flow, char out[IDENT_SIZE]);
 
@@ -16,15 +17,15 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
 struct zplan_client *flow_run_open (const struct cli *cli, const char *text, const char *flow,
                                     char out[IDENT_SIZE], int *ret_code);
 
-// All that `show` says of a run, with all of its steps, or those in this state; `state` NULL: all.
-// NULL: the caller reports the verdict.
+// The station's `show` of a run, with its steps in this state; `state` NULL: all steps. NULL: the
+// caller reports the verdict.
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
                        const char *state, struct verdict *ret);
 
-// A run, or a line of its log, as a line of JSON: times as all others are.
+// Print a run, or a line of its log, as a line of JSON, with times as everywhere else.
 void flow_run_print_json (const struct cli *cli, const json_t *run);
 
-// What to do about the undo that has failed, and that the run waits for.
+// Print how to resolve the failed undo for which the run waits.
 void flow_run_print_parked (FILE *out, const json_t *run);
 
 // "run 2a of flow etl: finished".
@@ -33,14 +34,14 @@ void flow_run_print_state (const json_t *run);
 bool flow_run_has_ended (const json_t *run);
 enum colour flow_state_colour (const json_t *state);
 
-// Unix milliseconds as on a line of its own: in `out`, or a constant.
+// Unix milliseconds in the style of times_alone (look.h). Returns `out` or a constant.
 const char *flow_moment_word (const json_t *ms, char *out);
 
-// Whether a command that waits goes on after this verdict: a station that is away may come back, or
-// a standby takes over. `answered_us` is when it answered last, 0 at first.
+// Whether a command that waits continues after this verdict: an unreachable station may come back,
+// or a standby take over. `answered_us` is the time of the last answer, 0 at first.
 bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us);
 
-// Print the log of a run, and what comes to it until the run has ended; the run, to be given back.
-// NULL: the error was printed, and `ret_code` is the exit code.
+// Print the log of a run, and follow it until the run has ended. Returns the run, owned by the
+// caller. NULL: the error was printed, and `ret_code` is the exit code.
 json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const char *run,
                      int *ret_code);

@@ -20,8 +20,8 @@ struct flow_source *flow_source_named (const struct flow_sources *files, const c
     return NULL;
 }
 
-// A target is a flow when its definition is among the files. All others are known: a target of the
-// station, or a flow with unknown bounds.
+// A target is a flow if its definition is among the files. Any other name is accepted, as a target
+// of the station, or a flow with unknown bounds.
 static bool target_find (void *context, const char *name, struct flow_target *ret)
 {
     struct flow_sources *files = context;
@@ -46,7 +46,7 @@ static void check_source (struct flow_sources *files, struct flow_source *file)
 
 // -- files
 
-// A name means one definition.
+// Whether no earlier file defines the flow of this name.
 static bool is_alone (const struct flow_sources *files, const struct flow_source *file,
                       struct reason *reason)
 {

@@ -9,7 +9,7 @@ struct flow_source {
     char *text;
     size_t size;
     json_t *json;
-    struct flow *flow; // NULL: `errors`, or not judged yet
+    struct flow *flow; // NULL: it has `errors`, or was not checked yet
     json_t *errors;
     enum { SOURCE_NEW, SOURCE_BEGUN, SOURCE_JUDGED } state;
 };
@@ -19,16 +19,16 @@ struct flow_sources {
     int count;
 };
 
-// Read these files; unreadable ones, and others of a flow, are reported and skipped. False: there
-// was such a one. Either way flow_sources_clear gives it back.
+// Read these files; unreadable files, and further ones of the same flow, are reported and skipped.
+// False: at least one was. In both cases free the result with flow_sources_clear.
 bool flow_sources_read (struct flow_sources *self, char **paths, int count);
 void flow_sources_clear (struct flow_sources *self);
 
-// Judge a definition, and those that it refers to, unless that is done.
+// Check a definition and those that it refers to, unless they were checked already.
 void flow_source_judge (struct flow_sources *self, struct flow_source *source);
 
 // The one with the flow of this name, or NULL.
 struct flow_source *flow_source_named (const struct flow_sources *self, const char *name);
 
-// Print all errors of a definition on stderr, a line each. False: there are none.
+// Print all errors of a definition on stderr, one per line. False: there are none.
 bool flow_complain (const char *subject, const json_t *errors);

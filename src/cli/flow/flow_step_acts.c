@@ -9,13 +9,13 @@
 
 enum { STEP_REF_SIZE = 160, WORDS_MAX = 3 };
 
-// What is printed of a command that replies without reasons.
+// What is printed after a command whose reply has no reasons.
 static const struct {
     const char *name, *done;
 } changes[] = {
     {"done", "its undo is resolved"}, {"reset", "its undo is retried"}, {"cancel", "cancelled"}};
 
-// RUN/STEP or RUN/STEP.ITEM, where RUN may be `last`. Returns an exit code; reports what is wrong.
+// Read RUN/STEP or RUN/STEP.ITEM, where RUN may be `last`. Returns an exit code; reports errors.
 static int read_step (const struct cli *cli, struct zplan_client *client, const char *text,
                       const char *flow, char out[STEP_REF_SIZE])
 {

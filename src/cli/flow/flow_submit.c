@@ -1,4 +1,5 @@
-// zplan flow start: a plan that runs a flow once, at once; backfill: one for each time.
+// zplan flow start: submits a plan that runs a flow once, at once; backfill: one plan for each
+// time.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static json_t *plan_of (const char *flow, const struct flow_wish *wish)
 
 // -- until it has ended
 
-// The run of a plan: as long as that is there it names it; then it is among the runs of its flow.
+// Find the run of a plan: the plan names it as long as it exists; later, search the flow's runs.
 static bool find_run (const struct cli *cli, struct zplan_client *client, const char *flow,
                       const char *plan, int64_t *answered_us, char out[IDENT_SIZE], int *ret_code)
 {
@@ -160,7 +161,7 @@ static int submit_flow (const struct starting *self, const json_t *plan, bool wa
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 
-// EXIT_DONE, or why not, which was said. To be ended in both cases.
+// EXIT_DONE, or another exit code after an error was reported. Must be ended in both cases.
 static int starting_begin (struct starting *self)
 {
     int code = EXIT_USAGE;
@@ -213,7 +214,7 @@ int flow_start (const struct cli *cli, const struct flow_wish *wish)
 
 enum { BACKFILL_MAX = 10000, BATCH_SIZE = 40 };
 
-// Times are of a wall clock: that of the flow plan's zone, where `batch` is read.
+// The times are local to the flow plan's zone, in which `batch` is interpreted too.
 struct backfill {
     struct zone *wall;
     struct cron *cron;
@@ -250,8 +251,7 @@ static void batch_text (int64_t time, char out[BATCH_SIZE])
     snprintf (out, BATCH_SIZE, "%.*s", civil_time_of_day (time) ? 19 : 10, text);
 }
 
-// The times, as texts; NULL with a reason. There is one at least. Each is to be freed, and the
-// list.
+// The times as texts, at least one; NULL with a reason. Free each, and the list.
 static char **backfill_times (const struct backfill *self, size_t *ret_count, struct reason *reason)
 {
     char **times = NULL;
@@ -279,8 +279,8 @@ static char **backfill_times (const struct backfill *self, size_t *ret_count, st
     return NULL;
 }
 
-// The runs of the flow that the station keeps, none of a sub-flow: the newest of each batch, by the
-// batch. NULL: the error was printed. A plan that went well is gone, its run is not.
+// Map each batch to its newest run of the flow, excluding sub-flow runs. Runs are read because a
+// plan is removed after success, and its run is not. NULL: the error was printed.
 static json_t *runs_by_batch (const struct starting *self, int *ret_code)
 {
     enum { PAGE_MAX = 1000 };
@@ -305,7 +305,7 @@ static json_t *runs_by_batch (const struct starting *self, int *ret_code)
     return NULL;
 }
 
-// The run of this time, which may be a date; NULL: none is known.
+// The run of this time or date; NULL: none is known.
 static const json_t *run_of (const json_t *runs, const char *time)
 {
     char batch[BATCH_SIZE];

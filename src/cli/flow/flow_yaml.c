@@ -14,7 +14,7 @@ struct yaml_level {
 
 struct yaml_reader {
     yaml_parser_t parser;
-    yaml_event_t event; // the present one
+    yaml_event_t event; // the current one
     json_t *root;
     struct yaml_level levels[FLOW_YAML_DEPTH_MAX];
     size_t depth;
@@ -64,7 +64,7 @@ static bool is_number (const char *text)
     return *end == '\0';
 }
 
-// The value of a scalar, NULL with a reason. An integer that 64 bits do not hold is a decimal.
+// The value of a scalar, NULL with a reason. An integer that exceeds 64 bits becomes a real number.
 static json_t *scalar_value (struct yaml_reader *self)
 {
     const char *text = (const char *)self->event.data.scalar.value;
@@ -100,7 +100,7 @@ static void forget_key (struct yaml_level *level)
     level->key = NULL;
 }
 
-// Put a value where the document has come to; it is owned by what it was put into.
+// Add a value at the current position; its container owns it.
 static bool value_add (struct yaml_reader *self, json_t *value)
 {
     struct yaml_level *level = self->depth ? &self->levels[self->depth - 1] : NULL;

@@ -1,13 +1,13 @@
-// YAML files of flows, as JSON. Only what JSON can say: no anchors, aliases, tags, merge keys, no
-// second document, no key twice. Plain `true`, `false`, `null` and numbers of JSON are values of
-// their own, every other scalar is a string.
+// Converts YAML files of flows to JSON. Only what JSON can express is allowed: no anchors, aliases,
+// tags, merge keys, second documents, duplicate keys. Plain `true`, `false`, `null` and numbers in
+// JSON's syntax keep their types, every other scalar is a string.
 #pragma once
 
 #include <jansson.h>
 
 #include "reason.h"
 
-enum { FLOW_YAML_DEPTH_MAX = 64 }; // of mappings and sequences in each other
+enum { FLOW_YAML_DEPTH_MAX = 64 }; // of nested mappings and sequences
 
-// The document as JSON, to be given back by json_decref. NULL: a reason that names the line.
+// The document as JSON, owned by the caller. NULL with a reason that names the line.
 json_t *flow_yaml_read (struct span text, struct reason *reason);

@@ -1,5 +1,5 @@
-// Outcomes of runs, as the history returns them and as an archive keeps them: the key of each, and
-// the filter by how they ended. Pure.
+// Outcomes of runs, as the history returns them and as an archive stores them: their keys, and the
+// filter by status. Pure.
 #pragma once
 
 #include <jansson.h>
@@ -7,8 +7,8 @@
 #include "options.h"
 #include "print.h"
 
-// The key of an outcome. Numbers of entries restart when Redis was emptied, those of runs do not:
-// together they are unique.
+// The key of an outcome. Entry numbers restart when Redis was emptied, run numbers do not: together
+// they are unique.
 struct outcome_key {
     int64_t ended_ms;  // Unix milliseconds
     uint64_t seq, sub; // of the entry
@@ -17,19 +17,19 @@ struct outcome_key {
 
 enum { ENTRY_NAME_SIZE = 64 };
 
-// Read it from a run of `history`. False: there is no entry, or no sound time.
+// Read the key from a run of `history`. False: it has no entry, or no valid time.
 bool outcome_key_read (const json_t *run, struct outcome_key *ret);
 
-// The outcome of a line of JSON, and its key; NULL: invalid.
+// Parse a line of JSON to an outcome and its key; NULL: invalid.
 json_t *outcome_read (struct span line, struct outcome_key *ret);
 
-// The order of time, and of the entries that were written at one; as strcmp.
+// Order by time, then by entry; returns like strcmp.
 int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *b);
 
-// Whether this entry stands before that one in the history.
+// Whether entry `a` is before `b` in the history.
 bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b);
 
-// The entry as `forget` takes it: with its time, if it has one. Returns `out`.
+// The entry in the form that `forget` accepts: with its time, if it has one. Returns `out`.
 const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE]);
 
 // -- how it ended
@@ -38,8 +38,8 @@ const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SI
 // The word of a status of the wire, 0..255.
 const char *outcome_word (int status);
 
-// How a run ended, for people: of an error that is more than `failed` what it means. `status` is
-// that of the wire, or its word: in `out`, or a constant.
+// How a run ended, for people; an error that is more specific than `failed` is explained. `status`
+// is a number or a word of the wire. Returns `out` or a constant.
 const char *outcome_text (const json_t *status, char out[WORD_SIZE]);
 
 #define OUTCOME_HELP                                                                               \
@@ -56,7 +56,7 @@ struct outcome_states {
 int outcome_states_read (const struct option_texts *texts, struct outcome_states *ret,
                          struct reason *reason);
 
-// Them as an array of numbers.
+// The states as an array of numbers.
 json_t *outcome_statuses (const struct outcome_states *self);
 
 bool outcome_fits (const struct outcome_states *self, const json_t *run);

@@ -1,20 +1,20 @@
-// What a table says of a plan, in the words of people: list and status share it.
+// The cells of a table of plans, for people; shared by list and status.
 #pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-// Its name, or else its id.
+// The plan's name, or else its id.
 void write_plan_name (FILE *out, const json_t *plan);
 
-// "daily 02:00 Europe/Berlin"; a zone that this machine does not know leaves the time of day out.
+// "daily 02:00 Europe/Berlin"; without the time of day if this machine does not know the zone.
 void write_plan_schedule (FILE *out, const json_t *plan);
 
 // Whether it waits for a time: it is queued.
 bool plan_waits (const json_t *plan);
 
-// When it runs next; of a plan that does not wait for a time, "-".
+// When it runs next; "-" if it does not wait for a time.
 void write_plan_next (FILE *out, const json_t *plan);
 
 // How its last run ended, and when it was started: "ok 2 h ago".

@@ -1,21 +1,20 @@
-// What a table says of a run of the history, in the words of people: history, logs and status share
-// it.
+// The cells of a table of runs, for people; shared by history, logs and status.
 #pragma once
 
 #include <jansson.h>
 #include <stdio.h>
 
-// The name of its plan, or else its title, or else its id; also of a plan itself, which has its
-// command before its id.
+// The name of the run's plan, or else its title, or else its id. Also takes a plan itself, for
+// which the command comes before the id.
 void write_plan_label (FILE *out, const json_t *run);
 
-// Why it ended as it did: its reason, with the last line of what a failed run wrote, where the
-// history gave that and the reason does not have it. Of several lines the last one.
+// The reason for the run's result, with the last line of a failed run's output, if the history has
+// it and the reason does not contain it. Of a reason of several lines only the last one.
 void write_run_reason (FILE *out, const json_t *run);
 
-// The number of its broadcast, or its place after one: as `zplan logs --run` takes it.
+// The run's sequence number, or its place after one, in the form that `zplan logs --run` accepts.
 void write_run_number (FILE *out, const json_t *run);
 
-// Print a line about the run, and what it wrote as far as the history gave it. `label`: what stands
-// after its number, or NULL.
+// Print a line about the run, and its output if the history has it. `label` writes what follows
+// its number, or is NULL.
 void print_run_output (const json_t *run, void (*label) (FILE *out, const json_t *run));

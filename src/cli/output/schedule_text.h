@@ -1,4 +1,4 @@
-// A plan's schedule as people say it: "daily 02:00 Europe/Berlin", "every 10 min". Pure.
+// A plan's schedule in words: "daily 02:00 Europe/Berlin", "every 10 min". Pure.
 #pragma once
 
 #include <jansson.h>
@@ -7,8 +7,9 @@
 
 enum { SCHEDULE_TEXT_SIZE = 160 };
 
-// Of a plan as the station lists it. `zone` is that of its timezone; NULL: it is not known, and a
-// time of day that depends on it is omitted. Without simpler words it is the cron expression
-// itself. Bytes of a plan may be among them, so it is printed as such. Returns `out`.
+// The text for a plan as the station lists it. `zone` is that of its timezone; NULL: unknown, and a
+// time of day that depends on it is omitted. A cron expression without a simple form is returned
+// unchanged. The text may contain untrusted bytes of the plan: print it with print_bytes. Returns
+// `out`.
 const char *schedule_text (const json_t *plan, const struct zone *zone,
                            char out[SCHEDULE_TEXT_SIZE]);

@@ -3,9 +3,9 @@
 
 #include <jansson.h>
 
-// Where the plan is among its iterations, its retries as text, and its settings besides the
-// schedule: each as the option that `zplan add` takes.
+// Print the plan's current iteration, its retries as text, and its settings apart from the
+// schedule, each as the option of `zplan add`.
 void terms_show (const json_t *plan);
 
-// The label of a line, and blanks after it.
+// Print the label of a line, padded with blanks.
 void terms_label (const char *label);

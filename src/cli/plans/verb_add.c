@@ -107,7 +107,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0)
         return complain (cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
-    // As people and programs read them.
+    // The words for people and programs.
     static const char *const words[] = {[ZPLAN_STORED_NEW] = "added",
                                         [ZPLAN_STORED_BEFORE] = "exists",
                                         [ZPLAN_STORED_UPDATED] = "updated",
@@ -115,7 +115,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     enum zplan_stored stored = zplan_reply_stored (reply);
     struct occurrence first = {.time = zplan_reply_first_time (reply)};
     char text[RFC3339_SIZE] = "";
-    // An older station does not say it: then it is what the same rules give here.
+    // An older station does not return the first time: then compute it by the same rules.
     bool known = first.time || (stored == ZPLAN_STORED_NEW &&
                                 schedule_first (&when->rule, sent->zone, when->rule.received,
                                                 when->skip, &first));
@@ -156,7 +156,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     return EXIT_DONE;
 }
 
-// A plan that keeps its target busy is mostly a slip of the keyboard.
+// Warn about a plan that keeps its target busy: usually a typing error.
 static void warn_of_pace (const struct when *when, const struct zone *zone)
 {
     const struct schedule *rule = &when->rule;
@@ -194,7 +194,7 @@ static int send_order (const struct cli *cli, const struct action_options *order
         when_clear (&when);
         return usage_error (cli->argv[0], &reason);
     }
-    if (!order->flow) // its failures are final, but those of its steps
+    if (!order->flow) // a flow plan is not retried, its steps are
         retry_fill (plan, order->words.terms.retry);
     char *text = json_write (plan);
     warn_of_pace (&when, zone);

@@ -78,7 +78,7 @@ static const char about[] =
 
 // -- the table
 
-// Occurrences that did not run: nothing was started, and nothing took any time.
+// Whether the occurrence did not run, and so has no start and no duration.
 static bool is_missed (const json_t *run)
 {
     return field_number (run, "status") == ZERO_STATUS_MISSED_ID;
@@ -118,7 +118,7 @@ static void write_why (FILE *out, const json_t *run)
         fprintf (out, ", %s to %s", time_word (first, from), time_word (last, to));
 }
 
-// The first one is omitted where all are of one plan.
+// The first column is omitted if all runs are of one plan.
 static const struct column columns[] = {
     COLUMN ("PLAN", 16, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_label),
     COLUMN ("RUN", 8, .is_number = true, .write = write_run_number),
@@ -142,18 +142,18 @@ struct printing {
     const struct outcome_states *states;
     struct text_table *table; // NULL with --json and --output
     bool missed_reported;     // outcomes are missed, which was printed
-    const char *plan;         // of an archive: as plan_ref.h has it, NULL = any
+    const char *plan;         // of an archive: a reference (plan_ref.h), NULL = any
     int64_t room;             // of an archive: outcomes still wanted
     bool found;               // an outcome of the plan, printed or not
 };
 
-// What some runs wrote is large.
+// With outputs pages are smaller, as an output may be large.
 enum { OUTPUTS_PAGE = 50 };
 
 // -- the pages
 
-// With the name of the plan that the other verbs give it, in front; and with the epoch of its seq,
-// which the station says of a whole page and an archive of each.
+// Print a run with the plan's `id`, as in other verbs, in front, and with the epoch of its seq,
+// which the station returns once per page, and an archive in each outcome.
 static void print_run (const struct cli *cli, const json_t *run, const json_t *epoch)
 {
     json_t *object = json_object ();
@@ -185,7 +185,7 @@ static void report_missed (struct printing *self, const json_t *page)
     self->missed_reported = true;
 }
 
-// Of what the run wrote a table shows the last line: only that is held.
+// A table shows only the last line of the output: drop the rest to save memory.
 static void keep_last_line (json_t *run)
 {
     char line[OUTPUT_LINE_SIZE];
@@ -235,8 +235,8 @@ static bool take_any (struct pages *pages, const json_t *page)
     return !self->found;
 }
 
-// No outcome of the plan was found: refused when there is no such plan either. One that is over may
-// have outcomes that were not asked for.
+// No outcome of the plan was found: an error if there is no such plan either, unless it is over and
+// has outcomes that the filter excludes.
 static struct verdict check_plan (struct printing *printing, struct zplan_client *client,
                                   const char *plan)
 {
@@ -256,7 +256,8 @@ static struct verdict check_plan (struct printing *printing, struct zplan_client
                : verdict;
 }
 
-// `plan` is one as plan_ref.h has it, or NULL: of all. What is not an id is tried as a name, once.
+// `plan` is a reference (plan_ref.h), or NULL for all plans. An id that is not found is tried once
+// as a name.
 static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
     const struct history_options *asked = printing->asked;
@@ -296,7 +297,7 @@ static bool is_in_time (const struct history_options *asked, const json_t *run)
     return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
 }
 
-// Whether it stands behind the one that was asked for; of a given epoch only those are known to.
+// Whether the outcome is after --since; with a given epoch, only outcomes of that epoch are.
 static bool is_since (const struct history_options *asked, const json_t *run,
                       const struct outcome_key *key)
 {
@@ -338,7 +339,7 @@ static int print_archived (struct printing *printing, const char *plan)
     char name[PLAN_REF_SIZE];
     printing->plan = plan;
     printing->room = printing->asked->count;
-    printing->found = !plan; // then there is nothing to be found
+    printing->found = !plan; // without a plan none must be found
     int error = archive_read (&reading, &reason);
     if (error && !printing->missed_reported)
         complain (NULL, span_text (reason.text));
@@ -352,7 +353,7 @@ static int print_archived (struct printing *printing, const char *plan)
 
 // -- both
 
-// `client` is NULL where it is of an archive.
+// `client` is NULL for an archive.
 static int print_plans (struct printing *printing, struct zplan_client *client, int plans)
 {
     const struct cli *cli = printing->cli;

@@ -1,4 +1,4 @@
-// zplan logs: what runs of a plan wrote.
+// zplan logs: the output of a plan's runs.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static json_t *filter_of (const char *plan)
     return json_pack ("{ss sb}", "plan", plan, "output", 1);
 }
 
-// By its number, or as SEQ-K of a run that was not published. NULL: it is neither.
+// The run by its number, or by SEQ-K if it was not published. NULL: the text is neither.
 static json_t *filter_of_run (const char *plan, const char *run)
 {
     int64_t seq;
@@ -104,7 +104,8 @@ static void print_run (const struct cli *cli, const json_t *run)
         print_run_output (run, NULL);
 }
 
-// The oldest first. Returns how many; `last` becomes the entry of the last one.
+// Print the runs, the oldest first. Returns their number; `last` is set to the entry of the last
+// one.
 static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **last)
 {
     size_t printed = 0, i;
@@ -123,7 +124,7 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 
 // -- the verb
 
-// Why the history has no run of the plan. `ret_gone`: the station knows it no more.
+// Why the history has no run of the plan. `ret_gone`: the plan no longer exists.
 static const char *why_none (const struct cli *cli, struct zplan_client *client, const char *plan,
                              bool *ret_gone)
 {
@@ -137,7 +138,7 @@ static const char *why_none (const struct cli *cli, struct zplan_client *client,
     return ran ? "its runs are no longer in the history" : "no run of it has ended yet";
 }
 
-// Whether no run of the plan is to come: it is gone, or closed without a run in progress.
+// Whether the plan will have no more runs: it is gone, or closed without a run in progress.
 static bool has_ended (const struct cli *cli, struct zplan_client *client, const char *plan)
 {
     struct verdict verdict;
@@ -159,7 +160,7 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
         json_t *answer = ask_runs (cli, client, filter, &code);
         json_decref (filter);
         size_t runs = answer ? print_runs (cli, json_object_get (answer, "runs"), &last) : 0;
-        json_t *next = json_object_get (answer, "next"); // behind runs of others, too
+        json_t *next = json_object_get (answer, "next"); // also past runs of other plans
         if (next) {
             json_decref (last);
             last = json_incref (next);

@@ -1,5 +1,5 @@
-// zplan pause, resume, reset, skip, close, remove, run, cancel, done: one word of the station each,
-// said about plans by their ids or about all plans that a filter selects.
+// zplan pause, resume, reset, skip, close, remove, run, cancel, done: each sends one admin command
+// for plans given by id or name, or for all plans that a filter selects.
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -45,7 +45,7 @@ static const struct option run_rows[] = {
 
 // -- the argument after the id
 
-// To be freed; NULL: nothing.
+// Returns the argument, which the caller frees; NULL: none.
 typedef char *argument_fn (struct acting *acting, const struct manage_wish *wish, const char *id);
 
 static char *count_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
@@ -65,7 +65,8 @@ static char *text_argument (struct acting *acting, const struct manage_wish *wis
     return text ? memory_text (text) : NULL;
 }
 
-// The params, for plans of a flow that declares these; NULL: it is not known. NULL with a reason.
+// The params of --param. `declared` are those that the flow declares, NULL: unknown. NULL with a
+// reason.
 static json_t *read_params (const struct manage_wish *wish, const json_t *declared,
                             struct reason *reason)
 {
@@ -78,7 +79,7 @@ static json_t *read_params (const struct manage_wish *wish, const json_t *declar
     return params;
 }
 
-// What a manual run of a flow plan has of its own (proto/flows.md, 18.11).
+// The batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
 static char *run_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
 {
     struct verdict ignored;
@@ -101,7 +102,7 @@ static char *run_argument (struct acting *acting, const struct manage_wish *wish
 // -- the verbs
 
 enum {
-    IN_QUEUE = (1 << PLAN_PAUSE) - 1, // all states before it
+    IN_QUEUE = (1 << PLAN_PAUSE) - 1, // all states before PLAN_PAUSE
     PAUSED = 1 << PLAN_PAUSE,
     CLOSED = 1 << PLAN_CLOSE
 };
@@ -141,10 +142,10 @@ static const struct deed {
     const char *command; // the command on the wire, where it has another name; else NULL
     const char *done;    // its past participle
     const char *synopsis, *about;
-    const struct option *row; // of options of its own
+    const struct option *row; // the verb's own options
     size_t row_count;
     argument_fn *argument;                        // the argument after the id; NULL: none
-    void (*narrow) (struct selection *selection); // what a filter means that does not say it itself
+    void (*narrow) (struct selection *selection); // restricts the filter to suitable plans
     void (*add_report) (const json_t *answer, json_t *object); // as struct acting has them
     unsigned wanted;
     bool gone_is_wanted;
@@ -272,7 +273,7 @@ static int do_one (struct acting *acting, const char *id)
     return code;
 }
 
-// A name among several plans was perhaps meant as the text of an option.
+// Hint after a failure: a name among several plans may be meant as the text of an option.
 static void hint_text (const struct deed *deed, const struct plan_ids *ids)
 {
     bool named = false;
@@ -324,7 +325,7 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    json_t *params = read_params (&wish, NULL, &reason); // only whether they can be read
+    json_t *params = read_params (&wish, NULL, &reason); // only to check the syntax
     if (!params || bulk_check (&wish.bulk, &which, count, &reason) ||
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);

@@ -1,5 +1,5 @@
-// zplan next: when a plan would run, computed here, by the rules that the station computes by; or
-// when a stored plan will run, which the station is asked for.
+// zplan next: when a plan would run, computed locally by the same rules as the station; or when a
+// stored plan will run, as reported by the station.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static const char about[] =
     "  zplan next --type month --value -1 --time 2026-01-31T23:00:00Z --repeat 5 \\\n"
     "             --now 2026-01-01T00:00:00Z\n";
 
-// Each run is taken to end in its nominal second.
+// Assumes that each run ends in its nominal second.
 static json_t *occurrences (const struct when *when, const struct zone *zone, int64_t count)
 {
     json_t *list = json_array ();

@@ -1,4 +1,4 @@
-// zplan result: the last results of a plan, whole.
+// zplan result: the last results of a plan, complete.
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const char about[] =
 
 // -- a result of a plan that the station has
 
-// The frame of an answer that holds what the run wrote; NULL: none does.
+// The frame of an answer that holds the run's output; NULL: there is none.
 static const json_t *output_frame (const json_t *frames, const struct desc *desc)
 {
     for (size_t i = 0; i < desc->count; i++) {
@@ -66,7 +66,7 @@ static void print_result (const json_t *frames, const struct desc *desc)
         putchar ('\n');
 }
 
-// In front of the results of several voters.
+// Print the heading of one voter's result, if there are several.
 static void print_worker (const json_t *worker, uint8_t status)
 {
     char word[WORD_SIZE];
@@ -158,8 +158,8 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
 
 // -- the verb
 
-// Request the results, by the id or by the name that it may be as well. NULL: there are none, or
-// the error is reported; `ret_code` is EXIT_DONE in the first case.
+// Request the results by the id, and by the name that the id may also be. NULL: there are none, and
+// `ret_code` is EXIT_DONE, or the error was reported.
 static json_t *results_read (const struct cli *cli, struct zplan_client *client, const char *plan,
                              int *ret_code)
 {

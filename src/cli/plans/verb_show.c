@@ -31,7 +31,7 @@ static enum plan_state state_of (const json_t *plan)
     return (enum plan_state)field_number (plan, "plan_state");
 }
 
-// A row of a frame; none where it is absent or empty.
+// Print a line for a frame; none if it is absent or empty.
 static void show_text (const char *label, const json_t *frame)
 {
     if (!frame || (json_is_string (frame) && json_string_length (frame) == 0))
@@ -41,7 +41,7 @@ static void show_text (const char *label, const json_t *frame)
     putchar ('\n');
 }
 
-// A row of an id, a number; none where it is absent or 0.
+// Print a line for an id, a number; none if it is absent or 0.
 static void show_id (const char *label, const json_t *id)
 {
     char out[WORD_SIZE];
@@ -51,7 +51,7 @@ static void show_id (const char *label, const json_t *id)
     printf ("%s\n", id_word (id, out));
 }
 
-// A row of an instant, Unix seconds; NULL or 0: "-".
+// Print a line for an instant, Unix seconds; NULL or 0: "-".
 static void show_moment (const char *label, const json_t *seconds)
 {
     char out[WORD_SIZE];
@@ -70,7 +70,7 @@ static void print_argument (const json_t *frame)
         write_frame (stdout, frame);
 }
 
-// `names` is the plan with the names of JSON, which knows its frames by their types.
+// `names` is the plan with the names of --json, in which the frames are identified by type.
 static void print_command (const json_t *names)
 {
     size_t i;
@@ -90,7 +90,7 @@ static void print_command (const json_t *names)
         if (!command || (!span_is (type, "COMMAND") && !span_is (type, "ARG"))) {
             char name[WORD_SIZE];
             const json_t *number = json_object_get (frame, "type");
-            if (json_is_integer (number)) // one without a name
+            if (json_is_integer (number)) // a type without a name
                 snprintf (name, sizeof name, "0x%02x", (int)json_integer_value (number));
             else
                 snprintf (name, sizeof name, "%.*s", (int)type.size, (const char *)type.data);
@@ -135,7 +135,7 @@ static const char *verdict_words (const json_t *plan)
     return verdict > 0 && verdict < VERDICTS && words[verdict] ? words[verdict] : "";
 }
 
-// Its state as text, with who stopped it.
+// Print the state as text, and who stopped the plan.
 static void show_state (const json_t *plan)
 {
     char out[WORD_SIZE];
@@ -192,7 +192,7 @@ static void print_last (const json_t *plan)
         return;
     }
     write_coloured (stdout, status_colour (status), span_text (outcome_text (status, out)));
-    // Else it is the time of the run in progress.
+    // While a run is in progress, exec_time is its time.
     if (state_of (plan) != PLAN_EXECUTE && field_number (plan, "exec_time"))
         printf (", %s", moment_word (json_object_get (plan, "exec_time"), out));
     json_t *run =
@@ -211,18 +211,18 @@ static void print_schedule (const json_t *plan)
     terms_label ("schedule");
     write_plan_schedule (stdout, plan);
     if (field_number (plan, "plan_type") == SCHEDULE_TIME &&
-        !plan_waits (plan)) // else next says it
+        !plan_waits (plan)) // else the line `next` has it
         printf (", %s", moment_word (json_object_get (plan, "plan_time"), out));
     putchar ('\n');
     if (!zone && field_number (plan, "plan_type") <= SCHEDULE_DAY)
-        return; // no zone is meant
+        return; // the zone does not matter
     terms_label ("time zone");
     if (zone)
         print_bytes (text_of (zone));
     puts (zone ? "" : "UTC");
 }
 
-// Which plan it is, what it calls, and its schedule.
+// Print the plan's identity, what it calls, and its schedule.
 static void show_what (const json_t *plan)
 {
     json_t *names = json_names (JSON_PLAN, plan);
@@ -235,7 +235,7 @@ static void show_what (const json_t *plan)
     json_decref (names);
 }
 
-// Its counts, its last run and its policies.
+// Print the plan's counters, its last run and its policies.
 static void show_how (const json_t *plan)
 {
     print_counts (plan);
@@ -248,7 +248,7 @@ static void show_how (const json_t *plan)
 
 // -- progress
 
-// Of a plan whose workers fetched it each of them has its own.
+// Print the progress of a run. If workers fetched the plan, each has its own progress.
 static void print_progress (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     size_t i;
@@ -274,7 +274,7 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
 
 // -- when it runs next
 
-// Of a plan that runs, or tries again, the occurrence behind that one. NULL: none, or not known.
+// The occurrence after the current one, if the plan is running or retrying. NULL: none, or unknown.
 static json_t *next_occurrence (const struct cli *cli, struct zplan_client *client,
                                 const json_t *plan)
 {
@@ -282,7 +282,7 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
     char id[WORD_SIZE];
     struct verdict ignored;
     json_t *next = NULL, *time;
-    // A manual run is none of them.
+    // A manual run is not an occurrence.
     bool manual = field_number (plan, "extra") > 0;
     json_int_t from = field_number (plan, "plan_time") + !manual;
     const char *const say[] = {"next", id_word (json_object_get (plan, "plan_id"), id), "2", NULL};
@@ -309,7 +309,7 @@ static void print_next (const struct cli *cli, struct zplan_client *client, cons
 
 // -- when it is tried again
 
-// The pace of the plan's retries, from the end of its last run; -1: it waits for no retry.
+// The delay from the end of the last run to the retry; -1: the plan does not wait for a retry.
 static int64_t retry_delay (const json_t *plan)
 {
     struct policy *policy;
@@ -326,7 +326,8 @@ static int64_t retry_delay (const json_t *plan)
     return delay_ms;
 }
 
-// The history has the end of the run. Without an entry nothing is printed.
+// Print the time of the retry. The end of the run is read from the history; if it has no entry,
+// nothing is printed.
 static void print_retry (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
     int64_t delay_ms = retry_delay (plan);
@@ -349,7 +350,7 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     json_decref (answer);
 }
 
-// The last failures, also after a run that ended well.
+// Print the last failures, also if the last run succeeded.
 static void print_failures (const json_t *plan)
 {
     size_t i;

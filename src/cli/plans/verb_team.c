@@ -1,4 +1,4 @@
-// zplan team: the workers that fetched a plan, what each of them does or did.
+// zplan team: the workers that fetched a plan, and the state of each.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void print_team (const char *id, const json_t *answer)
     puts (field_is_true (answer, "current") ? ", a run is in progress" : "");
     struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_array_foreach (workers, i, worker) table_row (table, worker);
-    table_break (&table); // without a worker nothing
+    table_break (&table); // prints nothing if there are no workers
 }
 
 static int team_print (const struct cli *cli, struct zplan_client *client, const char *id)

@@ -1,5 +1,5 @@
-// zplan update: change existing plans. A plan is read first and its revision goes back with the
-// changes, so that another change in between is rejected, not lost.
+// zplan update: change existing plans. A plan is read first, and its revision is sent with the
+// changes: if somebody else changed the plan in between, the station rejects the update.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct update_options {
     struct bulk bulk;
     struct action_options order;
     bool no_keep, no_wall_clock;
-    struct zone *zone; // of the words
+    struct zone *zone; // of --timezone
 };
 
 static const struct option rows[] = {
@@ -28,7 +28,7 @@ static const struct option rows[] = {
                  "the plan keeps no time zone of its own: the station's counts"),
 };
 
-// As the other verbs select, but --title and --type are what a plan is changed to.
+// The filters of the other verbs, but named --of-...: --title and --type are new values here.
 static const struct option which_rows[] = {
     TEXT_OPTION (struct update_options, bulk.selection.station, "--of-target", "NAME",
                  "plans for this target", .aliases = "--of-station", .offered = VALUES_STATIONS,
@@ -59,7 +59,7 @@ static const char about[] =
 
 // -- when it runs
 
-// Without a kind of time the stored one is what --repeat and --skip are checked against.
+// Without a kind of time --repeat and --skip are checked against the stored one.
 struct stored_words {
     char type[24], value[24], time[24];
 };
@@ -89,7 +89,7 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
                   {"base_time", stored->time, &words->time}};
     use_stored_cron (json_object_get (plan, "cron"), &words->cron);
     if (words->cron.count)
-        return; // cron has the whole schedule
+        return; // cron is the complete schedule
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         snprintf (fields[i].text, sizeof stored->type, "%" JSON_INTEGER_FORMAT,
                   field_number (plan, fields[i].field));
@@ -97,8 +97,8 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
     }
 }
 
-// A plan that ran once and now runs again and again needs another plan_repet, and the other way
-// round; else it stays.
+// Whether a plan that ran once will now repeat, or the other way round: then plan_repet must
+// change.
 static bool repeat_changes (const struct when *when, const json_t *plan)
 {
     json_int_t type = field_number (plan, "plan_type");
@@ -123,14 +123,14 @@ static void take_away (json_t *fields, const json_t *plan, const char *field)
         json_object_set_new (fields, field, json_null ());
 }
 
-// The new kind of time, and what of the stored one means nothing beside it.
+// Set the new kind of time, and remove stored members that do not apply to it.
 static void set_kind (const struct when *when, const struct when_words *words, const json_t *plan,
                       json_t *fields)
 {
     const struct schedule *rule = &when->rule;
     bool zone_stays =
         !words->timezone && has_member (plan, "timezone") && !has_member (fields, "timezone");
-    json_object_update_missing (fields, when->members); // --no-wall-clock has taken the zone away
+    json_object_update_missing (fields, when->members); // --no-wall-clock removed the zone
     if (zone_stays)
         json_object_del (fields, "timezone");
     json_object_set_new (fields, "plan_type", json_integer (rule->type));
@@ -150,7 +150,7 @@ static void set_keep (const struct update_options *self, const struct when *when
 {
     const struct when_words *words = &self->order.words;
     bool keep = when->rule.keep;
-    // --in and --at keep a run that is late. One that repeats from now on has not asked for that.
+    // --in and --at keep a late run. A plan that repeats from now on should not inherit this.
     bool lapses = new_kind && repeat_changes (when, plan) && schedule_repeats (when->rule.type);
     bool said = self->no_keep || words->keep;
     if (!said && has_policy (fields, plan, "misfire"))
@@ -160,7 +160,7 @@ static void set_keep (const struct update_options *self, const struct when *when
                              json_boolean (!self->no_keep && (words->keep || keep)));
 }
 
-// What windows, policies and the zone are changed to; - takes away.
+// Set the changed windows, policies and zone; the value - removes one.
 static int set_terms (const struct update_options *self, const struct when_words *words,
                       const struct zone *zone, int64_t step, json_t *fields, struct reason *reason)
 {
@@ -180,8 +180,8 @@ static int set_terms (const struct update_options *self, const struct when_words
     return terms_read (&words->terms, &reading, fields, reason);
 }
 
-// The members that the words mean, local times in this zone. `plan` may be an empty object: then
-// it is only tried whether they mean something.
+// Convert the words to members, local times in this zone. `plan` may be an empty object, to check
+// the words only.
 static int set_times_in (const struct update_options *self, const struct zone *zone,
                          const json_t *plan, json_t *fields, struct reason *reason)
 {
@@ -228,7 +228,7 @@ static int set_times (const struct update_options *self, const json_t *plan, jso
 
 // -- what it does: given frames replace the stored ones of their types
 
-enum { FIRST_FRAME = 2 }; // of the stored messages: behind the mailbox and the description
+enum { FIRST_FRAME = 2 }; // index in the stored messages: after the mailbox and the description
 
 // The description of stored messages. 0, or -1 with a reason.
 static int read_description (const json_t *messages, struct desc *ret, struct reason *reason)
@@ -267,7 +267,7 @@ static int add_frame (struct frame_list *self, uint8_t type, json_t *frame, stru
     return 0;
 }
 
-// What was given on the command line, and its types that are added.
+// The frames from the command line, and which of their types were already added.
 struct frame_options {
     struct zplan_frame frames[ORDER_FRAMES_MAX];
     size_t count;
@@ -295,8 +295,8 @@ static int add_given (struct frame_list *self, struct frame_options *given, uint
     return 0;
 }
 
-// The stored frames with what was given in their place: where the first of the type stood, or at
-// the end.
+// Replace stored frames by the given ones of the same type, at the position of the first of the
+// type, or at the end.
 static int merge_frames (const json_t *messages, const struct desc *desc,
                          struct frame_options *given, struct frame_list *ret, struct reason *reason)
 {
@@ -406,8 +406,8 @@ static int update_each (const struct cli *cli, struct update_options *self, stru
 
 // -- the words
 
-// --repeat and --skip alone go with the stored kind of time: what they may be is the same for all
-// that repeat.
+// --repeat and --skip alone apply to the stored kind of time; their limits are the same for all
+// kinds that repeat.
 static int check_counts (const struct when_words *given, const struct zone *zone,
                          struct reason *reason)
 {
@@ -419,7 +419,7 @@ static int check_counts (const struct when_words *given, const struct zone *zone
     return 0;
 }
 
-// Check what needs no plan before one is read.
+// Check what does not depend on a plan, before one is read.
 static int check_change (struct update_options *self, struct reason *reason)
 {
     struct update_options trial = *self;

@@ -1,5 +1,5 @@
-// zplan watch: prints results as the station publishes them, until a signal, or a number of them.
-// None is missed: the library requests the others from the history.
+// zplan watch: prints results as the station publishes them, until a signal or a number of results.
+// None is lost: the library requests missed ones from the history.
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -20,7 +20,7 @@
 #include "result.h"
 #include "watch_events.h"
 
-enum { RESULTS_AT_ONCE = 64 }; // then signals are looked for
+enum { RESULTS_AT_ONCE = 64 }; // then signals are checked
 enum { EPOCH_SIZE = 64 };
 
 struct event_watch {
@@ -28,11 +28,11 @@ struct event_watch {
     struct zplan_subscriber *subscriber;
     int signal_fd;
     int64_t left; // results still wanted
-    bool ended;   // enough, or a signal came, or the output is closed
+    bool ended;   // enough results, a signal, or the output is closed
     int code;     // how the verb ends
     bool failed;  // only runs that failed and are not retried
     struct hook hook;
-    const char *place; // file of the last result's epoch and number; NULL = none
+    const char *place; // file with the epoch and number of the last result; NULL = none
 };
 
 struct watch_wanted {
@@ -89,7 +89,7 @@ static const char about[] =
 
 // -- printing
 
-// After each line: whether to go on.
+// Called after each line: checks whether to continue.
 static void after_line (struct event_watch *self)
 {
     self->left--;
@@ -109,7 +109,7 @@ static bool is_ended (struct event_watch *self)
 
 // -- the place
 
-// Epoch and number of the last result; a file that is not there yet is no error.
+// Read the epoch and number of the last result; a missing file is not an error.
 static int place_read (struct watch_wanted *wanted, struct reason *reason)
 {
     char rest;
@@ -129,7 +129,7 @@ static int place_read (struct watch_wanted *wanted, struct reason *reason)
                        wanted->place);
 }
 
-// Another file, that then takes its place: it is whole at any time.
+// Write a new file and rename it, so that the file is always complete.
 static void place_write (struct event_watch *self, const char *epoch, int64_t seq)
 {
     char other[PATH_MAX];
@@ -174,7 +174,7 @@ static void report_no_answer (struct event_watch *self, const struct zplan_notic
     struct verdict verdict = notice->error ? call_verdict (self->cli, notice->error, NULL)
                                            : verdict_refused (notice->words);
     verdict_print (&verdict, "history");
-    if (notice->at_start) { // what was asked for by --since cannot be had
+    if (notice->at_start) { // the results after --since are not available
         self->code = verdict.code;
         self->ended = true;
         return;
@@ -219,7 +219,7 @@ static void take_notice (void *context, const struct zplan_notice *notice)
 
 // -- results
 
-// Take what has come, but look for signals now and then.
+// Receive a limited number of pending results, so that signals are checked regularly.
 static void receive_results (struct event_watch *self)
 {
     struct zplan_result result;
@@ -246,8 +246,8 @@ static int wait_and_print (struct event_watch *self)
 
 // -- the beginning
 
-// A rejected subscription has no answer: only the station logs it. So ask first what the key may
-// do; without an answer the watch begins anyway. Returns an exit code.
+// The station only logs a rejected subscription and does not answer it. So request the key's rights
+// first; if there is no answer, the watch begins anyway. Returns an exit code.
 static int check_key (const struct cli *cli)
 {
     struct reason reason = {""};
@@ -290,8 +290,8 @@ static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
     return subscriber;
 }
 
-// Without --since the watch begins with results from now on. Without an answer of the history it
-// begins anyway, unless --since was given.
+// Without --since the watch begins with results from now on, even if the history does not answer.
+// With --since it requires that answer.
 static int begin_watch (struct event_watch *self, const char *title,
                         const struct watch_wanted *wanted)
 {
@@ -313,8 +313,8 @@ static int begin_watch (struct event_watch *self, const char *title,
     return usage_error (cli->argv[0], &reason);
 }
 
-// The first time there is no place: keep the one of now, so that nothing is lost that comes before
-// a result was seen. Returns an exit code.
+// On the first start the file does not exist: write the current position, so that a restart loses
+// nothing even if no result was received before. Returns an exit code.
 static int place_make (struct event_watch *self, struct watch_wanted *wanted)
 {
     int code;

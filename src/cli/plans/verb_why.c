@@ -1,4 +1,4 @@
-// zplan why: why a plan is not running now, or what it runs, and what will change that.
+// zplan why: why a plan is not running now, or which run is in progress, and what will change that.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static const char about[] =
     "  zplan why 1f\n"
     "  zplan why 1f 20 --json | jq '.reasons[].why'\n";
 
-// What ends a reason, for who can do something about it; anything else happens by itself.
+// Actions that resolve a reason, as advice for people; all other reasons end by themselves.
 static const struct {
     const char *until, *words;
 } deeds[] = {
@@ -57,7 +57,7 @@ static void print_why (struct span why)
     print_bytes (why);
 }
 
-// ", in 3 min": as --times says.
+// ", in 3 min", in the style of --times.
 static void print_at (struct span at)
 {
     int64_t seconds;

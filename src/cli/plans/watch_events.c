@@ -16,7 +16,7 @@
 #include "process.h"
 #include "rfc3339.h"
 
-enum { EVENTS_AT_ONCE = 64 }; // then signals are looked for
+enum { EVENTS_AT_ONCE = 64 }; // then signals are checked
 
 // " load", " load.3".
 static void print_step (const json_t *state, const char *name)
@@ -107,7 +107,7 @@ static bool is_wanted (const struct zplan_event *event, const char *title)
     return event->station_size >= size && memcmp (event->station, title, size) == 0;
 }
 
-// False: enough, or the output is closed.
+// False: enough events were printed, or the output is closed.
 static bool print_event (const struct cli *cli, const struct zplan_event *event, int64_t *left)
 {
     struct reason reason;

@@ -66,7 +66,7 @@ static void report_outcome (const struct acting *self, const char *id,
         if (self->add_report)
             self->add_report (answer, NULL);
         putchar ('\n');
-        fflush (stdout); // who is stopped in the middle is to have said what is done
+        fflush (stdout); // if the program is interrupted, the completed plans were reported
         json_decref (answer);
         return;
     }
@@ -92,8 +92,8 @@ void act_already (struct acting *self, const char *id)
                       json_pack ("{s:s, s:s}", "id", id, "already", self->name));
 }
 
-// The plan, where a rejected command was not needed: its state is as wanted already, and that may
-// be all that the station's argument error says. Else NULL.
+// The plan, if the rejected command was not necessary: its state is already as wanted, which may be
+// the only cause of the station's argument error. Else NULL.
 static json_t *plan_as_wanted (struct acting *self, const char *id, const struct verdict *verdict)
 {
     struct verdict ignored;

@@ -1,6 +1,6 @@
-// Doing something to plans, one after the other: what pause, reset, skip, close, remove, run and
-// update have in common. A rejection does not stop the rest; no answer, no Redis or an exceeded
-// quota does.
+// Applies a command to plans one by one: the common part of pause, reset, skip, close, remove, run
+// and update. After a rejection the next plans are still tried; no answer, no Redis or an exceeded
+// quota stops it.
 #pragma once
 
 #include "call.h"
@@ -20,10 +20,10 @@ struct plan_ids {
 
 void plan_ids_add (struct plan_ids *self, uint64_t id);
 
-// The ids and names that the user gave as the verb's first `count` words. 0, or -1 with a reason.
+// Read the verb's first `count` arguments as ids and names. 0, or -1 with a reason.
 int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason);
 
-// One verb at work.
+// The state of one verb.
 struct acting {
     const struct cli *cli;
     struct zplan_client *client;
@@ -34,11 +34,11 @@ struct acting {
     // Report more about a changed plan, as text after "plan ID DONE", or as members of the JSON
     // object. NULL: with the plan as it is now.
     void (*add_report) (const json_t *answer, json_t *object);
-    bool maybe_name; // the id that it is done to may be a name: no such plan is no refusal yet
-    bool stopped; // the last refusal was not about its plan: the next ones would be refused as well
-    bool selected;       // by a filter: what is already as wanted is no refusal then
-    unsigned wanted;     // the states that are as wanted, bit by bit; 0 = none
-    bool gone_is_wanted; // so is a plan that is not there any more
+    bool maybe_name; // the current id may be a name: "no such plan" is not reported yet
+    bool stopped;    // the last rejection was not specific to its plan: the next would fail as well
+    bool selected;   // by a filter: a plan that is already as wanted is then not an error
+    unsigned wanted; // bit set of the states that are already as wanted; 0 = none
+    bool gone_is_wanted; // a plan that no longer exists is as wanted, too
     size_t count, already, refused;
     struct progress progress;
 };
@@ -46,17 +46,17 @@ struct acting {
 // Note that this plan is already as wanted.
 void act_already (struct acting *self, const char *id);
 
-// Do it to each plan. Returns EXIT_DONE; EXIT_REFUSED: at least one was rejected; EXIT_NO_ANSWER.
-// Plans that were not tried are reported.
+// Call `one` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or
+// EXIT_NO_ANSWER. Plans that were not tried are reported.
 int act_each (struct acting *self, const struct plan_ids *ids);
 
-// Send the command for one plan, with one argument more unless that is NULL, and report the result.
+// Send the command for one plan, with `argument` unless that is NULL, and report the result.
 int act_say (struct acting *self, const char *id, const char *argument);
 
-// Read a plan with its messages. NULL: reported, and `ret_code` is the exit code.
+// Read a plan with its messages. NULL: the error was reported, and `ret_code` is the exit code.
 json_t *act_read (struct acting *self, const char *id, int *ret_code);
 
-// Report that one plan was rejected, or that nothing answered. Returns the exit code; with
-// `maybe_name` ACT_UNKNOWN, without a report, where there is no such plan.
+// Report that the command was rejected for one plan, or that nothing answered. Returns the exit
+// code. If there is no such plan and `maybe_name` is set: ACT_UNKNOWN, without a report.
 enum { ACT_UNKNOWN = -1 };
 int act_refused (struct acting *self, const char *id, const struct verdict *verdict);

@@ -71,7 +71,7 @@ static int preview_one (struct acting *acting, const char *id)
 
 // -- the doing
 
-// The purpose of a walk through the list.
+// What to do with the selected plans.
 struct collecting {
     struct acting *acting;
     struct plan_ids *ids;
@@ -117,7 +117,7 @@ static void print_sum (const struct acting *acting)
     putchar ('\n');
 }
 
-// All pages first, then the plans: changes of a plan may move the pages.
+// Read all pages before changing any plan, because a change may shift the pages.
 static int do_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     acting->selected = true;

@@ -119,7 +119,7 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 {
     if (outcome == ZPLAN_ERROR_NO_ANSWER) {
         char text[VERDICT_WORDS_MAX];
-        // Of several stations the one that was asked may have gone before its time was over.
+        // With several endpoints the connection may have been lost before the timeout.
         snprintf (text, sizeof text, "no answer from %s within %" PRId64 " ms%s%s", cli->connect,
                   cli->timeout_ms,
                   strchr (cli->connect, ',')
@@ -139,7 +139,7 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
     return verdict;
 }
 
-// The status whose word of the wire the text begins with; 0: none.
+// The status whose wire word is at the start of the text; 0: none.
 static uint8_t status_in_front (struct span text)
 {
     for (int status = ZERO_STATUS_ERROR_FLAG; status <= UINT8_MAX; status++) {
@@ -154,7 +154,7 @@ static uint8_t status_in_front (struct span text)
 
 struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX])
 {
-    // What a text of the station begins with, and what people read there.
+    // Starts of the station's error texts, and their replacements for people.
     static const struct {
         const char *wire, *people;
     } rows[] = {
@@ -206,7 +206,7 @@ bool verdict_is_common (const struct verdict *self)
 
 int verdict_print (const struct verdict *self, const char *subject)
 {
-    // An unresponsive station answers no request.
+    // No answer at all is not specific to the subject.
     char out[VERDICT_WORDS_MAX];
     if (self->code != EXIT_DONE)
         complain (self->code == EXIT_NO_ANSWER ? NULL : subject, verdict_text (self, out));
@@ -266,7 +266,7 @@ json_t *call_command (const struct cli *cli, struct zplan_client *client, const 
     size_t count = words_count (words + 1);
     int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
     char name[PLAN_REF_SIZE];
-    // About a plan, and there is none with this id: it may be a name.
+    // There is no plan with this id: try it as a name.
     if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID && count > 0 &&
         subject == words[1] && count < CALL_WORDS_MAX && plan_ref_as_name (cli, subject, name)) {
         const char *again[CALL_WORDS_MAX] = {name};

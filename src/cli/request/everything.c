@@ -1,5 +1,5 @@
-// zplan export --everything. Outcomes come before the plans, and those that are written meanwhile
-// behind them: so a plan may be older than the outcomes of its runs, and is never newer.
+// zplan export --everything. Outcomes are exported before the plans, and those added meanwhile
+// after them: so a plan may be older than the outcomes of its runs, but never newer.
 #include "everything.h"
 
 #include <inttypes.h>
@@ -29,8 +29,8 @@ static void write_record (const char *type, json_t *record)
     json_decref (record);
 }
 
-// Whether it is a plan, or the fields of a kind, whose callback `import` will reject: without the
-// role manage its URLs are read masked.
+// Whether `import` will reject the callback of this plan or kind: without the role manage its URLs
+// are masked.
 static bool is_masked (const json_t *fields)
 {
     struct reason ignored;
@@ -84,7 +84,7 @@ static int write_kinds (struct everything_export *self)
     return code;
 }
 
-// Those of the settings move with the settings.
+// Write the limits that were set at run time; others are part of the settings.
 static int write_limits (struct everything_export *self)
 {
     int code;
@@ -131,7 +131,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
     return true;
 }
 
-// The outcomes behind those that were written already.
+// Write the outcomes after those that were already written.
 static int write_history (struct everything_export *self)
 {
     struct pages pages = {
@@ -146,7 +146,7 @@ static int write_history (struct everything_export *self)
 
 // -- plans
 
-// The item is where the plan's place is kept.
+// `item` points to the entry of the plan in `plans`.
 static void on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
 {
     struct plan_export *self = owner;
@@ -282,7 +282,7 @@ static int write_head (struct everything_export *self)
     return EXIT_DONE;
 }
 
-// Returns an exit code: without all flows there is no such line.
+// Write the last line, unless a flow could not be read. Returns an exit code.
 static int write_end (const struct everything_export *self)
 {
     if (self->unreadable)
@@ -300,8 +300,8 @@ static int write_end (const struct everything_export *self)
 
 int everything_export (const struct cli *cli)
 {
-    // A definition brings its kinds: of a kind that is known already it would get the fields that
-    // this has now.
+    // Flows before kinds: a definition comes with its kinds as they were. If a kind already existed
+    // at import, the definition would get the current fields of that kind.
     static int (*const parts[]) (struct everything_export *
                                  self) = {write_head,   write_targets, write_flows, write_kinds,
                                           write_limits, write_history, write_plans, write_history};

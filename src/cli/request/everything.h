@@ -1,12 +1,12 @@
-// All that a station keeps, as lines: what `zplan export --everything` writes and `zplan import`
-// takes. One JSON object per line; its "type" says what it is:
+// The format that `zplan export --everything` writes and `zplan import` reads: everything that a
+// station stores, one JSON object per line. Its "type" is one of:
 //
 //   everything  the first line: the format, the version, when it was written
 //   target      one that was added at run time has its `text`, without its key
-//   flow        a version; those before kinds, which it brings as they were
+//   flow        one version, with its kinds as they were then; all flows precede the kinds
 //   kind, limit
-//   outcome     of a run, as `history` gives it
-//   plan        as `message` gives it, with its state and its counts
+//   outcome     of a run, as `history` returns it
+//   plan        as `message` returns it, with its state and its counters
 //   end         the last line: how many of each; without it the file is truncated
 #pragma once
 
@@ -18,17 +18,17 @@ enum { EVERYTHING_FORMAT = 1 };
 
 enum { PLAN_BATCH = 32 }; // plans asked for at once; each may be large
 
-// Plans that are read whole, a batch at a time, and written.
+// Reads plans completely, in batches, and writes them.
 struct plan_export {
     const struct cli *cli;
-    void (*write) (json_t *plan); // takes it
+    void (*write) (json_t *plan); // takes ownership
     struct pipeline *pipeline;
     uint64_t ids[PLAN_BATCH];
-    json_t *plans[PLAN_BATCH]; // NULL: it is not there any more
+    json_t *plans[PLAN_BATCH]; // NULL: the plan no longer exists
     size_t count;
-    int64_t written, others; // plans, and what else was written: for the progress
-    int64_t callbacks;       // left out: one is its station's alone, no other takes it (proto 7.12)
-    int64_t masked;          // whose callbacks `import` will reject
+    int64_t written, others; // plans and other records written: for the progress
+    int64_t callbacks;       // not exported: no other station accepts a callback (proto 7.12)
+    int64_t masked;          // plans and kinds with masked callback URLs: `import` rejects these
     struct verdict trouble;
     struct progress progress;
 };
@@ -37,16 +37,16 @@ struct plan_export {
 bool plan_export_begin (struct plan_export *self, const struct cli *cli,
                         void (*write) (json_t *plan), int *ret_code);
 
-// Take a plan as `list` gives it. False: the station is unresponsive.
+// Add a plan, as `list` returns it, to the batch. False: the station is unresponsive.
 bool plan_export_add (struct plan_export *self, const json_t *plan);
 
-// Write those that were taken. False as above.
+// Write the plans of the batch. False as above.
 bool plan_export_flush (struct plan_export *self);
 
 void plan_export_progress (struct plan_export *self);
 
-// Say on stderr how many were left out or are masked. Returns an exit code: with masked ones it is
-// no backup.
+// Report on stderr how many were omitted or are masked. Returns an exit code: masked ones are an
+// error, because the file is then not a complete backup.
 int plan_export_report (const struct plan_export *self);
 
 // Write everything to stdout. Returns an exit code.

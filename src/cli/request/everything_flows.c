@@ -24,7 +24,7 @@ struct flow_version {
     char json[];
 };
 
-// Each page of `flow` with this subcommand, whose filter it is.
+// Call `take` for each page of this subcommand of `flow`.
 static int each_page (const struct flow_export *self, const char *word, json_t *filter,
                       void (*take) (void *owner, const json_t *page), void *owner)
 {
@@ -121,8 +121,8 @@ static void write_version (struct flow_export *self, const char *name,
     json_decref (whole);
 }
 
-// All its versions, behind the flows that they call. A cycle, of versions that are not in use, is
-// cut: the station rejects the one that comes first.
+// Write all versions of a flow, after the flows that they call. A cycle, possible only between
+// versions that are not in use, is broken: at import the station rejects the first of them.
 static void write_flow (struct flow_export *self, const char *name)
 {
     json_object_set_new (self->names, name, json_true ());

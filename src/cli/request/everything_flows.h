@@ -3,9 +3,9 @@
 
 #include "call.h"
 
-// Write a record for each version of each flow, those first that others call, and report how many
-// runs are in progress: they are not exported. `ret_count` gets the number of records,
-// `ret_unreadable` that of the versions and flows that the station could not read: they are
-// reported, and left out. Returns an exit code.
+// Write a record for each version of each flow, called flows before their callers, and report how
+// many runs are in progress: runs are not exported. `ret_count` gets the number of records,
+// `ret_unreadable` the number of versions and flows that the station could not read, which are
+// reported and omitted. Returns an exit code.
 int everything_flows (const struct cli *cli, struct zplan_client *client, int64_t *ret_count,
                       int64_t *ret_unreadable);

@@ -1,5 +1,5 @@
-// A line is read (entry.h), and goes through stages: does a plan with this id exist, submit it.
-// Each stage is a request of its own in the pipeline.
+// Each line is read (entry.h) and processed in stages: check whether a plan with this id exists,
+// submit it. Each stage is a separate request in the pipeline.
 #include "load.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static void reject_line (struct load_test *self, int64_t line, struct span words
     self->refused++;
 }
 
-// The line may be taken another time.
+// Count a line that was not accepted now, but may be later.
 static void leave_item (struct load_test *self, const struct load_line *item,
                         const struct verdict *verdict)
 {
@@ -163,7 +163,7 @@ static bool send_command (struct load_test *self, struct load_line *item, enum s
     return pipeline_manage (self->pipeline, word, (const char *[]){item->entry.id}, 1, item);
 }
 
-// Whether the plan that is there with this id is the one of the line.
+// Whether the existing plan with this id equals that of the line.
 static bool is_there (const struct load_test *self, const struct load_line *item,
                       const struct zplan_reply *reply)
 {
@@ -254,8 +254,8 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
 
 // -- the lines
 
-// The station stores it paused. A plan that was paused before is not marked as held: it stays
-// paused when those are reset.
+// Make the station store the plan as paused and held. A plan that was already paused is not marked
+// as held, so that it stays paused when held plans are reset.
 static void pause_entry (struct entry *entry)
 {
     struct reason reason;
@@ -281,7 +281,7 @@ static bool start_item (struct load_test *self, struct load_line *item)
     }
     if (holds)
         pause_entry (&item->entry);
-    // An existing plan is not to be paused: it may have been released meanwhile.
+    // Do not pause an existing plan: it may have been released meanwhile.
     bool sent = holds && *item->entry.id ? send_command (self, item, STAGE_LOOK, "message")
                                          : submit_line (self, item);
     if (!sent) {
@@ -291,7 +291,8 @@ static bool start_item (struct load_test *self, struct load_line *item)
     return sent;
 }
 
-// A plan that names no target is for the only one. False with a reason: there is not one only.
+// A plan without a target gets the station's only one. False with a reason: there is none, or there
+// are several.
 static bool add_target (struct load_test *self, json_t *object, struct reason *reason)
 {
     bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
@@ -339,7 +340,7 @@ static bool is_blank (const char *text, size_t size)
     return true;
 }
 
-// A line as it was read. False: the station does not answer.
+// Process a line of the file. False: the station does not answer.
 static bool take_text (struct load_test *self, const char *text, size_t size)
 {
     self->line++;
@@ -370,7 +371,7 @@ static bool take_lines (struct load_test *self)
 
 // -- all of it
 
-// Report it once, however many lines were in flight.
+// Report the first line that was not accepted, even if several in flight were not.
 static void report_untaken (struct load_test *self)
 {
     char subject[REASON_MAX];

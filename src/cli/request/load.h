@@ -1,4 +1,5 @@
-// Plans from a file of lines, many in flight at once: zplan add --from, and zplan import.
+// Submits plans from a file with one plan per line, many in flight at once: zplan add --from, and
+// zplan import.
 #pragma once
 
 #include <stdint.h>
@@ -8,14 +9,14 @@
 
 struct load {
     const char *file;     // "-" is stdin
-    FILE *opened;         // that file, whose first line was read already; NULL: it is opened
-    const char *first;    // the line that was read already
+    FILE *opened;         // that file after its first line was read; NULL: load_file opens it
+    const char *first;    // the line that was already read
     size_t first_size;    // 0: there is none
     const char *timezone; // of local times in lines; NULL: UTC
     enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;
-    bool stop_on_error; // at the first line that is wrong or refused
-    // Without --json: what became of each line, in any order (`done` as in JSON), and before the
-    // sum once with line 0. NULL: only the sum is printed.
+    bool stop_on_error; // at the first line that is invalid or rejected
+    // Without --json: called with the result of each line, in any order (`done` as in JSON), and
+    // once with line 0 before the summary. NULL: only the summary is printed.
     void (*on_line) (void *owner, int64_t line, const char *done);
     void *owner;
 };

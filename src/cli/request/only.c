@@ -10,7 +10,7 @@
 
 enum { NAMES_MAX = 120 }; // bytes of the list of names, the rest is "..."
 
-// From `station list` as it was answered.
+// Find it in the reply to `station list`.
 static int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
                     struct reason *reason)
 {

@@ -4,8 +4,8 @@
 
 enum { PAGES_MAX = 10000000 };
 
-// Go to the page behind this one. False: there is none. A station that names the same place again
-// would hold us for ever.
+// Set the filter to the next page. False: there is none, or, with an error in `verdict`, the
+// station returned the same position again, which would be an endless loop.
 static bool pages_advance (struct pages *self, const json_t *page, struct verdict *verdict)
 {
     json_t *next = json_object_get (page, "next");

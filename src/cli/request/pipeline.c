@@ -1,8 +1,8 @@
-// libzplan sends the requests and matches their answers. This adds a bound, and copies of the
-// requests, because one that was answered with BUSY is resent.
+// libzplan sends the requests and matches their answers. This adds a limit on requests in flight,
+// and keeps copies of them, because a request that was answered with BUSY is resent.
 //
-// A request that waits its turn behind hundreds of others is no sign of an unresponsive station. So
-// the timeout is not that of each request, as libzplan has it, but counts from the last answer.
+// A request that is queued after hundreds of others may take long although the station responds. So
+// the timeout counts from the last answer, and not, as in libzplan, from the sending of a request.
 #include "pipeline.h"
 
 #include <inttypes.h>
@@ -99,7 +99,7 @@ static void note_answer (struct pipeline *self, int64_t at_us)
         self->answered_us = at_us;
 }
 
-// How long a busy station wants to be left alone; 0: it does not say, so it will not pass.
+// The delay that a busy station asks for; 0: none is given, so the condition is permanent.
 static int64_t busy_ms (const struct zplan_reply *reply)
 {
     char text[VERDICT_WORDS_MAX];
@@ -115,8 +115,8 @@ static int64_t busy_ms (const struct zplan_reply *reply)
     return wait_ms > BUSY_MS_MAX ? BUSY_MS_MAX : wait_ms;
 }
 
-// Whether it was done is not known: repeated, a plan without an id of its own may be two, and
-// outcomes are added once more.
+// Whether the request may be repeated although it is unknown whether it was executed: a plan
+// without an id might be added twice, and so might outcomes.
 static bool may_repeat (const struct pipeline_request *request)
 {
     const struct zplan_frame *frames = request->frames;
@@ -130,7 +130,7 @@ static bool may_repeat (const struct pipeline_request *request)
     return named;
 }
 
-// How long to wait until this request is sent again; 0: it is answered.
+// The delay before this request is resent; 0: the reply is final.
 static int64_t again_ms (struct pipeline_request *request, const struct zplan_reply *reply)
 {
     int64_t wait_ms = busy_ms (reply);
@@ -167,8 +167,8 @@ static void end_all (struct pipeline *self)
 
 // -- what is to be sent
 
-// Whether one with the same REQUEST_ID was given before and is not answered: an answer to either
-// would look like the other's.
+// Whether an earlier request with the same REQUEST_ID is not answered yet: their answers could not
+// be told apart.
 static bool is_behind (const struct pipeline *self, const struct pipeline_request *request)
 {
     for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)
@@ -190,7 +190,7 @@ static void request_send (struct pipeline *self, struct pipeline_request *reques
 {
     int error = zplan_client_send (self->client, request->command, request->frames, request->count,
                                    on_reply, request);
-    // Of several endpoints the client keeps copies of what is in flight, up to a limit.
+    // With several endpoints the client keeps copies of requests in flight, up to a limit.
     bool full = error == ZPLAN_ERROR_MEMORY && is_any_out (self);
     if (error == ZPLAN_ERROR_AGAIN || full)
         request->due_us = clock_mono_us () + QUEUE_FULL_US;
@@ -223,7 +223,7 @@ static int64_t next_due_us (const struct pipeline *self)
     return next_us;
 }
 
-// Wait for something to happen, and deal with it. False: the station is unresponsive.
+// Wait for an event, and process it. False: the station is unresponsive.
 static bool pipeline_turn (struct pipeline *self)
 {
     put_due (self);

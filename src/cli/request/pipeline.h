@@ -1,7 +1,7 @@
-// Requests to the station, many in flight at once (zplan_client_send), and no more than it takes: a
-// station that is busy says how long to wait, and then the request is resent. So is, some times
-// within seconds, one that Redis was away for, unless it is a plan without an id, or
-// `restore history`. Other commands that must not be repeated have no place here.
+// Sends requests to the station, many in flight at once (zplan_client_send). A busy station replies
+// with a delay, after which the request is resent. A request that failed because Redis was away is
+// resent a few times within seconds, unless it is a plan without an id or `restore history`. Other
+// commands that must not be repeated may not be sent here.
 #pragma once
 
 #include "call.h"
@@ -10,9 +10,9 @@ struct pipeline;
 
 enum { PIPELINE_ROOM = 256 }; // requests in flight
 
-// What became of a request, `item` as it was given with it; once for each, possibly from within
-// pipeline_send. `outcome` is an enum zplan_error; the reply is borrowed for the call, and NULL
-// unless that is ZPLAN_OK. After ZPLAN_OK one request may be sent from here: its place is free.
+// Called once with the result of each request, possibly from within pipeline_send. `item` is the
+// argument of pipeline_send, `outcome` an enum zplan_error; the reply is valid during the call, and
+// NULL unless `outcome` is ZPLAN_OK. After ZPLAN_OK the callback may send one request.
 typedef void pipeline_fn (void *owner, void *item, int outcome, const struct zplan_reply *reply);
 
 // NULL: reported on stderr, and the verb ends with `ret_exit`.
@@ -22,10 +22,11 @@ struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, vo
 // Requests in flight are dropped, without their callbacks.
 void pipeline_destroy (struct pipeline **self);
 
-// Send a request; its bytes are copied. At most 32 frames, with the REQUEST_ID that it is given
-// unless it has one. Waits while it is full. One with the REQUEST_ID of another in flight is sent
-// when that is answered. False: the station is unresponsive, now or before; all in flight have
-// ended with ZPLAN_ERROR_NO_ANSWER, this one was not sent and has no callback.
+// Send a request; its bytes are copied. At most 32 frames, including the REQUEST_ID, which is added
+// if it is missing. Waits while PIPELINE_ROOM requests are in flight. A request with the REQUEST_ID
+// of one in flight is sent when that is answered. False: the station is, or was before,
+// unresponsive; all requests in flight have ended with ZPLAN_ERROR_NO_ANSWER, and this one was not
+// sent and gets no callback.
 bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_frame *frames,
                     size_t count, void *item);
 
@@ -33,5 +34,5 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
 bool pipeline_manage (struct pipeline *self, const char *word, const char *const *args,
                       size_t count, void *item);
 
-// Wait until nothing is in flight any more. False as above.
+// Wait until no request is in flight. False as above.
 bool pipeline_drain (struct pipeline *self);

@@ -58,7 +58,7 @@ int select_check (const struct selection *selection, const struct option_group *
     return 0;
 }
 
-// The wire's word, which may be given as well.
+// The wire's word for a state; it may itself be given.
 static const char *wire_state (const char *state)
 {
     for (enum plan_state i = PLAN_QUEUE; i < PLAN_STATES; i++)
@@ -85,7 +85,7 @@ static json_t *filter_of (const struct selection *selection)
         const char *field, *text;
     } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};
     json_t *filter = json_object ();
-    if (selection->dead && !selection->state) // they are in no other
+    if (selection->dead && !selection->state) // these plans are in no other state
         json_object_set_new (filter, "state", json_string ("error"));
     if (selection->held)
         json_object_set_new (filter, "held", json_true ());
@@ -108,10 +108,10 @@ static bool looks_here (const struct selection *selection)
     return selection->dead || selection->verdict;
 }
 
-// A walk at work.
+// The state of select_walk.
 struct selection_walk {
     const struct selection *selection;
-    struct selected selected; // its room is what is left
+    struct selected selected; // `room` is decremented
 };
 
 // Filters that the client applies.

@@ -1,4 +1,4 @@
-// Which plans: the filter that list and the verbs for many plans share.
+// The filter of plans that `list` and the verbs for many plans share.
 #pragma once
 
 #include "options.h"
@@ -7,9 +7,9 @@
 struct selection {
     const char *station, *state, *type, *title;
     const char *kind, *key, *group, *category, *tenant, *creator;
-    const char *verdict; // the station does not select by it: it is looked at here
-    bool dead;           // of the verdict failure or pending
-    bool held;           // paused by their submission
+    const char *verdict; // filtered on the client, the station cannot
+    bool dead;           // those with verdict `failure` or `pending`
+    bool held;           // those submitted as paused
     const char *flow_run;
     const char *order; // NULL = that of ids
 };
@@ -21,8 +21,8 @@ struct option_group select_options (struct selection *selection);
 int select_check (const struct selection *selection, const struct option_group *which,
                   struct reason *reason);
 
-// Turn the pages of the plans that fit, at most `room` of them. `take` is called for each plan;
-// false: it wants no more.
+// Call `take` for each plan that matches, page by page, at most `room` of them; `take` returns
+// false to stop.
 struct selected {
     bool (*take) (void *owner, const json_t *plan);
     void *owner;

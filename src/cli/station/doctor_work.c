@@ -1,6 +1,6 @@
-// What `stats` says of each target is followed up: how many plans wait for one that does not work,
-// by two pages of `list`, and how the last runs of each ended, by one page of the history. And runs
-// of flows, among the newest 1,000, that wait because an undo failed permanently.
+// Examines each target of `stats`: two pages of `list` show how many plans wait for a target that
+// does not work, and one page of the history shows how its last runs ended. Also finds runs of
+// flows, among the newest 1,000, that wait because an undo failed permanently.
 #include "verb_doctor.h"
 
 #include <inttypes.h>
@@ -14,13 +14,13 @@
 #include "utf8.h"
 
 enum {
-    WAITING_MAX = 1000,  // plans that are counted, of each state
-    RUNS_MAX = 200,      // that are examined, of all targets
-    RUNS_AGE_S = 86400,  // older ones say nothing of now
-    RUNS_FEW = 3,        // fewer that failed are a warning only
-    UNRESPONSIVE_S = 60, // shorter is a warning, which the station gives
+    WAITING_MAX = 1000,  // plans that are counted in each state
+    RUNS_MAX = 200,      // runs that are examined, of all targets
+    RUNS_AGE_S = 86400,  // older runs are ignored
+    RUNS_FEW = 3,        // fewer failed runs are only a warning
+    UNRESPONSIVE_S = 60, // a shorter time is only a warning, by the station
     STATUSES_SHOWN = 4,
-    PARKED_MAX = 10,    // undos that are named
+    PARKED_MAX = 10,    // undos that are listed
     REASON_SHOWN = 200, // bytes
     TEXT_MAX = 512
 };
@@ -29,16 +29,16 @@ enum {
 
 struct waiting_plans {
     int64_t plans;
-    bool more; // or there were too many to count all
+    bool more; // there are more than were counted
 };
 
-// The plans of a target in this state whose time has come.
+// Count the due plans of a target in this state.
 static void count_waiting (const struct cli *cli, struct zplan_client *client, const json_t *target,
                            const char *state, int64_t now_s, struct waiting_plans *ret)
 {
     size_t i;
     const json_t *plan;
-    struct verdict ignored; // where it is rejected `health` says why
+    struct verdict ignored; // if it is rejected, `health` has the reason
     json_t *page =
         call_filtered (cli, client, "list",
                        json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
@@ -56,8 +56,8 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
 struct fault {
     const char *is, *advice;
     const json_t *since;
-    bool known;  // reported by the station itself, as a warning
-    bool queues; // its plans wait in the queue only: none of them is in progress
+    bool known;  // already reported by the station, as a warning
+    bool queues; // its plans wait only in the queue: none is in progress
     int64_t after_s;
 };
 
@@ -120,7 +120,7 @@ struct outcome_counts {
     const json_t *last; // the last run that failed
 };
 
-// Of runs that the target took. What it did not take is reported as plans that wait.
+// Count a run that the target accepted. Runs that it did not accept are reported as waiting plans.
 static void count_outcome (struct outcome_counts *self, const json_t *run)
 {
     int64_t status = field_number (run, "status");
@@ -192,7 +192,7 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
 
 static const char newest_undoing[] = "{\"state\":\"undoing\",\"limit\":1000}";
 
-// Returns whether there are any among the newest runs.
+// Returns whether any of the newest runs waits for a failed undo.
 static bool find_parked (const struct cli *cli, struct zplan_client *client, json_t *health)
 {
     size_t i;

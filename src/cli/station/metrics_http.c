@@ -28,7 +28,7 @@ struct metrics_connection {
     int64_t end_us; // monotonic
     size_t size;    // of the head
     char head[HEAD_MAX];
-    char *answer; // NULL: the head is being read
+    char *answer; // NULL: still reading the head
     size_t answer_size, sent;
 };
 
@@ -121,7 +121,7 @@ static bool begins (const char *text, const char *with)
     return strncmp (text, with, strlen (with)) == 0;
 }
 
-// The whole head is there.
+// Called when the head is complete.
 static void respond (struct metrics_server *server, struct metrics_connection *self)
 {
     char method[8] = "", path[64] = "", version[16] = "", end = '\0';
@@ -144,7 +144,7 @@ static void respond (struct metrics_server *server, struct metrics_connection *s
     }
 }
 
-// False: the connection is over.
+// False: the connection has ended.
 static bool read_head (struct metrics_server *server, struct metrics_connection *self)
 {
     ssize_t size = recv (self->fd, self->head + self->size, HEAD_MAX - 1 - self->size, 0);
@@ -161,7 +161,8 @@ static bool read_head (struct metrics_server *server, struct metrics_connection 
     return true;
 }
 
-// The same. When all is sent, what the peer still sends is read, so that nothing cuts the answer.
+// The same. After all was sent, read until the peer closes: closing with unread data would reset
+// the connection, and might truncate the answer.
 static bool write_answer (struct metrics_connection *self)
 {
     if (self->sent == self->answer_size) {
@@ -200,7 +201,7 @@ static void accept_connection (struct metrics_server *self)
     fresh->answer = NULL;
 }
 
-// Until when nothing is to be done, in milliseconds; -1 = for ever.
+// The time until the next deadline, in milliseconds; -1 = none.
 static int wait_ms (const struct metrics_server *self)
 {
     int64_t first_us = INT64_MAX, now_us = clock_mono_us ();
@@ -220,7 +221,7 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
     self->owner = owner;
     for (;;) {
         struct pollfd items[2 + CONNECTIONS_MAX] = {{.fd = stop_fd, .events = POLLIN}};
-        // While all are in use, others wait in the kernel.
+        // While all connections are in use, further ones wait in the kernel.
         items[1].fd = self->count < CONNECTIONS_MAX ? listener : -1;
         items[1].events = POLLIN;
         for (size_t i = 0; i < self->count; i++) {
@@ -232,7 +233,7 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
             break;
         if (items[0].revents)
             break;
-        // From the end: what ends is replaced by the last one.
+        // Iterate backwards: a closed connection is replaced by the last one.
         for (size_t i = self->count; i-- > 0;) {
             struct metrics_connection *one = &self->connections[i];
             bool goes_on = clock_mono_us () < one->end_us;

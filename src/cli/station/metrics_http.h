@@ -8,11 +8,11 @@
 // The text to serve; free it. Called at most once a second.
 typedef char *metrics_make_fn (void *owner, size_t *ret_size);
 
-// Who may reach it.
+// Which addresses the server may bind to.
 enum metrics_reach { METRICS_LOCAL, METRICS_ANYBODY };
 
-// Bind to ADDRESS:PORT or [ADDRESS]:PORT, port 0 for any; `ret_port` is the one it has. EXIT_DONE,
-// or with a reason EXIT_USAGE or EXIT_REFUSED.
+// Bind to ADDRESS:PORT or [ADDRESS]:PORT, port 0 for any; `ret_port` is the bound port. EXIT_DONE,
+// or EXIT_USAGE or EXIT_REFUSED with a reason.
 int metrics_bind (const char *address, enum metrics_reach reach, int *ret_listener, int *ret_port,
                   struct reason *reason);
 

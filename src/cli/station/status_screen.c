@@ -1,4 +1,4 @@
-// Each part is a table, which is cut to the terminal; so are the lines around them.
+// Each part is a table. The tables and the lines around them are cut to the terminal's width.
 #include "status_screen.h"
 
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 
 // -- a line
 
-// `text` between the others, cut so that all of it fits. `used` columns stand before it already.
+// Print `text` between the other two, cut so that the line fits. `used` columns of the line are
+// already filled.
 static void print_cut (int used, const char *before, const char *text, const char *behind)
 {
     char *safe = NULL;
@@ -32,7 +33,7 @@ static void print_cut (int used, const char *before, const char *text, const cha
     free (safe);
 }
 
-// The one that the line is about: of a station that is not healthy a problem.
+// The finding to show: if the station is not healthy, the first problem.
 static const char *first_finding (const json_t *findings, bool healthy)
 {
     size_t i;
@@ -131,7 +132,7 @@ static void print_table (const struct column *columns, size_t count, const json_
 
 #define PRINT_TABLE(columns, rows) print_table (columns, sizeof columns / sizeof *columns, rows)
 
-// "and 3 more: ..."; nothing where all are shown.
+// "and 3 more: ..."; nothing if all are shown.
 static void print_more (int64_t count, const json_t *shown, const char *command)
 {
     char before[40];
@@ -144,7 +145,7 @@ static void print_more (int64_t count, const json_t *shown, const char *command)
 
 // -- the lines below
 
-// The away ones first: the line may be cut.
+// Disconnected targets come first, as the line may be cut.
 static void print_targets (const struct status *self)
 {
     size_t i, size;

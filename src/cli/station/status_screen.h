@@ -1,4 +1,4 @@
-// What zplan status found, and its screen.
+// The data of zplan status, and its screen.
 #pragma once
 
 #include <jansson.h>
@@ -10,15 +10,15 @@ enum { STATUS_SHOWN = 5, STATUS_FAILED_SHOWN = 10 };
 struct status {
     json_t *health;  // NULL: not known
     json_t *running; // plans, STATUS_FAILED_SHOWN at most
-    json_t *failed;  // of each plan its newest failed run, with `failures`: how many; and
-                     // `recovered`: it succeeded since
+    json_t *failed;  // the newest failed run of each plan, with `failures`, the number of failures,
+                     // and `recovered`: the plan succeeded since
     json_t *next;    // plans, the soonest first
     json_t *targets; // of stats
-    json_t *hidden;  // reason -> names of the parts that are not known because of it
+    json_t *hidden;  // reason -> names of the parts that are unknown for this reason
     int64_t running_count, failed_count, retrying, paused, dead;
-    int64_t plans; // that were looked at; -1: they are not known
-    bool more;     // plans than were looked at
+    int64_t plans; // number of plans that were read; -1: unknown
+    bool more;     // there are more plans than were read
 };
 
-// Print it, as wide as the terminal at most.
+// Print the screen, at most as wide as the terminal.
 void status_print (const struct status *self);

@@ -1,5 +1,5 @@
-// zplan callback: outcomes that are sent over HTTP: those that wait or have failed permanently, and
-// test deliveries.
+// zplan callback: deliveries of outcomes over HTTP: the pending and the permanently failed ones,
+// and test deliveries.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -35,7 +35,8 @@ static const struct option rows[] = {
     FLAG_OPTION (struct callback_wish, put, "--put", "test: with PUT instead of POST"),
 };
 
-// The target of callbacks at this station. EXIT_DONE; there is none yet: `out` is empty.
+// The station's target for callbacks. Returns an exit code; after EXIT_DONE an empty `out` means
+// that there is none yet.
 enum { NAME_SIZE = 65 };
 static int find_target (const struct cli *cli, struct zplan_client *client, char out[NAME_SIZE])
 {
@@ -155,7 +156,7 @@ static int redeliver (const struct worded *request)
 
 enum { LOOK_MS = 200, WAIT_MS = 30000 };
 
-// The first try that was made; NULL: none yet. `ret_code` as of call_command.
+// The first try that was made; NULL: none yet. `ret_code` as in call_command.
 static json_t *first_try (const struct cli *cli, struct zplan_client *client, const char *target,
                           const char *id, int *ret_code)
 {

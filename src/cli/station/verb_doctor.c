@@ -1,5 +1,5 @@
-// zplan doctor: whether the station does its work, and what to put right. The station finds most
-// itself (`health`); what needs two clocks, or Redis, is found here and in doctor_work.c.
+// zplan doctor: whether the station is healthy, and what to fix. The station itself finds most
+// problems (`health`); checks that need two clocks, or Redis, are here and in doctor_work.c.
 #include "verb_doctor.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static const char about[] =
 
 enum {
     CLOCK_MS = 1000, // clocks that differ by more are reported
-    LAG_S = 60       // plans that are overdue for longer are
+    LAG_S = 60       // plans that are overdue by more are reported
 };
 
 void doctor_find (json_t *health, enum severity level, const char *advice, const char *text)
@@ -46,7 +46,7 @@ static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
     char text[128];
     const json_t *now = json_object_get (health, "now_ms");
     int64_t off_ms = json_integer_value (now) - (before_us + after_us) / 2000;
-    int64_t doubt_ms = (after_us - before_us) / 2000; // the answer may be that old, or young
+    int64_t doubt_ms = (after_us - before_us) / 2000; // uncertainty: half of the round trip
     if (!json_is_integer (now) || llabs (off_ms) <= CLOCK_MS + doubt_ms)
         return;
     snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
@@ -120,7 +120,7 @@ static void print_targets (const json_t *stats)
     }
 }
 
-// `works`: nothing was found of the targets; they may be away without being a problem.
+// `works`: no problem of a target was found; a target may be away without being a problem.
 static void report_health (const json_t *health, const json_t *stats, bool works)
 {
     size_t i;
@@ -159,7 +159,7 @@ static int examine (const struct cli *cli, struct zplan_client *client)
     int64_t after_us = clock_wall_us ();
     if (!health)
         return code;
-    struct verdict ignored; // where it is rejected, as while Redis is away, `health` has the reason
+    struct verdict ignored; // if it is rejected, as while Redis is away, `health` has the reason
     json_t *stats = call_filtered (cli, client, "stats", NULL, &ignored);
     find_clock (health, before_us, after_us);
     bool works = true;

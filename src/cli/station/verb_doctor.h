@@ -1,4 +1,4 @@
-// What zplan doctor finds, and the part of it that is about targets and their runs.
+// The findings of zplan doctor, and its checks of targets and their runs.
 #pragma once
 
 #include <jansson.h>
@@ -7,10 +7,10 @@
 
 enum severity { FOUND_PROBLEM, FOUND_WARNING };
 
-// Add what was found here to what the station found (`health`), and what to do about it.
+// Add a finding of the client, with advice, to the station's own (`health`).
 void doctor_find (json_t *health, enum severity level, const char *advice, const char *text);
 
-// The targets that do not work while plans wait for them, those whose last runs all failed, and
-// undos of flows that have failed. True: none was found, and each target is connected.
+// Find targets that do not work while plans wait for them, targets whose last runs all failed, and
+// failed undos of flows. True: none was found, and each target is connected.
 bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_t *health,
                        const json_t *stats);

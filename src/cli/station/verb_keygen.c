@@ -63,7 +63,7 @@ static const char about[] =
     "A key may hold characters that a shell takes for its own: put it in single quotes. A target\n"
     "station that sends results to the plan station needs the role result there.\n";
 
-// For people the key stands alone on stdout, so that a script can take it.
+// For people stdout gets only the key, so that a script can read it.
 static void report_key (const struct cli *cli, const struct curve_cert *cert,
                         const char *public_file, const char *secret_file)
 {
@@ -82,7 +82,7 @@ static void report_key (const struct cli *cli, const struct curve_cert *cert,
                                secret_file));
 }
 
-// Fill in what was asked for. 0, or -1 with a reason.
+// Fill in the requested rights. 0, or -1 with a reason.
 static int read_wanted (const struct keygen_wanted *wanted, const char *name,
                         struct curve_cert *ret, struct reason *reason)
 {
@@ -95,7 +95,7 @@ static int read_wanted (const struct keygen_wanted *wanted, const char *name,
         {"--role", wanted->roles, ret->roles, sizeof ret->roles},
         {"--target", wanted->stations, ret->stations, sizeof ret->stations},
     };
-    if (wanted->stations && !*wanted->stations) { // it would allow all
+    if (wanted->stations && !*wanted->stations) { // an empty list would allow all
         return reason_set (reason, "--target: want names of targets, as jobs,report-*");
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

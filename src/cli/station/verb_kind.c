@@ -1,4 +1,4 @@
-// zplan kind: what plans of one kind have in common, kept by the station under a name.
+// zplan kind: fields that all plans of one kind share, stored by the station under a name.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const char about[] =
 
 // -- what is printed
 
-// A kind that was edited to nonsense has no fields.
+// A kind that is invalid in Redis has no fields.
 static void write_fields (FILE *out, const json_t *fields)
 {
     if (!json_is_object (fields)) {
@@ -45,7 +45,7 @@ static int by_name (const void *one, const void *other)
     return strcmp (*(const char *const *)one, *(const char *const *)other);
 }
 
-// In the order of their names: the station has none.
+// Print them sorted by name: the station returns them unordered.
 static void print_kinds (const struct cli *cli, const json_t *kinds)
 {
     size_t count = 0;
@@ -130,7 +130,7 @@ static int take_out (const struct worded *request)
 
 enum { FIELDS_MAX = 65536 }; // the station takes less
 
-// Read standard input, with a NUL behind it. NULL: see the reason.
+// Read standard input, NUL-terminated. NULL with a reason.
 static char *read_input (struct reason *reason)
 {
     char *text = malloc (FIELDS_MAX + 1);

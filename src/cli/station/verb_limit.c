@@ -1,4 +1,4 @@
-// zplan limit: how many runs at a time, and how often, targets and groups of plans have.
+// zplan limit: the concurrency and the rate of runs of targets and groups of plans.
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static void print_limits (const struct cli *cli, json_t *limits)
 
 // -- set, remove
 
-// A number goes as it was written: the station says what is wrong with it.
+// Numbers are sent as they were typed: the station reports errors in them.
 static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
                         struct reason *reason)
 {
@@ -95,7 +95,7 @@ static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
 
 enum { LIMIT_NAME_SIZE = 1024 };
 
-// As the station names it: a target by its name alone, or behind "target:".
+// The station's name of a limit. A target may be given by its name alone, or after "target:".
 static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
 {
     static const char target[] = "target:";
@@ -106,7 +106,7 @@ static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
     return out;
 }
 
-// `limit set mail 5`: a target may be called 5, but nobody sets limits that say nothing.
+// Detect `limit set mail 5`. A target may be called 5, but a limit without any value is a mistake.
 static bool is_number_behind (const struct worded *request, struct reason *reason)
 {
     const struct limit_wish *wish = request->wish;

@@ -1,4 +1,4 @@
-// zplan load: the coming hours, drawn.
+// zplan load: a chart of the runs of the next hours.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ int verb_load (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    // The station begins at its now, and gives 60 rows.
+    // The station starts at its current time, and returns 60 rows.
     snprintf (ask, sizeof ask, "{\"step\": %" PRId64 "}", wish.hours * ROW_S);
     code = call_print (cli, client, (const char *[]){"load", ask, NULL}, NULL, print_load);
     zplan_client_destroy (&client);

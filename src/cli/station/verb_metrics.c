@@ -54,7 +54,7 @@ struct metrics {
 static char *make_metrics (void *owner, size_t *ret_size)
 {
     struct metrics *self = owner;
-    struct verdict ignored; // Redis is away, which health says
+    struct verdict ignored; // if Redis is away, `health` reports it
     char *text;
     FILE *out = open_memstream (&text, ret_size);
     json_t *health = call_filtered (self->cli, self->client, "health", NULL, &self->health);

@@ -1,4 +1,4 @@
-// zplan ping: whether the station serves, and how long it takes.
+// zplan ping: whether the station answers, and the round-trip time.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@ static const char about[] = "Print the station in numbers: its plans, its queue,
 
 enum { NAME_WIDTH = 24, INDENT = 2 };
 
-// Numbers and words as they are; anything else as JSON.
+// Print numbers and strings plainly, anything else as JSON.
 static void print_value (const json_t *value)
 {
     if (json_is_string (value)) {
@@ -22,7 +22,7 @@ static void print_value (const json_t *value)
     }
 }
 
-// "connected true, since 1795302941", and so on: what is known of one of many.
+// Print the fields of one object: "connected true, since 1795302941".
 static void print_entry (const json_t *entry)
 {
     const char *name, *separator = "";
@@ -49,7 +49,7 @@ static void print_entries (const json_t *list)
     json_array_foreach (list, i, entry) print_entry (entry);
 }
 
-// Whatever the station counts is printed by its own name; groups are indented.
+// All counters are printed under the station's names; groups are indented.
 static void print_fields (const json_t *object, int indent)
 {
     const char *name;

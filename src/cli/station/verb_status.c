@@ -27,19 +27,19 @@ static const char about[] =
     "  zplan status\n"
     "  zplan status --json | jq .failed\n";
 
-// A part that is being asked for.
+// The state of requesting one part.
 struct status_query {
     struct status status;
     const struct cli *cli;
     struct zplan_client *client;
     int64_t since_ms;
-    json_t *seen;    // plan -> its newest outcome is a success
+    json_t *seen;    // plan -> whether its newest outcome is a success
     json_t *failing; // plan -> its row of `failed`
 };
 
 // -- the parts
 
-// Note that a part is not known. False: the station does not answer at all.
+// Note that a part is unknown. False: the station does not answer at all.
 static bool note_unknown (struct status_query *self, const char *part,
                           const struct verdict *verdict)
 {
@@ -90,7 +90,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
     return !status->more;
 }
 
-// Also those behind the plans that were looked at.
+// Take all running plans, also those after the plans that were read.
 static bool take_all_running (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -101,7 +101,7 @@ static bool take_all_running (struct pages *pages, const json_t *page)
     return true;
 }
 
-// The plans come in the order of their next times. Those that are retried are not what comes next.
+// The plans arrive in the order of their next times. Plans being retried are not listed as next.
 static bool take_next (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -116,7 +116,7 @@ static bool take_next (struct pages *pages, const json_t *page)
     return json_array_size (next) < STATUS_SHOWN;
 }
 
-// All that are out of the queue, also behind the plans that were looked at.
+// Count all paused and permanently failed plans, also those after the plans that were read.
 static bool take_all_stopped (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -130,7 +130,7 @@ static bool take_all_stopped (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Each worker that fetched it has its own; the first that says something is shown.
+// Each worker that fetched the plan has its own progress; the first one that reports any is shown.
 static void find_progress (struct status_query *self, json_t *plan)
 {
     size_t i;
@@ -195,14 +195,14 @@ static bool has_failed (const json_t *run)
     return strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
 }
 
-// The newest come first.
+// Count one run; runs arrive newest first.
 static void take_run (struct status_query *self, json_t *run)
 {
     struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
     bool failed = has_failed (run), ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (!plan || (!failed && !ok))
-        return; // missed and cancelled ones are neither
+        return; // missed and cancelled runs are neither
     if (!json_object_get (self->seen, plan))
         json_object_set_new (self->seen, plan, json_boolean (ok));
     json_t *row = json_object_get (self->failing, plan);
@@ -229,14 +229,14 @@ static bool take_runs (struct pages *pages, const json_t *page)
             json_number_value (json_object_get (run, "ended")) * 1000 < (double)self->since_ms;
         if (!old)
             take_run (self, run);
-        // A restored outcome has no seq, and comes before newer ones.
+        // A restored outcome has no seq, and may precede newer ones.
         else if (field_number (run, "seq"))
             return false;
     }
     return true;
 }
 
-// What the run wrote: the first outcome of its plan behind the entry before its own.
+// Read the run's output: request the plan's first outcome after the entry before its own.
 static void find_output (struct status_query *self, json_t *run)
 {
     struct outcome_key key;
@@ -260,8 +260,8 @@ static void find_output (struct status_query *self, json_t *run)
     json_decref (answer);
 }
 
-// A plan that has neither name nor title is known by its command, as long as it is stored: the
-// first one behind the id before its own.
+// A plan without name and title is shown by its command, if it still exists: request the first plan
+// after the id before its own.
 static void find_command (struct status_query *self, json_t *run)
 {
     uint64_t id;
@@ -325,7 +325,7 @@ static bool ask_all (struct status_query *self, struct verdict *verdict)
     return note_unknown (self, "plans", verdict);
 }
 
-// A list as --json has it.
+// A list in the form of --json.
 static json_t *list_as_json (const struct cli *cli, enum json_kind kind, json_t *list)
 {
     return strcmp (cli->json, "wire") == 0 ? json_incref (list) : json_names (kind, list);

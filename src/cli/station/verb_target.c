@@ -66,7 +66,7 @@ static int target_list (const struct worded *request)
 
 // -- add, remove
 
-// `text` is NAME=..., of which only the name is ever shown: a key may stand behind it.
+// `text` is NAME=...; only the name is printed, because the rest may contain a key.
 static int target_change (const struct cli *cli, struct zplan_client *client, const char *text)
 {
     const char *word = cli->argv[1];
@@ -109,7 +109,7 @@ static int target_add (const struct cli *cli, struct zplan_client *client, const
     return strcmp (text, "-") == 0 ? add_lines (cli, client) : target_change (cli, client, text);
 }
 
-// No key stays on the command line while the station is waited for.
+// Remove keys from the command line before waiting for the station.
 static int add_all (const struct worded *request)
 {
     size_t count = (size_t)request->count;

@@ -34,21 +34,21 @@ static const char about[] =
     "  zplan top --interval 10\n"
     "  zplan top --json -n 60 | jq .done_per_s\n";
 
-// Two answers, and what is between them.
+// The state of zplan top: the last answer, and the view computed from it and the one before.
 struct top {
     const struct cli *cli;
     const struct top_wanted *wanted;
     struct zplan_client *client;
     struct screen screen;
     json_t *before;         // the last answer; NULL = there is none
-    int64_t before_us;      // when it came, monotonic
-    json_t *view;           // what is shown
-    struct verdict trouble; // why there is no answer
+    int64_t before_us;      // when it was received, monotonic
+    json_t *view;           // the data that is shown
+    struct verdict trouble; // why there is no current answer
 };
 
 // -- the numbers
 
-// The growth of a counter; a target that is new, or a station, counts from 0.
+// The growth of a counter; for a new target, or after a restart of the station, it starts from 0.
 static double growth (const json_t *now, const json_t *before, const char *name)
 {
     json_int_t value = field_number (now, name);
@@ -56,7 +56,7 @@ static double growth (const json_t *now, const json_t *before, const char *name)
     return (double)(value >= last ? value - last : value);
 }
 
-// To the millionth, so that it is short as JSON.
+// Rounded to six decimals, to be short as JSON.
 static double rounded (double number)
 {
     return (double)(int64_t)(number * 1e6 + 0.5) / 1e6;
@@ -107,7 +107,7 @@ static json_t *view_target (const json_t *now, const json_t *stats_before, doubl
     return view;
 }
 
-// `seconds` 0: there was no answer before this one.
+// `seconds` 0: this is the first answer.
 static json_t *view_of (const json_t *now, const json_t *before, double seconds)
 {
     static const char *const same[] = {"now_ms", "uptime_s", "plans",       "queued", "due",
@@ -263,7 +263,7 @@ static void take_answer (struct top *self, json_t *answer)
     self->before_us = now_us;
 }
 
-// Ask once. Returns an exit code.
+// Request the numbers once. Returns an exit code.
 static int look_once (struct top *self)
 {
     json_t *answer = call_filtered (self->cli, self->client, "stats", NULL, &self->trouble);
@@ -282,7 +282,7 @@ static void show_top (struct top *self)
     fflush (stdout);
 }
 
-// Wait for the next look. False: it is to end.
+// Wait until the next request is due. False: the view ends.
 static bool wait_for_next (struct top *self, int64_t next_us)
 {
     for (;;) {
@@ -296,7 +296,7 @@ static bool wait_for_next (struct top *self, int64_t next_us)
     }
 }
 
-// The first look was taken already. On a terminal it goes on when the station is away.
+// Called after the first request. On a terminal the view continues while the station is away.
 static int watch_top (struct top *self)
 {
     int64_t next_us = clock_mono_us ();
@@ -311,7 +311,8 @@ static int watch_top (struct top *self)
         if (!wait_for_next (self, next_us))
             return EXIT_DONE;
         int code = look_once (self);
-        // A key or a signal ends the wait for an answer as well; any but the last asks again.
+        // A key or a signal also interrupts the wait for an answer: unless it ends the view, repeat
+        // the request.
         while (code != EXIT_DONE && screen_has_event (&self->screen)) {
             if (screen_wait (&self->screen, 0) == SCREEN_QUIT)
                 return EXIT_DONE;

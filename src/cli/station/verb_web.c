@@ -38,7 +38,7 @@ static const char about[] =
     "  curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:7924/v1/plans\n\n"
     "Needs no station.\n";
 
-// 0, or -1 with a reason; it writes over no file.
+// Write the user's file, never over an existing one. 0, or -1 with a reason.
 static int write_user (const struct web_wish *wish, const char *name, const char *key,
                        const char *token, struct reason *reason)
 {

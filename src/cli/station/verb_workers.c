@@ -1,4 +1,4 @@
-// zplan workers, zplan drain: the workers of a target station, which is asked itself.
+// zplan workers, zplan drain: the workers of a target station. The request is sent to that station.
 #include "verb_workers.h"
 
 #include <limits.h>
@@ -56,7 +56,7 @@ static const struct column columns[] = {
             .write = write_commands),
 };
 
-// Without --connect it is the station (zpland) that answers.
+// Without --connect the request reaches zpland, which has no workers to list.
 static int check_reply (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                         const char *subject)
 {

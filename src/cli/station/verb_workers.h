@@ -1,4 +1,4 @@
-// The workers that a target station has: what `zplan workers` lists, and the completion offers.
+// The workers of a target station, for `zplan workers` and the completion.
 #pragma once
 
 #include "call.h"
@@ -7,5 +7,5 @@
 // stderr, and the verb ends with `ret_code`.
 json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code);
 
-// Whether this one gets no more jobs.
+// Whether the worker gets no more jobs.
 bool worker_is_draining (const json_t *worker);

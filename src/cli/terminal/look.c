@@ -10,11 +10,11 @@
 #include "clock.h"
 #include "settings.h"
 
-// A line with both forms of a time and a title worth reading is so wide.
+// The least width for a line with both forms of a time and a readable title.
 enum { BOTH_COLUMNS = 120, COLUMNS_DEFAULT = 80, COLUMNS_MAX = 10000 };
 
 static struct display decided;
-static const char *times; // what the user wants
+static const char *times; // the value of --times
 
 const struct display *look_now (void)
 {

@@ -159,9 +159,9 @@ bool field_is_true (const json_t *object, const char *name)
     return json_is_true (json_object_get (object, name));
 }
 
-enum { REAL_DIGITS = 15, REAL_DIGITS_MAX = 17, REAL_SIZE = 32 }; // 17 say any number
+enum { REAL_DIGITS = 15, REAL_DIGITS_MAX = 17, REAL_SIZE = 32 }; // 17 represent any number
 
-// The least digits that say this number.
+// The least number of digits that represents this number exactly.
 static int digits_of (double real)
 {
     char text[REAL_SIZE];
@@ -220,14 +220,14 @@ void write_json (FILE *file, const json_t *value)
 {
     bool long_number = is_long (value);
     if (long_number && !json_is_real (value)) {
-        write_parts (file, value); // jansson has one precision for all of a text
+        write_parts (file, value); // jansson uses one precision for the whole text
         return;
     }
     int digits = long_number ? digits_of (json_real_value (value)) : REAL_DIGITS;
     char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
                                         JSON_REAL_PRECISION ((size_t)digits));
     for (const char *at = text; at && *at; at++) {
-        if (*at == 0x7F) // the one control character that jansson leaves; it is in a string
+        if (*at == 0x7F) // the only control character that jansson does not escape; in a string
             fputs ("\\u007f", file);
         else
             fputc (*at, file);
@@ -323,8 +323,7 @@ const char *id_word (const json_t *id, char out[WORD_SIZE])
     return ident_text ((uint64_t)number, out);
 }
 
-// The word of a table for a number; the text itself where the station already sent the word, if it
-// is safe to print.
+// The word for a number; if the station already sent a word, that word, if it is safe to print.
 static const char *table_word (const json_t *value, const char *word, char out[WORD_SIZE])
 {
     if (json_is_integer (value))

@@ -1,4 +1,4 @@
-// Output: peers send bytes, and none of them may reach the terminal as a command to it.
+// Output of bytes from peers: none of them may reach the terminal as a control sequence.
 #pragma once
 
 #include <jansson.h>
@@ -8,41 +8,41 @@
 #include "span.h"
 #include "verbs.h"
 
-// The bytes to stdout: printable UTF-8 as it is; control characters (C1 and those that turn the
-// direction of writing, too), backslashes and what is not UTF-8 as \xHH.
+// Print bytes to stdout: printable UTF-8 unchanged; control characters, including C1 and those that
+// change the writing direction, backslashes and invalid UTF-8 as \xHH.
 void print_bytes (struct span bytes);
 
-// The same between two texts of ours.
+// The same between two trusted texts.
 void print_between (const char *before, struct span bytes, const char *behind);
 
 // The same to a file, and in a colour.
 void write_bytes (FILE *file, struct span bytes);
 void write_coloured (FILE *file, enum colour colour, struct span bytes);
 
-// A file in memory, whose text is whole when it is closed; free it.
+// Open a file in memory. Its text is complete after fclose; free it.
 FILE *text_open (char **ret_text, size_t *ret_size);
 
-// An error or reason: names in it are quoted already, so backslashes are as they are.
+// Write an error or reason. Names in it are already quoted, so backslashes are not escaped.
 void write_error (FILE *file, struct span text);
 
-// Bytes as a shell takes them: in quotes, if need be.
+// Write bytes as one argument of a shell: quoted, if necessary.
 void write_argument (FILE *file, struct span bytes);
 
-// An error to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL. Returns
-// EXIT_REFUSED.
+// Print an error to stderr, as a whole line: "zplan: [subject: ]bytes". `subject` may be NULL.
+// Returns EXIT_REFUSED.
 int complain (const char *subject, struct span bytes);
 
-// A frame that the station wrote as JSON: a string, or {"b64": "..."}.
+// Write a frame from the station's JSON, where it is a string or {"b64": "..."}.
 void write_frame (FILE *file, const json_t *value);
 
-// `before`, and why a run of the history ended as it did: the frame that its result gave, without
-// the status that stands beside it. Nothing where that is all.
+// Write `before` and the reason of a run of the history: the frame of its result without the status
+// word, which is shown separately. Nothing if the frame has only the status.
 void write_reason (FILE *file, const char *before, const json_t *run);
 
-// A text that fills its column and a blank after it; a longer one is not cut.
+// Print a text padded to its column, and a blank; a longer one is not cut.
 void print_column (struct span text, int width);
 
-// The bytes of a JSON string; of another value none.
+// The bytes of a JSON string; empty for any other value.
 struct span text_of (const json_t *string);
 
 // A member of an object: a number, 0 unless it is an integer; a text, empty unless it is a string;
@@ -56,18 +56,19 @@ void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line
 void print_json_new (json_t *value);   // the same of a value that is taken
 
-// What --json asked for, as a line: with the names of json_names.h, or with --json=wire as it is.
+// Print the answer for --json as a line: with the names of json_names.h, or with --json=wire
+// unchanged.
 void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire);
 void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire); // it is taken
 
-// A plan as the station wrote it, for programs: a new object with `id`, as the verbs take it, in
-// front, and the words `state` and `type` after it; then the fields of the wire.
+// Convert a plan from the station for programs: a new object with `id`, in the form that the verbs
+// accept, then `state` and `type` as words, then the fields of the wire.
 json_t *plan_object (const json_t *plan);
-// The same as a line, with the names that --json asks for; `cli` NULL: of the wire.
+// Print the same as a line, with the names that --json selects; `cli` NULL: those of the wire.
 void print_plan (const struct cli *cli, const json_t *plan);
 
-// Words for the numbers of a plan, or the number itself where there is no word, or "-" where there
-// is no number: in `out`, or a constant.
+// Texts for the numbers of a plan: a word, or the number itself if it has no word, or "-" if there
+// is no number. Return `out` or a constant.
 enum { WORD_SIZE = MOMENT_SIZE };
 const char *time_word (const json_t *seconds, char out[WORD_SIZE]);   // in a table, as --times says
 const char *moment_word (const json_t *seconds, char out[WORD_SIZE]); // on a line of its own
@@ -79,12 +80,12 @@ const char *plain_state (const json_t *state, char out[WORD_SIZE]); // for peopl
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE]);
 const char *number_word (const json_t *number, char out[WORD_SIZE]);
 
-// The states, separated by spaces, for the option tables: as people read them, and as the wire has
-// them.
+// The states, separated by spaces, for the option tables: the words for people, and those of the
+// wire.
 #define STATE_WORDS      "queued running retrying paused failed closed"
 #define WIRE_STATE_WORDS "none queue execute retry skip pause error close"
 
-// And the verdicts.
+// The verdicts.
 #define VERDICT_WORDS "failure pending manual cancelled"
 
 enum colour state_colour (const json_t *state);

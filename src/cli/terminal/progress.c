@@ -26,7 +26,7 @@ static bool is_time (struct progress *self)
     return true;
 }
 
-// "[######--------------] 30 %", and the rest of the line taken away.
+// Write "[######--------------] 30 %", and erase the rest of the line.
 static void write_bar (int64_t part, int64_t whole)
 {
     static const char done[] = "####################", left[] = "--------------------";

@@ -1,5 +1,5 @@
-// One line on stderr that says how far a long job is. It appears after two seconds, on a terminal,
-// and goes away again.
+// A progress line on stderr for a long job. It appears after two seconds, only on a terminal, and
+// is erased at the end.
 #pragma once
 
 #include <stdbool.h>
@@ -15,15 +15,15 @@ struct progress {
 
 enum progress_output { PROGRESS_QUIET, PROGRESS_LINES };
 
-// `output`: PROGRESS_LINES when the job prints lines of its own meanwhile, which on a terminal say
-// enough.
+// `output`: PROGRESS_LINES if the job itself prints lines, so that a terminal needs no progress
+// line.
 void progress_start (struct progress *self, const char *verb, enum progress_output output);
 
-// Report that `done` are done; `total` 0: their number is not known.
+// Report that `done` things are done; `total` 0: the total is unknown.
 void progress_step (struct progress *self, size_t done, size_t total);
 
-// Report that `done` plans are done, and this share of the job; `whole` 0: its size is not known.
+// Report that `done` things are done, and `part` of `whole`; `whole` 0: its size is unknown.
 void progress_share (struct progress *self, size_t done, int64_t part, int64_t whole);
 
-// Take the line away: before anything else is written to stderr, and at the end.
+// Erase the line: before anything else is written to stderr, and at the end.
 void progress_clear (struct progress *self);

@@ -1,5 +1,5 @@
-// A terminal that a live view has for itself: another screen, no cursor, keys at once. However the
-// program ends by itself or by a signal that can be caught, the terminal is as it was.
+// The terminal of a live view: the alternate screen, no cursor, unbuffered keys. The terminal is
+// restored when the program ends by itself or by a signal that can be caught.
 #pragma once
 
 #include <stdbool.h>
@@ -7,27 +7,27 @@
 #include <termios.h>
 
 enum screen_event {
-    SCREEN_TIME,   // the time has come
+    SCREEN_TIME,   // the time given to screen_wait was reached
     SCREEN_QUIT,   // q, or a signal to end
-    SCREEN_RESIZED // or shown again: redraw it
+    SCREEN_RESIZED // resized, or resumed after a stop: redraw it
 };
 
 struct screen {
-    bool shown;            // stdout is a terminal, and its other screen is on
-    bool keyed;            // stdin is a terminal, and gives keys at once
+    bool shown;            // stdout is a terminal, and shows its alternate screen
+    bool keyed;            // stdin is a terminal in unbuffered mode
     int signal_fd, any_fd; // any_fd is readable when there is a signal or a key
     struct termios before; // of stdin
 };
 
-// Catch the signals; where stdout is a terminal and `wanted`, take it. 0, or -1 with errno.
+// Catch the signals; if `wanted` and stdout is a terminal, set it up. 0, or -1 with errno.
 int screen_open (struct screen *self, bool wanted);
 void screen_close (struct screen *self);
 
-// Wait for something, at most until this moment, monotonic.
+// Wait for an event, at most until `until_us`, monotonic.
 enum screen_event screen_wait (struct screen *self, int64_t until_us);
 
-// Whether there is a signal or a key that was not taken yet.
+// Whether a signal or a key is pending.
 bool screen_has_event (const struct screen *self);
 
-// Show these lines from the top, as many as there is room for. Elsewhere they are only printed.
+// Show these lines from the top, as many as fit. Without a terminal they are only printed.
 void screen_draw (const struct screen *self, const char *lines);

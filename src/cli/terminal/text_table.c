@@ -22,7 +22,7 @@ struct text_table {
     FILE *out;
     int widths[COLUMNS_MAX];
     bool left_out[COLUMNS_MAX];
-    bool settled;                       // the widths, and the heading is printed
+    bool settled;                       // the widths are chosen, and the heading is printed
     struct table_line buffered[SAMPLE]; // rows before that
     size_t buffered_count;
 };
@@ -35,7 +35,7 @@ static struct span cell_text (const struct table_line *line, size_t i)
 
 // -- the widths
 
-// What the heading and the rows so far need.
+// The width that the heading and the buffered rows need.
 static int natural_width (const struct text_table *self, size_t i)
 {
     int width = text_width (span_text (self->columns[i].heading));
@@ -53,8 +53,8 @@ static int least_width (const struct column *column)
     return column->least ? column->least : least[column->rule];
 }
 
-// How many columns of the terminal lack for a line of these widths, with some room for the last
-// one.
+// By how many columns of the terminal a line of these widths is too wide, with the least width of
+// the last column.
 static int missing_columns (const struct text_table *self, const int *widths)
 {
     int used = -1;
@@ -65,8 +65,8 @@ static int missing_columns (const struct text_table *self, const int *widths)
     return used - look_now ()->columns;
 }
 
-// Take what lacks from the columns of a rule, down to their least width; MAY_GO: from those that
-// may go, down to one.
+// Shrink the columns of a rule as far as necessary, down to their least widths; MAY_GO: those that
+// may be omitted, down to one.
 static void take_from (const struct text_table *self, int rule, int *widths)
 {
     int lacks = missing_columns (self, widths);
@@ -81,14 +81,14 @@ static void take_from (const struct text_table *self, int rule, int *widths)
     }
 }
 
-// Take from the columns that may be short until there is room for the last one.
+// Shrink the columns that may be cut until the last one fits.
 static void shrink_columns (const struct text_table *self, int *widths)
 {
     take_from (self, COLUMN_SPARE, widths);
     take_from (self, COLUMN_SHORT, widths);
 }
 
-// On a narrow terminal leave columns out, rather than cut the last ones off.
+// On a narrow terminal omit columns that may go, instead of cutting off the last ones.
 static void fit_all (struct text_table *self, const int *natural)
 {
     shrink_columns (self, self->widths);
@@ -101,7 +101,7 @@ static void fit_all (struct text_table *self, const int *natural)
     }
 }
 
-// Those of a line some of whose cells, which are not cut, are wider than their columns.
+// The widths for one line: cells that are never cut may be wider than their columns.
 static void line_widths (const struct text_table *self, const struct span *cells, int *ret)
 {
     memcpy (ret, self->widths, sizeof self->widths);
@@ -115,7 +115,7 @@ static void line_widths (const struct text_table *self, const struct span *cells
 
 // -- writing a line
 
-// Write a cell that may be cut to `room` columns, 0 = it may not. Returns how many it takes.
+// Write a cell, cut to `room` columns, 0 = not cut. Returns its width.
 static int write_cell (FILE *out, struct span text, int room, enum colour colour)
 {
     int used = text_width (text);
@@ -129,7 +129,7 @@ static int write_cell (FILE *out, struct span text, int room, enum colour colour
     return cut ? text_width (text) + 1 : used;
 }
 
-// A cell that is wider than its column moves the next ones, until there is a gap to make up for it.
+// A cell that is wider than its column shifts the next ones until their padding makes up for it.
 static void write_line (const struct text_table *self, const struct span *cells,
                         const enum colour *colours)
 {

@@ -1,6 +1,6 @@
-// A table of rows that come one by one: its columns are rows of a table of their own. The widths
-// are those of the first hundred rows. On a terminal what does not fit is cut so that a line fits;
-// elsewhere nothing is cut, and no column is narrower than it always is.
+// A table whose rows are added one by one; an array of `struct column` defines its columns. The
+// first hundred rows determine the widths. On a terminal cells are cut so that a line fits;
+// elsewhere nothing is cut, and each column has at least its `width`.
 #pragma once
 
 #include <jansson.h>
@@ -9,29 +9,29 @@
 
 struct column {
     const char *heading;
-    int width; // filled up to this, at least, where there is no terminal
+    int width; // minimum width without a terminal
     enum {
         COLUMN_WHOLE, // never cut
-        COLUMN_SHORT, // cut when the line would not fit otherwise
-        COLUMN_SPARE, // the same, and before those
-        COLUMN_REST   // the last one: takes what is left of the line
+        COLUMN_SHORT, // cut if the line would not fit otherwise
+        COLUMN_SPARE, // the same, but cut before COLUMN_SHORT
+        COLUMN_REST   // the last column: takes the rest of the line
     } rule;
-    int least;      // on a terminal it is not cut below this; the last one gets this much; 0 = few
-    bool may_go;    // left out, the first such first, where the line would not fit otherwise
-    bool is_number; // to the right, on a terminal
-    const char *field; // of the row: what the next two get; NULL: the row itself
-    void (*write) (FILE *out, const json_t *value); // NULL: a text, which may be absent
+    int least;         // minimum width on a terminal, also of COLUMN_REST; 0 = default of the rule
+    bool may_go;       // omitted if the line would not fit otherwise, the first such column first
+    bool is_number;    // right-aligned on a terminal
+    const char *field; // member of the row, the argument of the next two; NULL: the row itself
+    void (*write) (FILE *out, const json_t *value); // NULL: writes a string, which may be absent
     enum colour (*colour) (const json_t *value);    // NULL: plain
 };
 
-// A row of a table of columns: its heading and width, and after them further members.
+// Initializer of a struct column: heading and width, and then further members.
 #define COLUMN(text, columns, ...)                                                                 \
     {                                                                                              \
         .heading = text, .width = columns, __VA_ARGS__                                             \
     }
 
-// Writers of a number, of Unix seconds and milliseconds, of a frame, and of whether a target is
-// connected, which has a colour; "-" where there is none.
+// Writers for a number, Unix seconds, Unix milliseconds, a frame, and whether a target is
+// connected, which has a colour; "-" if there is no value.
 void column_number (FILE *out, const json_t *value);
 void column_time (FILE *out, const json_t *value);
 void column_time_ms (FILE *out, const json_t *value);
@@ -41,18 +41,18 @@ enum colour connected_colour (const json_t *value);
 
 struct text_table;
 
-// The columns and the file, stdout or one that is shown on it, are borrowed.
+// The columns and the file, stdout or a buffer that is shown there, are borrowed.
 struct text_table *table_new (const struct column *columns, size_t count, FILE *out);
 
 // Add a row; it may be printed later.
 void table_row (struct text_table *self, const json_t *row);
 
-// Print the rest, or a heading alone where there was no row.
+// Print the buffered rows, or only the heading if there were none, and free the table.
 void table_end (struct text_table **self);
 
-// All of it, of a list of rows; with --json an object of this kind for each.
+// Print a complete table of a list of rows; with --json an object of this kind for each.
 void table_print (const struct cli *cli, enum json_kind kind, const struct column *columns,
                   size_t count, const json_t *list);
 
-// The same of rows that ended in trouble: where there was none nothing is printed.
+// As table_end, after an error: without any row nothing is printed.
 void table_break (struct text_table **self);

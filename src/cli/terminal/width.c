@@ -12,7 +12,8 @@ uint32_t character_at (const uint8_t *at, size_t size)
     return character;
 }
 
-// The first character's bytes, and its columns. One that the locale does not know counts one.
+// The size of the first character in bytes, and its columns. One unknown to the locale counts as
+// one column.
 static size_t next_character (struct span text, int *ret_columns)
 {
     size_t size = utf8_size (text.data, text.data + text.size);

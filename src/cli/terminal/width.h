@@ -1,15 +1,15 @@
-// How many columns a text takes on a terminal. Characters have the widths of the locale (LC_CTYPE),
-// which is to be one of UTF-8. The text is printable (print.h); what is not UTF-8 counts one a
-// byte.
+// The number of columns of a text on a terminal. Character widths are those of the locale
+// (LC_CTYPE), which must be a UTF-8 one. The text is printable (print.h); each byte of invalid
+// UTF-8 counts as one column.
 #pragma once
 
 #include "span.h"
 
 int text_width (struct span text);
 
-// The bytes at the start of the text that take at most `columns` columns; a character is never cut
-// in two, nor separated from its combining marks.
+// The number of bytes at the start of the text that fit into `columns` columns; characters are not
+// split, nor separated from their combining marks.
 size_t text_fit (struct span text, int columns);
 
-// The character that is `size` bytes long, as utf8_size says.
+// Decode a character of `size` bytes, as returned by utf8_size.
 uint32_t character_at (const uint8_t *at, size_t size);

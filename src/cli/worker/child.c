@@ -17,7 +17,7 @@
 
 enum {
     BLOCK_SIZE = 64 << 10,
-    BLOCKS_A_TURN = 16,       // then the worker's heartbeat has its turn
+    BLOCKS_A_TURN = 16,       // read at most this many before the worker's heartbeat
     ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
     EXIT_NOT_EXECUTED = 127
 };
@@ -77,13 +77,13 @@ static int pipes_open (struct pipes *self, const struct child_command *command)
     return -1;
 }
 
-// Between fork and exec, in a process that had threads: only calls that are safe there.
+// Runs between fork and exec in a process with threads: only async-signal-safe calls are allowed.
 static void become (const struct child_command *command, const struct pipes *pipes)
 {
     setpgid (0, 0);
     umask (command->umask);
-    // Out of the way of the numbers that the child is to find its progress and its context at. dup2
-    // leaves close-on-exec behind, unless it is the same number.
+    // Move these above the numbers that the child uses for its progress and its context. dup2
+    // clears close-on-exec, except if both numbers are equal.
     int error_fd = fcntl (pipes->ends[EXEC_ERROR][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     int progress = fcntl (pipes->ends[PROGRESS][1], F_DUPFD_CLOEXEC, CHILD_CONTEXT_FD + 1);
     int context =
@@ -93,7 +93,7 @@ static void become (const struct child_command *command, const struct pipes *pip
                  dup2 (pipes->ends[ERR][1], STDERR_FILENO) >= 0 &&
                  dup2 (progress, CHILD_PROGRESS_FD) >= 0 &&
                  (pipes->context < 0 || dup2 (context, CHILD_CONTEXT_FD) >= 0);
-    // Every descriptor of ours is close-on-exec; this is for those we were started with.
+    // All descriptors that we opened are close-on-exec; this closes those that we inherited.
     unsigned rest = pipes->context < 0 ? CHILD_CONTEXT_FD : CHILD_CONTEXT_FD + 1;
     close_range (rest, ~0U, CLOSE_RANGE_CLOEXEC);
     process_reset_signals (HANGUP_KEPT);
@@ -101,11 +101,11 @@ static void become (const struct child_command *command, const struct pipes *pip
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;
     ssize_t size = write (error_fd, &error, sizeof error);
-    (void)size; // nothing is left to do if it failed
+    (void)size; // if this fails, nothing can be done
     _exit (EXIT_NOT_EXECUTED);
 }
 
-// Take our end of a pipe out of the set, non-blocking.
+// Take our end of a pipe out of the set, and make it non-blocking.
 static int take_end (struct pipes *pipes, size_t pipe, size_t end)
 {
     int fd = pipes->ends[pipe][end];
@@ -143,7 +143,7 @@ int child_start (struct child *self, const struct child_command *command, struct
     if (pid == 0)
         become (command, &pipes);
     if (pid > 0) {
-        setpgid (pid, pid); // here as well, as either process may be first
+        setpgid (pid, pid); // in the parent as well, as either process may run first
         error = read_exec_error (&pipes);
     }
     if (error) {
@@ -190,7 +190,7 @@ static void feed (struct child *self)
         if (size < 0 && errno == EAGAIN)
             return;
         if (size < 0 && errno != EINTR)
-            break; // EPIPE: it does not want the rest
+            break; // EPIPE: the child closed its input
         if (size > 0)
             self->left = span_of (self->left.data + size, self->left.size - (size_t)size);
     }
@@ -228,7 +228,7 @@ static void drain_output (struct child_output *self)
 
 void child_serve (struct child *self)
 {
-    // Reaped before the outputs are read: what it wrote before its end is then there to read.
+    // Reap the child before reading: all that it wrote before its end is then available.
     if (!self->exited && waitpid (self->pid, &self->wait_status, WNOHANG) == self->pid) {
         self->exited = true;
         self->exited_us = clock_mono_us ();

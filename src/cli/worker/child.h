@@ -1,5 +1,5 @@
-// A command that is run for a job: a child process in a group of its own, fed on standard input,
-// read on standard output, error and its progress pipe, never waited for.
+// The command of a job: a child process in its own process group. Its standard input is written,
+// and its standard output, standard error and progress pipe are read, without blocking.
 #pragma once
 
 #include <poll.h>
@@ -12,7 +12,7 @@
 enum {
     CHILD_OUTPUT_MAX = (1 << 20) - 4096, // a frame's limit, less what else a result holds
     CHILD_ITEMS_MAX = 4,
-    CHILD_PROGRESS_FD = 3, // where the child writes lines of its progress
+    CHILD_PROGRESS_FD = 3, // where the child writes its progress lines
     CHILD_CONTEXT_FD = 4   // where the child reads its context
 };
 
@@ -27,7 +27,7 @@ struct child_output {
 
 struct child {
     pid_t pid;        // of the process and its group; 0 = never started
-    int input;        // our end of its standard input; -1 when all is written or it does not read
+    int input;        // our end of its standard input; -1 after all was written or it was closed
     struct span left; // of the input
     struct child_output out;
     struct child_output err;
@@ -37,11 +37,10 @@ struct child {
     int64_t exited_us; // monotonic
 };
 
-// Start the command, found by $PATH as a shell finds it. `input` is borrowed until child_free. Only
-// standard input, output, error, CHILD_PROGRESS_FD and, with a context, CHILD_CONTEXT_FD, a file
-// that may be read again, reach the child; its signals and its umask
-// are as they were before this program changed them. 0, or -1 with the reason why it cannot be
-// started.
+// Start the command, found in $PATH as by a shell. `input` is borrowed until child_free. The child
+// inherits only standard input, output, error, CHILD_PROGRESS_FD and, with a context,
+// CHILD_CONTEXT_FD, a seekable file. Its signals and its umask are those from before this program
+// changed them. 0, or -1 with the reason why it cannot be started.
 struct child_command {
     char *const *argv;
     char *const *environment;
@@ -52,25 +51,25 @@ struct child_command {
 };
 int child_start (struct child *self, const struct child_command *command, struct reason *reason);
 
-// What to wait for besides SIGCHLD. Returns the number of items written.
+// The descriptors to poll, besides waiting for SIGCHLD. Returns the number of items.
 size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITEMS_MAX]);
 
 // Write, read and reap what can be done without waiting.
 void child_serve (struct child *self);
 
-// Whether the child has ended and its outputs are complete. A grandchild that keeps an output open
-// is waited for at most one second longer.
+// Whether the child has ended and its outputs are complete. If a grandchild keeps an output open,
+// this waits for at most one more second.
 bool child_done (const struct child *self);
 
-// A child that is not running, to be given to child_free or started.
+// Initialize as a child that is not running; then child_start and child_free are allowed.
 void child_reset (struct child *self);
 
 // Send a signal to the child's whole group.
 void child_signal (const struct child *self, int number);
 
-// Whether the child has ended, and nobody of its group is left: such a group gets no signals, as
-// its number may be another one's by then.
+// Whether the child has ended and its process group is empty: such a group is not signalled, as its
+// number may have been reused.
 bool child_group_gone (const struct child *self);
 
-// Close and free; a child that still runs is killed with its group.
+// Close and free; a running child is killed with its process group.
 void child_free (struct child *self);

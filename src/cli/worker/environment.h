@@ -1,4 +1,4 @@
-// The environment of a command: variables of our own, and the rest as this program got it.
+// The environment of a command: our own variables, and those that this program inherited.
 #pragma once
 
 #include "reason.h"
@@ -6,10 +6,11 @@
 
 struct environment_variable {
     const char *name;
-    const struct zplan_frame *value; // NULL = there is none, and none is inherited
+    const struct zplan_frame *value; // NULL = unset, and not inherited either
 };
 
-// The variables first, `ret_own` of them, to be given back by environment_free. NULL with a reason.
+// The environment; its first `ret_own` entries are our variables. Free it with environment_free.
+// NULL with a reason.
 char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
                         struct reason *reason);
 void environment_free (char **environment, size_t own);

@@ -112,7 +112,7 @@ static char **variables_of (const json_t *outcome, size_t *ret_own, struct reaso
     return environment_new (variables, VARIABLES, ret_own, reason);
 }
 
-// Wait for its end; false: a signal came that ends the watch.
+// Wait for the program to end; false: a signal ends the watch.
 static bool wait_for (struct child *child, int signal_fd)
 {
     while (!child_done (child)) {

@@ -8,11 +8,11 @@
 #include "reason.h"
 #include "zplan.h"
 
-// Whether the run of this result has failed and is not retried: no cancelled or missed one.
-// `object` is the plan after a published result, or the run as the history has it; NULL is none.
+// Whether the run of this result has failed and is not retried; cancelled and missed runs do not
+// count. `object` is the plan after a published result, or the run of the history, or NULL.
 bool hook_is_failure (const struct zplan_result *result, const json_t *object);
 
-// Whether there is such a program, as execvp finds it. 0, or -1 with a reason.
+// Check that the program exists, looked up as by execvp. 0, or -1 with a reason.
 int hook_check (const char *program, struct reason *reason);
 
 struct hook {
@@ -22,6 +22,6 @@ struct hook {
 };
 
 // Run it, with the outcome as JSON on its standard input and in ZPLAN_ variables, and wait for its
-// end, which goes to stderr if it is not exit status 0. What it prints goes to stdout and stderr.
-// False: a signal came that ends the watch; the program is stopped then.
+// end; any exit status but 0 is reported on stderr. Its output is printed too. False: a signal
+// ended the watch; the program was then stopped.
 bool hook_run (const struct hook *self, const struct zplan_result *result, const json_t *object);

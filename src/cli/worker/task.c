@@ -19,7 +19,7 @@
 #include "utf8.h"
 
 enum {
-    GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are looked at
+    GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are checked
     OUTPUT_JSON_MAX = 64 << 10 // of a report to a pull target
 };
 
@@ -95,8 +95,8 @@ static const char *child_end_word (const struct child *self, char out[CHILD_END_
     return out;
 }
 
-// The last line of an output, without blanks at its ends; what is not UTF-8, and control bytes, are
-// question marks. What does not fit is cut off. Returns `out`; "" = nothing was written.
+// The last line of an output, trimmed; invalid UTF-8 and control bytes are replaced by question
+// marks. It is truncated to fit. Returns `out`; "" = the output is empty.
 static const char *child_last_line (const struct child_output *output, char out[REASON_MAX])
 {
     const uint8_t *end = output->size ? output->bytes + output->size : NULL;
@@ -120,7 +120,7 @@ static const char *child_last_line (const struct child_output *output, char out[
     return out;
 }
 
-// A cut may have gone through a character: leave its beginning away.
+// The output may have been cut inside a character: drop the incomplete one.
 static struct span whole_characters (const struct child_output *output)
 {
     struct span bytes = span_of (output->bytes, output->size);
@@ -137,7 +137,7 @@ static struct span whole_characters (const struct child_output *output)
     return bytes;
 }
 
-// The bytes that the content has as JSON: a text, or its base64.
+// The size of the content as JSON: as a string, or as base64.
 static size_t json_size (struct span content)
 {
     json_t *value = json_from_frame (content);
@@ -146,15 +146,15 @@ static size_t json_size (struct span content)
     return size;
 }
 
-// What of the output goes into the answer, in whole characters, and at how many bytes it was cut; 0
-// = it is all there.
+// The part of the output that is sent in the answer, in whole characters. `ret_cut` is its size if
+// the output was cut; 0 = it is complete.
 static struct span content_of (const struct worker_task *self, const struct child_output *output,
                                size_t *ret_cut)
 {
     struct child_output part = *output;
     struct span content = whole_characters (&part);
     while (self->rules->output_json && json_size (content) > OUTPUT_JSON_MAX) {
-        // Of what is large as JSON, control bytes and base64, the same share is cut off.
+        // Control bytes and base64 are longer as JSON: reduce the raw size by the same ratio.
         size_t share = content.size * OUTPUT_JSON_MAX / json_size (content);
         part.size = share < content.size ? share : content.size - 1;
         part.cut = true;
@@ -189,8 +189,8 @@ static bool is_result (const struct worker_task *self, const struct child_output
     return !*reason->text;
 }
 
-// How the command ended, and of a failure the last line of standard error; "" for exit 0 with all
-// of its output.
+// How the command ended, and after a failure the last line of standard error; "" for exit 0 with
+// complete output.
 static void describe (const struct child *child, size_t cut_at, struct reason *ret)
 {
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
@@ -206,7 +206,7 @@ static void describe (const struct child *child, size_t cut_at, struct reason *r
                 *line ? ": " : "", line);
 }
 
-// ": text", or nothing; it may be what somebody said who cancelled the run.
+// Print ": text", or nothing. The text may come from the person who cancelled the run.
 static void log_text (const char *text)
 {
     if (!*text)
@@ -215,9 +215,9 @@ static void log_text (const char *text)
     write_bytes (stderr, span_text (text));
 }
 
-// Log a run that ended: when, of which plan, how, how long it took, why it was asked to end, and
-// the last line of standard error. `cut_at`: bytes of the output that go into the answer, 0 = all;
-// `reason`: why there is no command that ended.
+// Log a run that ended: the time, the plan, the result, the duration, why it was asked to end, and
+// the last line of standard error. `cut_at`: bytes of the output that are sent, 0 = all; `reason`:
+// why no command was run.
 static void log_end (const struct worker_task *self, size_t cut_at, const char *reason)
 {
     if (self->rules->quiet)
@@ -312,7 +312,7 @@ static struct span bytes_of (const struct zplan_frame *frame)
     return frame ? span_of (frame->data, frame->size) : (struct span){0};
 }
 
-// What the shell is to run, NUL-terminated, to be freed; NULL with a reason.
+// The script for the shell, NUL-terminated; free it. NULL with a reason.
 static char *script_of (const struct zplan_job *job, struct reason *reason)
 {
     struct span script = bytes_of (job->argument);
@@ -409,7 +409,7 @@ void task_stop (struct worker_task *self, int number, const char *why)
         child_signal (&self->child, number);
 }
 
-// SIGTERM now, and SIGKILL when the grace is over.
+// Send SIGTERM now, and SIGKILL after the grace period.
 static void cancel_task (struct worker_task *self, const char *words)
 {
     struct reason why;
@@ -418,7 +418,7 @@ static void cancel_task (struct worker_task *self, const char *words)
     self->kill_us = clock_mono_us () + self->rules->grace_s * 1000000;
 }
 
-// One that has ended is only waited for by us.
+// The time limit no longer applies after the child has exited: only its outputs are waited for.
 static bool is_limited (const struct worker_task *self)
 {
     return self->limit_us && !self->child.exited;
@@ -443,7 +443,8 @@ static void look_for_end (struct worker_task *self)
     }
 }
 
-// Whether its command, asked to end, has: its process group is gone, or was killed.
+// Whether the command, after it was asked to end, has ended: its process group is empty, or was
+// killed.
 static bool is_over (const struct worker_task *self)
 {
     return self->child.exited && (self->killed || child_group_gone (&self->child));

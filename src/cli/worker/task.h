@@ -1,4 +1,4 @@
-// A job of `zplan work`, and the command that is run for it until the job is answered.
+// A job of `zplan work`, and its command, which runs until the job is answered.
 #pragma once
 
 #include "child.h"
@@ -8,26 +8,26 @@
 struct task_rules {
     char *const *command; // NULL = none: only scripts
     bool shell;           // a job of the command `sh` brings a script for /bin/sh
-    bool output_json;     // an answer's content is bounded as JSON
-    bool json_result;     // what a command prints is a JSON value
+    bool output_json;     // the size limit of an answer's content applies to its JSON form
+    bool json_result;     // the output of a command is a JSON value
     mode_t umask;         // for the command
-    int64_t timeout_s;    // that a command may take; 0 = any time
-    int64_t grace_s;      // that one has to end when its job is cancelled
+    int64_t timeout_s;    // of a command; 0 = none
+    int64_t grace_s;      // from SIGTERM to SIGKILL, if a job is cancelled
     bool quiet;           // do not log how runs ended
 };
 
 struct worker_task {
     const struct task_rules *rules;
-    struct zplan_job *job; // NULL = there is none, and the rest means nothing
+    struct zplan_job *job; // NULL = none, and the other fields are invalid
     struct child child;
     int64_t started_us; // monotonic
-    int64_t limit_us;   // monotonic; when it times out, 0 = never or done
-    int64_t kill_us;    // when its group is killed, 0 = it is not, or was already
-    bool killed;        // the process group was
-    struct reason why;  // its command was asked to end; "" = it was not
+    int64_t limit_us;   // monotonic; when it times out, 0 = never or already done
+    int64_t kill_us;    // when its process group is killed, 0 = never or already done
+    bool killed;        // the process group was killed
+    struct reason why;  // why its command was asked to end; "" = it was not
 };
 
-// Whether the job was answered, which is then gone.
+// Whether the job was answered; if so, it is freed.
 enum task_end { TASK_GOES_ON, TASK_DONE, TASK_FAILED };
 
 // Run the command for the job. `rules` are borrowed.
@@ -37,9 +37,9 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
 // Do what can be done without waiting.
 enum task_end task_serve (struct worker_task *self);
 
-// Send its command a signal to end it; the job is then answered as failed, for the first reason
-// given, when its group is gone or was killed.
+// Send the command a signal to end it. When its process group has ended or was killed, the job is
+// answered as failed, with the first of the given reasons.
 void task_stop (struct worker_task *self, int number, const char *why);
 
-// When task_serve has something to do though nothing happens, monotonic microseconds; 0 = never.
+// When task_serve must be called even without an event, monotonic microseconds; 0 = never.
 int64_t task_due_us (const struct worker_task *self);

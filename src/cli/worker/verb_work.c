@@ -24,8 +24,8 @@
 
 enum {
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
-    REPORT_US = 5000000,     // then for the station to take the last answers
-    SILENCE_US = 3000000,    // without an answer, before that is reported
+    REPORT_US = 5000000,     // after that, for the station to accept the last answers
+    SILENCE_US = 3000000,    // how long without an answer before this is reported
     GRACE_S = 10,
     GRACE_MAX_S = 86400,
     TIMEOUT_MAX_S = 31536000,
@@ -43,15 +43,15 @@ struct work {
     const char *output;   // what the commands print: NULL = text
     int64_t jobs;         // concurrent ones; 0 = one
     bool once;
-    struct task_rules rules; // grace_s is also from the first signal on
+    struct task_rules rules; // grace_s is also the time from the first signal to SIGTERM
     // state
     int signal_fd;
     struct zplan_worker *worker;
     struct worker_task *tasks; // `jobs` of them
     bool stopping;             // no more jobs
     int64_t end_us;            // monotonic; when commands are asked to end, 0 = never or done
-    int64_t kill_us;           // when those that do not are killed, 0 = never or done
-    int64_t give_up_us;        // when nothing is waited for any more, 0 = never
+    int64_t kill_us;           // when commands that did not end are killed, 0 = never or done
+    int64_t give_up_us;        // when all waiting stops, 0 = never
     unsigned reported_joined;
     bool reported_no_answer;
     bool reported_drained;
@@ -69,7 +69,7 @@ static void signal_tasks (struct work *self, int number)
             task_stop (&self->tasks[i], number, "worker is stopped");
 }
 
-// Who pressed Ctrl-C would else see nothing happen.
+// Without this message nothing would be visible after Ctrl-C.
 static void report_grace (const struct work *self)
 {
     int64_t running = 0;
@@ -82,7 +82,7 @@ static void report_grace (const struct work *self)
                  running, self->rules.grace_s);
 }
 
-// Let the commands end by themselves first; a second signal does not.
+// The first signal lets the commands end by themselves; a second one does not.
 static void take_signals (struct work *self)
 {
     for (int number; (number = process_next_signal (self->signal_fd));) {
@@ -117,13 +117,14 @@ static void end_tasks (struct work *self)
 
 // -- what is printed about the station
 
-// What it serves, as people call it.
+// The name of the station or target that it serves, for people.
 static const char *served_name (const struct work *self)
 {
     return self->station ? self->station : self->cli->connect;
 }
 
-// Why it is not joined yet: what the station says, or that it says nothing. Once each.
+// Report why the worker is not joined yet: the station's error, or that it does not answer. Each is
+// reported once.
 static void report_trouble (struct work *self)
 {
     char refusal[REASON_MAX];
@@ -159,7 +160,7 @@ static void report_joined (struct work *self)
         report_trouble (self);
     if (joined == self->reported_joined)
         return;
-    // Both may have come to pass since the last look.
+    // It may have both left and joined since the last check.
     if (self->reported_joined && self->pull)
         fprintf (stderr, "zplan work: no answer from %s any more\n", served_name (self));
     else if (self->reported_joined)
@@ -211,7 +212,7 @@ static void wait_for_events (const struct work *self)
     poll (items, count, sleep_ms (self));
 }
 
-// As many as there are tasks for: that is the worker's credit.
+// Take a job for each free task: the number of tasks is the worker's credit.
 static void take_jobs (struct work *self)
 {
     for (int64_t i = 0; i < self->jobs; i++) {
@@ -219,7 +220,7 @@ static void take_jobs (struct work *self)
         struct zplan_job *job = task->job ? NULL : zplan_worker_take (self->worker, 0);
         if (!job)
             continue;
-        if (self->stopping) { // it was sent before the station knew of that
+        if (self->stopping) { // sent before the station knew that the worker stops
             zplan_job_answer (job, &(struct zplan_answer){.status = ZERO_STATUS_NOT_WORKER_ID,
                                                           .reason = "worker is stopped"});
             continue;
@@ -237,7 +238,7 @@ static void loop (struct work *self)
         wait_for_events (self);
         take_signals (self);
         take_jobs (self);
-        report_joined (self); // after what takes the news off the descriptor
+        report_joined (self); // after take_jobs, which reads the pending events
         report_drained (self);
         end_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
@@ -338,7 +339,7 @@ static const char about[] =
     "  zplan work --output json -- ./etl.sh      # prints a JSON value\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
-// Host name and process id, with what a name may not hold replaced.
+// Host name and process id; characters that a name may not contain are replaced.
 static void default_name (char *out, size_t size)
 {
     char host[HOST_MAX] = "worker";
@@ -386,7 +387,7 @@ static int reject_start (const struct work *self)
     return usage_error ("work", &reason);
 }
 
-// The only pull target, when nothing says what to serve.
+// The only pull target, if no option names one.
 static int find_target (struct work *self, char out[TARGET_NAME_SIZE])
 {
     int code = EXIT_DONE;
