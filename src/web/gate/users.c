@@ -192,8 +192,7 @@ static int read_folder (struct users *self, struct reason *reason)
     return 0;
 }
 
-// Mark keys whose file was replaced: such a key ends with its last exchange, and the next request
-// reads the new file.
+// Mark keys whose file was replaced: they end with their last exchange, then the file is read.
 static void look_at_keys (struct users *self)
 {
     for (struct key *key = self->keys; key < self->keys + KEYS_MAX; key++) {
