@@ -22,7 +22,7 @@ struct archive {
     int fd;           // the file that is open, locked; -1: none
     char name[NAME_SIZE];
     off_t size;
-    struct outcome_key *keys; // of what it had, sorted
+    struct outcome_key *keys; // of the outcomes that it had when opened, sorted
     size_t count, room;
 };
 
@@ -92,7 +92,7 @@ void archive_close (struct archive **self)
     *self = NULL;
 }
 
-// -- what is there
+// -- existing outcomes
 
 static int compare_keys (const void *a, const void *b)
 {

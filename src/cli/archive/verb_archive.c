@@ -239,7 +239,7 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
     return self->trouble ? self->trouble : verdict_print (&verdict, NULL);
 }
 
-// -- the whole
+// -- the move
 
 // Find where to stop: after the last current entry, and before the first that is to be kept.
 static int find_stop (struct moving *self)
@@ -360,7 +360,7 @@ static int archive (struct moving *self, const char *folder)
     return code;
 }
 
-// -- what was asked for
+// -- the options
 
 static int read_wanted (struct archive_wanted *wanted, int words, char plan[PLAN_REF_SIZE],
                         struct moving *ret, struct reason *reason)

@@ -45,7 +45,7 @@ flow_fn flow_backfill; // NAME
 flow_fn flow_runs;
 flow_fn flow_show;      // RUN; with wish->graph as flow_draw_run
 flow_fn flow_log;       // RUN
-flow_fn flow_step_word; // RUN/STEP: why, done, reset, cancel, as cli->argv[1] says
+flow_fn flow_step_word; // RUN/STEP: why, done, reset or cancel, given in cli->argv[1]
 flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume, cancel
 
 // Draw the run wish->words[0], with the states of its steps.

@@ -1,4 +1,4 @@
-// zplan flow runs, and what is common to commands about runs.
+// zplan flow runs, and functions that all commands about runs share.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

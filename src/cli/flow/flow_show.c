@@ -11,7 +11,7 @@
 
 enum { DEPTH_MAX = 16, VALUE_SHOWN = 200 }; // bytes of a value in a table
 
-// -- its head
+// -- the head of the run
 
 static void print_json_row (const char *label, const json_t *value)
 {
@@ -70,7 +70,7 @@ static void print_head (const json_t *run)
     }
 }
 
-// -- its steps
+// -- the steps
 
 static void write_step (FILE *out, const json_t *row)
 {

@@ -20,7 +20,7 @@
 #include "print.h"
 #include "rfc3339.h"
 
-// -- what is sent
+// -- the input
 
 // The input as a JSON frame; NULL with a reason.
 static char *read_input (const char *file, struct reason *reason)
@@ -210,7 +210,7 @@ int flow_start (const struct cli *cli, const struct flow_wish *wish)
     return code;
 }
 
-// -- backfill: a run for each time that was missed, or was before the flow was there
+// -- backfill: a run for each time that was missed, or was before the flow existed
 
 enum { BACKFILL_MAX = 10000, BATCH_SIZE = 40 };
 

@@ -123,7 +123,7 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
     return outcome_word ((int)number);
 }
 
-// A word that is printed, a status' word of the wire with or without its sign, or its number.
+// Parse a printed word, the wire's word of a status with or without its sign, or its number.
 static bool is_meant (const char *text, int status)
 {
     const char *word = status_word ((uint8_t)status);

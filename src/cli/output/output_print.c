@@ -19,8 +19,7 @@ static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
     return bytes;
 }
 
-// Lines, tabs and backslashes as they are, the rest without what a terminal would take as a
-// command.
+// Print newlines, tabs and backslashes unchanged; other control characters are escaped.
 static void write_printable (FILE *file, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0, end; at < size; at = end + 1) {

@@ -19,7 +19,7 @@ void write_plan_name (FILE *out, const json_t *plan)
         fputs (id_word (json_object_get (plan, "plan_id"), word), out);
 }
 
-// The zones of plans that are printed one after the other are mostly the same: one is kept.
+// Caches the last zone: consecutive plans mostly have the same one.
 static const struct zone *zone_of (const json_t *plan)
 {
     static struct zone *kept;
@@ -27,7 +27,7 @@ static const struct zone *zone_of (const json_t *plan)
     struct reason ignored;
     const char *wanted = json_string_value (json_object_get (plan, "timezone"));
     if (!wanted)
-        wanted = "UTC"; // as the options of zplan mean it
+        wanted = "UTC"; // the default of zplan's options
     if (strlen (wanted) >= sizeof name)
         return NULL;
     if (strcmp (wanted, name) == 0)
@@ -66,6 +66,6 @@ void write_plan_last (FILE *out, const json_t *plan)
         return;
     }
     fputs (outcome_text (status, word), out);
-    if (state != PLAN_EXECUTE) // else it is the time of the run in progress
+    if (state != PLAN_EXECUTE) // in that state, it is the time of the run in progress
         fprintf (out, " %s", time_word (json_object_get (plan, "exec_time"), word));
 }

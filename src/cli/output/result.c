@@ -23,7 +23,7 @@ static struct span result_text (const struct zplan_result *result)
     return (struct span){0};
 }
 
-// The line ends a command prints last say nothing on a line of ours.
+// Drop the trailing newlines of a command's output.
 static struct span without_newlines (struct span text)
 {
     while (text.size && (text.data[text.size - 1] == '\n' || text.data[text.size - 1] == '\r'))
@@ -80,7 +80,7 @@ static json_t *frames_of (const struct zplan_result *result)
 static void print_object (const struct cli *cli, const struct zplan_result *result,
                           const json_t *plan)
 {
-    // With what to go on behind, as in a line from the history.
+    // With `seq` and `epoch`, to resume after this result, as in a run of the history.
     print_answer_new (cli, JSON_RUN,
                       json_pack ("{s:o, s:o, s:s, s:i, s:O*, s:O*, s:o, s:o}", "id",
                                  json_from_frame (span_of (result->id, result->id_size)), "title",
@@ -103,7 +103,7 @@ void result_print (const struct cli *cli, const struct zplan_result *result, con
 
 // -- a run of the history
 
-// Print it on the line, like the text of a published result.
+// Print the output on the same line, like the text of a published result.
 static void print_output (const json_t *output)
 {
     const json_t *tail = json_object_get (output, "tail");

@@ -13,7 +13,7 @@ static bool is_said (const json_t *frame)
     return json_is_object (frame) || json_string_length (frame) > 0;
 }
 
-// Of an item ".3": the title of its plan is that of the step.
+// Write ".3" for an item of a step: its plan's title is only that of the step.
 static void write_item (FILE *out, const json_t *run)
 {
     struct span step = field_text (run, "step");
@@ -40,7 +40,7 @@ void write_plan_label (FILE *out, const json_t *run)
         fputs (id_word (json_object_get (run, "plan_id"), word), out);
 }
 
-// Those of a reason that a sender made, without the status that stands beside it.
+// The text of the reason, without the status word, which is shown separately.
 static char *reason_text (const json_t *run)
 {
     char *text = NULL;

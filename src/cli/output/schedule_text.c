@@ -14,7 +14,7 @@ enum { FIELDS_MAX = 6, FIELD_SIZE = 32, CLOCK_SIZE = 16, DAYS_SIZE = 64 };
 
 static const char *const weekdays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 
-// Cut the text where it does not fit.
+// Append text, truncated if it does not fit.
 __attribute__ ((format (printf, 2, 3))) static void append (char out[SCHEDULE_TEXT_SIZE],
                                                             const char *format, ...)
 {
@@ -54,7 +54,7 @@ static bool read_number (const char *field, int max, int *ret)
     return *ret <= max;
 }
 
-// "Mon-Fri" where they follow one another, else "Mon, Wed".
+// "Mon-Fri" for consecutive days, else "Mon, Wed".
 static void days_text (unsigned days, char out[DAYS_SIZE])
 {
     int first = 1, count = __builtin_popcount (days), size = 0;
@@ -78,7 +78,7 @@ struct expression {
     char day[FIELD_SIZE], weekday[FIELD_SIZE];
 };
 
-// One that runs at one time of some days: "[S] M H DAY * WEEKDAY".
+// An expression for one time of day on some days: "[S] M H DAY * WEEKDAY".
 static bool read_expression (const char *text, struct expression *ret)
 {
     char fields[FIELDS_MAX][FIELD_SIZE];
@@ -172,7 +172,7 @@ static void write_interval (const json_t *plan, int64_t value, const char *const
 
 // -- the calendar
 
-// The time of day of the plan's base, 00:00 without one; empty where the zone is not known.
+// The time of day of the plan's base time, 00:00 without one; empty if the zone is unknown.
 static void append_clock (char out[SCHEDULE_TEXT_SIZE], const char *before, const json_t *plan,
                           const struct zone *zone)
 {

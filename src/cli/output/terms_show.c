@@ -1,5 +1,5 @@
-// A row prints one member as its option. What a peer sent is printed as bytes; the other texts are
-// words of the wire, which print as they are when they are safe.
+// Each row prints one member as its option. Texts from peers are printed as bytes; others are words
+// of the wire, printed unchanged if they are safe.
 #include "terms_show.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static void write_instant (FILE *out, const json_t *value)
         fputs (instant_word (value, word), out);
 }
 
-// The station sends an object as it came, or its text.
+// The station sends an object either as an object or as its JSON text.
 static json_t *object_of (const json_t *value)
 {
     json_t *read = json_loads (json_is_string (value) ? json_string_value (value) : "", 0, NULL);
@@ -87,7 +87,7 @@ static void print_option (bool *first, const struct option_row *row, const json_
     putchar ('\n');
 }
 
-// Where the schedule's words do not say all of it.
+// Print the cron expression, if the schedule's text does not show all of it.
 static void print_cron (bool *first, const json_t *plan)
 {
     static const struct option_row row = {"cron", "--cron", write_text};
@@ -135,7 +135,7 @@ static void print_given (const json_t *plan, const char *field)
     json_decref (object);
 }
 
-// Numbers with a special meaning: forever, none, and waits that the text of the schedule has.
+// Whether the value need not be shown: defaults, and waits that the schedule's text has.
 static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
 {
     json_int_t type = field_number (plan, "plan_type");
@@ -143,15 +143,15 @@ static bool says_nothing (const json_t *plan, const char *field, const json_t *v
     if (strcmp (field, "plan_repet") == 0)
         return number < 1 || type <= SCHEDULE_TIME || json_object_get (plan, "iteration");
     if (strcmp (field, "key") == 0 || strcmp (field, "if_exists") == 0)
-        return true; // its name stands above; and if_exists was for the submission
+        return true; // the name is shown above, and if_exists applied to the submission only
     if (strcmp (field, "skip_set") == 0 || strcmp (field, "priority") == 0)
         return json_is_integer (value) && number == 0;
     if (strcmp (field, "no_keep") == 0 && type <= SCHEDULE_TIME)
-        return true; // it changes nothing of a plan that runs once
+        return true; // it has no effect on a plan that runs once
     return json_is_false (value) || (strcmp (field, "cycle") == 0 && json_is_array (value));
 }
 
-// What no option of terms.h says.
+// Members without an option in terms.h.
 static const struct option_row times[] = {
     {"start_time", "--start", write_instant},
     {"plan_repet", "--repeat", write_text},
@@ -174,7 +174,7 @@ static void print_member (bool *first, const json_t *plan, const struct option_r
 
 // -- iterations
 
-// "2 of 4, run 3 of 5", of the run that was the last.
+// "2 of 4, run 3 of 5", the position of the last run.
 static void print_place (const json_t *plan, const struct policy *policy)
 {
     int64_t cycle = policy_cycle (policy);
@@ -227,7 +227,7 @@ void terms_show (const json_t *plan)
         print_place (plan, policy);
     policy_destroy (&policy);
     print_retry (plan);
-    if (workers) { // of pull targets; no option makes it
+    if (workers) { // of pull targets; it has no option
         terms_label ("workers");
         write_json (stdout, workers);
         putchar ('\n');

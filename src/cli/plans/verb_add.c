@@ -222,7 +222,7 @@ static int send_order (const struct cli *cli, const struct action_options *order
     return code;
 }
 
-// -- many
+// -- many plans, from a file
 
 static const struct option from_rows[] = {
     TEXT_OPTION (struct load, file, "--from", "FILE",

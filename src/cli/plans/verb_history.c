@@ -351,7 +351,7 @@ static int print_archived (struct printing *printing, const char *plan)
     return complain (plan_ref_shown (plan), span_text ("no run of it in the archive"));
 }
 
-// -- both
+// -- station and archive
 
 // `client` is NULL for an archive.
 static int print_plans (struct printing *printing, struct zplan_client *client, int plans)

@@ -44,7 +44,7 @@ static const char about[] =
     "  zplan logs 1f -n 5\n"
     "  zplan logs nightly --follow\n";
 
-// -- asking
+// -- requests
 
 // The runs that the filter selects. NULL: reported, and `ret_code` is the exit code.
 static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,

@@ -257,7 +257,7 @@ static const struct deed *deed_named (const char *name)
     return &deeds[i];
 }
 
-// -- the doing
+// -- execution
 
 struct doing {
     const struct deed *deed;

@@ -59,7 +59,7 @@ static void show_moment (const char *label, const json_t *seconds)
     printf ("%s\n", moment_word (seconds, out));
 }
 
-// -- what it calls
+// -- command
 
 static void print_argument (const json_t *frame)
 {
@@ -102,7 +102,7 @@ static void print_command (const json_t *names)
     }
 }
 
-// -- how it is
+// -- state
 
 // " by ops, 2 h ago"
 static void print_stopped (const json_t *stopped)
@@ -307,7 +307,7 @@ static void print_next (const struct cli *cli, struct zplan_client *client, cons
     json_decref (next);
 }
 
-// -- when it is tried again
+// -- when it is retried
 
 // The delay from the end of the last run to the retry; -1: the plan does not wait for a retry.
 static int64_t retry_delay (const json_t *plan)

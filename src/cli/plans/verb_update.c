@@ -226,7 +226,7 @@ static int set_times (const struct update_options *self, const json_t *plan, jso
     return rc;
 }
 
-// -- what it does: given frames replace the stored ones of their types
+// -- the action: given frames replace stored frames of the same type
 
 enum { FIRST_FRAME = 2 }; // index in the stored messages: after the mailbox and the description
 

@@ -107,7 +107,7 @@ static bool is_ended (struct event_watch *self)
     return self->ended;
 }
 
-// -- the place
+// -- the position file
 
 // Read the epoch and number of the last result; a missing file is not an error.
 static int place_read (struct watch_wanted *wanted, struct reason *reason)
@@ -167,7 +167,7 @@ static void print_result (struct event_watch *self, const struct zplan_result *r
         after_line (self);
 }
 
-// -- what the subscriber has to say besides
+// -- notices of the subscriber
 
 static void report_no_answer (struct event_watch *self, const struct zplan_notice *notice)
 {
@@ -244,7 +244,7 @@ static int wait_and_print (struct event_watch *self)
     return self->code;
 }
 
-// -- the beginning
+// -- start
 
 // The station only logs a rejected subscription and does not answer it. So request the key's rights
 // first; if there is no answer, the watch begins anyway. Returns an exit code.

@@ -156,7 +156,7 @@ json_t *act_read (struct acting *self, const char *id, int *ret_code)
     return plan;
 }
 
-// -- all of them
+// -- all plans
 
 int act_each (struct acting *self, const struct plan_ids *ids)
 {

@@ -69,7 +69,7 @@ static int preview_one (struct acting *acting, const char *id)
     return EXIT_DONE;
 }
 
-// -- the doing
+// -- execution
 
 // What to do with the selected plans.
 struct collecting {

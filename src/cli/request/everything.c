@@ -42,7 +42,7 @@ static bool is_masked (const json_t *fields)
     return masked;
 }
 
-// -- what a station has few of
+// -- targets, kinds, limits
 
 static int write_targets (struct everything_export *self)
 {

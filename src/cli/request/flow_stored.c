@@ -21,7 +21,7 @@ struct span flow_stored_text (struct span object)
 bool flow_stored_write (FILE *file, struct span object)
 {
     struct span text = flow_stored_text (object);
-    if (isatty (fileno (file))) { // without what a terminal would take as a command
+    if (isatty (fileno (file))) { // escape control characters
         json_t *definition = json_loadb ((const char *)text.data, text.size, 0, NULL);
         write_json (file, definition);
         json_decref (definition);

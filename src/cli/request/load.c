@@ -37,18 +37,18 @@ struct load_test {
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
     int64_t added, there, updated, over, refused, unknown;
-    int64_t untaken;      // for a reason that is no line's; no further lines are read then
-    int64_t untaken_line; // the first line of those
+    int64_t untaken;      // lines that failed for a common reason; then no further lines are read
+    int64_t untaken_line; // the first of these lines
     struct verdict why;   // the reason of that line
-    bool asked_only;      // for the target of plans that name none
+    bool asked_only;      // the station was asked for its only target
     char only[TARGET_NAME_SIZE];
-    struct reason why_none; // without such a target
-    bool unread;            // a part of the file could not be
+    struct reason why_none; // why there is no only target
+    bool unread;            // a part of the file could not be read
     struct progress progress;
     struct verdict silence;
 };
 
-// -- what became of a line
+// -- the result of a line
 
 static void end_item (struct load_line **item)
 {
@@ -262,7 +262,7 @@ static void pause_entry (struct entry *entry)
     json_t *plan = json_read_object (span_text (entry->plan), &reason);
     if (field_is_true (plan, "paused")) {
         json_decref (plan);
-        return; // it stays paused anyway, and takes no hold besides
+        return; // it stays paused anyway; `paused` and `hold` exclude each other
     }
     json_object_set_new (plan, "hold",
                          entry->state == ENTRY_PAUSED ? json_string ("pause") : json_true ());

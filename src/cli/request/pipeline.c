@@ -15,27 +15,27 @@
 #include "memory.h"
 
 enum {
-    BUSY_MS_MAX = 60000, // a station that says a longer time is asked again after this
+    BUSY_MS_MAX = 60000, // maximum delay before resending to a busy station
     BUSY_TRIES = 10000,
-    AWAY_MS = 500,        // a Redis that is away comes back: ask again after this,
-    AWAY_TRIES = 6,       // so often
-    QUEUE_FULL_US = 10000 // what the connection does not take is offered again after this
+    AWAY_MS = 500,        // delay before resending while Redis is away,
+    AWAY_TRIES = 6,       // and the number of tries
+    QUEUE_FULL_US = 10000 // delay before resending if the connection's queue is full
 };
 
 struct pipeline_request {
     struct pipeline *pipeline;
     bool used;
-    bool out;        // the client has it; else it is to be sent
-    int64_t due_us;  // not before
-    uint64_t number; // counts up: the order in which they were given
+    bool out;        // the client has it; else it must be sent
+    int64_t due_us;  // do not send it before this time
+    uint64_t number; // increasing: the order of pipeline_send
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // into `bytes`
     uint8_t *bytes;
     struct span id; // its REQUEST_ID, one of the frames; empty: the client makes one
     void *item;
-    int busy; // how often the station was
-    int away; // how often Redis was
+    int busy; // how often the station was busy
+    int away; // how often Redis was away
 };
 
 struct pipeline {
@@ -43,8 +43,8 @@ struct pipeline {
     pipeline_fn *answered;
     void *owner;
     int64_t timeout_us;
-    int64_t answered_us; // the last answer; or later, when a busy station wants to be asked again
-    uint64_t given;      // requests, in all
+    int64_t answered_us; // time of the last answer; later if a busy station asked for a delay
+    uint64_t given;      // total number of requests
     size_t in_flight;
     struct pipeline_request requests[PIPELINE_ROOM];
 };
@@ -165,7 +165,7 @@ static void end_all (struct pipeline *self)
             call_back (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
-// -- what is to be sent
+// -- pending requests
 
 // Whether an earlier request with the same REQUEST_ID is not answered yet: their answers could not
 // be told apart.

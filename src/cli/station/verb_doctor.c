@@ -149,7 +149,7 @@ static void report_health (const json_t *health, const json_t *stats, bool works
     }
 }
 
-// -- the questions
+// -- the requests
 
 static int examine (const struct cli *cli, struct zplan_client *client)
 {

@@ -250,7 +250,7 @@ static void draw_top (const struct top *self)
     free (text);
 }
 
-// -- the looks
+// -- the requests
 
 static void take_answer (struct top *self, json_t *answer)
 {

@@ -368,7 +368,7 @@ const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
 
 // -- a run
 
-// What stands behind the word of this status, which results begin with by custom.
+// The text after the word of this status, with which results usually start.
 static struct span behind_status (struct span text, const json_t *status)
 {
     json_int_t number = json_integer_value (status);
@@ -440,6 +440,6 @@ enum colour status_colour (const json_t *status)
 {
     json_int_t number = json_integer_value (status);
     if (number == ZERO_STATUS_MISSED_ID)
-        return YELLOW; // of no run
+        return YELLOW; // no run took place
     return number <= 0 ? PLAIN : number < ZERO_STATUS_ERROR_FLAG ? GREEN : RED;
 }

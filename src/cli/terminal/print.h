@@ -54,12 +54,12 @@ bool field_is_true (const json_t *object, const char *name);
 // Compact JSON in printable ASCII: control characters are escaped, DEL among them.
 void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line
-void print_json_new (json_t *value);   // the same of a value that is taken
+void print_json_new (json_t *value);   // the same; takes ownership of the value
 
 // Print the answer for --json as a line: with the names of json_names.h, or with --json=wire
 // unchanged.
 void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire);
-void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire); // it is taken
+void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire); // takes `wire`
 
 // Convert a plan from the station for programs: a new object with `id`, in the form that the verbs
 // accept, then `state` and `type` as words, then the fields of the wire.

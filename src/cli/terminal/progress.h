@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct progress {
-    const char *verb, *things; // what is counted: plans, unless something else is set
+    const char *verb, *things; // `things`: what is counted, by default plans
     bool wanted;               // stderr is a terminal
     bool shown;
     int64_t next_us; // monotonic: when it is written again

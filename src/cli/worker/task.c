@@ -74,7 +74,7 @@ static char **job_environment (const struct zplan_job *job, size_t *ret_own, str
     return environment_new (variables, sizeof variables / sizeof *variables, ret_own, reason);
 }
 
-// -- its end
+// -- the command's result
 
 static bool is_utf8 (struct span bytes)
 {
@@ -296,7 +296,7 @@ static enum task_end task_end_of (struct worker_task *self)
                        });
 }
 
-// -- what is run
+// -- the command to run
 
 // An argument of the job, counted from 0; NULL = it has fewer.
 static const struct zplan_frame *argument_at (const struct zplan_job *job, size_t index)
@@ -359,7 +359,7 @@ static int start_child (struct worker_task *self, char *const *environment, stru
     return rc;
 }
 
-// -- its life
+// -- start and end
 
 enum task_end task_start (struct worker_task *self, const struct task_rules *rules,
                           struct zplan_job *job)
