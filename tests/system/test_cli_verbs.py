@@ -207,7 +207,7 @@ def test_the_examples_are_understood(verb, tmp_path):
         if {"--connect", "bash", "zsh", "-"} & set(args):
             continue
         ended = zplan(*args, "--connect", f"ipc://{tmp_path}/q", "--publish", f"ipc://{tmp_path}/p",
-                      "--timeout", "1")
+                      "--timeout", "1", cwd=tmp_path)
         assert ended.code != USAGE, (line, ended.err)
 
 
