@@ -303,7 +303,7 @@ static json_t *converted (enum json_kind kind, const struct wire_name *row, cons
 // -- the frames of a plan
 
 // Set `command` and `args`, and all frames as `frames` if there are any others. The PLAN frame and
-// the frames with names are left out: `spec` and fields of the plan show them.
+// the frames with names are omitted: `spec` and fields of the plan show them.
 static void set_frames (json_t *names, const json_t *messages)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };

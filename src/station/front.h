@@ -1,4 +1,4 @@
-// The request socket: receives messages, tells requests from results, and dispatches them.
+// The request socket: receives messages, separates requests from results, and dispatches them.
 #pragma once
 
 #include "station_state.h"

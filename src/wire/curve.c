@@ -352,7 +352,7 @@ static void set_option (void *socket, int option, const void *value, size_t size
     (void)rc;
 }
 
-// The size includes the NUL: that tells libzmq that the keys are Z85.
+// The size includes the NUL: so libzmq takes the keys as Z85.
 static void set_keys (void *socket, const struct curve_keys *own)
 {
     set_option (socket, ZMQ_CURVE_PUBLICKEY, own->public_key, CURVE_KEY_SIZE);

@@ -79,18 +79,18 @@ def followed_up(target, plans=(), runs=(), **more):
     def answer(request):
         word, args = taken_apart(request)
         now = time.time()
-        told = {"health": HEALTHY, "list": {"plans": []}, "flow": {"runs": []},
+        answer = {"health": HEALTHY, "list": {"plans": []}, "flow": {"runs": []},
                 "stats": {**STATS, "targets": [{"name": "jobs", "connected": True, "since": 1700000000,
                                                 **target}]},
                 "history": {"runs": [{"station": "jobs", "ended": now - 5, **run} for run in runs]}}
-        told = {**told[word], "now_ms": int(now * 1000)}
+        answer = {**answer[word], "now_ms": int(now * 1000)}
         if word == "list":
             asked = json.loads(args[0])
             assert asked["station"] == "jobs"
-            told["plans"] = [{"plan_id": 1, "plan_time": int(now + at)} for state, at in plans
+            answer["plans"] = [{"plan_id": 1, "plan_time": int(now + at)} for state, at in plans
                              if state == asked["state"]]
-            told.update(more)
-        return [reply(request, 1, (STATUS, b"+ok"), (JSON, json.dumps(told).encode()))]
+            answer.update(more)
+        return [reply(request, 1, (STATUS, b"+ok"), (JSON, json.dumps(answer).encode()))]
     with FakeStation(answer) as station:
         return station.zplan("doctor", "--json=wire")
 

@@ -168,7 +168,7 @@ static void end_all (struct pipeline *self)
 // -- pending requests
 
 // Whether an earlier request with the same REQUEST_ID is not answered yet: their answers could not
-// be told apart.
+// be distinguished.
 static bool is_behind (const struct pipeline *self, const struct pipeline_request *request)
 {
     for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)

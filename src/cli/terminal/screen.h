@@ -1,5 +1,5 @@
 // The terminal of a live view: the alternate screen, no cursor, unbuffered keys. The terminal is
-// restored when the program ends by itself or by a signal that can be caught.
+// restored when the program exits or is ended by a signal that can be caught.
 #pragma once
 
 #include <stdbool.h>

@@ -151,7 +151,7 @@ static void report_step (struct flow_live *live, uint32_t step, const struct flo
     }
 }
 
-// The name of the event, if it tells more than the reports of the steps; else NULL.
+// The name of the event, if it adds to the reports of the steps; else NULL.
 static const char *event_word (const struct flow_event *event)
 {
     bool item = event->item >= 0;

@@ -45,7 +45,7 @@ struct applying {
 bool applying_is_outcome (const struct decision *decision);
 
 // Whether the outcome is that of a missed occurrence, so that no run has ended. The status alone
-// does not tell, as a worker may send it for a run.
+// does not show, as a worker may send it for a run.
 bool applying_is_miss (enum cause cause, uint8_t status);
 
 // The run that the outcome belongs to.

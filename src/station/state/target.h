@@ -4,7 +4,7 @@
 // Nothing may be queued for a target that is away: a restarted target must never receive old runs.
 // ZMQ_IMMEDIATE would ensure that, but with it a peer that truncates a message can abort this
 // process. So a socket monitor reports whether the one connection is up, and messages are sent only
-// then. libzmq never reconnects by itself: after a lost connection the socket is closed with its
+// then. libzmq never reconnects on its own: after a lost connection the socket is closed with its
 // queue, and a new one is made.
 #pragma once
 
