@@ -20,6 +20,7 @@ struct commit_call {
     enum stop_state stop_state; // of the plan afterwards
     bool was_stopped;           // it was stopped before the run, or may have been
     struct span failure;        // the record, if the run is one of the plan's last failures
+    int64_t ended_ms;           // of that failure, as in its outcome
     // when a vote is closed
     struct core_commit commit;
     struct plan *called;
@@ -166,7 +167,9 @@ static bool commit_to_core (struct commit_call *self, const struct core_commit *
 {
     struct core_committed committed;
     struct store *store = self->store;
-    enum core_result result = core_commit (store->core, commit, store_now_us (store), &committed);
+    int64_t now_us = store_now_us (store);
+    enum core_result result = core_commit (store->core, commit, now_us, &committed);
+    self->ended_ms = now_us / 1000;
     if (result != CORE_DONE) {
         refuse_commit (self, result, &committed);
         return false;
@@ -195,7 +198,7 @@ static void write_stop_and_failure (const struct commit_call *self)
     if (self->stop_state != STOP_NONE || self->was_stopped)
         store_write_stopped (self->store, commit->target, commit->id, self->stop_state);
     if (self->failure.size)
-        store_failure (self->store, commit->target, commit->id, self->failure);
+        store_failure (self->store, commit->target, commit->id, self->ended_ms, self->failure);
 }
 
 // -- closing a vote: all votes are published, so they are read after the last one is written

@@ -85,13 +85,14 @@ json_t *store_failures_json (const struct store_loaded *answer)
     return failures;
 }
 
-void store_failure (struct store *self, struct span station, uint64_t plan_id, struct span record)
+void store_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
+                    struct span record)
 {
     char key[MEMBER_MAX + 2], last[8];
     char *text = memory_new (record.size + 32);
     member_make (key, KEY_FAILED, station, plan_id);
     snprintf (last, sizeof last, "%d", FAILURES_MAX - 1);
-    size_t size = (size_t)sprintf (text, "%" PRId64 " ", store_now_us (self) / 1000);
+    size_t size = (size_t)sprintf (text, "%" PRId64 " ", ended_ms);
     memcpy (text + size, record.data, record.size);
     store_write (self, WORDS (TEXT ("LPUSH"), TEXT (key), span_of (text, size + record.size)));
     store_write (self, WORDS (TEXT ("LTRIM"), TEXT (key), TEXT ("0"), TEXT (last)));

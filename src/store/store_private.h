@@ -168,7 +168,8 @@ void store_write_stopped (struct store *self, struct span station, uint64_t plan
                           enum stop_state stop_state);
 
 // Add a record to the last failures of a plan.
-void store_failure (struct store *self, struct span station, uint64_t plan_id, struct span record);
+void store_failure (struct store *self, struct span station, uint64_t plan_id, int64_t ended_ms,
+                    struct span record);
 
 // -- outputs
 
