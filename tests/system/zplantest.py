@@ -229,8 +229,9 @@ def every(value, repet, kind=2, **fields):
 
 
 def new_second():
-    """Wait for the beginning of a second, so that what follows falls into it; return it."""
-    time.sleep(1 - time.time() % 1)
+    """Wait for the beginning of a second, so that what follows falls into it; return it. The clock of a station, which
+    is that of Redis as far as it knows, may be some ms behind."""
+    time.sleep(1.05 - time.time() % 1)
     return int(time.time())
 
 
