@@ -1,5 +1,6 @@
 // Lists plans in pages, ordered by id or otherwise.
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "frames.h"
@@ -9,10 +10,10 @@
 
 // -- a list
 
-enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 }; // elements before the plans; elements per plan
-enum { ORDERED_HEAD = 2, ORDERED_FIELDS = 4 };
-enum { ENTRY_STATION = IDENT_SIZE }; // offset of the target's name in an index entry
-enum { MESSAGES_MAX = 250 };         // messages that a page with a filter examines
+enum { PAGE_HEAD = 1, PLAN_FIELDS = 3 };       // elements before the plans; elements per plan
+enum { ORDERED_HEAD = 2, ORDERED_FIELDS = 4 }; // the same for a page in another order
+enum { ENTRY_STATION = IDENT_SIZE };           // offset of the target's name in an index entry
+enum { MESSAGES_MAX = 250 };                   // messages that a page with a filter examines
 
 struct list_call {
     struct store *store;
@@ -85,19 +86,25 @@ static void list_add (struct list_call *self, struct store_listed plan, struct s
         free (message);
 }
 
-// `fields` are an entry of the index, its message and its run.
-static void read_plan (struct list_call *self, redisReply *const *fields, int64_t score_us)
+static void read_plan (struct list_call *self, struct store_listed plan, const redisReply *message,
+                       const redisReply *run)
 {
-    struct span entry = reply_text (fields[0]);
-    struct store_listed plan = {.score_us = score_us};
     uint64_t exec_id;
     bool again;
+    run_parse (reply_text (run), &exec_id, &again);
+    list_add (self, plan, reply_text (message), exec_id);
+}
+
+// `fields` are an entry of the index, its message and its run.
+static void read_indexed (struct list_call *self, redisReply *const *fields)
+{
+    struct span entry = reply_text (fields[0]);
+    struct store_listed plan = {0};
     if (entry.size <= ENTRY_STATION ||
         !ident_parse (span_of (entry.data, IDENT_SIZE - 1), &plan.plan_id))
         return;
     plan.station = span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION);
-    run_parse (reply_text (fields[2]), &exec_id, &again);
-    list_add (self, plan, reply_text (fields[1]), exec_id);
+    read_plan (self, plan, fields[1], fields[2]);
 }
 
 static void make_room (struct list_call *self, size_t most)
@@ -115,7 +122,7 @@ static void on_page (void *owner, const redisReply *reply)
         ident_parse (reply_text (reply->element[0]), &page.last);
         make_room (self, most);
         for (size_t i = 0; i < most; i++)
-            read_plan (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i, 0);
+            read_indexed (self, reply->element + PAGE_HEAD + PLAN_FIELDS * i);
     }
     answer_page (self, &page);
 }
@@ -142,32 +149,33 @@ static void ask_by_id (struct list_call *self)
 
 // -- in the order of a sorted set
 
-// Remove a member without a plan, unless its rows are not written yet.
-static void drop_member (struct store *self, const char *key, struct span entry)
-{
-    char member[MEMBER_MAX + 2];
-    uint64_t id;
-    struct core_view view;
-    if (!ident_parse (span_of (entry.data, IDENT_SIZE - 1), &id) ||
-        core_view (self->core, id, &view))
-        return;
-    member_make (member, KEY_MESSAGE,
-                 span_of (entry.data + ENTRY_STATION, entry.size - ENTRY_STATION), id);
-    store_write (self, WORDS (TEXT ("ZREM"), TEXT (key), TEXT (member)));
-}
-
 static const char *const order_keys[STORE_ORDERS] = {
     [STORE_BY_TIME] = KEY_TIME_SET, [STORE_STOPPED] = KEY_STOPPED, [STORE_DEAD] = KEY_DEAD};
 
-static void read_ordered (struct list_call *self, const redisReply *row)
+// Microseconds.
+static int64_t score_us (const redisReply *score)
 {
-    if (!reply_is_array (row, ORDERED_FIELDS))
+    char text[48];
+    struct span digits = reply_text (score);
+    if (digits.size >= sizeof text)
+        return 0;
+    text[span_put (text, 0, digits)] = '\0';
+    return llround (strtod (text, NULL) * 1e6);
+}
+
+// `fields` are a score, its member, the message and its run.
+static void read_ordered (struct list_call *self, redisReply *const *fields)
+{
+    struct store_listed plan = {.score_us = score_us (fields[0])};
+    struct core_view view;
+    if (!message_key_parse (reply_text (fields[1]), &plan.station, &plan.plan_id))
         return;
-    struct span entry = reply_text (row->element[1]), message = reply_text (row->element[2]);
-    if (message.size)
-        read_plan (self, row->element + 1, reply_number (row->element[0]));
-    else if (self->filter.order != STORE_BY_TIME && entry.size > ENTRY_STATION)
-        drop_member (self->store, order_keys[self->filter.order], entry);
+    if (reply_text (fields[2]).size)
+        read_plan (self, plan, fields[2], fields[3]);
+    else if (self->filter.order != STORE_BY_TIME &&
+             !core_view (self->store->core, plan.plan_id, &view)) // its rows are not to be written
+        store_write (self->store, WORDS (TEXT ("ZREM"), TEXT (order_keys[self->filter.order]),
+                                         reply_text (fields[1])));
 }
 
 static void on_ordered_page (void *owner, const redisReply *reply)
@@ -176,12 +184,13 @@ static void on_ordered_page (void *owner, const redisReply *reply)
     struct store_page page = {.error = ""};
     page.result = reply_result (reply, &page.error);
     if (page.result == STORE_DONE && reply_is_array (reply, ORDERED_HEAD)) {
-        page.last_us = reply_number (reply->element[0]);
+        size_t most = (reply->elements - ORDERED_HEAD) / ORDERED_FIELDS;
+        page.last_us = score_us (reply->element[0]);
         if (!message_key_parse (reply_text (reply->element[1]), &page.last_station, &page.last))
             page.last = 0;
-        make_room (self, reply->elements);
-        for (size_t i = ORDERED_HEAD; i < reply->elements; i++)
-            read_ordered (self, reply->element[i]);
+        make_room (self, most);
+        for (size_t i = 0; i < most; i++)
+            read_ordered (self, reply->element + ORDERED_HEAD + ORDERED_FIELDS * i);
     }
     answer_page (self, &page);
 }
