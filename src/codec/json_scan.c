@@ -1,6 +1,7 @@
 #include "json_scan.h"
 
 #include "base64.h"
+#include "json.h"
 #include "utf8.h"
 
 static size_t bytes_left (const struct json_scan *self)
@@ -188,4 +189,94 @@ bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size)
         return false;
     *ret_size = size;
     return true;
+}
+
+// -- any value
+
+// Consume a string; `ret` is what is between its quotes.
+static bool skip_string (struct json_scan *self, struct span *ret)
+{
+    if (!json_scan_take (self, '"'))
+        return false;
+    const uint8_t *start = self->at;
+    for (const uint8_t *at = start; at;) {
+        uint8_t decoded[4], *out = decoded;
+        at += utf8_plain_size (at, self->end);
+        if (at == self->end)
+            return false;
+        if (*at == '"') {
+            self->at = at + 1;
+            *ret = span_of (start, (size_t)(at - start));
+            return true;
+        }
+        size_t size = utf8_size (at, self->end);
+        if (*at == '\\')
+            at = read_escape (at + 1, self->end, &out);
+        else
+            at = *at >= 0x80 && size ? at + size : NULL;
+    }
+    return false;
+}
+
+// Integers and short decimals; jansson decides about all other numbers.
+static bool skip_number (struct json_scan *self)
+{
+    enum { DECIMALS_MAX = 18 };
+    static const char more[] = "0123456789+-.eE";
+    const uint8_t *start = self->at;
+    int64_t integer;
+    if (json_scan_integer (self, &integer) && json_scan_is_next (self, '.')) {
+        const uint8_t *first = ++self->at;
+        while (self->at < self->end && *self->at >= '0' && *self->at <= '9')
+            self->at++;
+        if (self->at == first || self->at - first > DECIMALS_MAX)
+            self->at = start;
+    }
+    if (self->at > start && (self->at == self->end || !memchr (more, *self->at, sizeof more - 1)))
+        return true;
+    for (self->at = start; self->at < self->end; self->at++)
+        if (!memchr (more, *self->at, sizeof more - 1))
+            break;
+    json_t *number =
+        json_loadb ((const char *)start, (size_t)(self->at - start), JSON_DECODE_ANY, NULL);
+    json_decref (number);
+    return number;
+}
+
+static bool skip_any (struct json_scan *self, int depth)
+{
+    struct span ignored;
+    json_scan_space (self);
+    if (json_scan_is_next (self, '"'))
+        return skip_string (self, &ignored);
+    bool is_object = json_scan_is_next (self, '{');
+    if (!is_object && !json_scan_is_next (self, '['))
+        return take_bytes (self, "true", 4) || take_bytes (self, "false", 5) ||
+               take_bytes (self, "null", 4) || skip_number (self);
+    uint8_t end = is_object ? '}' : ']';
+    self->at++;
+    if (depth == JSON_DEPTH_MAX)
+        return false;
+    if (json_scan_take (self, end))
+        return true;
+    do {
+        if ((is_object && !json_scan_any_name (self, &ignored)) || !skip_any (self, depth + 1))
+            return false;
+    } while (json_scan_take (self, ','));
+    return json_scan_take (self, end);
+}
+
+bool json_scan_value (struct json_scan *self, struct span *ret)
+{
+    json_scan_space (self);
+    const uint8_t *start = self->at;
+    if (!skip_any (self, 0))
+        return false;
+    *ret = span_of (start, (size_t)(self->at - start));
+    return true;
+}
+
+bool json_scan_any_name (struct json_scan *self, struct span *ret)
+{
+    return skip_string (self, ret) && json_scan_take (self, ':');
 }

@@ -12,7 +12,8 @@ struct json_scan {
 
 static inline struct json_scan json_scan_of (struct span text)
 {
-    return (struct json_scan){text.data, text.size ? text.data + text.size : text.data};
+    const uint8_t *at = text.size ? text.data : (const uint8_t *)""; // never NULL
+    return (struct json_scan){at, at + text.size};
 }
 
 // Skip white space; mostly there is none.
@@ -69,3 +70,10 @@ bool json_scan_string (struct json_scan *self, uint8_t *out, size_t *ret_size);
 
 // Decode a frame as json_to_frame does; `out` is as in json_scan_string.
 bool json_scan_frame (struct json_scan *self, uint8_t *out, size_t *ret_size);
+
+// Consume the next value, whatever it is, checked as json_read_object checks it, except that names
+// may be duplicate. `ret` is the value as it is written, without white space around it.
+bool json_scan_value (struct json_scan *self, struct span *ret);
+
+// Consume any member's name and its colon. `ret` is the name as it is written, without its quotes.
+bool json_scan_any_name (struct json_scan *self, struct span *ret);

@@ -73,6 +73,30 @@ size_t utf8_copy_text (struct span text, size_t most, char *out)
     return size;
 }
 
+// The index of the first byte that is not plain; 8: all are.
+static size_t plain_of_eight (uint64_t eight)
+{
+    eight = le64toh (eight);
+    uint64_t control = eight - EACH (0x20);
+    uint64_t quote = (eight ^ EACH ('"')) - EACH (1);
+    uint64_t backslash = (eight ^ EACH ('\\')) - EACH (1);
+    uint64_t found = (control | quote | backslash | eight) & EACH (0x80);
+    return found ? (size_t)__builtin_ctzll (found) / 8 : 8;
+}
+
+size_t utf8_plain_size (const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *start = at;
+    uint64_t eight;
+    for (size_t plain = 8; end - at >= 8 && plain == 8; at += plain) {
+        memcpy (&eight, at, sizeof eight);
+        plain = plain_of_eight (eight);
+    }
+    while (at < end && is_plain (*at))
+        at++;
+    return (size_t)(at - start);
+}
+
 size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out)
 {
     const uint8_t *start = at;
@@ -80,13 +104,9 @@ size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out)
         uint64_t eight;
         memcpy (&eight, at, sizeof eight);
         memcpy (out, &eight, sizeof eight);
-        eight = le64toh (eight);
-        uint64_t control = eight - EACH (0x20);
-        uint64_t quote = (eight ^ EACH ('"')) - EACH (1);
-        uint64_t backslash = (eight ^ EACH ('\\')) - EACH (1);
-        uint64_t found = (control | quote | backslash | eight) & EACH (0x80);
-        if (found)
-            return (size_t)(at - start) + (size_t)__builtin_ctzll (found) / 8;
+        size_t plain = plain_of_eight (eight);
+        if (plain < 8)
+            return (size_t)(at - start) + plain;
     }
     while (at < end && is_plain (*at))
         *out++ = *at++;

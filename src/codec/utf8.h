@@ -22,6 +22,9 @@ struct span utf8_cut (struct span text, size_t most);
 // UTF-8 becomes a question mark. Returns the number of bytes written.
 size_t utf8_copy_text (struct span text, size_t most, char *out);
 
+// The number of bytes before the first control byte, quote, backslash or non-ASCII byte.
+size_t utf8_plain_size (const uint8_t *at, const uint8_t *end);
+
 // Copy the bytes before the first control byte, quote, backslash or non-ASCII byte. Returns their
 // number. `out` has room for all bytes up to `end`; bytes after the copied ones may be overwritten.
 size_t utf8_copy_plain (const uint8_t *at, const uint8_t *end, uint8_t *out);

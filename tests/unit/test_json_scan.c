@@ -366,6 +366,88 @@ static void nothing_is_taken_of_no_text (void **state)
     assert_false (json_scan_take (&scan, '{'));
 }
 
+// -- any value
+
+static const struct span values[] = {
+    BYTES ("\"\""),
+    BYTES (" \"a\\n\\u00e9\xc3\xa9\" "),
+    BYTES ("[]"),
+    BYTES ("{}"),
+    BYTES (" [ 1 , -2.5 , 3e4, \"x\", true, false, null, {\"a\" : [ ] , \"b\":{}} ] "),
+    BYTES ("{\"a\":1,\"b\":\"]}\"}"),
+    BYTES ("0"),
+    BYTES ("-0"),
+    BYTES ("0.5"),
+    BYTES ("1795964976.002"),
+    BYTES ("1.0E+2"),
+    BYTES ("9223372036854775807"),
+    BYTES ("9223372036854775808"),
+    BYTES ("-9223372036854775808"),
+    BYTES ("1e308"),
+    BYTES ("1e309"),
+    BYTES ("0.1234567890123456789012345"),
+    BYTES ("[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]"),
+    BYTES ("00"),
+    BYTES ("01.5"),
+    BYTES ("-"),
+    BYTES ("-a"),
+    BYTES ("+1"),
+    BYTES ("1."),
+    BYTES ("1.e3"),
+    BYTES (".5"),
+    BYTES ("1e"),
+    BYTES ("1e+"),
+    BYTES ("1.5.5"),
+    BYTES ("tru"),
+    BYTES ("nul"),
+    BYTES ("[1,]"),
+    BYTES ("[,1]"),
+    BYTES ("[1 2]"),
+    BYTES ("[1"),
+    BYTES ("[1}"),
+    BYTES ("{\"a\"}"),
+    BYTES ("{\"a\":}"),
+    BYTES ("{\"a\":1,}"),
+    BYTES ("{a:1}"),
+    BYTES ("{1:1}"),
+    BYTES ("\"\x1f\""),
+    BYTES ("\"\xff\""),
+    BYTES ("\"\xe9\x8f\""),
+    BYTES ("\"\\ud800\""),
+    BYTES ("\"a"),
+    BYTES (""),
+};
+
+static void values_are_taken_as_by_jansson (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        uint8_t *bytes = exact_bytes (values[i]);
+        struct json_scan scan = json_scan_of (span_of (bytes, values[i].size));
+        struct span taken;
+        bool good = json_scan_value (&scan, &taken) && json_scan_ended (&scan);
+        json_t *value = parse (values[i]), *again = good ? parse (taken) : NULL;
+        CHECK_INT (quoted (values[i]), good, value != NULL);
+        CHECK (quoted (values[i]), !good || json_equal (value, again));
+        json_decref (value);
+        json_decref (again);
+        free (bytes);
+    }
+}
+
+static void deep_values_are_not_taken (void **state)
+{
+    (void)state;
+    char text[2 * JSON_DEPTH_MAX + 3] = "";
+    struct span taken;
+    for (int depth = JSON_DEPTH_MAX; depth <= JSON_DEPTH_MAX + 1; depth++) {
+        memset (text, '[', (size_t)depth);
+        memset (text + depth, ']', (size_t)depth);
+        struct json_scan scan = json_scan_of (span_of (text, 2 * (size_t)depth));
+        CHECK_INT (text, json_scan_value (&scan, &taken), depth == JSON_DEPTH_MAX);
+    }
+}
+
 int main (void)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +459,8 @@ int main (void)
         cmocka_unit_test (names_are_known_as_they_are_written),
         cmocka_unit_test (frames_are_read_as_they_are_written),
         cmocka_unit_test (nothing_is_taken_of_no_text),
+        cmocka_unit_test (values_are_taken_as_by_jansson),
+        cmocka_unit_test (deep_values_are_not_taken),
     };
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -1,0 +1,52 @@
+#include "json_members.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+
+static void make_room (struct json_members *self)
+{
+    self->room *= 2;
+    if (self->at != self->few) {
+        self->at = memory_resize (self->at, self->room * sizeof *self->at);
+        return;
+    }
+    self->at = memory_resize (NULL, self->room * sizeof *self->at);
+    memcpy (self->at, self->few, sizeof self->few);
+}
+
+bool json_members_take (struct json_members *self, struct json_scan *scan)
+{
+    self->at = self->few;
+    self->count = 0;
+    self->room = sizeof self->few / sizeof *self->few;
+    if (!json_scan_take (scan, '{'))
+        return false;
+    if (json_scan_take (scan, '}'))
+        return true;
+    do {
+        if (self->count == self->room)
+            make_room (self);
+        struct json_member *member = &self->at[self->count++];
+        if (!json_scan_any_name (scan, &member->name) || !json_scan_value (scan, &member->value))
+            return false;
+    } while (json_scan_take (scan, ','));
+    return json_scan_take (scan, '}');
+}
+
+void json_members_release (struct json_members *self)
+{
+    if (self->at != self->few)
+        free (self->at);
+    self->at = self->few;
+    self->count = 0;
+}
+
+struct span json_members_get (const struct json_members *self, const char *name)
+{
+    struct span wanted = span_text (name);
+    for (size_t i = 0; i < self->count; i++)
+        if (span_equal (self->at[i].name, wanted))
+            return self->at[i].value;
+    return (struct span){0};
+}

@@ -1,0 +1,25 @@
+// The members of a JSON object as they are written, so that values are copied from text to text
+// without a tree.
+#pragma once
+
+#include "json_scan.h"
+
+struct json_member {
+    struct span name; // without its quotes; escapes are not decoded
+    struct span value;
+};
+
+struct json_members {
+    struct json_member *at;
+    size_t count, room;
+    struct json_member few[48]; // storage of the members of most objects
+};
+
+// Consume the next value, an object. Its names and values are borrowed from the text. False: it is
+// no object, or invalid; duplicate names are not. Release the members in both cases.
+bool json_members_take (struct json_members *self, struct json_scan *scan);
+
+void json_members_release (struct json_members *self);
+
+// The value of the first member of this name; empty: there is none.
+struct span json_members_get (const struct json_members *self, const char *name);
