@@ -31,21 +31,6 @@ bool plan_trace (const struct plan *self, uint64_t exec_id, int64_t nominal, cha
 // Append what targets get: the public text of the run, and the end of the lease in Unix seconds.
 void plan_write_dispatch (const struct plan *self, int64_t deadline, struct json_text *text);
 
-// Write a stored message for people: without `messages`, the fields in the order of the public text
-// and then those that were added by hand. `stored` is modified. The object is left open.
-void plan_write_public (json_t *stored, struct json_text *text);
-
-// The COMMAND of a stored message as a JSON frame value, borrowed. NULL: there is none, or the
-// description is not valid.
-const json_t *plan_stored_command (const json_t *stored);
-
-// Mask what not everybody may read: the URLs of the callback, all but the host, and the PLAN frame,
-// which contains them.
-void plan_mask_stored (json_t *stored);
-
-// The same for a plan that is itself a callback: its first argument is the URL.
-void plan_mask_callback (json_t *stored);
-
 // Read a stored message, which an operator may have edited: types and bounds are checked, a missing
 // counter is 0. `id` is the key's. NULL with a reason.
 struct plan *plan_from_stored_json (uint64_t id, struct span text, struct reason *reason);

@@ -16,10 +16,12 @@ static const uint8_t *skip_spaces (const uint8_t *at, const uint8_t *end)
 
 const uint8_t *message_value (struct span message, const char *name, size_t *from)
 {
-    char quoted_name[72];
-    size_t size = (size_t)snprintf (quoted_name, sizeof quoted_name, "\"%s\"", name);
-    if (!message.size || size >= sizeof quoted_name)
+    char quoted_name[72] = "\"";
+    size_t size = strlen (name) + 2;
+    if (!message.size || size > sizeof quoted_name)
         return NULL; // no member of ours has such a name
+    memcpy (quoted_name + 1, name, size - 2);
+    quoted_name[size - 1] = '"';
     const uint8_t *end = message.data + message.size, *at;
     while (*from < message.size &&
            (at = memmem (message.data + *from, message.size - *from, quoted_name, size))) {

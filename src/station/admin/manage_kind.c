@@ -8,7 +8,7 @@
 #include "memory.h"
 #include "callback_check.h"
 #include "permit.h"
-#include "plan_json.h"
+#include "plan_public.h"
 #include "policy.h"
 #include "reads.h"
 #include "reply.h"

@@ -7,15 +7,17 @@
 #include "codes.h"
 #include "dialect.h"
 #include "json.h"
+#include "json_scan.h"
 #include "manage_private.h"
 #include "plan_json.h"
+#include "plan_public.h"
 #include "memory.h"
 #include "permit.h"
 #include "publish.h"
 #include "reads.h"
 #include "runs.h"
 #include "reply.h"
-#include "plan_message.h"
+#include "stored_text.h"
 
 enum {
     PAGE_DEFAULT = 100,
@@ -226,19 +228,28 @@ static json_t *place_json (const struct store_filter *filter, const struct store
     return json_string (place);
 }
 
-static bool has_title (const struct list_filter *filter, const json_t *plan)
+static bool has_title (const struct list_filter *filter, struct span plan)
 {
-    const char *title = json_string_value (json_object_get (plan, "description"));
-    return !filter->title[0] || (title && fnmatch (filter->title, title, 0) == 0);
+    size_t from = 0, size;
+    if (!filter->title[0])
+        return true;
+    const uint8_t *at = message_value (plan, "description", &from);
+    size_t left = at ? (size_t)(plan.data + plan.size - at) : 0;
+    struct json_scan scan = json_scan_of (span_of (at, left));
+    char *title = memory_new (left + 1);
+    bool found = json_scan_string (&scan, (uint8_t *)title, &size);
+    title[found ? size : 0] = '\0';
+    found = found && fnmatch (filter->title, title, 0) == 0;
+    free (title);
+    return found;
 }
 
 // The progress that a worker reported for the plan's current run; NULL: none.
-static const char *progress_of (struct station *self, uint64_t id, const json_t *plan)
+static const char *progress_of (struct station *self, uint64_t id, struct span plan)
 {
     const struct active_run *active = runs_find (self, id);
-    json_int_t exec_id = json_integer_value (json_object_get (plan, "exec_id"));
-    bool its = active && active->run.exec_id == (uint64_t)exec_id &&
-               json_integer_value (json_object_get (plan, "plan_state")) == PLAN_EXECUTE;
+    bool its = active && active->progress && active->run.exec_id == message_exec_id (plan) &&
+               message_number (plan, "plan_state") == PLAN_EXECUTE;
     return its ? active->progress : NULL;
 }
 
@@ -252,31 +263,15 @@ static bool write_listed (const struct plan_listing *listing, const struct store
                           struct json_text *text)
 {
     static const struct json_name progress_name = JSON_NAME ("progress");
-    struct reason reason;
-    if (!permits_listed (listing, one))
+    if (!permits_listed (listing, one) || !has_title (&listing->filter, one->message) ||
+        !plan_write_public (one->plan_id, one->message, COMMAND_MAX, text))
         return false;
-    json_t *plan = json_read_object (one->message, &reason);
-    if (!plan || !has_title (&listing->filter, plan)) {
-        json_decref (plan);
-        return false;
-    }
-    const char *progress = progress_of (listing->station, one->plan_id, plan);
-    json_t *command = json_incref ((json_t *)(uintptr_t)plan_stored_command (plan));
-    const json_t *encoded = json_object_get (command, "b64");
-    json_object_set_new (plan, "plan_id", json_integer ((json_int_t)one->plan_id));
-    json_object_del (plan, "command"); // present after an edit by hand
-    json_object_del (plan, "progress");
-    json_text_item (text);
-    plan_write_public (plan, text);
-    if (command && json_string_length (encoded ? encoded : command) <= COMMAND_MAX)
-        json_text_member (text, "command", command);
+    const char *progress = progress_of (listing->station, one->plan_id, one->message);
     if (progress) {
         json_text_name (text, &progress_name);
         json_text_frame (text, span_text (progress));
     }
     json_text_raw (text, span_text ("}"));
-    json_decref (command);
-    json_decref (plan);
     return true;
 }
 

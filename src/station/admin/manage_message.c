@@ -6,6 +6,7 @@
 #include "memory.h"
 #include "permit.h"
 #include "plan_json.h"
+#include "plan_public.h"
 #include "reads.h"
 #include "runs.h"
 

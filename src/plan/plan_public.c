@@ -1,0 +1,302 @@
+#include "plan_public.h"
+
+#include <stdlib.h>
+
+#include "callback_rule.h"
+#include "codes.h"
+#include "desc.h"
+#include "json_scan.h"
+#include "memory.h"
+#include "plan_record.h"
+#include "plan_step.h"
+
+// Add the plan's position among its iterations, which is derived and never stored.
+static void show_place (json_t *object)
+{
+    struct policy *policy;
+    struct reason reason;
+    int64_t runs = 0, skips = 0;
+    if (!policy_read_from (object, &policy, &reason))
+        return;
+    int64_t cycle = policy_cycle (policy);
+    policy_destroy (&policy);
+    if (!cycle || !json_get_integer (object, "real_repet", 0, INT64_MAX / 4, &runs) ||
+        !json_get_integer (object, "skip_num", 0, INT64_MAX / 4, &skips))
+        return;
+    struct run_place place = policy_place (runs + skips, cycle);
+    json_object_set_new (object, "current_iteration", json_integer (place.iteration));
+    json_object_set_new (object, "current_cycle", json_integer (place.cycle));
+}
+
+// The index among `messages` of its first frame of this type; 0: it has none.
+static size_t stored_frame (const json_t *stored, uint8_t type)
+{
+    enum { DESCRIPTION = 1, FIRST = 2 };
+    uint8_t bytes[2 * DESC_SIZE_MAX]; // also as base64
+    size_t size;
+    struct desc desc;
+    struct reason reason;
+    const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    const json_t *frame = json_array_get (messages, DESCRIPTION);
+    const json_t *encoded = json_object_get (frame, "b64");
+    if (json_string_length (encoded ? encoded : frame) > sizeof bytes ||
+        !json_to_frame (frame, bytes, &size) ||
+        desc_parse (span_of (bytes, size), json_array_size (messages) - FIRST, &desc, &reason))
+        return 0;
+    for (size_t i = 0; i < desc.count; i++)
+        if (desc.types[i] == type)
+            return FIRST + i;
+    return 0;
+}
+
+static const json_t *stored_command (const json_t *stored)
+{
+    size_t at = stored_frame (stored, ZERO_FRAME_COMMAND);
+    const json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    return at ? json_array_get (messages, at) : NULL;
+}
+
+void plan_mask_stored (json_t *stored)
+{
+    struct reason ignored;
+    json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    json_t *callback = json_object_get (stored, "callback"), *object;
+    if (!callback)
+        return;
+    struct span text = span_of (json_string_value (callback), json_string_length (callback));
+    size_t at = stored_frame (stored, ZERO_FRAME_PLAN), size = 0;
+    object = json_is_string (callback) ? json_read_object (text, &ignored) : json_incref (callback);
+    json_t *masked = object ? callback_rule_masked (object) : json_object ();
+    json_decref (object);
+    json_object_set_new (stored, "callback", masked);
+    if (at) {
+        json_t *frame = json_array_get (messages, at), *encoded = json_object_get (frame, "b64");
+        uint8_t *bytes = memory_new (json_string_length (encoded ? encoded : frame) + 1);
+        bool read = json_to_frame (frame, bytes, &size);
+        json_array_set_new (messages, at, callback_masked_frame (span_of (bytes, read ? size : 0)));
+        free (bytes);
+    }
+}
+
+void plan_mask_callback (json_t *stored)
+{
+    size_t at = stored_frame (stored, ZERO_FRAME_ARG);
+    json_t *messages = json_object_get (stored, plan_record[FIELD_MESSAGES].name);
+    if (at)
+        json_array_set_new (messages, at, callback_masked_url (json_array_get (messages, at)));
+}
+
+// Replace the stored call of a flow's step by its public form.
+static void show_step (json_t *stored)
+{
+    const json_t *text = json_object_get (stored, plan_record[FIELD_STEP].name);
+    struct plan_step step;
+    struct json_text shown;
+    size_t size;
+    if (plan_step_parse (span_of (json_string_value (text), json_string_length (text)), &step)) {
+        json_text_start (&shown, PLAN_STEP_SIZE);
+        plan_step_write (&step, &shown);
+        char *object = json_text_end (&shown, &size);
+        json_object_set_new (stored, "flow", json_loads (object, 0, NULL));
+        free (object);
+    }
+    json_object_del (stored, plan_record[FIELD_STEP].name);
+}
+
+static bool is_public (const char *name)
+{
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++)
+        if (strcmp (plan_record[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void write_parts (json_t *stored, struct json_text *text)
+{
+    const char *name;
+    json_t *value;
+    size_t written = 0;
+    show_step (stored);
+    json_object_del (stored, plan_record[FIELD_MESSAGES].name);
+    policy_show (stored);
+    plan_mask_stored (stored);
+    show_place (stored);
+    json_text_item (text);
+    json_text_raw (text, span_of ("{", 1));
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
+        if (!(value = json_object_get (stored, plan_record[i].name)))
+            continue;
+        json_text_name (text, &plan_record[i].written);
+        json_text_value (text, value);
+        written++;
+    }
+    if (written == json_object_size (stored))
+        return;
+    json_object_foreach (stored, name, value)
+    {
+        if (!is_public (name))
+            json_text_member (text, name, value);
+    }
+}
+
+bool plan_convert_public (uint64_t id, struct span stored, size_t command_max,
+                          struct json_text *text)
+{
+    struct reason ignored;
+    json_t *plan = json_read_object (stored, &ignored);
+    if (!plan)
+        return false;
+    json_t *command = json_incref ((json_t *)(uintptr_t)stored_command (plan));
+    const json_t *encoded = json_object_get (command, "b64");
+    json_object_set_new (plan, "plan_id", json_integer ((json_int_t)id));
+    json_object_del (plan, "command"); // present after an edit by hand
+    json_object_del (plan, "progress");
+    write_parts (plan, text);
+    if (command && json_string_length (encoded ? encoded : command) <= command_max)
+        json_text_member (text, "command", command);
+    json_decref (command);
+    json_decref (plan);
+    return true;
+}
+
+// -- without a tree
+
+enum { MORE_MAX = 32 }; // policies of one plan
+
+struct public_parts {
+    struct span fields[FIELDS]; // values as they are written; empty: there is none
+    struct span more[MORE_MAX]; // policies: name and value
+    size_t more_count, next;    // `next` of plan_record_order: the field that is expected
+};
+
+// Policies that are public as they are stored. The others are texts of objects, or determine the
+// plan's place among its iterations.
+static bool is_public_policy (struct span name)
+{
+    static const char *const names[] = {
+#define TEXT(name)
+#define PLAIN(name)              #name,
+#define FIELD(name, stored, ...) stored (name)
+#include "policy_fields.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (span_is (name, names[i]))
+            return !span_is (name, "cycle") && !span_is (name, "iteration");
+    return false;
+}
+
+static bool split_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
+{
+    size_t place = self->next;
+    for (size_t i = 0; i < FIELDS; i++, place++) {
+        place = place == FIELDS ? 0 : place;
+        enum field_name field = plan_record_order[place];
+        if (field == FIELD_POLICY || !json_scan_name (scan, &plan_record[field].written))
+            continue;
+        *ret_found = true;
+        self->next = place + 1;
+        return field != FIELD_STEP && !self->fields[field].size &&
+               json_scan_value (scan, &self->fields[field]);
+    }
+    *ret_found = false;
+    return true;
+}
+
+static bool split_policy (struct public_parts *self, struct json_scan *scan)
+{
+    struct span name, value;
+    json_scan_space (scan);
+    const uint8_t *start = scan->at;
+    if (self->more_count == MORE_MAX || !json_scan_any_name (scan, &name) ||
+        !is_public_policy (name) || !json_scan_value (scan, &value))
+        return false;
+    for (size_t i = 0; i < self->more_count; i++) // the name may be duplicate
+        if (self->more[i].size > name.size &&
+            memcmp (self->more[i].data, start, name.size + 2) == 0)
+            return false;
+    self->more[self->more_count++] = span_of (start, (size_t)(scan->at - start));
+    return true;
+}
+
+static bool split_stored (struct public_parts *self, struct span stored)
+{
+    bool found;
+    struct json_scan scan = json_scan_of (stored);
+    if (!json_scan_take (&scan, '{'))
+        return false;
+    do {
+        if (!split_field (self, &scan, &found) || (!found && !split_policy (self, &scan)))
+            return false;
+    } while (json_scan_take (&scan, ','));
+    return json_scan_take (&scan, '}') && json_scan_ended (&scan);
+}
+
+// The COMMAND frame's value among those of `messages`; empty: there is none.
+static struct span command_of (struct span messages)
+{
+    enum { DESCRIPTION = 1, FIRST = 2 };
+    struct span frames[PLAN_MESSAGES_MAX];
+    uint8_t bytes[2 * DESC_SIZE_MAX];
+    size_t count = 0, size;
+    struct desc desc;
+    struct reason ignored;
+    struct json_scan scan = json_scan_of (messages);
+    if (!json_scan_take (&scan, '[') || json_scan_take (&scan, ']'))
+        return (struct span){0};
+    do {
+        if (count == PLAN_MESSAGES_MAX || !json_scan_value (&scan, &frames[count]))
+            return (struct span){0};
+        count++;
+    } while (json_scan_take (&scan, ','));
+    if (count < FIRST || frames[DESCRIPTION].size > sizeof bytes)
+        return (struct span){0};
+    scan = json_scan_of (frames[DESCRIPTION]);
+    if (!json_scan_frame (&scan, bytes, &size) ||
+        desc_parse (span_of (bytes, size), count - FIRST, &desc, &ignored))
+        return (struct span){0};
+    for (size_t i = 0; i < desc.count; i++)
+        if (desc.types[i] == ZERO_FRAME_COMMAND)
+            return frames[FIRST + i];
+    return (struct span){0};
+}
+
+static void copy_parts (const struct public_parts *parts, uint64_t id, struct json_text *text)
+{
+    json_text_item (text);
+    json_text_raw (text, span_of ("{", 1));
+    for (size_t i = 0; i < PUBLIC_FIELDS; i++) {
+        if (i == FIELD_PLAN_ID) {
+            json_text_number (text, &plan_record[i].written, (int64_t)id, 0);
+        } else if (parts->fields[i].size) {
+            json_text_name (text, &plan_record[i].written);
+            json_text_raw (text, parts->fields[i]);
+        }
+    }
+    for (size_t i = 0; i < parts->more_count; i++) {
+        json_text_raw (text, span_of (",", 1));
+        json_text_raw (text, parts->more[i]);
+    }
+}
+
+bool plan_copy_public (uint64_t id, struct span stored, size_t command_max, struct json_text *text)
+{
+    static const struct json_name name = JSON_NAME ("command");
+    struct public_parts parts = {0};
+    if (!split_stored (&parts, stored))
+        return false;
+    struct span command = command_of (parts.fields[FIELD_MESSAGES]);
+    if (command.size > command_max + 2) // with escapes, or as base64, it may be short all the same
+        return false;
+    copy_parts (&parts, id, text);
+    if (command.size) {
+        json_text_name (text, &name);
+        json_text_raw (text, command);
+    }
+    return true;
+}
+
+bool plan_write_public (uint64_t id, struct span stored, size_t command_max, struct json_text *text)
+{
+    return plan_copy_public (id, stored, command_max, text) ||
+           plan_convert_public (id, stored, command_max, text);
+}
