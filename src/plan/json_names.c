@@ -1,38 +1,40 @@
 #include "json_names.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "codes.h"
-#include "desc.h"
-#include "ident.h"
 #include "json.h"
+#include "json_members.h"
+#include "json_values.h"
 #include "json_words.h"
 #include "plan.h"
 #include "policy.h"
-#include "rfc3339.h"
 
 // How a value is converted.
 enum conversion {
     SAME,
-    NESTED, // as the enclosing object
+    HEX,        // an id
+    INSTANT,    // of Unix seconds, or RFC 3339; null where there is none
+    INSTANT_MS, // of Unix milliseconds
+    SECONDS_MS, // a duration of milliseconds
+    SECONDS_US, // of microseconds
+    STATE,      // a plan's
+    PLAN_TYPE,  // the type's name
+    STOPPED,    // by, at, why
+    PARSED,     // an object that is stored as JSON text
+    PLAIN_CONVERSIONS,
+    PLAN_OBJECT = PLAIN_CONVERSIONS, // of JSON_PLAN
+    RUNS,                            // a list of JSON_RUN
+    TARGETS,                         // a list of JSON_TARGET
+    VERDICT,                         // absent where there is none
+    FRAMES,                          // a message: command, args, frames
     DROP,
-    HEX,         // an id
-    INSTANT,     // of Unix seconds, or RFC 3339; null where there is none
-    INSTANT_MS,  // of Unix milliseconds
-    SECONDS_MS,  // a duration of milliseconds
-    SECONDS_US,  // of microseconds
-    STATE,       // a plan's
-    STATUS,      // of a run
-    VERDICT,     // absent where there is none
-    PLAN_TYPE,   // the type's name
-    PLAN_OBJECT, // of JSON_PLAN
-    RUNS,        // a list of JSON_RUN
-    TARGETS,     // a list of JSON_TARGET
-    STOPPED,     // by, at, why
-    PARSED,      // an object that is stored as JSON text
-    FRAMES       // a message: command, args, frames
+    LATER // depends on other members: finish_plan, finish_run
 };
+
+// The object that a member is in.
+enum group { SPEC, COUNTS, LAST, GROUPS, TOP = GROUPS };
 
 enum {
     PLAN = 1 << JSON_PLAN,
@@ -42,435 +44,434 @@ enum {
     ANY = PLAN | RUN | TARGET | ANSWER
 };
 
-// The first row that matches kind and name applies. `name` includes its object: "counts.runs".
+// The first row that matches kind and name applies.
 static const struct wire_name {
     unsigned kinds;
-    const char *wire, *name;
+    const char *wire;
+    enum group group;
+    const char *name;
     enum conversion conversion;
 } rows[] = {
     // of a plan, mostly in the order of a page, so that a row is found early
-    {PLAN, "plan_id", "id", HEX},
-    {PLAN, "request_id", "request_id", SAME},
-    {PLAN, "station", "target", SAME},
-    {PLAN, "caller", "caller", SAME},
-    {PLAN, "description", "title", SAME},
-    {PLAN, "revision", "revision", SAME},
-    {PLAN, "plan_type", "spec.plan_type", PLAN_TYPE},
-    {PLAN, "plan_value", "spec.plan_value", SAME},
-    {PLAN, "plan_repet", "spec.plan_repet", SAME},
-    {PLAN, "real_repet", "counts.runs", SAME},
-    {PLAN, "last_state", "last.status", STATUS},
-    {PLAN, "plan_time", "next_at", INSTANT},
-    {PLAN, "exec_time", "last.started_at", INSTANT},
-    {PLAN, "base_time", "base_at", INSTANT},
-    {PLAN, "plan_state", "state", STATE},
-    {PLAN, "add_time", "created_at", INSTANT},
-    {PLAN, "skip_set", "spec.skip_set", SAME},
-    {PLAN, "skip_num", "counts.skipped", SAME},
-    {PLAN, "error_count", "counts.failures", SAME},
-    {PLAN, "exec_id", "last.exec_id", HEX},
-    {PLAN, "no_keep", "spec.no_keep", SAME},
-    {PLAN, "command", "command", SAME},
-    {PLAN, "key", "name", SAME},
-    {PLAN, "error_info", "last.reason", SAME},
-    {PLAN, "missed", "counts.missed", SAME},
-    {PLAN, "skip_wait", "counts.skips_pending", SAME},
-    {PLAN, "stopped", "stopped", STOPPED},
-    {PLAN, "messages", "frames", FRAMES},
-    {PLAN, "failures", "failures", RUNS},
-    {PLAN, "vote", "spec.vote", SAME},
-    {PLAN, "id", NULL, DROP},
-    {PLAN, "type", NULL, DROP},
-    {PLAN, "state", NULL, DROP},
-    {PLAN, "poll", NULL, DROP},
-    {PLAN, "extra", NULL, DROP},
+    {PLAN, "plan_id", TOP, "id", HEX},
+    {PLAN, "request_id", TOP, "request_id", SAME},
+    {PLAN, "station", TOP, "target", SAME},
+    {PLAN, "caller", TOP, "caller", SAME},
+    {PLAN, "description", TOP, "title", SAME},
+    {PLAN, "revision", TOP, "revision", SAME},
+    {PLAN, "plan_type", SPEC, "plan_type", PLAN_TYPE},
+    {PLAN, "plan_value", SPEC, "plan_value", SAME},
+    {PLAN, "plan_repet", SPEC, "plan_repet", SAME},
+    {PLAN, "real_repet", COUNTS, "runs", SAME},
+    {PLAN, "last_state", LAST, "status", LATER},
+    {PLAN, "plan_time", TOP, "next_at", LATER},
+    {PLAN, "exec_time", LAST, "started_at", INSTANT},
+    {PLAN, "base_time", TOP, "base_at", INSTANT},
+    {PLAN, "plan_state", TOP, "state", STATE},
+    {PLAN, "add_time", TOP, "created_at", INSTANT},
+    {PLAN, "skip_set", SPEC, "skip_set", SAME},
+    {PLAN, "skip_num", COUNTS, "skipped", SAME},
+    {PLAN, "error_count", COUNTS, "failures", SAME},
+    {PLAN, "exec_id", LAST, "exec_id", HEX},
+    {PLAN, "no_keep", SPEC, "no_keep", SAME},
+    {PLAN, "command", TOP, "command", SAME},
+    {PLAN, "key", TOP, "name", SAME},
+    {PLAN, "error_info", LAST, "reason", SAME},
+    {PLAN, "missed", COUNTS, "missed", SAME},
+    {PLAN, "skip_wait", COUNTS, "skips_pending", SAME},
+    {PLAN, "stopped", TOP, "stopped", STOPPED},
+    {PLAN, "messages", TOP, "frames", FRAMES},
+    {PLAN, "failures", TOP, "failures", RUNS},
+    {PLAN, "vote", SPEC, "vote", SAME},
+    {PLAN, "id", TOP, NULL, DROP},
+    {PLAN, "type", TOP, NULL, DROP},
+    {PLAN, "state", TOP, NULL, DROP},
+    {PLAN, "poll", TOP, NULL, DROP},
+    {PLAN, "extra", TOP, NULL, DROP},
 #define PLAIN(name)
-#define TEXT(name)               {PLAN, #name, "spec." #name, PARSED},
+#define TEXT(name)               {PLAN, #name, SPEC, #name, PARSED},
 #define FIELD(name, stored, ...) stored (name)
 #include "policy_fields.def"
-    {PLAN, "run_with", "run_with", PARSED},
+    {PLAN, "run_with", TOP, "run_with", PARSED},
     // of a run
-    {RUN, "id", NULL, DROP}, // the plan's id again
-    {RUN, "plan", "plan", HEX},
-    {RUN, "key", "name", SAME},
-    {RUN, "nominal", "nominal_at", INSTANT},
-    {RUN, "fired", "started_at", INSTANT},
-    {RUN, "ended", "ended_at", INSTANT},
-    {RUN, "state", "state", STATE},
-    {RUN, "missed_first", "missed_first_at", INSTANT},
-    {RUN, "missed_last", "missed_last_at", INSTANT},
+    {RUN, "id", TOP, "plan", LATER},
+    {RUN, "plan", TOP, "plan", LATER},
+    {RUN, "status", TOP, "status", LATER},
+    {RUN, "code", TOP, "code", LATER},
+    {RUN, "key", TOP, "name", SAME},
+    {RUN, "nominal", TOP, "nominal_at", INSTANT},
+    {RUN, "fired", TOP, "started_at", LATER},
+    {RUN, "ended", TOP, "ended_at", INSTANT},
+    {RUN, "state", TOP, "state", STATE},
+    {RUN, "missed_first", TOP, "missed_first_at", INSTANT},
+    {RUN, "missed_last", TOP, "missed_last_at", INSTANT},
     // of a target
-    {TARGET, "since", "since_at", INSTANT},
-    {TARGET, "no_worker", "no_worker_at", INSTANT},
+    {TARGET, "since", TOP, "since_at", INSTANT},
+    {TARGET, "no_worker", TOP, "no_worker_at", INSTANT},
     // of the station, its commands and files
-    {ANSWER, "plan", "plan", PLAN_OBJECT},
-    {ANSWER, "first", "next_at", INSTANT},
-    {ANSWER, "there", NULL, DROP}, // `result` has it as a word
-    {ANSWER, "refused", "detail", SAME},
-    {ANSWER, "told", "notified", SAME},
-    {ANSWER, "stations", "target_count", SAME},
-    {ANSWER, "targets", "targets", TARGETS},
-    {ANSWER, "runs", "items", RUNS},
-    {ANSWER, "next", "next_at", INSTANT},
-    {ANSWER, "at", "at", INSTANT},
-    {ANSWER, "now_ms", "now_at", INSTANT_MS},
-    {ANSWER, "clock_ahead_ms", "clock_ahead_s", SECONDS_MS},
-    {ANSWER, "round_trip_us", "took_s", SECONDS_US},
-    {ANSWER, "started_ms", "started_at", INSTANT_MS},
-    {ANSWER, "heard_ms", "heard_at", INSTANT_MS},
-    {ANSWER, "ended_ms", "ended_at", INSTANT_MS},
-    {ANSWER, "since", "since_at", INSTANT},
-    {ANSWER, "summary", "summary", SAME},   // counts by word
-    {ANSWER, "counters", "counters", SAME}, // by the names of counters
-    {ANSWER, "fields", "fields", SAME},     // of a kind: as submitted
-    {ANSWER, "result", "result", SAME},     // of a worker: as it sent it
+    {ANSWER, "plan", TOP, "plan", PLAN_OBJECT},
+    {ANSWER, "first", TOP, "next_at", INSTANT},
+    {ANSWER, "there", TOP, NULL, DROP}, // `result` has it as a word
+    {ANSWER, "refused", TOP, "detail", SAME},
+    {ANSWER, "told", TOP, "notified", SAME},
+    {ANSWER, "stations", TOP, "target_count", SAME},
+    {ANSWER, "targets", TOP, "targets", TARGETS},
+    {ANSWER, "runs", TOP, "items", RUNS},
+    {ANSWER, "next", TOP, "next_at", INSTANT},
+    {ANSWER, "at", TOP, "at", INSTANT},
+    {ANSWER, "now_ms", TOP, "now_at", INSTANT_MS},
+    {ANSWER, "clock_ahead_ms", TOP, "clock_ahead_s", SECONDS_MS},
+    {ANSWER, "round_trip_us", TOP, "took_s", SECONDS_US},
+    {ANSWER, "started_ms", TOP, "started_at", INSTANT_MS},
+    {ANSWER, "heard_ms", TOP, "heard_at", INSTANT_MS},
+    {ANSWER, "ended_ms", TOP, "ended_at", INSTANT_MS},
+    {ANSWER, "since", TOP, "since_at", INSTANT},
+    {ANSWER, "summary", TOP, "summary", SAME},   // counts by word
+    {ANSWER, "counters", TOP, "counters", SAME}, // by the names of counters
+    {ANSWER, "fields", TOP, "fields", SAME},     // of a kind: as submitted
+    {ANSWER, "result", TOP, "result", SAME},     // of a worker: as it sent it
     // of all
-    {ANY, "plan_id", "id", HEX},
-    {ANY, "exec_id", "exec_id", HEX},
-    {ANY, "flow_run", "flow_run", HEX},
-    {ANY, "station", "target", SAME},
-    {ANY, "plan_state", "state", STATE},
-    {ANY, "verdict", "verdict", VERDICT},
-    {ANY, "unresponsive_since", "unresponsive_since_at", INSTANT},
-    {ANY, "late_ms", "late_s", SECONDS_MS},
-    {ANY, "sum_us", "sum_s", SECONDS_US},
-    {ANY, "le_us", "le", SECONDS_US}, // upper bounds, in seconds
+    {ANY, "plan_id", TOP, "id", HEX},
+    {ANY, "exec_id", TOP, "exec_id", HEX},
+    {ANY, "flow_run", TOP, "flow_run", HEX},
+    {ANY, "station", TOP, "target", SAME},
+    {ANY, "plan_state", TOP, "state", STATE},
+    {ANY, "verdict", TOP, "verdict", VERDICT},
+    {ANY, "unresponsive_since", TOP, "unresponsive_since_at", INSTANT},
+    {ANY, "late_ms", TOP, "late_s", SECONDS_MS},
+    {ANY, "sum_us", TOP, "sum_s", SECONDS_US},
+    {ANY, "le_us", TOP, "le", SECONDS_US}, // upper bounds, in seconds
 };
 
-static const struct wire_name *row_of (enum json_kind kind, const char *wire)
+static bool is_row (const struct wire_name *row, enum json_kind kind, struct span wire)
 {
-    // The first letter rules out most rows: a page of plans takes thousands of look-ups.
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].wire[0] == wire[0] && rows[i].kinds & 1U << kind &&
-            strcmp (rows[i].wire, wire) == 0)
-            return &rows[i];
+    // The first letter rules out most rows; an empty name has its quote there.
+    return row->wire[0] == (char)wire.data[0] && row->kinds & 1U << kind &&
+           span_is (wire, row->wire);
+}
+
+// Members are mostly in the order of the table: the row after that of the last member is tried
+// first.
+static const struct wire_name *row_of (enum json_kind kind, struct span wire,
+                                       const struct wire_name **next)
+{
+    const struct wire_name *end = rows + sizeof rows / sizeof *rows;
+    if (*next < end && is_row (*next, kind, wire))
+        return (*next)++;
+    for (const struct wire_name *row = rows; row < end; row++) {
+        if (is_row (row, kind, wire)) {
+            *next = row + 1;
+            return row;
+        }
+    }
     return NULL;
 }
 
-// -- values
+// -- plain values
 
-// Plain values are shared: nobody changes one.
-static json_t *same (const json_t *value)
-{
-    return json_is_object (value) || json_is_array (value)
-               ? json_deep_copy (value)
-               : json_incref ((json_t *)(uintptr_t)value);
-}
+typedef void put_fn (struct json_text *text, struct span value);
 
-json_t *json_instant_ms (int64_t time_ms)
-{
-    char text[RFC3339_SIZE + 8];
-    int64_t seconds = time_ms / 1000 - (time_ms % 1000 < 0);
-    int ms = (int)(time_ms - seconds * 1000);
-    if (seconds < 0 || seconds > SCHEDULE_TIME_MAX)
-        return json_null ();
-    rfc3339_format (seconds, text);
-    char *fraction = strchr (text, 'Z');
-    const char digits[] = {
-        '.', (char)('0' + ms / 100), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10), 'Z', '\0'};
-    memcpy (fraction, digits, sizeof digits);
-    return json_string (text);
-}
-
-static json_t *instant (const json_t *value)
-{
-    struct reason ignored;
-    int64_t seconds;
-    double real = json_number_value (value);
-    if (json_is_string (value)) {
-        const char *text = json_string_value (value);
-        return rfc3339_parse (span_text (text), &seconds, &ignored) == 0
-                   ? json_instant_ms (seconds * 1000)
-                   : json_string (text);
-    }
-    return real > 0 && real <= (double)SCHEDULE_TIME_MAX
-               ? json_instant_ms ((int64_t)(real * 1000 + 0.5))
-               : json_null ();
-}
-
-static json_t *hex (const json_t *id)
-{
-    char text[IDENT_SIZE];
-    json_int_t number = json_integer_value (id);
-    if (!json_is_integer (id))
-        return same (id);
-    return number > 0 ? json_string (ident_text ((uint64_t)number, text)) : json_null ();
-}
-
-// For a list, each item.
-static json_t *duration (const json_t *value, double units)
-{
-    size_t i;
-    const json_t *one;
-    if (!json_is_array (value))
-        return json_is_number (value) ? json_real (json_number_value (value) / units)
-                                      : json_null ();
-    json_t *list = json_array ();
-    json_array_foreach (value, i, one) json_array_append_new (list, duration (one, units));
-    return list;
-}
-
-static json_t *word (const char *text)
-{
-    return text ? json_string (text) : json_null ();
-}
-
-// "pause by ops at TIME", without "by ops" where the requester is unknown.
-static json_t *stopped (const json_t *value)
-{
-    const char *text = json_string_value (value), *at = text ? strstr (text, " at ") : NULL;
-    const char *by = text ? strstr (text, " by ") : NULL;
-    if (!at || strchr (text, ' ') != (by ? by : at) || (by && by > at))
-        return same (value);
-    for (const char *next = at; next; next = strstr (next + 1, " at "))
-        at = next; // the last one, as a name may contain another
-    json_t *object = json_object ();
-    json_t *verb = json_stringn (text, (size_t)((by ? by : at) - text));
-    const char *state = json_state_name (verb);
-    json_object_set_new (object, "why", state ? json_string (state) : json_incref (verb));
-    json_decref (verb);
-    json_t *when = json_string (at + 4);
-    json_object_set_new (object, "at", instant (when));
-    json_decref (when);
-    json_object_set_new (object, "by",
-                         by ? json_stringn (by + 4, (size_t)(at - by - 4)) : json_null ());
-    return object;
-}
-
-static json_t *parsed (const json_t *value)
-{
-    struct reason ignored;
-    const char *text = json_string_value (value);
-    json_t *object = text ? json_read_object (span_text (text), &ignored) : NULL;
-    return object ? object : same (value);
-}
-
-static json_t *name_items (enum json_kind kind, const json_t *list)
-{
-    size_t i;
-    const json_t *item;
-    json_t *names = json_array ();
-    json_array_foreach (list, i, item) json_array_append_new (names, json_names (kind, item));
-    return names;
-}
-
-static json_t *converted (enum json_kind kind, const struct wire_name *row, const json_t *value)
-{
-    switch (row->conversion) {
-    case HEX:
-        return hex (value);
-    case INSTANT:
-        return instant (value);
-    case INSTANT_MS:
-        return json_is_integer (value) ? json_instant_ms (json_integer_value (value))
-                                       : json_null ();
-    case SECONDS_MS:
-        return duration (value, 1e3);
-    case SECONDS_US:
-        return duration (value, 1e6);
-    case STATE:
-        return word (json_state_name (value));
-    case STATUS:
-        return word (json_status_name (value));
-    case VERDICT:
-        return word (json_verdict_name (value));
-    case PLAN_TYPE:
-        if (json_is_integer (value) && json_integer_value (value) >= 0 &&
-            json_integer_value (value) < SCHEDULE_TYPES)
-            return json_string (
-                schedule_type_name ((enum schedule_type)json_integer_value (value)));
-        return same (value);
-    case PLAN_OBJECT:
-        return json_is_object (value) ? json_names (JSON_PLAN, value) : hex (value);
-    case RUNS:
-        return name_items (JSON_RUN, value);
-    case TARGETS:
-        return json_is_array (value)    ? name_items (JSON_TARGET, value)
-               : json_is_object (value) ? json_names (kind, value)
-                                        : same (value);
-    case PARSED:
-        return parsed (value);
-    case STOPPED:
-        return stopped (value);
-    case NESTED:
-        return json_is_object (value) || json_is_array (value) ? json_names (kind, value)
-                                                               : same (value);
-    default:
-        return same (value);
-    }
-}
-
-// -- the frames of a plan
-
-// Set `command` and `args`, and all frames as `frames` if there are any others. The PLAN frame and
-// the frames with names are omitted: `spec` and fields of the plan show them.
-static void set_frames (json_t *names, const json_t *messages)
-{
-    enum { DESCRIPTION = 1, FIRST = 2 };
-    struct desc desc;
-    size_t i, count = json_array_size (messages);
-    const json_t *frame;
-    bool read = count >= FIRST &&
-                json_to_desc (json_array_get (messages, DESCRIPTION), count - FIRST, &desc);
-    json_t *frames = json_array (), *args = json_array ();
-    const json_t *command = NULL;
-    bool plain = true;
-    json_array_foreach (messages, i, frame)
-    {
-        uint8_t type = read && i >= FIRST ? desc.types[i - FIRST] : 0;
-        if (!read || i < FIRST || type == ZERO_FRAME_PLAN || type == ZERO_FRAME_STATION_ID ||
-            type == ZERO_FRAME_GLOBAL_ID || type == ZERO_FRAME_REQUEST_ID)
-            continue;
-        json_t *entry = json_object ();
-        json_object_set_new (entry, "type",
-                             frame_name (type) ? json_string (frame_name (type))
-                                               : json_integer (type));
-        json_object_set (entry, json_is_string (frame) ? "text" : "b64",
-                         json_is_string (frame) ? (json_t *)(uintptr_t)frame
-                                                : json_object_get (frame, "b64"));
-        json_array_append_new (frames, entry);
-        bool is_command = type == ZERO_FRAME_COMMAND && !command && json_is_string (frame);
-        plain =
-            plain && (is_command || (type == ZERO_FRAME_ARG && command && json_is_string (frame)));
-        if (is_command)
-            command = frame;
-        else if (type == ZERO_FRAME_ARG)
-            json_array_append (args, (json_t *)(uintptr_t)frame);
-    }
-    if (command) {
-        json_object_set (names, "command", (json_t *)(uintptr_t)command);
-        json_object_set (names, "args", args);
-    }
-    if (!plain || !command)
-        json_object_set (names, "frames", frames);
-    json_decref (frames);
-    json_decref (args);
-}
+static put_fn *const puts_plain[] = {
+    [SAME] = json_text_raw,
+    [HEX] = json_put_hex,
+    [INSTANT] = json_put_instant,
+    [INSTANT_MS] = json_put_instant_of_ms,
+    [SECONDS_MS] = json_put_seconds_of_ms,
+    [SECONDS_US] = json_put_seconds_of_us,
+    [STATE] = json_put_state,
+    [PLAN_TYPE] = json_put_plan_type,
+    [PARSED] = json_put_parsed,
+    [STOPPED] = json_put_stopped,
+};
 
 // -- an object
 
-// Set a field whose name includes its object, which is created: "counts.runs".
-static void set_named (json_t *names, const char *name, json_t *value)
+struct renamed {
+    enum json_kind kind;
+    int depth;
+    struct json_members wire;
+    struct json_text *text;
+    struct json_text groups[GROUPS]; // begun when they get a member
+};
+
+static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_text *text,
+                     int depth);
+
+// Begin a member. Returns the text that its value is appended to.
+static struct json_text *member_named (struct renamed *self, enum group group, struct span name)
 {
-    const char *dot = strchr (name, '.');
-    if (!dot) {
-        json_object_setn_new_nocheck (names, name, strlen (name), value);
-        return;
+    struct json_text *text = group == TOP ? self->text : &self->groups[group];
+    if (!text->bytes) {
+        json_text_start (text, 256);
+        json_text_raw (text, span_text ("{"));
     }
-    size_t size = (size_t)(dot - name);
-    json_t *object = json_object_getn (names, name, size);
-    if (!json_is_object (object)) {
-        object = json_object ();
-        json_object_setn_new (names, name, size, object);
-    }
-    json_object_setn_new_nocheck (object, dot + 1, strlen (dot + 1), value);
+    json_text_item (text);
+    json_text_raw (text, span_text ("\""));
+    json_text_raw (text, name);
+    json_text_raw (text, span_text ("\":"));
+    return text;
 }
 
-static void set_field (json_t *names, enum json_kind kind, const char *wire, const json_t *value)
+static struct json_text *member (struct renamed *self, enum group group, const char *name)
 {
-    static const struct wire_name nested = {.conversion = NESTED};
-    const struct wire_name *row = row_of (kind, wire);
-    if (row && row->conversion == DROP)
-        return;
-    if (row && row->conversion == FRAMES) {
-        set_frames (names, value);
+    return member_named (self, group, span_text (name));
+}
+
+static void put_nested (const struct renamed *self, enum json_kind kind, struct span value,
+                        struct json_text *text)
+{
+    struct json_scan scan = json_scan_of (value);
+    put_any (kind, &scan, text, self->depth + 1);
+}
+
+static void put_frames (struct renamed *self, struct span value)
+{
+    const char *name;
+    json_t *part, *messages = json_value_tree (value), *names = json_object ();
+    json_set_frames (names, messages);
+    json_object_foreach (names, name, part) json_text_value (member (self, TOP, name), part);
+    json_decref (names);
+    json_decref (messages);
+}
+
+static void put_verdict (struct renamed *self, struct span value)
+{
+    json_t *verdict = json_value_tree (value);
+    const char *name = json_verdict_name (verdict);
+    if (name)
+        json_put_word (member (self, TOP, "verdict"), name);
+    json_decref (verdict);
+}
+
+static void put_converted (struct renamed *self, const struct wire_name *row, struct span value)
+{
+    if (row->conversion < PLAIN_CONVERSIONS) {
+        puts_plain[row->conversion](member (self, row->group, row->name), value);
         return;
     }
-    if (row && row->conversion == VERDICT && !json_verdict_name (value))
+    switch (row->conversion) {
+    case PLAN_OBJECT:
+        if (json_value_begins (value, '{'))
+            put_nested (self, JSON_PLAN, value, member (self, TOP, row->name));
+        else
+            json_put_hex (member (self, TOP, row->name), value);
         return;
-    if (row) {
-        set_named (names, row->name, converted (kind, row, value));
-    } else if (kind == JSON_PLAN && policy_field (wire)) {
-        char name[64];
-        snprintf (name, sizeof name, "spec.%s", wire);
-        set_named (names, name, same (value));
-    } else if (kind == JSON_PLAN) {
-        json_object_set_new (names, wire, same (value));
-    } else {
-        json_object_set_new (names, wire, converted (kind, &nested, value));
+    case RUNS:
+        put_nested (self, JSON_RUN, value, member (self, TOP, row->name));
+        return;
+    case TARGETS:
+        put_nested (self, json_value_begins (value, '[') ? JSON_TARGET : self->kind, value,
+                    member (self, TOP, row->name));
+        return;
+    case VERDICT:
+        put_verdict (self, value);
+        return;
+    case FRAMES:
+        put_frames (self, value);
+        return;
+    default: // DROP, LATER
+        return;
     }
+}
+
+// A member without a row keeps its name.
+static void put_unknown (struct renamed *self, const struct json_member *wire)
+{
+    char name[64] = "";
+    if (self->kind != JSON_PLAN) {
+        put_nested (self, self->kind, wire->value, member_named (self, TOP, wire->name));
+        return;
+    }
+    if (wire->name.size < sizeof name)
+        span_put (name, 0, wire->name);
+    json_text_raw (member_named (self, policy_field (name) ? SPEC : TOP, wire->name), wire->value);
+}
+
+static struct span wire_of (const struct renamed *self, const char *name)
+{
+    return json_members_get (&self->wire, name);
 }
 
 // Add what derives from several fields of a plan.
-static void finish_plan (json_t *names, const json_t *wire)
+static void finish_plan (struct renamed *self)
 {
-    const json_t *state = json_object_get (wire, "plan_state");
-    if (!state)
+    struct span state = wire_of (self, "plan_state"), time = wire_of (self, "plan_time"),
+                last = wire_of (self, "last_state"), repeat = wire_of (self, "plan_repet");
+    int64_t number = json_value_integer_or_0 (state),
+            type = json_value_integer_or_0 (wire_of (self, "plan_type"));
+    bool runs = number == PLAN_EXECUTE;
+    bool stands = number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE;
+    if (stands)
+        json_put_word (member (self, TOP, "next_at"), NULL);
+    else if (time.size)
+        json_put_instant (member (self, TOP, "next_at"), time);
+    if (last.size) {
+        json_t *status = json_value_tree (last);
+        bool ended = !state.size || json_status_ends (status, runs);
+        json_put_word (member (self, LAST, "status"), ended ? json_status_name (status) : NULL);
+        json_decref (status);
+    }
+    if (!state.size)
         return;
-    int64_t number = json_integer_value (state);
-    json_object_set_new (names, "running", json_boolean (number == PLAN_EXECUTE));
-    if (json_object_get (wire, "last_state") && !json_last_status (wire))
-        set_named (names, "last.status", json_null ());
-    if (number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE)
-        json_object_set_new (names, "next_at", json_null ());
-    const json_t *repeat = json_object_get (wire, "plan_repet");
-    int64_t type = json_integer_value (json_object_get (wire, "plan_type"));
-    int64_t used = json_integer_value (json_object_get (wire, "real_repet")) +
-                   json_integer_value (json_object_get (wire, "skip_num"));
-    int64_t all = type <= SCHEDULE_TIME ? 1 : json_integer_value (repeat);
-    if (repeat && all < 0)
-        set_named (names, "counts.left", json_null ());
-    else if (repeat)
-        set_named (names, "counts.left", json_integer (all > used ? all - used : 0));
+    json_text_raw (member (self, TOP, "running"), span_text (runs ? "true" : "false"));
+    int64_t used = json_value_integer_or_0 (wire_of (self, "real_repet")) +
+                   json_value_integer_or_0 (wire_of (self, "skip_num"));
+    int64_t all = type <= SCHEDULE_TIME ? 1 : json_value_integer_or_0 (repeat);
+    if (repeat.size && all < 0)
+        json_put_word (member (self, COUNTS, "left"), NULL);
+    else if (repeat.size)
+        json_put_tree (member (self, COUNTS, "left"), json_integer (all > used ? all - used : 0));
     // Keep the requested time where `next_at` does not show it.
     if (type == SCHEDULE_TIME)
-        set_named (names, "spec.plan_time", same (json_object_get (wire, "plan_time")));
+        json_text_raw (member (self, SPEC, "plan_time"), time.size ? time : span_text ("null"));
 }
 
 // A status is a word; an error of a target that has no word of its own is `failed`, with its name
-// as `code`. One that is printed as a word already has its number in `code`.
-static void finish_run (json_t *names, const json_t *wire)
+// as `code`. One that is printed as a word already has its number in `code`. Returns its number.
+static int64_t put_run_status (struct renamed *self, struct span status, struct span code)
 {
-    const json_t *status = json_object_get (wire, "status");
-    if (!status)
-        return;
-    char code[JSON_CODE_SIZE];
-    const json_t *fired = json_object_get (wire, "fired"), *ended = json_object_get (wire, "ended");
-    int64_t number = json_status_number (
-        json_is_integer (json_object_get (wire, "code")) ? json_object_get (wire, "code") : status);
-    json_t *as_number = json_integer (number);
-    json_object_set_new (names, "status", word (json_status_name (as_number)));
-    json_decref (as_number);
-    json_object_del (names, "code");
+    char text[JSON_CODE_SIZE];
+    int64_t number = 0;
+    if (!json_value_integer (code, &number) && !json_value_integer (status, &number)) {
+        json_t *word = json_value_tree (status);
+        number = json_status_number (word);
+        json_decref (word);
+    }
+    json_t *read = json_integer (number);
+    json_put_word (member (self, TOP, "status"), json_status_name (read));
+    json_decref (read);
     if (!json_status_has_name (number))
-        json_object_set_new (names, "code", json_string (json_status_code ((uint8_t)number, code)));
-    if (number == ZERO_STATUS_MISSED_ID && fired)
-        json_object_set_new (names, "started_at", json_null ()); // there was no run
-    else if (json_is_number (fired) && json_is_number (ended)) {
-        double took = json_number_value (ended) - json_number_value (fired);
-        json_object_set_new (names, "took_s",
-                             took >= 0 ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000)
-                                       : json_null ());
+        json_put_word (member (self, TOP, "code"), json_status_code ((uint8_t)number, text));
+    return number;
+}
+
+static void put_took (struct renamed *self, struct span fired)
+{
+    double began, ended;
+    if (!json_value_number (fired, &began) || !json_value_number (wire_of (self, "ended"), &ended))
+        return;
+    double took = ended - began;
+    json_put_tree (member (self, TOP, "took_s"),
+                   took >= 0 ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000)
+                             : json_null ());
+}
+
+static void finish_run (struct renamed *self)
+{
+    struct span status = wire_of (self, "status"), code = wire_of (self, "code"),
+                fired = wire_of (self, "fired"), id = wire_of (self, "id"),
+                plan = wire_of (self, "plan");
+    int64_t number = 0;
+    if (status.size)
+        number = put_run_status (self, status, code);
+    else if (code.size)
+        json_text_raw (member (self, TOP, "code"), code);
+    if (fired.size && number == ZERO_STATUS_MISSED_ID) {
+        json_put_word (member (self, TOP, "started_at"), NULL); // there was no run
+    } else if (fired.size) {
+        json_put_instant (member (self, TOP, "started_at"), fired);
+        if (status.size)
+            put_took (self, fired);
+    }
+    // In a published result `plan` is the plan after its run; in an outcome of the history it is
+    // the plan's id.
+    if (id.size)
+        json_text_raw (member (self, TOP, "plan"), id);
+    else if (plan.size)
+        json_put_hex (member (self, TOP, "plan"), plan);
+    if (json_value_begins (plan, '{'))
+        put_nested (self, JSON_PLAN, plan, member (self, TOP, "after"));
+}
+
+static void end_groups (struct renamed *self)
+{
+    static const char *const names[GROUPS] = {
+        [SPEC] = "spec", [COUNTS] = "counts", [LAST] = "last"};
+    for (enum group group = SPEC; group < GROUPS; group++) {
+        struct json_text *members = &self->groups[group];
+        if (!members->bytes)
+            continue;
+        json_text_raw (members, span_text ("}"));
+        json_text_raw (member (self, TOP, names[group]), span_of (members->bytes, members->size));
+        free (members->bytes);
     }
 }
 
-// In a published result `plan` is the plan after its run; in an outcome of the history it is the
-// plan's id.
-static void finish_published (json_t *names, const json_t *wire)
+static bool put_object (enum json_kind kind, struct json_scan *scan, struct json_text *text,
+                        int depth)
 {
-    json_t *id = json_object_get (wire, "id"), *after = json_object_get (wire, "plan");
-    if (id)
-        json_object_set (names, "plan", id);
-    if (json_is_object (after))
-        json_object_set_new (names, "after", json_names (JSON_PLAN, after));
+    struct renamed self = {.kind = kind, .depth = depth, .text = text};
+    const struct wire_name *next = rows;
+    bool good = json_members_take (&self.wire, scan);
+    json_text_raw (text, span_text ("{"));
+    for (size_t i = 0; good && i < self.wire.count; i++) {
+        const struct json_member *wire = &self.wire.at[i];
+        const struct wire_name *row = row_of (kind, wire->name, &next);
+        if (row)
+            put_converted (&self, row, wire->value);
+        else
+            put_unknown (&self, wire);
+    }
+    if (kind == JSON_PLAN)
+        finish_plan (&self);
+    if (kind == JSON_RUN)
+        finish_run (&self);
+    end_groups (&self);
+    json_text_raw (text, span_text ("}"));
+    json_members_release (&self.wire);
+    return good;
+}
+
+static bool put_list (enum json_kind kind, struct json_scan *scan, struct json_text *text,
+                      int depth)
+{
+    json_scan_take (scan, '[');
+    json_text_raw (text, span_text ("["));
+    if (!json_scan_take (scan, ']')) {
+        do {
+            json_text_item (text);
+            if (!put_any (kind, scan, text, depth + 1))
+                return false;
+        } while (json_scan_take (scan, ','));
+        if (!json_scan_take (scan, ']'))
+            return false;
+    }
+    json_text_raw (text, span_text ("]"));
+    return true;
+}
+
+static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_text *text, int depth)
+{
+    struct span value;
+    json_scan_space (scan);
+    bool is_object = json_scan_is_next (scan, '{');
+    if (is_object || json_scan_is_next (scan, '['))
+        // Values inside a member were scanned, and are not deeper than this.
+        return depth <= JSON_DEPTH_MAX &&
+               (is_object ? put_object : put_list) (kind, scan, text, depth);
+    if (!json_scan_value (scan, &value))
+        return false;
+    json_text_raw (text, value);
+    return true;
+}
+
+bool json_names_take (enum json_kind kind, struct json_scan *scan, struct json_text *text)
+{
+    return put_any (kind, scan, text, 0);
 }
 
 json_t *json_names (enum json_kind kind, const json_t *wire)
 {
-    const char *name;
-    json_t *value;
-    if (json_is_array (wire))
-        return name_items (kind, wire);
-    if (!json_is_object (wire))
-        return same (wire);
-    json_t *names = json_object ();
-    json_object_foreach ((json_t *)(uintptr_t)wire, name, value)
-        set_field (names, kind, name, value);
-    if (kind == JSON_PLAN)
-        finish_plan (names, wire);
-    if (kind == JSON_RUN) {
-        finish_run (names, wire);
-        finish_published (names, wire);
-    }
-    return names;
+    if (!json_is_object (wire) && !json_is_array (wire))
+        return json_incref ((json_t *)(uintptr_t)wire);
+    char *written = json_write (wire);
+    struct json_scan scan = json_scan_of (span_text (written));
+    struct json_text text;
+    json_text_start (&text, strlen (written) * 2);
+    json_t *names = json_names_take (kind, &scan, &text)
+                        ? json_loadb (text.bytes, text.size, JSON_ALLOW_NUL, NULL)
+                        : NULL;
+    free (text.bytes);
+    free (written);
+    return names ? names : json_deep_copy (wire); // deeper than the wire can be
 }

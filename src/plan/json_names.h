@@ -13,6 +13,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "json_scan.h"
+
 enum json_kind {
     JSON_PLAN,   // a plan as `list` and `message` show it
     JSON_RUN,    // an outcome of the history, or a result that was published
@@ -20,9 +22,10 @@ enum json_kind {
     JSON_ANSWER, // anything else: `stats`, `health`, `why`, `team`, the result of a command
 };
 
-// A new object; for a list, a list of new objects; any other value is returned unchanged. `wire` is
-// borrowed and not modified.
-json_t *json_names (enum json_kind kind, const json_t *wire);
+// Consume the next value of a text of the wire, and append it under its names; for a list, each of
+// its items. False: it is invalid; what was appended is incomplete.
+bool json_names_take (enum json_kind kind, struct json_scan *wire, struct json_text *text);
 
-// An instant in Unix milliseconds, as a string.
-json_t *json_instant_ms (int64_t time_ms);
+// The same for a tree: a new object; for a list, a list of new objects; any other value is returned
+// unchanged. `wire` is borrowed and not modified.
+json_t *json_names (enum json_kind kind, const json_t *wire);

@@ -54,17 +54,22 @@ const char *json_status_name (const json_t *status)
     return "failed";
 }
 
-const json_t *json_last_status (const json_t *plan)
+bool json_status_ends (const json_t *status, bool runs)
 {
-    const json_t *status = json_object_get (plan, "last_state");
-    const char *state = json_state_name (json_object_get (plan, "plan_state"));
     int64_t number = json_status_number (status);
     // A heartbeat is stored as a status. It remains when the plan is paused. A target that sends
     // none leaves the status of the previous run, while exec_id and exec_time are those of the new
     // one.
-    bool running = state && strcmp (state, plan_state_word (PLAN_EXECUTE)) == 0;
-    bool ended = number != ZERO_STATUS_RUNING_ID && (!running || number >= ZERO_STATUS_ERROR_FLAG);
-    return number > 0 && number <= UINT8_MAX && ended ? status : NULL;
+    return number > 0 && number <= UINT8_MAX && number != ZERO_STATUS_RUNING_ID &&
+           (!runs || number >= ZERO_STATUS_ERROR_FLAG);
+}
+
+const json_t *json_last_status (const json_t *plan)
+{
+    const json_t *status = json_object_get (plan, "last_state");
+    const char *state = json_state_name (json_object_get (plan, "plan_state"));
+    bool runs = state && strcmp (state, plan_state_word (PLAN_EXECUTE)) == 0;
+    return json_status_ends (status, runs) ? status : NULL;
 }
 
 bool json_status_has_name (int64_t status)

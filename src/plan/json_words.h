@@ -11,6 +11,9 @@ const char *json_state_name (const json_t *state);     // queued, running, ...
 const char *json_status_name (const json_t *status);   // ok, failed, ...; NULL before the first run
 const char *json_verdict_name (const json_t *verdict); // failure, pending, manual, cancelled
 
+// Whether this is the status of a run that has ended. `runs`: another one is in progress.
+bool json_status_ends (const json_t *status, bool runs);
+
 // The status of a plan's last run; NULL: there was none, or how it ended is not known, as a run in
 // progress has taken its place.
 const json_t *json_last_status (const json_t *plan);

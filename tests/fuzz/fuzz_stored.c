@@ -4,7 +4,9 @@
 #include "ballot.h"
 #include "codes.h"
 #include "fuzz.h"
+#include "json_names.h"
 #include "management.h"
+#include "plan_public.h"
 #include "plan_update.h"
 #include "plans.h"
 #include "zones.h"
@@ -188,6 +190,56 @@ static void check_ways (struct span text, const struct plan *plan)
     plan_destroy (&scanned);
 }
 
+// An open object that was appended to a list, closed and parsed.
+static json_t *take_item (struct json_text *list)
+{
+    struct reason reason = {""};
+    json_text_raw (list, span_text ("}]"));
+    json_t *items = json_read_array (span_of (list->bytes, list->size), &reason);
+    HOLDS (json_array_size (items) == 1);
+    return items;
+}
+
+// What is copied for people is what is converted for them.
+static void check_shown (struct span text)
+{
+    enum { COMMAND_MAX = 8 };
+    struct json_text copied, converted;
+    json_text_start (&copied, 1024);
+    json_text_start (&converted, 1024);
+    json_text_raw (&copied, span_text ("["));
+    json_text_raw (&converted, span_text ("["));
+    if (plan_copy_public (42, text, COMMAND_MAX, &copied)) {
+        HOLDS (plan_convert_public (42, text, COMMAND_MAX, &converted));
+        json_t *first = take_item (&copied), *second = take_item (&converted);
+        HOLDS (json_equal (first, second));
+        json_decref (first);
+        json_decref (second);
+    } else {
+        HOLDS (copied.size == 1);
+    }
+    free (copied.bytes);
+    free (converted.bytes);
+}
+
+// An object that is valid has names, which are JSON. Two members may get the same name.
+static void check_names (struct span text)
+{
+    struct reason reason = {""};
+    json_t *wire = json_read_object (text, &reason);
+    for (enum json_kind kind = JSON_PLAN; kind <= JSON_ANSWER; kind++) {
+        struct json_scan scan = json_scan_of (text);
+        struct json_text names;
+        json_text_start (&names, text.size);
+        bool taken = json_names_take (kind, &scan, &names) && json_scan_ended (&scan);
+        json_t *read = json_loadb (names.bytes, names.size, 0, NULL);
+        HOLDS (!wire || (taken && json_is_object (read)));
+        json_decref (read);
+        free (names.bytes);
+    }
+    json_decref (wire);
+}
+
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
     struct feed feed = {.left = span_of (data, size)};
@@ -195,6 +247,8 @@ int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     struct reason reason = {""};
     struct plan *plan = plan_from_stored_json (42, text, &reason);
     check_ways (text, plan);
+    check_shown (text);
+    check_names (text);
     if (plan)
         check_plan (&feed, plan);
     else

@@ -127,6 +127,8 @@ static const struct mapping {
     {"a round trip", JSON_ANSWER, "{'round_trip_us': 250}", "{'took_s': 0.00025}"},
     {"a team", JSON_ANSWER, "{'workers': [{'worker': 'w', 'started_ms': 1795227062042}]}",
      "{'workers': [{'worker': 'w', 'started_at': '2026-11-21T02:11:02.042Z'}]}"},
+    {"a deep value", JSON_ANSWER, "{'a': [[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}",
+     "{'a': [[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}"},
     {"a reason of why", JSON_ANSWER, "{'reasons': [{'at': '2026-11-21T02:11:02Z'}]}",
      "{'reasons': [{'at': '2026-11-21T02:11:02.000Z'}]}"},
 };
@@ -162,8 +164,81 @@ static void maps (void **state)
     }
 }
 
+// -- texts
+
+static const struct {
+    const char *name, *wire, *names; // NULL: the text is invalid
+} texts[] = {
+    {"spaces", " { \"plan_id\" : 42 , \"plan_time\":\n1795227062 } ",
+     "{\"id\":\"2a\",\"next_at\":\"2026-11-21T02:11:02.000Z\"}"},
+    {"list", "[{\"plan_id\":42},[],[{\"plan_id\":0}],5]", "[{\"id\":\"2a\"},[],[{\"id\":null}],5]"},
+    {"no members", "{}", "{}"},
+    {"objects at the end", "{\"real_repet\":1,\"plan_value\":2,\"caller\":\"c\"}",
+     "{\"caller\":\"c\",\"spec\":{\"plan_value\":2},\"counts\":{\"runs\":1}}"},
+    {"escapes", "{\"description\":\"\\u00e9\",\"\\n\":1}", "{\"title\":\"\\u00e9\",\"\\n\":1}"},
+    {"empty name", "{\"\":1}", "{\"\":1}"},
+    {"numbers as they are", "{\"revision\":1.50,\"note\":1e3}", "{\"revision\":1.50,\"note\":1e3}"},
+    {"a time of another offset", "{\"plan_time\":\"2026-11-21T03:11:02+01:00\"}",
+     "{\"next_at\":\"2026-11-21T02:11:02.000Z\"}"},
+    {"what is no time", "{\"plan_time\":\"soon\",\"add_time\":[]}",
+     "{\"created_at\":null,\"next_at\":\"soon\"}"},
+    {"no text", "", NULL},
+    {"not ended", "{\"plan_id\":42", NULL},
+    {"list not ended", "[{\"plan_id\":42}", NULL},
+    {"no value", "{\"plan_id\":}", NULL},
+    {"deep list", "[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]", NULL},
+};
+
+static bool take (struct span wire, struct json_text *out)
+{
+    uint8_t *bytes = exact_bytes (wire);
+    struct json_scan scan = json_scan_of (span_of (bytes, wire.size));
+    json_text_start (out, 1);
+    bool taken = json_names_take (JSON_PLAN, &scan, out) && json_scan_ended (&scan);
+    free (bytes);
+    return taken;
+}
+
+static void texts_are_mapped (void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS (texts); i++) {
+        struct json_text out;
+        size_t size;
+        bool taken = take (span_text (texts[i].wire), &out);
+        CHECK_INT (texts[i].name, taken, texts[i].names != NULL);
+        if (taken)
+            CHECK_TEXT (texts[i].name, json_text_end (&out, &size), texts[i].names);
+        free (out.bytes);
+    }
+}
+
+// An object may have more members than most.
+static void many_members_are_mapped (void **state)
+{
+    enum { MEMBERS = 1000 };
+    (void)state;
+    struct json_text wire, out;
+    char name[32];
+    json_text_start (&wire, 1);
+    json_text_raw (&wire, span_text ("{"));
+    for (int i = 0; i < MEMBERS; i++) {
+        snprintf (name, sizeof name, "%s\"field_%d\":%d", i ? "," : "", i, i);
+        json_text_raw (&wire, span_text (name));
+    }
+    json_text_raw (&wire, span_text (",\"plan_id\":42}"));
+    CHECK ("taken", take (span_of (wire.bytes, wire.size), &out));
+    json_t *names = json_loadb (out.bytes, out.size, JSON_REJECT_DUPLICATES, NULL);
+    CHECK_INT ("members", json_object_size (names), MEMBERS + 1);
+    CHECK_TEXT ("the last", json_string_value (json_object_get (names, "id")), "2a");
+    json_decref (names);
+    free (out.bytes);
+    free (wire.bytes);
+}
+
 int main (void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test (maps)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test (maps), cmocka_unit_test (texts_are_mapped),
+                                       cmocka_unit_test (many_members_are_mapped)};
     return cmocka_run_group_tests (tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "flow_command.h"
 #include "flow_file.h"
 #include "json.h"
+#include "json_values.h"
 #include "print.h"
 #include "text_table.h"
 

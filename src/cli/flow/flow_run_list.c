@@ -6,6 +6,7 @@
 #include "flow_command.h"
 #include "flow_run_view.h"
 #include "json.h"
+#include "json_values.h"
 #include "print.h"
 #include "text_table.h"
 

@@ -9,6 +9,7 @@
 #include "instant.h"
 #include "order.h"
 #include "plan_ref.h"
+#include "json_values.h"
 #include "print.h"
 #include "zonefile.h"
 

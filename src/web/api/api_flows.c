@@ -5,7 +5,7 @@
 
 #include "api.h"
 #include "json.h"
-#include "json_names.h"
+#include "json_values.h"
 #include "query.h"
 #include "settings.h"
 #include "zplan_codes.h"

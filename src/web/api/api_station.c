@@ -5,6 +5,7 @@
 #include "api.h"
 #include "json.h"
 #include "json_names.h"
+#include "json_values.h"
 #include "openapi.h"
 #include "query.h"
 #include "server.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "json_names.h"
+#include "json_values.h"
 #include "log.h"
 #include "memory.h"
 #include "plan_document.h"

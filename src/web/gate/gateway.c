@@ -197,8 +197,11 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     struct station_answer answer = {.status = reply->status};
     size_t size = 0;
     const void *bytes = zplan_reply_frame (reply, ZERO_FRAME_JSON, &size);
-    json_t *json = bytes ? json_read_object (span_of (bytes, size), &ignored) : NULL;
+    struct span text = span_of (bytes, bytes ? size : 0);
+    bool parses = !ask->question.as_text || reply->status >= ZERO_STATUS_ERROR_FLAG;
+    json_t *json = parses && text.size ? json_read_object (text, &ignored) : NULL;
     answer.json = json;
+    answer.text = parses ? (struct span){0} : text;
     char words[REASON_MAX];
     const char *colon = strstr (zplan_reply_words (reply, words, sizeof words), ": ");
     memcpy (answer.reason, colon ? colon + 2 : words, strlen (colon ? colon + 2 : words) + 1);

@@ -15,9 +15,10 @@ enum { GATEWAY_DEADLINE_MS = 8000, GATEWAY_SOON_MS = 400, GATEWAY_ARGS_MAX = 4 }
 struct gateway;
 
 struct station_answer {
-    int error;      // enum zplan_error; if it is not ZPLAN_OK the rest is empty
-    uint8_t status; // ZERO_STATUS_...
-    const json_t *json;
+    int error;                // enum zplan_error; if it is not ZPLAN_OK the rest is empty
+    uint8_t status;           // ZERO_STATUS_...
+    const json_t *json;       // NULL: it has none, or is wanted as text
+    struct span text;         // of a question `as_text`: its JSON, not parsed; empty: it has none
     char reason[REASON_MAX];  // of a rejection: the text after the status word
     char id[17];              // GLOBAL_ID
     enum zplan_stored stored; // of a submission
@@ -35,6 +36,7 @@ struct question {
     bool repeat;         // handling it twice does no harm
     bool reads;          // it changes nothing
     bool large;          // its answer may be large
+    bool as_text;        // its answer is not parsed, unless it is a rejection
     int64_t deadline_ms; // 0: GATEWAY_DEADLINE_MS
 };
 

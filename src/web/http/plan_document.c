@@ -7,6 +7,7 @@
 
 #include "ident.h"
 #include "json_names.h"
+#include "json_values.h"
 
 enum { KEY_MIN = 16, KEY_MAX = 255 };
 

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "json_names.h"
+#include "json_values.h"
 #include "memory.h"
 
 static const struct number {

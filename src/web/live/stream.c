@@ -12,6 +12,7 @@
 #include "ident.h"
 #include "json.h"
 #include "json_names.h"
+#include "json_values.h"
 #include "memory.h"
 #include "server.h"
 #include "zplan_events.h"
