@@ -34,6 +34,15 @@ void *memory_room (void *array, size_t count, size_t *room, size_t size)
     return memory_resize (array, *room * size);
 }
 
+void *memory_copy (const void *bytes, size_t size)
+{
+    char *copy = memory_resize (NULL, size + 1);
+    if (size)
+        memcpy (copy, bytes, size);
+    copy[size] = '\0';
+    return copy;
+}
+
 char *memory_text (const char *text)
 {
     return checked (strdup (text));

@@ -14,4 +14,7 @@ void *memory_resize (void *block, size_t size);
 // more. Returns the array.
 void *memory_room (void *array, size_t count, size_t *room, size_t size);
 
+// A copy of these bytes, which may be none, and a NUL after them.
+void *memory_copy (const void *bytes, size_t size);
+
 char *memory_text (const char *text);

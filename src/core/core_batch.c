@@ -342,13 +342,9 @@ void core_acked (struct core *self, int64_t now_us)
         if (plan->lent) { // copy the message if it is needed, as the rows will be freed
             bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
             bool needed = plan->chosen || plan->keeps || pull_run || written || (soon && idle);
-            uint8_t *lent = plan->message;
             plan->lent = false;
-            plan->message = needed ? memory_resize (NULL, plan->message_size + 1) : NULL;
-            if (needed)
-                memcpy (plan->message, lent, plan->message_size);
-            else
-                plan->message_size = 0;
+            plan->message = needed ? memory_copy (plan->message, plan->message_size) : NULL;
+            plan->message_size = needed ? plan->message_size : 0;
         }
         plan->submitted = plan->submitted && plan->writes & WRITE_LISTED;
         if (!plan->submitted && plan->caller)

@@ -330,8 +330,7 @@ void core_load_team (struct core *self, struct span target, uint64_t id,
     if (!plan || plan->gone)
         return;
     if (!plan->message && found->message.size) {
-        plan->message = memory_resize (NULL, found->message.size + 1);
-        memcpy (plan->message, found->message.data, found->message.size);
+        plan->message = memory_copy (found->message.data, found->message.size);
         plan->message_size = (uint32_t)found->message.size;
     }
     if (!plan->placed) {

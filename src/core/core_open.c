@@ -71,8 +71,7 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
                        int64_t revision)
 {
     drop_message (plan);
-    plan->message = memory_resize (NULL, message.size + 1);
-    memcpy (plan->message, message.data, message.size);
+    plan->message = memory_copy (message.data, message.size);
     plan->message_size = (uint32_t)message.size;
     plan->revision = revision;
     self->message_bytes += message.size;

@@ -28,8 +28,7 @@ static void begin_message (struct core *self, struct open_plan *plan)
         free (running);
         return;
     }
-    uint8_t *running = memory_resize (NULL, plan->message_size + 1);
-    memcpy (running, plan->message, plan->message_size);
+    uint8_t *running = memory_copy (plan->message, plan->message_size);
     size = open_head (plan, head);
     memcpy (running, head, size);
     if (!plan->lent)

@@ -177,8 +177,7 @@ bool core_see_member (struct core *self, const struct core_member *member)
         plan->score_us = member->score_us;
     char *class = plan && plan->listed_in ? open_class (plan) : NULL;
     if (member->class.size && (!plan || !plan->listed_in)) {
-        class = memory_new (member->class.size + 1);
-        memcpy (class, member->class.data, member->class.size);
+        class = memory_copy (member->class.data, member->class.size);
     }
     window_push (self, (struct window_plan){member->score_us, member->id, target, class});
     return true;

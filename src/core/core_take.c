@@ -205,8 +205,7 @@ void core_found_message (const struct core_choice *choice, struct span message)
     struct open_plan *plan = choice->plan;
     if (plan->message || !message.data || plan->gone)
         return;
-    plan->message = memory_resize (NULL, message.size + 1);
-    memcpy (plan->message, message.data, message.size);
+    plan->message = memory_copy (message.data, message.size);
     plan->message_size = (uint32_t)message.size;
 }
 
@@ -324,11 +323,8 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     self->gathering->kinds |= ROWS_CLAIM;
     plan->earlier_may_answer = ret->earlier_may_answer;
     plan->keeps = false;
-    if (plan->lent) {
-        uint8_t *copy = memory_resize (NULL, plan->message_size + 1);
-        memcpy (copy, plan->message, plan->message_size);
-        plan->message = copy;
-    }
+    if (plan->lent)
+        plan->message = memory_copy (plan->message, plan->message_size);
     rows_keep (self->gathering, plan->message); // the rows own it now, as it was before the run
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);

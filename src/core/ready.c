@@ -186,9 +186,7 @@ static struct ready_group *group_for (struct ready *self, int priority, struct s
     struct ready_level *level = level_for (self, priority);
     group = memory_new (sizeof *group);
     group->priority = priority;
-    group->name = memory_new (name.size + 1);
-    if (name.size)
-        memcpy (group->name, name.data, name.size);
+    group->name = memory_copy (name.data, name.size);
     self->bytes += head_bytes (group);
     find_limit (group, limits);
     table_add (&self->groups, &group->node, group_hash (priority, name));

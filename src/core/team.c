@@ -14,9 +14,7 @@ static void text_free (struct span *text)
 
 void worker_set (struct span *text, struct span value)
 {
-    uint8_t *copy = value.size ? memory_resize (NULL, value.size) : NULL;
-    if (value.size)
-        memcpy (copy, value.data, value.size);
+    uint8_t *copy = value.size ? memory_copy (value.data, value.size) : NULL;
     text_free (text);
     *text = span_of (copy, value.size);
 }
@@ -112,9 +110,7 @@ static struct team_worker *worker_for (struct team *self, struct span name)
     memmove (&self->workers[at + 1], &self->workers[at],
              (self->count++ - at) * sizeof *self->workers);
     struct team_worker *worker = memory_new (sizeof *worker);
-    worker->name = memory_new (name.size + 1);
-    if (name.size)
-        memcpy (worker->name, name.data, name.size);
+    worker->name = memory_copy (name.data, name.size);
     self->workers[at] = worker;
     return worker;
 }

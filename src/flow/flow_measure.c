@@ -3,6 +3,7 @@
 
 #include "flow_private.h"
 #include "memory.h"
+#include "saturate.h"
 
 static void add_warning (json_t *list, const char *step, const char *text)
 {
@@ -11,16 +12,6 @@ static void add_warning (json_t *list, const char *step, const char *text)
         return;
     snprintf (line, sizeof line, "%s: %s", step, text);
     json_array_append_new (list, json_string (line));
-}
-
-static uint64_t add_bounded (uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-static uint64_t multiply_bounded (uint64_t a, uint64_t b)
-{
-    return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
 uint64_t flow_items_max (const struct flow_step *step)
@@ -156,10 +147,10 @@ static uint64_t seconds_of_run (const struct flow *flow, const uint64_t *seconds
             if (ends[flow->in[step->in_first + j].step] > begin)
                 begin = ends[flow->in[step->in_first + j].step];
         uint64_t rounds = slots ? items / slots + (items % slots != 0) : items;
-        ends[at] = add_bounded (begin, multiply_bounded (rounds, seconds[at]));
+        ends[at] = saturate_add (begin, saturate_multiply (rounds, seconds[at]));
         longest = ends[at] > longest ? ends[at] : longest;
-        all = add_bounded (all, multiply_bounded (items, seconds[at]));
-        calls = add_bounded (calls, slots);
+        all = saturate_add (all, saturate_multiply (items, seconds[at]));
+        calls = saturate_add (calls, slots);
     }
     free (ends);
     return !flow->parallel || calls <= flow->parallel ? longest : all;
@@ -179,12 +170,12 @@ void flow_measure (struct flow_reader *self)
         if (step->kind == FLOW_CALL) {
             struct flow_target target = flow_target_of (self, &step->call);
             if (target.report) {
-                calls = add_bounded (calls, target.report->steps_max);
+                calls = saturate_add (calls, target.report->steps_max);
                 if (target.report->depth + 1 > report->depth)
                     report->depth = target.report->depth + 1;
             }
         }
-        report->steps_max = add_bounded (report->steps_max, multiply_bounded (items, calls));
+        report->steps_max = saturate_add (report->steps_max, saturate_multiply (items, calls));
         seconds[i] = seconds_of (self, step);
         report->has_tail = report->has_tail || step->has_undo;
         judge_list (flow, step);

@@ -119,11 +119,8 @@ static void replace_number (uint8_t **text, size_t *size, const char *name, uint
 
 uint8_t *message_as_running (struct span message, uint64_t exec_id, size_t *ret_size)
 {
-    uint8_t *text = memory_resize (NULL, message.size + 1);
+    uint8_t *text = memory_copy (message.data, message.size);
     *ret_size = message.size;
-    if (message.size)
-        memcpy (text, message.data, message.size);
-    text[message.size] = '\0';
     if (!exec_id || message_exec_id (message) == exec_id)
         return text;
     replace_number (&text, ret_size, "exec_id", exec_id);

@@ -83,14 +83,6 @@ static void on_message (void *owner, const redisReply *reply)
     }
 }
 
-static char *copy_text (struct span text)
-{
-    char *copied = memory_resize (NULL, text.size + 1);
-    if (text.size)
-        memcpy (copied, text.data, text.size);
-    return copied;
-}
-
 static void set_place (struct store *self, const struct store_change *change,
                        struct core_change *ret)
 {
@@ -128,8 +120,8 @@ void store_change (struct store *self, const struct store_change *change, store_
     changing->first = change->first;
     changing->reply = reply;
     changing->owner = owner;
-    changing->message = copy_text (message);
-    changing->missed = copy_text (change->missed);
+    changing->message = memory_copy (message.data, message.size);
+    changing->missed = memory_copy (change->missed.data, change->missed.size);
     memcpy (changing->target, change->key_station.data, change->key_station.size);
     changing->change =
         (struct core_change){.target = span_of (changing->target, change->key_station.size),

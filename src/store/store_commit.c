@@ -207,10 +207,8 @@ static struct span copy_text_at (struct commit_call *self, int at, struct span t
 {
     if (!text.data)
         return text;
-    char *copy = memory_resize (NULL, text.size + 1);
-    memcpy (copy, text.data, text.size);
-    self->texts[at] = copy;
-    return span_of (copy, text.size);
+    self->texts[at] = memory_copy (text.data, text.size);
+    return span_of (self->texts[at], text.size);
 }
 
 static char *votes_text (const redisReply *votes)

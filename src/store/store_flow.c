@@ -105,8 +105,7 @@ static void on_head (void *owner, const redisReply *reply)
         head->last = version_of (reply->element[1]);
         head->updated = reply_counter (reply->element[2]);
         if (info.size && !memchr (info.data, '\0', info.size)) {
-            self->infos[listed->at] = memory_new (info.size + 1);
-            memcpy (self->infos[listed->at], info.data, info.size);
+            self->infos[listed->at] = memory_copy (info.data, info.size);
         }
     }
     free (listed);

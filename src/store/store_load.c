@@ -344,9 +344,7 @@ static void on_team_message (void *owner, const redisReply *reply)
 {
     struct team_read *self = owner;
     struct span message = reply ? reply_text (reply) : (struct span){0};
-    self->message = memory_resize (NULL, message.size + 1);
-    if (message.size)
-        memcpy (self->message, message.data, message.size);
+    self->message = memory_copy (message.data, message.size);
     self->found.message = message.data ? span_of (self->message, message.size) : message;
     self->found.target = self->name.target;
 }

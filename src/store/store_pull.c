@@ -194,8 +194,7 @@ static void on_plan (void *owner, const struct store_loaded *plan)
     if (plan->result == STORE_DONE) {
         memcpy (self->found_target, plan->station.data, plan->station.size);
         self->found.target = span_of (self->found_target, plan->station.size);
-        self->message = memory_resize (NULL, plan->message.size + 1);
-        memcpy (self->message, plan->message.data, plan->message.size);
+        self->message = memory_copy (plan->message.data, plan->message.size);
         self->found.message = span_of (self->message, plan->message.size);
     } else if (plan->result != STORE_NONE) {
         end_call (self, plan->result, plan->error);
@@ -308,9 +307,7 @@ static struct pull_call *worker_new (struct store *self, enum op op,
 
 static struct span copy_text_at (struct pull_call *self, int at, struct span text)
 {
-    self->texts[at] = memory_resize (NULL, text.size + 1);
-    if (text.size)
-        memcpy (self->texts[at], text.data, text.size);
+    self->texts[at] = memory_copy (text.data, text.size);
     return span_of (self->texts[at], text.size);
 }
 

@@ -154,10 +154,8 @@ void store_submit (struct store *self, const struct store_submission *submission
                                        .missed_size = submission->missed.size,
                                        .reply = reply,
                                        .owner = owner};
-    if (submission->missed.size) {
-        submitting->missed = memory_resize (NULL, submission->missed.size);
-        memcpy (submitting->missed, submission->missed.data, submission->missed.size);
-    }
+    if (submission->missed.size)
+        submitting->missed = memory_copy (submission->missed.data, submission->missed.size);
     caller_field (self, submission->plan->caller, submitting->caller);
     begin_submit (submitting);
 }

@@ -85,8 +85,7 @@ static struct span take_word (struct crontab_reader *self)
 static char *copy_text (const char *from, const char *end)
 {
     size_t size = (size_t)(end - from);
-    char *text = memory_new (size + 1);
-    memcpy (text, from, size);
+    char *text = memory_copy (from, size);
     text[size] = '\0';
     return text;
 }

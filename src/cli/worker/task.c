@@ -322,8 +322,7 @@ static char *script_of (const struct zplan_job *job, struct reason *reason)
                                 : "a plan of the command sh wants a script as its argument");
         return NULL;
     }
-    char *text = memory_new (script.size + 1);
-    memcpy (text, script.data, script.size);
+    char *text = memory_copy (script.data, script.size);
     return text;
 }
 

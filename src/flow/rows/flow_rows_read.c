@@ -167,9 +167,7 @@ static bool read_params (struct rows_reader *self, struct span field, struct spa
 
 static char *copy_text (struct span text)
 {
-    char *copy = memory_new (text.size + 1);
-    if (text.size)
-        memcpy (copy, text.data, text.size);
+    char *copy = memory_copy (text.data, text.size);
     return copy;
 }
 

@@ -77,8 +77,7 @@ struct flow_live *flow_live_begin (struct station *self, const struct flow_begin
     if (plan->policy)
         memcpy (live->timezone, plan->policy->timezone, sizeof live->timezone);
     if (plan->caller.size) {
-        live->caller = memory_new (plan->caller.size + 1);
-        memcpy (live->caller, plan->caller.data, plan->caller.size);
+        live->caller = memory_copy (plan->caller.data, plan->caller.size);
     }
     live->inherit = plan->policy ? json_deep_copy (plan->policy->fields) : json_object ();
     take_given (live, plan);

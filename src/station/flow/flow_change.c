@@ -367,8 +367,7 @@ static void on_version (void *owner, const struct store_flow *answer)
         self->entry.use = self->version;
         self->unchanged = answer->use == self->version;
         self->size = answer->text.size;
-        self->text = memory_new (self->size + 1);
-        memcpy (self->text, answer->text.data, self->size);
+        self->text = memory_copy (answer->text.data, self->size);
         parse (self);
     }
 }
@@ -471,8 +470,7 @@ void flow_change_ask (struct station *self, struct request *request,
     memcpy (change->entry.name, change->name, sizeof change->name);
     if (wanted->text.size) {
         change->size = wanted->text.size;
-        change->text = memory_new (change->size + 1);
-        memcpy (change->text, wanted->text.data, change->size);
+        change->text = memory_copy (wanted->text.data, change->size);
     }
     *book->last = change;
     book->last = &change->next;

@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "memory.h"
+#include "saturate.h"
 
 // -- the set
 
@@ -116,16 +117,6 @@ void flow_facts_release (struct flow_facts **self)
     free (facts);
 }
 
-static uint64_t add_bounded (uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
-static uint64_t multiply_bounded (uint64_t a, uint64_t b)
-{
-    return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
-}
-
 static void add_call (struct flow_facts *self, const char *name, uint64_t times)
 {
     size_t at = 0;
@@ -135,7 +126,7 @@ static void add_call (struct flow_facts *self, const char *name, uint64_t times)
         snprintf (self->calls[at].name, sizeof self->calls[at].name, "%s", name);
         self->call_count++;
     }
-    self->calls[at].times = add_bounded (self->calls[at].times, times);
+    self->calls[at].times = saturate_add (self->calls[at].times, times);
 }
 
 struct flow_facts *flow_facts_of (const struct flow *flow)
@@ -154,7 +145,7 @@ struct flow_facts *flow_facts_of (const struct flow *flow)
     for (uint32_t i = 0; i < flow->step_count; i++) {
         const struct flow_step *step = &flow->steps[i];
         uint64_t items = flow_items_max (step);
-        self->own_calls = add_bounded (self->own_calls, step->kind == FLOW_CALL ? items : 0);
+        self->own_calls = saturate_add (self->own_calls, step->kind == FLOW_CALL ? items : 0);
         if (step->call.is_flow)
             add_call (self, step->call.target, items);
     }
@@ -268,7 +259,8 @@ static const struct sum *sum_of (struct summing *self, size_t at, unsigned level
         if (!called)
             continue;
         const struct sum *its = sum_of (self, (size_t)(called - self->names->entries), level + 1);
-        sum->calls = add_bounded (sum->calls, multiply_bounded (facts->calls[i].times, its->calls));
+        sum->calls =
+            saturate_add (sum->calls, saturate_multiply (facts->calls[i].times, its->calls));
         if (its->depth + 1 > sum->depth)
             sum->depth = its->depth + 1;
     }

@@ -216,9 +216,7 @@ void flow_parser_ask (struct flow_parser *self, struct span text, struct flow_kn
     struct parse *parse = memory_new (sizeof *parse);
     *parse = (struct parse){.size = text.size, .known = *known, .parsed = parsed, .owner = owner};
     *known = (struct flow_known){.is_put = false};
-    parse->text = memory_new (text.size + 1);
-    if (text.size)
-        memcpy (parse->text, text.data, text.size);
+    parse->text = memory_copy (text.data, text.size);
     if (text.size <= FLOW_PARSE_HERE || text.size > FLOW_TEXT_MAX || !has_thread (self)) {
         run_parse (parse);
         finish_parse (parse);

@@ -354,8 +354,7 @@ static bool read_own (struct reading_run *self)
     if (zone.size)
         memcpy (live->timezone, zone.data, zone.size);
     if (caller.size) {
-        live->caller = memory_new (caller.size + 1);
-        memcpy (live->caller, caller.data, caller.size);
+        live->caller = memory_copy (caller.data, caller.size);
     }
     for (size_t i = 0; i + 1 < self->run->count; i += 2) {
         struct span name = self->run->at[i];

@@ -43,9 +43,7 @@ void commands_own (struct commands *self, void *block)
 
 struct span commands_copy (struct commands *self, struct span text)
 {
-    uint8_t *copy = memory_resize (NULL, text.size + 1);
-    if (text.size)
-        memcpy (copy, text.data, text.size);
+    uint8_t *copy = memory_copy (text.data, text.size);
     commands_own (self, copy);
     return span_of (copy, text.size);
 }

@@ -58,8 +58,7 @@ static void write_own (const struct server *server, FILE *out)
 
 static void answer_scrape (struct scrape *self, struct exchange *exchange)
 {
-    char *copy = memory_new (self->size + 1);
-    memcpy (copy, self->text, self->size);
+    char *copy = memory_copy (self->text, self->size);
     exchange_bytes (exchange, 200, type, copy, self->size);
 }
 

@@ -158,8 +158,7 @@ static void look_at_text (struct getting *self, const struct store_flow *answer)
 {
     struct flow_known known = {.only_json = true};
     self->answer = *answer;
-    self->text = memory_new (answer->text.size + 1);
-    memcpy (self->text, answer->text.data, answer->text.size);
+    self->text = memory_copy (answer->text.data, answer->text.size);
     self->answer.text = span_of (self->text, answer->text.size);
     flow_parser_ask (self->station->flows->parser, self->answer.text, &known, FLOW_PARSE_FIRST,
                      on_json, self);
