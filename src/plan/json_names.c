@@ -10,6 +10,7 @@
 #include "json_words.h"
 #include "plan.h"
 #include "policy.h"
+#include "saturate.h"
 
 // How a value is converted.
 enum conversion {
@@ -188,7 +189,6 @@ static put_fn *const puts_plain[] = {
 
 struct renamed {
     enum json_kind kind;
-    int depth;
     struct json_members wire;
     struct json_text *text;
     struct json_text groups[GROUPS]; // begun when they get a member
@@ -217,11 +217,11 @@ static struct json_text *member (struct renamed *self, enum group group, const c
     return member_named (self, group, span_text (name));
 }
 
-static void put_nested (const struct renamed *self, enum json_kind kind, struct span value,
-                        struct json_text *text)
+// The value was scanned: it is valid, and its depth is bounded.
+static void put_nested (enum json_kind kind, struct span value, struct json_text *text)
 {
     struct json_scan scan = json_scan_of (value);
-    put_any (kind, &scan, text, self->depth + 1);
+    put_any (kind, &scan, text, 0);
 }
 
 static void put_frames (struct renamed *self, struct span value)
@@ -252,15 +252,15 @@ static void put_converted (struct renamed *self, const struct wire_name *row, st
     switch (row->conversion) {
     case PLAN_OBJECT:
         if (json_value_begins (value, '{'))
-            put_nested (self, JSON_PLAN, value, member (self, TOP, row->name));
+            put_nested (JSON_PLAN, value, member (self, TOP, row->name));
         else
             json_put_hex (member (self, TOP, row->name), value);
         return;
     case RUNS:
-        put_nested (self, JSON_RUN, value, member (self, TOP, row->name));
+        put_nested (JSON_RUN, value, member (self, TOP, row->name));
         return;
     case TARGETS:
-        put_nested (self, json_value_begins (value, '[') ? JSON_TARGET : self->kind, value,
+        put_nested (json_value_begins (value, '[') ? JSON_TARGET : self->kind, value,
                     member (self, TOP, row->name));
         return;
     case VERDICT:
@@ -274,22 +274,44 @@ static void put_converted (struct renamed *self, const struct wire_name *row, st
     }
 }
 
-// A member without a row keeps its name.
+// Whether a plan has a member of this name that is made of others.
+static bool is_made (struct span name)
+{
+    static const char *const more[] = {"spec", "counts", "last", "running", "args", "frames"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (span_is (name, more[i]))
+            return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kinds & PLAN && rows[i].group == TOP && rows[i].name &&
+            span_is (name, rows[i].name))
+            return true;
+    return false;
+}
+
+// A member without a row keeps its name; those of a plan may have been added by an operator.
 static void put_unknown (struct renamed *self, const struct json_member *wire)
 {
     char name[64] = "";
     if (self->kind != JSON_PLAN) {
-        put_nested (self, self->kind, wire->value, member_named (self, TOP, wire->name));
+        put_nested (self->kind, wire->value, member_named (self, TOP, wire->name));
         return;
     }
     if (wire->name.size < sizeof name)
         span_put (name, 0, wire->name);
-    json_text_raw (member_named (self, policy_field (name) ? SPEC : TOP, wire->name), wire->value);
+    bool is_policy = policy_field (name);
+    if (is_policy || !is_made (wire->name))
+        json_text_raw (member_named (self, is_policy ? SPEC : TOP, wire->name), wire->value);
 }
 
 static struct span wire_of (const struct renamed *self, const char *name)
 {
     return json_members_get (&self->wire, name);
+}
+
+static uint64_t count_of (const struct renamed *self, const char *name)
+{
+    int64_t count = json_value_integer_or_0 (wire_of (self, name));
+    return count > 0 ? (uint64_t)count : 0;
 }
 
 // Add what derives from several fields of a plan.
@@ -300,8 +322,7 @@ static void finish_plan (struct renamed *self)
     int64_t number = json_value_integer_or_0 (state),
             type = json_value_integer_or_0 (wire_of (self, "plan_type"));
     bool runs = number == PLAN_EXECUTE;
-    bool stands = number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE;
-    if (stands)
+    if (number == PLAN_PAUSE || number == PLAN_ERROR || number == PLAN_CLOSE)
         json_put_word (member (self, TOP, "next_at"), NULL);
     else if (time.size)
         json_put_instant (member (self, TOP, "next_at"), time);
@@ -314,16 +335,17 @@ static void finish_plan (struct renamed *self)
     if (!state.size)
         return;
     json_text_raw (member (self, TOP, "running"), span_text (runs ? "true" : "false"));
-    int64_t used = json_value_integer_or_0 (wire_of (self, "real_repet")) +
-                   json_value_integer_or_0 (wire_of (self, "skip_num"));
-    int64_t all = type <= SCHEDULE_TIME ? 1 : json_value_integer_or_0 (repeat);
-    if (repeat.size && all < 0)
-        json_put_word (member (self, COUNTS, "left"), NULL);
+    bool repeats = type > SCHEDULE_TIME;
+    uint64_t used = saturate_add (count_of (self, "real_repet"), count_of (self, "skip_num"));
+    uint64_t all = repeats ? count_of (self, "plan_repet") : 1;
+    if (repeat.size && repeats && json_value_begins (repeat, '-'))
+        json_put_word (member (self, COUNTS, "left"), NULL); // without end
     else if (repeat.size)
-        json_put_tree (member (self, COUNTS, "left"), json_integer (all > used ? all - used : 0));
+        json_put_tree (member (self, COUNTS, "left"),
+                       json_integer (all > used ? (json_int_t)(all - used) : 0));
     // Keep the requested time where `next_at` does not show it.
-    if (type == SCHEDULE_TIME)
-        json_text_raw (member (self, SPEC, "plan_time"), time.size ? time : span_text ("null"));
+    if (type == SCHEDULE_TIME && time.size)
+        json_text_raw (member (self, SPEC, "plan_time"), time);
 }
 
 // A status is a word; an error of a target that has no word of its own is `failed`, with its name
@@ -351,9 +373,9 @@ static void put_took (struct renamed *self, struct span fired)
     if (!json_value_number (fired, &began) || !json_value_number (wire_of (self, "ended"), &ended))
         return;
     double took = ended - began;
+    bool known = took >= 0 && took <= (double)SCHEDULE_TIME_MAX;
     json_put_tree (member (self, TOP, "took_s"),
-                   took >= 0 ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000)
-                             : json_null ());
+                   known ? json_real ((double)(int64_t)(took * 1000 + 0.5) / 1000) : json_null ());
 }
 
 static void finish_run (struct renamed *self)
@@ -380,7 +402,7 @@ static void finish_run (struct renamed *self)
     else if (plan.size)
         json_put_hex (member (self, TOP, "plan"), plan);
     if (json_value_begins (plan, '{'))
-        put_nested (self, JSON_PLAN, plan, member (self, TOP, "after"));
+        put_nested (JSON_PLAN, plan, member (self, TOP, "after"));
 }
 
 static void end_groups (struct renamed *self)
@@ -397,10 +419,9 @@ static void end_groups (struct renamed *self)
     }
 }
 
-static bool put_object (enum json_kind kind, struct json_scan *scan, struct json_text *text,
-                        int depth)
+static bool put_object (enum json_kind kind, struct json_scan *scan, struct json_text *text)
 {
-    struct renamed self = {.kind = kind, .depth = depth, .text = text};
+    struct renamed self = {.kind = kind, .text = text};
     const struct wire_name *next = rows;
     bool good = json_members_take (&self.wire, scan);
     json_text_raw (text, span_text ("{"));
@@ -444,11 +465,10 @@ static bool put_any (enum json_kind kind, struct json_scan *scan, struct json_te
 {
     struct span value;
     json_scan_space (scan);
-    bool is_object = json_scan_is_next (scan, '{');
-    if (is_object || json_scan_is_next (scan, '['))
-        // Values inside a member were scanned, and are not deeper than this.
-        return depth <= JSON_DEPTH_MAX &&
-               (is_object ? put_object : put_list) (kind, scan, text, depth);
+    if (json_scan_is_next (scan, '{'))
+        return put_object (kind, scan, text);
+    if (json_scan_is_next (scan, '['))
+        return depth < JSON_DEPTH_MAX && put_list (kind, scan, text, depth);
     if (!json_scan_value (scan, &value))
         return false;
     json_text_raw (text, value);

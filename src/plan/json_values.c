@@ -182,16 +182,19 @@ static json_t *stopped (const char *text)
     const char *by = text ? strstr (text, " by ") : NULL;
     int64_t seconds;
     struct reason ignored;
-    if (!at || strchr (text, ' ') != (by ? by : at) || (by && by > at))
+    if (!at || strchr (text, ' ') != (by ? by : at) || (by && at < by + 4))
         return NULL;
     for (const char *next = at; next; next = strstr (next + 1, " at "))
         at = next; // the last one, as a name may contain another
     json_t *verb = json_stringn (text, (size_t)((by ? by : at) - text));
     const char *state = json_state_name (verb);
     bool known = rfc3339_parse (span_text (at + 4), &seconds, &ignored) == 0;
-    return json_pack ("{s:o, s:o, s:o}", "why", state ? json_string (state) : json_incref (verb),
-                      "at", known ? json_instant_ms (seconds * 1000) : json_string (at + 4), "by",
-                      by ? json_stringn (by + 4, (size_t)(at - by - 4)) : json_null ());
+    json_t *ret =
+        json_pack ("{s:o, s:o, s:o}", "why", state ? json_string (state) : json_incref (verb), "at",
+                   known ? json_instant_ms (seconds * 1000) : json_string (at + 4), "by",
+                   by ? json_stringn (by + 4, (size_t)(at - by - 4)) : json_null ());
+    json_decref (verb);
+    return ret;
 }
 
 static json_t *parsed (const char *text)

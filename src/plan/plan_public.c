@@ -185,6 +185,19 @@ static bool is_public_policy (struct span name)
     return false;
 }
 
+// Whether a nested value is one that plan_convert_public accepts: without duplicate names, and not
+// too deep inside its object.
+static bool is_usual (struct span value)
+{
+    struct reason ignored;
+    if (value.data[0] != '{' && value.data[0] != '[')
+        return true;
+    json_t *tree = (value.data[0] == '{' ? json_read_object : json_read_array) (value, &ignored);
+    bool usual = tree && json_depth (tree) < JSON_DEPTH_MAX;
+    json_decref (tree);
+    return usual;
+}
+
 static bool split_field (struct public_parts *self, struct json_scan *scan, bool *ret_found)
 {
     size_t place = self->next;
@@ -196,7 +209,8 @@ static bool split_field (struct public_parts *self, struct json_scan *scan, bool
         *ret_found = true;
         self->next = place + 1;
         return field != FIELD_STEP && !self->fields[field].size &&
-               json_scan_value (scan, &self->fields[field]);
+               json_scan_value (scan, &self->fields[field]) &&
+               (field == FIELD_MESSAGES || is_usual (self->fields[field]));
     }
     *ret_found = false;
     return true;
@@ -208,7 +222,7 @@ static bool split_policy (struct public_parts *self, struct json_scan *scan)
     json_scan_space (scan);
     const uint8_t *start = scan->at;
     if (self->more_count == MORE_MAX || !json_scan_any_name (scan, &name) ||
-        !is_public_policy (name) || !json_scan_value (scan, &value))
+        !is_public_policy (name) || !json_scan_value (scan, &value) || !is_usual (value))
         return false;
     for (size_t i = 0; i < self->more_count; i++) // the name may be duplicate
         if (self->more[i].size > name.size &&
@@ -231,8 +245,20 @@ static bool split_stored (struct public_parts *self, struct span stored)
     return json_scan_take (&scan, '}') && json_scan_ended (&scan);
 }
 
-// The COMMAND frame's value among those of `messages`; empty: there is none.
-static struct span command_of (struct span messages)
+// Whether it is a string, or {"b64": "..."}.
+static bool is_frame (struct span value)
+{
+    struct span name, text;
+    struct json_scan scan = json_scan_of (value);
+    return value.data[0] == '"' ||
+           (json_scan_take (&scan, '{') && json_scan_any_name (&scan, &name) &&
+            span_is (name, "b64") && json_scan_value (&scan, &text) && text.data[0] == '"' &&
+            json_scan_take (&scan, '}'));
+}
+
+// Find the COMMAND frame's value among those of `messages`; empty: there is none. False: they are
+// not as a station writes them.
+static bool find_command (struct span messages, struct span *ret)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };
     struct span frames[PLAN_MESSAGES_MAX];
@@ -241,23 +267,24 @@ static struct span command_of (struct span messages)
     struct desc desc;
     struct reason ignored;
     struct json_scan scan = json_scan_of (messages);
-    if (!json_scan_take (&scan, '[') || json_scan_take (&scan, ']'))
-        return (struct span){0};
+    if (!json_scan_take (&scan, '['))
+        return false;
     do {
-        if (count == PLAN_MESSAGES_MAX || !json_scan_value (&scan, &frames[count]))
-            return (struct span){0};
+        if (count == PLAN_MESSAGES_MAX || !json_scan_value (&scan, &frames[count]) ||
+            !is_frame (frames[count]))
+            return false;
         count++;
     } while (json_scan_take (&scan, ','));
     if (count < FIRST || frames[DESCRIPTION].size > sizeof bytes)
-        return (struct span){0};
+        return false;
     scan = json_scan_of (frames[DESCRIPTION]);
     if (!json_scan_frame (&scan, bytes, &size) ||
         desc_parse (span_of (bytes, size), count - FIRST, &desc, &ignored))
-        return (struct span){0};
-    for (size_t i = 0; i < desc.count; i++)
+        return false;
+    for (size_t i = 0; i < desc.count && !ret->size; i++)
         if (desc.types[i] == ZERO_FRAME_COMMAND)
-            return frames[FIRST + i];
-    return (struct span){0};
+            *ret = frames[FIRST + i];
+    return true;
 }
 
 static void copy_parts (const struct public_parts *parts, uint64_t id, struct json_text *text)
@@ -282,9 +309,9 @@ bool plan_copy_public (uint64_t id, struct span stored, size_t command_max, stru
 {
     static const struct json_name name = JSON_NAME ("command");
     struct public_parts parts = {0};
-    if (!split_stored (&parts, stored))
+    struct span command = {0};
+    if (!split_stored (&parts, stored) || !find_command (parts.fields[FIELD_MESSAGES], &command))
         return false;
-    struct span command = command_of (parts.fields[FIELD_MESSAGES]);
     if (command.size > command_max + 2) // with escapes, or as base64, it may be short all the same
         return false;
     copy_parts (&parts, id, text);

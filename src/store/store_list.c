@@ -1,6 +1,5 @@
 // Lists plans in pages, ordered by id or otherwise.
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "frames.h"
@@ -152,21 +151,10 @@ static void ask_by_id (struct list_call *self)
 static const char *const order_keys[STORE_ORDERS] = {
     [STORE_BY_TIME] = KEY_TIME_SET, [STORE_STOPPED] = KEY_STOPPED, [STORE_DEAD] = KEY_DEAD};
 
-// Microseconds.
-static int64_t score_us (const redisReply *score)
-{
-    char text[48];
-    struct span digits = reply_text (score);
-    if (digits.size >= sizeof text)
-        return 0;
-    text[span_put (text, 0, digits)] = '\0';
-    return llround (strtod (text, NULL) * 1e6);
-}
-
 // `fields` are a score, its member, the message and its run.
 static void read_ordered (struct list_call *self, redisReply *const *fields)
 {
-    struct store_listed plan = {.score_us = score_us (fields[0])};
+    struct store_listed plan = {.score_us = reply_score_us (fields[0])};
     struct core_view view;
     if (!message_key_parse (reply_text (fields[1]), &plan.station, &plan.plan_id))
         return;
@@ -185,7 +173,7 @@ static void on_ordered_page (void *owner, const redisReply *reply)
     page.result = reply_result (reply, &page.error);
     if (page.result == STORE_DONE && reply_is_array (reply, ORDERED_HEAD)) {
         size_t most = (reply->elements - ORDERED_HEAD) / ORDERED_FIELDS;
-        page.last_us = score_us (reply->element[0]);
+        page.last_us = reply_score_us (reply->element[0]);
         if (!message_key_parse (reply_text (reply->element[1]), &page.last_station, &page.last))
             page.last = 0;
         make_room (self, most);

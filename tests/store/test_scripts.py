@@ -573,3 +573,63 @@ def test_the_oldest_outputs_that_go_at_a_time_are_bounded(db):
 def test_outputs_by_hand_stop_nothing(db, make):
     make(db)
     assert call(db, "outputs", [OUTPUT], 10**9, 90) == (1 if db.type(OUTPUT) == "stream" else 0)
+
+
+# -- ordered: plans in the order of a sorted set
+
+def ordered_page(db, place, most, newest=False, target="", least="", behind="", no_runs=""):
+    score, last, *rest = call(db, "ordered", [TIME_SET, RUN], *place, newest and "1" or "", target, least, behind, most, no_runs)
+    rows = [(rest[i + 1], round(float(rest[i]) * 1e6), rest[i + 2], rest[i + 3]) for i in range(0, len(rest), 4)]
+    return (round(float(score) * 1e6), last) if score else None, rows
+
+
+def ordered_pages(db, most, **filters):
+    place, rows = ("", ""), []
+    while place:
+        place, page = ordered_page(db, place, most, **filters)
+        assert len(page) <= most
+        rows += page
+    return rows
+
+
+@pytest.mark.parametrize("turn", ROUNDS)
+def test_pages_in_order(db, turn):
+    """In both directions, of one target, without runs, within a time; with members that are none, and without messages."""
+    rng = seeded(turn)
+    order, _ = fill_queue(db, rng, rng.randint(0, 300))
+    rows = []
+    for us, name in order:
+        message, run = rng.choice(["", f"message of {name}"]), rng.choice(["", "", "+", f"17{us}"])
+        if message:
+            db.set(name, message)
+        if run:
+            db.hset(RUN, name, run)
+        rows.append((name, us, message, run))
+    for name in ("junk", "plan:msg:jobs:0", "plan:msg:a b:1", "plan:msg:jobs:" + 17 * "1", "\xff"):
+        db.execute_command("ZADD", TIME_SET, rng.choice(["1700000000", "1700000001.000001", "0", "-5", "1e300"]), name.encode("latin-1"))
+    for _ in range(10):
+        newest, target, no_runs = rng.random() < 0.5, rng.choice(["", "", "jobs", "_", "none"]), rng.choice(["", "1"])
+        least, behind = rng.choice(["", "1700000001"]), rng.choice(["", "1700000005"])
+        want = [row for row in rows if target in ("", row[0].split(":")[2]) and not (no_runs and row[3][:1].isdigit())
+                and (not least or row[1] >= int(least) * 10**6) and (not behind or row[1] < int(behind) * 10**6)]
+        got = ordered_pages(db, rng.choice([1, 2, 3, 100, 1000]), newest=newest, target=target, least=least, behind=behind,
+                            no_runs=no_runs)
+        assert got == (want[::-1] if newest else want)
+
+
+@pytest.mark.parametrize("score", ["inf", "1e300", "-inf", "-3", "253402300799.5", "4600000000.000001"])
+def test_pages_of_scores_by_hand_end(db, score):
+    for ident in "123":
+        db.execute_command("ZADD", TIME_SET, score, member(ident))
+    assert [row[0] for row in queue_walk(db)] == [member(ident) for ident in "123"]
+
+
+def queue_walk(db):
+    """Page after page of one, with the place as the station has it: clamped to the years that a plan may have."""
+    place, rows = ("", ""), []
+    while place and len(rows) < 5:
+        score, last, *rest = call(db, "ordered", [TIME_SET, RUN], *place, "", "", "", "", 1, "")
+        rows += [(rest[1], rest[0])] if rest else []
+        us = min(max(float(score or 0), 0), 253402300799) * 1e6
+        place = (int(us + 0.5) if us < 2**52 else int(us), last) if score else None
+    return rows

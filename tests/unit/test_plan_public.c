@@ -10,28 +10,46 @@ enum { COMMAND_MAX = 16 };
 #define TITLE "\"description\":\"a title\",\"plan_type\":2"
 #define DESC  "{\"b64\":\"AwICJCUA\"}" // three frames follow, the second is COMMAND
 
+#define MESSAGES "\"messages\":[\"\"," DESC ",\"p\",\"do\",\"a\"]"
+#define FRAMED   "{" MESSAGES ","
+
 static const struct shown_row {
     const char *name, *stored;
     bool copied;
     const char *shown; // NULL: the text is invalid
 } rows[] = {
-    {"plain", HEAD TITLE "}", true,
+    {"plain", HEAD TITLE "," MESSAGES "}", true,
      "{\"plan_id\":42,\"request_id\":\"r\",\"station\":\"jobs\",\"caller\":\"c\","
      "\"description\":\"a title\",\"revision\":3,\"plan_type\":2,\"exec_time\":1795227062,"
-     "\"plan_state\":2,\"exec_id\":1795227062000519"},
-    {"padded", "{\"exec_id\":  5 ,\"plan_state\":1}", true,
-     "{\"plan_id\":42,\"plan_state\":1,\"exec_id\":5"},
+     "\"plan_state\":2,\"exec_id\":1795227062000519,\"command\":\"do\""},
+    {"padded", FRAMED "\"exec_id\":  5 ,\"plan_state\":1}", true,
+     "{\"plan_id\":42,\"plan_state\":1,\"exec_id\":5,\"command\":\"do\""},
     {"empty", "{}", false, "{\"plan_id\":42"},
-    {"policies", "{\"plan_state\":1,\"retry\":{\"max\":2},\"tenant\":9,\"key\":\"n\"}", true,
-     "{\"plan_id\":42,\"plan_state\":1,\"retry\":{\"max\":2},\"tenant\":9,\"key\":\"n\""},
-    {"escapes", "{\"description\":\"\\u00e9\\n\\\"\"}", true,
-     "{\"plan_id\":42,\"description\":\"\xc3\xa9\\n\\\"\""},
+    {"policies", FRAMED "\"plan_state\":1,\"retry\":{\"max\":2},\"tenant\":9,\"key\":\"n\"}", true,
+     "{\"plan_id\":42,\"plan_state\":1,\"retry\":{\"max\":2},\"tenant\":9,\"key\":\"n\","
+     "\"command\":\"do\""},
+    {"escapes", FRAMED "\"description\":\"\\u00e9\\n\\\"\"}", true,
+     "{\"plan_id\":42,\"description\":\"\xc3\xa9\\n\\\"\",\"command\":\"do\""},
     {"frames", "{\"revision\":1,\"messages\":[\"\"," DESC ",\"p\",\"do\",\"a\"]}", true,
      "{\"plan_id\":42,\"revision\":1,\"command\":\"do\""},
-    {"no command", "{\"revision\":1,\"messages\":[\"\",\"x\",\"do\"]}", true,
+    {"no command", "{\"revision\":1,\"messages\":[\"\",{\"b64\":\"AQICAA==\"},\"p\"]}", true,
      "{\"plan_id\":42,\"revision\":1"},
-    {"messages of an operator", "{\"revision\":1,\"messages\":5}", true,
+    {"no description", "{\"revision\":1,\"messages\":[\"\",\"x\",\"do\"]}", false,
      "{\"plan_id\":42,\"revision\":1"},
+    {"messages of an operator", "{\"revision\":1,\"messages\":5}", false,
+     "{\"plan_id\":42,\"revision\":1"},
+    {"no messages", "{\"revision\":1,\"messages\":[]}", false, "{\"plan_id\":42,\"revision\":1"},
+    {"description with escapes",
+     "{\"messages\":[\"\",{\"b64\":\"AwICJCU\\u0041\"},\"p\",\"do\",\"a\"]}", false,
+     "{\"plan_id\":42,\"command\":\"do\""},
+    {"description with a space", "{\"messages\":[\"\",{\"b64\" :\"AwICJCUA\"},\"p\",\"do\",\"a\"]}",
+     false, "{\"plan_id\":42,\"command\":\"do\""},
+    {"name twice inside a policy", "{\"revision\":1,\"retry\":{\"max\":1,\"max\":2}}", false, NULL},
+    {"name twice inside a frame",
+     "{\"messages\":[\"\"," DESC ",\"p\",{\"b64\":\"/w==\",\"b64\":\"/w==\"},\"a\"]}", false, NULL},
+    {"too deep", "{\"revision\":1,\"retry\":[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}", false, NULL},
+    {"not too deep", FRAMED "\"retry\":[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]}", true,
+     "{\"plan_id\":42,\"command\":\"do\",\"retry\":[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]"},
     {"long command", "{\"messages\":[\"\"," DESC ",\"p\",\"0123456789abcdefg\",\"a\"]}", false,
      "{\"plan_id\":42"},
     {"command with escapes",

@@ -6,57 +6,50 @@
 -- A page is bounded by what it looks at as well, so that it holds nobody up: 2000 entries, 4 MiB. So it may hold
 -- fewer plans, or none, and not be the last.
 -- Cost  O(log n + plans looked at).
---@include plans.lua
 local ENTRIES_MAX, BYTES_MAX, CHUNK = 2000, 4194304, 250
 local target, messages_max = ARGV[2], tonumber(ARGV[3])
-local entries_seen, messages_seen, bytes, batch = 0, 0, 0, 4
+local entries_seen, messages_seen, bytes = 0, 0, 0
 local answer, last = {''}, ARGV[1] ~= '' and ARGV[1] or nil
 local from = last and '(' .. last .. ';' or '-'
 
--- Look at these entries of a page. Returns whether the answer is full.
-local function look_at(page, first, behind)
+-- Look at these entries. Returns whether the answer is full.
+local function look_at(page)
     local ids, members, places = {}, {}, {}
-    for nth = first, behind - 1 do
-        local digits, id, station = string.match(page[nth], '^(0*([1-9a-f][0-9a-f]*)):([%w_.-]+)$')
-        ids[nth] = digits
-        if digits and #digits == 16 and (target == '' or station == target) then
+    for nth, entry in ipairs(page) do
+        local digits, id, station = string.match(entry, '^(0*([1-9a-f][0-9a-f]*)):([%w_.-]+)$')
+        ids[nth] = digits and #digits == 16 and digits
+        if ids[nth] and (target == '' or station == target) then
             members[#members + 1] = 'plan:msg:' .. station .. ':' .. id
             places[nth] = #members
         end
     end
-    local messages, runs = read_messages(members), read_runs(KEYS[2], members)
-    for nth = first, behind - 1 do
+    local runs = #members > 0 and redis.pcall('HMGET', KEYS[2], unpack(members)) or {}
+    for nth, entry in ipairs(page) do
         -- A page ends between two ids, never between two entries of one.
         local digits, place = ids[nth], places[nth]
         if digits ~= last and (entries_seen >= ENTRIES_MAX or messages_seen >= messages_max or bytes > BYTES_MAX) then
             return true
         end
-        if digits and #digits == 16 then
+        if digits then
             entries_seen, last = entries_seen + 1, digits
         end
-        if place then
-            messages_seen = messages_seen + 1
-        end
-        if place and messages[place] then
-            bytes = bytes + #messages[place]
-            answer[#answer + 1], answer[#answer + 2] = page[nth], messages[place]
-            answer[#answer + 1] = runs[place] or ''
+        local message = place and redis.pcall('GET', members[place])
+        messages_seen = messages_seen + (place and 1 or 0)
+        if type(message) == 'string' then
+            local size = #answer
+            bytes = bytes + #message
+            answer[size + 1], answer[size + 2], answer[size + 3] = entry, message, runs[place] or ''
         end
     end
 end
 
 while true do
     -- Without a target each entry is a message; one more tells whether this was all.
-    local count = target == '' and math.min(CHUNK, messages_max - messages_seen + 1) or CHUNK
+    local count = target == '' and math.max(1, math.min(CHUNK, messages_max - messages_seen + 1)) or CHUNK
     local page = redis.call('ZRANGEBYLEX', KEYS[1], from, '+', 'LIMIT', 0, count)
-    local first = 1
-    while first <= #page do
-        local behind, before = math.min(first + batch, #page + 1), bytes
-        if look_at(page, first, behind) then
-            answer[1] = last
-            return answer
-        end
-        first, batch = behind, next_batch(batch, bytes - before)
+    if look_at(page) then
+        answer[1] = last
+        return answer
     end
     if #page < count then
         return answer

@@ -8,11 +8,10 @@
 -- A page is bounded by what it looks at as well: 2000 members, 4 MiB. It may hold fewer plans, and not be the last.
 -- Cost  O(log n * log n + plans looked at).
 --@include place.lua
---@include plans.lua
 local MEMBERS_MAX, BYTES_MAX, CHUNK = 2000, 4194304, 250
 local place, greatest_first, target = tonumber(ARGV[1]), ARGV[3] == '1', ARGV[4]
 local least, behind, most, no_runs = ARGV[5], ARGV[6], tonumber(ARGV[7]), ARGV[8] == '1'
-local looked, seen, bytes, batch, answer = 0, 0, 0, 4, {'', ''}
+local looked, seen, bytes, answer = 0, 0, 0, {'', ''}
 
 -- Ranks from the first to the one behind the last, the least score first.
 local all = redis.call('ZCARD', KEYS[1])
@@ -24,38 +23,32 @@ elseif place then
     first = math.max(first, rank_behind(KEYS[1], place, ARGV[2]))
 end
 
-local function is_wanted(member)
-    local station, id = string.match(member, '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
-    return station and #id <= 16 and (target == '' or station == target)
-end
-
--- Look at these members of a page, each followed by its score. Returns whether the answer is full.
-local function look_at(page, from, behind)
-    local members, wanted, places = {}, {}, {}
-    for nth = from, behind - 1 do
-        if is_wanted(page[2 * nth - 1]) then
-            members[#members + 1], places[nth] = page[2 * nth - 1], #members + 1
+-- Look at these members, each followed by its score. Returns whether the answer is full.
+local function look_at(page)
+    local members, places, wanted = {}, {}, {}
+    for nth = 1, #page, 2 do
+        local station, id = string.match(page[nth], '^plan:msg:([%w_.-]+):([1-9a-f][0-9a-f]*)$')
+        if station and #id <= 16 then
+            members[#members + 1], places[nth] = page[nth], #members + 1
+            wanted[nth] = target == '' or station == target
         end
     end
-    local runs = read_runs(KEYS[2], members)
-    for place, member in ipairs(members) do
-        if not (no_runs and string.find(runs[place] or '', '^%d')) then
-            wanted[#wanted + 1] = member
-        end
-    end
-    local messages, nth_message = read_messages(wanted), 1
-    for nth = from, behind - 1 do
-        local member, score = page[2 * nth - 1], page[2 * nth]
+    local runs = #members > 0 and redis.pcall('HMGET', KEYS[2], unpack(members)) or {}
+    for nth = 1, #page, 2 do
+        local member, score, run = page[nth], page[nth + 1], runs[places[nth]] or ''
         if looked >= MEMBERS_MAX or seen >= most or bytes > BYTES_MAX then
             return true
         end
-        if wanted[nth_message] == member then
-            local size, message = #answer, messages[nth_message] or ''
-            nth_message, seen, bytes = nth_message + 1, seen + 1, bytes + #message
-            answer[size + 1], answer[size + 2], answer[size + 3] = score, member, message
-            answer[size + 4] = runs[places[nth]] or ''
+        if wanted[nth] and not (no_runs and string.find(run, '^%d')) then
+            local size, message = #answer, redis.pcall('GET', member)
+            message = type(message) == 'string' and message or ''
+            seen, bytes = seen + 1, bytes + #message
+            answer[size + 1], answer[size + 2], answer[size + 3], answer[size + 4] = score, member, message, run
         end
-        looked, answer[1], answer[2] = looked + 1, score, member
+        looked = looked + 1
+        if places[nth] then -- what is no member of ours is no place either
+            answer[1], answer[2] = score, member
+        end
     end
 end
 
@@ -64,14 +57,8 @@ while first < last do
     -- Without a target most members are messages; one more tells whether this was all.
     local count = math.min(last - first, target == '' and most - seen + 1 or CHUNK, CHUNK)
     local from = greatest_first and all - last or first
-    local page = redis.call('ZRANGE', KEYS[1], from, from + count - 1, unpack(way))
-    local at = 1
-    while at <= count do
-        local behind, before = math.min(at + batch, count + 1), bytes
-        if look_at(page, at, behind) then
-            return answer
-        end
-        at, batch = behind, next_batch(batch, bytes - before)
+    if look_at(redis.call('ZRANGE', KEYS[1], from, from + count - 1, unpack(way))) then
+        return answer
     end
     first, last = greatest_first and first or first + count, greatest_first and last - count or last
 end

@@ -11,8 +11,11 @@ local function sorts_behind(text, other)
     return #text > #other
 end
 
+-- As reply_score_us of store_reply.c has it: a score that somebody edited may be anything.
 local function score_us(score)
-    return math.floor(score * 1000000 + 0.5)
+    local us = math.min(math.max(score, 0), 253402300799) * 1000000
+    local whole = math.floor(us)
+    return us - whole >= 0.5 and whole + 1 or whole
 end
 
 -- Whether the member of this rank comes after a place; with `at`: or is at it.

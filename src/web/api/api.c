@@ -122,6 +122,7 @@ enum { LARGE = 100, LINK_MAX = 1024 };
 struct paging {
     struct api_page page;
     json_t *filter;
+    char cursor[CURSOR_SIZE]; // of the next page; empty: there is none
 };
 
 static void clear_paging (struct exchange *self)
@@ -163,19 +164,17 @@ static void set_link (struct exchange *self, const char *cursor)
 }
 
 // Append a member of the station's answer, but for the items; `rest` follows them.
-static void put_rest (struct exchange *self, struct span name, struct span value,
+static void put_rest (struct paging *paging, struct span name, struct span value,
                       struct json_text *rest)
 {
     static const char *const same[] = {"epoch", "first", "last", "missed"};
-    const struct paging *paging = self->own;
-    char cursor[CURSOR_SIZE];
     if (span_is (name, "next")) {
         json_t *next = json_value_tree (value);
         if (json_is_string (next) && json_string_length (next) < CURSOR_POSITION_SIZE) {
-            cursor_write (paging->page.order, json_string_value (next), paging->filter, cursor);
+            cursor_write (paging->page.order, json_string_value (next), paging->filter,
+                          paging->cursor);
             json_text_raw (rest, span_text (",\"next\":"));
-            json_put_word (rest, cursor);
-            set_link (self, cursor);
+            json_put_word (rest, paging->cursor);
         }
         json_decref (next);
         return;
@@ -191,10 +190,9 @@ static void put_rest (struct exchange *self, struct span name, struct span value
 }
 
 // Copied from text to text, as a page may have a thousand plans. False: the answer is no page.
-static bool put_page (struct exchange *self, struct json_scan *scan, struct json_text *body,
+static bool put_page (struct paging *paging, struct json_scan *scan, struct json_text *body,
                       struct json_text *rest)
 {
-    const struct paging *paging = self->own;
     struct span name, value;
     bool found = false;
     if (!json_scan_take (scan, '{'))
@@ -203,18 +201,20 @@ static bool put_page (struct exchange *self, struct json_scan *scan, struct json
         if (!json_scan_any_name (scan, &name))
             return false;
         bool is_list = span_is (name, paging->page.list);
-        if (is_list ? !json_names_take ((enum json_kind)paging->page.kind, scan, body)
+        if (is_list ? found || !json_scan_is_next (scan, '[') ||
+                          !json_names_take ((enum json_kind)paging->page.kind, scan, body)
                     : !json_scan_value (scan, &value))
             return false;
         if (!is_list)
-            put_rest (self, name, value, rest);
+            put_rest (paging, name, value, rest);
         found = found || is_list;
     } while (json_scan_take (scan, ','));
-    return found && json_scan_take (scan, '}');
+    return found && json_scan_take (scan, '}') && json_scan_ended (scan);
 }
 
 static void on_page (struct exchange *self, const struct station_answer *answer)
 {
+    struct paging *paging = self->own;
     struct json_text body, rest;
     size_t size;
     if (exchange_failed (self, answer))
@@ -223,12 +223,14 @@ static void on_page (struct exchange *self, const struct station_answer *answer)
     json_text_start (&body, 2 * answer->text.size);
     json_text_start (&rest, CURSOR_SIZE);
     json_text_raw (&body, span_text ("{\"items\":"));
-    bool good = put_page (self, &scan, &body, &rest);
+    bool good = put_page (paging, &scan, &body, &rest);
     json_text_raw (&body, span_of (rest.bytes, rest.size));
     json_text_raw (&body, span_text ("}"));
     free (rest.bytes);
     char *text = json_text_end (&body, &size);
     if (good) {
+        if (paging->cursor[0])
+            set_link (self, paging->cursor);
         exchange_bytes (self, 200, "application/json", text, size);
     } else {
         free (text);
@@ -251,7 +253,7 @@ void api_ask_page (struct exchange *self, const struct api_page *page, json_t *f
         return;
     }
     struct paging *paging = memory_new (sizeof *paging);
-    *paging = (struct paging){*page, fields};
+    *paging = (struct paging){.page = *page, .filter = fields};
     self->own = paging;
     self->clear = clear_paging;
     json_t *asked = json_copy (fields);
