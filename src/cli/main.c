@@ -53,7 +53,7 @@ static int fail_ambiguous (const char *word)
     return EXIT_USAGE;
 }
 
-// zplan help [VERB]
+// zplan help [VERB]: run the verb with --help, or list the verbs.
 static int help (struct cli *cli)
 {
     if (cli->argc < 2)
@@ -67,7 +67,7 @@ static int help (struct cli *cli)
     return verb->run (cli);
 }
 
-// Only --help and --version can precede the verb now: the shared options were removed.
+// Run the verb. Only --help and --version can precede it now: the shared options were removed.
 static int run (struct cli *cli)
 {
     const char *first = cli->argc > 0 ? cli->argv[0] : NULL;
@@ -96,7 +96,7 @@ static const char *environment (const char *name, const char *fallback)
     return value && *value ? value : fallback;
 }
 
-// If the reader of stdout has closed it, end like a program that does not ignore SIGPIPE.
+// If the reader of stdout has closed it, end by SIGPIPE, as a program that does not ignore it.
 static void end_with_reader (void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -31,7 +31,8 @@ enum { PLANS_MAX = 200 };
 
 // -- the tables
 
-// Print what may follow an option, for the scripts: "" for nothing, "=" and words, or a kind.
+// Print the kind of an option's value, for the scripts: nothing for a flag, "=" and words, or "@"
+// and a kind.
 static void print_values (const struct option *row)
 {
     static const char *const kinds[] = {
@@ -44,7 +45,7 @@ static void print_values (const struct option *row)
         fputs (kinds[row->offered] ? kinds[row->offered] : "@any", stdout);
 }
 
-// The rest of a list of words separated by spaces, after the first one.
+// Skip the first word of a list separated by spaces.
 static const char *next_word (const char *words)
 {
     words += strcspn (words, " ");
@@ -88,7 +89,7 @@ static void take_names (void *owner, const struct usage *usage)
     puts ("' ;;");
 }
 
-// Make each verb describe its options, instead of running it.
+// Make each verb describe its options to `take`, instead of running it.
 static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
 {
     size_t count;
@@ -119,7 +120,7 @@ static void print_words (const struct verb *verb)
     puts ("' ;;");
 }
 
-// The kind of completion for the arguments of a subcommand of `flow`, by their names in its help.
+// Print the kinds of arguments of the subcommands of `flow`, by their names in the help.
 static void print_flow_words (void)
 {
     static const struct {
@@ -285,7 +286,7 @@ static const char zsh_script[] =
     "}\n\n"
     "if [[ ${funcstack[1]} == _zplan ]]; then _zplan \"$@\"; else compdef _zplan zplan; fi\n";
 
-// -- what the scripts ask for
+// -- the data that the scripts request
 
 // Print a line: the completion, a tab, and its description.
 static void print_offer (const struct cli *cli, const json_t *name, const json_t *text)
@@ -367,8 +368,8 @@ static int print_steps (const struct cli *cli)
 
 static const struct completion_kind {
     const char *name;
-    int (*print) (const struct cli *cli); // NULL: it is a script
-    const char *head, *script;            // around the tables
+    int (*print) (const struct cli *cli); // prints the data; NULL: the row is a script
+    const char *head, *script;            // `head` precedes the tables, `script` follows them
 } kinds[] = {
     {"bash", NULL, "# bash completion of zplan: source <(zplan completion bash)", bash_script},
     {"zsh", NULL, "#compdef zplan\n# zsh completion of zplan: source <(zplan completion zsh)",

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// How every verb ends.
+// The exit statuses of every verb.
 enum exit_code { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_ANSWER = 3 };
 
 // What main.c read before the verb runs: the options that all verbs share, at any position.

@@ -17,9 +17,9 @@ enum archive_line {
 };
 
 struct archive_lines {
-    FILE *file; // borrowed
-    int64_t number;
-    off_t at, next; // where this line begins, and the next one
+    FILE *file;     // borrowed
+    int64_t number; // of this line, from 1
+    off_t at, next; // file offsets of this line and of the next one
     char text[ARCHIVE_LINE_MAX];
 };
 

@@ -51,7 +51,8 @@ static void keep_place (struct places *places, const struct archive_place *place
     places->rows[places->count++] = *place;
 }
 
-// A last line without a newline is broken, unless an archive is just writing it.
+// Find the wanted outcomes. A last line without a newline is broken, unless another process is just
+// writing it.
 static void find_places (struct archive_reading *self, FILE *file, const char *name,
                          struct places *places)
 {
@@ -73,7 +74,7 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
     free (lines);
 }
 
-// False: `take` wants no more.
+// Call `take` for the outcome at each place. False: `take` wants no more.
 static bool take_places (struct archive_reading *self, int fd, const struct places *places)
 {
     bool going = true;
@@ -90,7 +91,7 @@ static bool take_places (struct archive_reading *self, int fd, const struct plac
     return going;
 }
 
-// 1: continue, 0: `take` wants no more, -1 with a reason.
+// Read one file. 1: continue, 0: `take` wants no more, -1 with a reason.
 static int read_file (struct archive_reading *self, int fd, const char *name, struct reason *reason)
 {
     struct places places = {0};
@@ -113,7 +114,7 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     return !read ? fail_read (name, reason) : going;
 }
 
-// history-YYYY-MM.ndjson
+// Whether the name has the form history-YYYY-MM.ndjson.
 static int is_month (const struct dirent *entry)
 {
     const char *form = "history-####-##.ndjson", *name = entry->d_name;

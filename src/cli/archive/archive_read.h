@@ -8,13 +8,13 @@
 
 struct archive_reading {
     const char *path;
-    bool newest; // the newest first
-    bool quiet;  // broken lines were reported before
-    bool (*wants) (void *owner, const json_t *outcome);
-    bool (*take) (void *owner, const json_t *outcome); // in order; false: no more
+    bool newest; // the newest outcome first; else the oldest
+    bool quiet;  // do not report broken lines: an earlier pass did
+    bool (*wants) (void *owner, const json_t *outcome); // whether to read this outcome
+    bool (*take) (void *owner, const json_t *outcome);  // in order of time; false: stop reading
     void *owner;
-    int64_t broken; // lines that are not valid outcomes: reported on stderr, and skipped
+    int64_t broken; // number of invalid lines: skipped, and reported unless `quiet`
 };
 
-// Read them in order of time. 0, or -1 with a reason.
+// Call `take` for each wanted outcome. 0, or -1 with a reason.
 int archive_read (struct archive_reading *self, struct reason *reason);

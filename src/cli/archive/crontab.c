@@ -352,7 +352,7 @@ static void take_job (struct crontab_reader *self)
     job_digest (job);
 }
 
-// -- all of it
+// -- the crontab
 
 static void take_line (struct crontab_reader *self)
 {

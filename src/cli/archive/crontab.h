@@ -24,17 +24,17 @@ struct crontab_job {
     int line;        // counted from 1
     char *times;     // 5 fields separated by blanks, or a word such as @daily
     char *timezone;  // CRON_TZ; NULL = none was set
-    char *user;      // of CRONTAB_SYSTEM; else NULL
+    char *user;      // only with CRONTAB_SYSTEM; else NULL
     char *command;   // as cron would give it to the shell
-    char *script;    // the same for /bin/sh: with the variables that were set before the line
-    char *input;     // its standard input; NULL = none
+    char *script;    // for /bin/sh: sets the variables that precede the line, then runs the command
+    char *input;     // standard input of the command; NULL = none
     char digest[13]; // 12 hex digits: hash of these fields except `line`
 };
 
 // A remark about a line.
 struct crontab_remark {
     int line;
-    enum { CRONTAB_ERROR, CRONTAB_NOTE } type; // the line is not a job; a setting is ignored
+    enum { CRONTAB_ERROR, CRONTAB_NOTE } type; // an invalid line; an ignored setting
     struct reason text;                        // names the column if it is known
 };
 

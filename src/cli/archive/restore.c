@@ -31,7 +31,7 @@ static void take_lines (struct restoring *self)
     pipeline_drain (self->pipeline);
 }
 
-// -- all of it
+// -- the import
 
 static void by_name (json_t *into, const json_t *list)
 {
@@ -59,7 +59,7 @@ static bool look_at_station (struct restoring *self)
     {
         const char *origin = json_string_value (json_object_get (limit, "origin"));
         if (origin && strcmp (origin, "set") != 0)
-            continue; // of the settings: one that is set takes its place
+            continue; // from the settings: a limit that is set replaces it
         json_object_del (limit, "origin");
         json_object_set (self->limits, name, limit);
     }

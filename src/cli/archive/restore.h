@@ -6,7 +6,7 @@
 #include "options.h"
 
 struct restore {
-    const char *name;  // of the file, for people
+    const char *name;  // the file's name, for messages
     FILE *file;        // borrowed; its first line was read already
     const char *first; // the first line of `file`
     bool hold;         // keep the plans paused, marked as held
@@ -14,7 +14,7 @@ struct restore {
     bool stop_on_error;
 };
 
-// Whether this is the first line of such a file.
+// Whether this is the first line of a file that `zplan export --everything` wrote.
 bool restore_begins (const char *line);
 
 // Restore the contents of the file to the station, and report the result. Returns an exit code.

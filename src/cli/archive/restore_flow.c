@@ -89,7 +89,7 @@ static void keep_use (struct restoring *self, const char *name, const json_t *fl
             self, (const char *[]){"flow", "use", name, number_text (wanted, text), NULL}));
 }
 
-// Returns its number; 0: it was rejected.
+// Add a version to the flow. Returns its number; 0: it was rejected.
 static json_int_t flow_put (struct restoring *self, json_t *flow, struct span text)
 {
     char *copy = strndup ((const char *)text.data, text.size);

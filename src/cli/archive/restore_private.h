@@ -16,20 +16,20 @@ struct restoring {
     const struct restore *restore;
     struct zplan_client *client;
     struct pipeline *pipeline;
-    json_t *targets, *kinds, *limits; // of the station, by their names
-    json_t *flows; // of the file: name -> versions that were found or added (restore_flow.c)
+    json_t *targets, *kinds, *limits; // the station's, by name
+    json_t *flows; // the file's: name -> its versions that were found or added (restore_flow.c)
     struct seen_outcomes seen;
     bool history_seen; // the station's outcomes were read
     json_t *runs;      // outcomes to be sent with the next batch
     size_t runs_bytes;
-    json_t *missing; // target -> how many plans wait for it
-    int64_t line;
-    const char *text; // of the line
-    int64_t added[TYPES], there[TYPES], refused;
-    bool ended;   // the last line was read
-    bool stopped; // the next lines would be refused as well
-    bool unknown; // it is unknown whether a request was executed
-    bool unread;  // a part of the file could not be read
+    json_t *missing;                             // target -> how many plans wait for it
+    int64_t line;                                // number of the current line
+    const char *text;                            // the current line
+    int64_t added[TYPES], there[TYPES], refused; // records: added, already existing, rejected
+    bool ended;                                  // the last line was read
+    bool stopped;                                // the next lines would be refused as well
+    bool unknown;                                // it is unknown whether a request was executed
+    bool unread;                                 // a part of the file could not be read
     int code;
     struct verdict silence; // the failure, if its code is not EXIT_DONE
     struct progress progress;
@@ -48,10 +48,11 @@ json_t *restore_say (struct restoring *self, const char *const *words);
 // Count a record as added or, if `there`, as already existing.
 void restore_count (struct restoring *self, enum restore_type type, bool there);
 
-// One version of a flow.
+// Restore one version of a flow.
 void restore_take_flow (struct restoring *self, const json_t *record);
 
+// Report a rejected record on stderr, and count it; stop if --stop-on-error is given.
 void restore_refuse (struct restoring *self, int64_t line, struct span words);
 
-// The pipeline's callback.
+// The pipeline's callback: handles the answer to a request.
 void restore_on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply);

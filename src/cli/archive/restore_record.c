@@ -13,7 +13,8 @@
 #include "print.h"
 #include "restore_private.h"
 
-enum { BATCH = 200, BATCH_BYTES = 400000, PART = 560 * 1024 }; // outcomes, bytes a request; a frame
+// Outcomes and bytes per request; bytes of a frame.
+enum { BATCH = 200, BATCH_BYTES = 400000, PART = 560 * 1024 };
 
 const char *const restore_type_names[TYPES] = {"target", "kind",    "limit",
                                                "flow",   "outcome", "plan"};
@@ -38,7 +39,7 @@ static void refuse_text (struct restoring *self, const char *text)
 struct restore_call {
     int64_t line;
     enum { SAY, ASK_WHETHER, RESTORE_PLAN } question;
-    json_t **answer; // of SAY: NULL unless it is done
+    json_t **answer; // of RESTORE_COMMAND: where to put the answer, NULL if it failed
 };
 
 json_t *restore_say (struct restoring *self, const char *const *words)
@@ -285,7 +286,8 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
     free (sent);
 }
 
-// With --hold a plan is kept paused. One that was out of the queue is not marked as held.
+// With --hold a plan is restored as paused. A plan that was not queued is not marked as held, as
+// `reset --held` must not queue it.
 static void pause_plan (json_t *plan)
 {
     int64_t state = field_number (plan, "plan_state");

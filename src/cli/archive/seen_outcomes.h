@@ -13,7 +13,7 @@ struct seen_outcome {
 };
 
 struct seen_outcomes {
-    struct seen_outcome *at; // free ()
+    struct seen_outcome *at; // owned; the user frees it
     size_t count, room;
     bool sorted;
 };

@@ -65,27 +65,29 @@ enum { BATCH_MAX = 1000, BATCH_SIZE = 1 << 20 };
 struct moving {
     const struct cli *cli;
     const struct archive_wanted *wanted;
-    const char *plan_text; // its plan as it was typed
-    char *plan;            // the same as plan_ref.h has it
-    bool found;            // a run of it
+    const char *plan_text; // --plan as it was typed
+    char *plan;            // --plan in the form of plan_ref.h
+    bool found;            // a run of the plan was found
     struct zplan_client *client;
-    struct archive *archive;      // NULL: a dry run
+    struct archive *archive;      // the selected states
     struct outcome_states states; // of `wanted`
-    int64_t before_ms;            // ended before that
+    int64_t before_ms;            // only runs that ended earlier, Unix milliseconds
     struct outcome_key stop;      // the first entry that is not moved
-    char epoch[64];               // of all outcomes
+    char epoch[64];               // the history's epoch, which must not change
     int trouble;                  // the exit code of a reported error; else EXIT_DONE
     char *lines;                  // the batch: outcomes that the file does not have yet
     size_t size;
     json_t *entries; // all outcomes of the batch
+    // Outcomes: moved, already in the file, without a valid entry or time.
     int64_t moved, known, strange;
-    int64_t first; // the oldest entry that there was
-    json_t *files; // name -> outcomes
+    int64_t first; // number of the history's oldest entry at the start
+    json_t *files; // file name -> number of moved outcomes
     struct progress progress;
 };
 
 // -- the batch
 
+// Report why the move stops.
 static bool stop_for (struct moving *self, const char *words)
 {
     progress_clear (&self->progress);
@@ -275,7 +277,7 @@ static bool take_any (struct pages *pages, const json_t *page)
     return !self->found;
 }
 
-// An id without runs may be a name.
+// Read --plan as a name if it is an id without runs.
 static int find_plan (struct moving *self)
 {
     int64_t left;

@@ -89,12 +89,12 @@ struct importing {
     const char *file, *prefix;
     const char *timezone; // of lines without CRON_TZ
     struct crontab *crontab;
-    struct zone *zone; // the last one used
+    struct zone *zone; // the zone that was used last
     const char *zone_name;
     int64_t now_us;
     size_t count;      // jobs that are imported
-    bool own_zone;     // all of them have CRON_TZ
-    const char **done; // by line: what became of it; NULL: nothing is known
+    bool own_zone;     // all jobs so far have CRON_TZ
+    const char **done; // by line: its result; NULL: none is known
 };
 
 // -- the zone
@@ -208,13 +208,13 @@ static void report_users (const struct importing *self)
     }
 }
 
-// As `zplan add --from` takes it.
+// The job as the object that `zplan add --from` reads.
 static json_t *line_of (const struct importing *self, const struct crontab_job *job)
 {
     return cron_plan_line (self->crontab, job, self->prefix, timezone_of (self, job));
 }
 
-// Add the options, which apply to all plans.
+// Add the options of the command line, which apply to all plans.
 static void add_options (const struct importing *self, json_t *object)
 {
     struct terms terms = self->wish->terms;
@@ -333,7 +333,7 @@ static void print_done (const struct importing *self)
     }
 }
 
-// The answers come in any order; they are printed in that of the file.
+// Store the result of a line: answers come in any order, and are printed in the file's order.
 static void on_line (void *owner, int64_t line, const char *done)
 {
     struct importing *self = owner;

@@ -21,7 +21,7 @@ static const char about[] =
     "  zplan export >plans.ndjson\n"
     "  zplan export --target jobs --state pause | wc -l\n";
 
-// As import reads it.
+// Print a plan in the form that `zplan import` reads.
 static void write_plan (json_t *plan)
 {
     print_plan (NULL, plan);

@@ -37,7 +37,7 @@ bool clock_time_of_day (const char *text, int64_t *ret_s)
     return parts >= 2;
 }
 
-// 0..7, or at least three letters of an English name: 0 is Sunday. -1: neither.
+// Parse a weekday, 0..7 or at least three letters of its English name; 0 is Sunday. -1: invalid.
 static int weekday_of (const char *text)
 {
     static const char *const names[] = {"sunday",   "monday", "tuesday", "wednesday",

@@ -383,7 +383,7 @@ int usage_error (const char *verb, const struct reason *reason)
     return EXIT_USAGE;
 }
 
-// -- the second word
+// -- the subcommand
 
 static int refuse_word (const struct subcommand *words, size_t count, const char *given,
                         struct reason *reason)

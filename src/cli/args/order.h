@@ -11,7 +11,7 @@
 
 // The action of the plan; its times are in struct when_words.
 struct action_options {
-    const char *station, *flow, *command, *publish_title; // one of station and flow
+    const char *station, *flow, *command, *publish_title; // `station` or `flow` is given, not both
     struct option_texts arguments;
     const char *context, *content;
     const char *title, *id;
@@ -25,7 +25,7 @@ struct action_options {
 // The options that fill the struct. The last row is --now, which zplan next defines otherwise.
 struct option_group order_options (struct action_options *order);
 
-// Those of them that can be changed in an existing plan.
+// The options of these that can be changed in an existing plan.
 struct option_group order_change_options (struct action_options *order);
 
 enum { ORDER_FRAMES_MAX = 4 + OPTION_TEXTS_MAX };
@@ -50,9 +50,9 @@ int order_param (json_t *params, const json_t *declared, const char *text, struc
 // Add the params of a flow to a PLAN frame. 0, or -1 with a reason.
 int order_params (const struct action_options *order, json_t *plan, struct reason *reason);
 
-// Add the rest of the order, without its times and params, to a PLAN frame; the vote may be NULL
-// and is borrowed.
+// Add the title, the hold, the pause and the vote to a PLAN frame; the vote may be NULL and is
+// borrowed.
 void order_put (const struct action_options *order, json_t *vote, json_t *plan);
 
-// The PLAN frame without the params; the vote as above.
+// Make the PLAN frame, without the params; the vote may be NULL and is borrowed.
 json_t *order_plan (const struct action_options *order, const struct when *when, json_t *vote);

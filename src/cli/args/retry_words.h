@@ -28,5 +28,6 @@ void retry_write_option (FILE *file, const json_t *retry);
 // occurrence".
 void retry_summary (FILE *file, const json_t *plan);
 
-// The same with the intervals: "3 tries, 10 s after the first failure, doubling; then ...".
+// Describe the retries with their intervals: "3 tries, 10 s after the first failure, doubling; then
+// ...".
 void retry_write (FILE *file, const json_t *plan);

@@ -45,7 +45,7 @@ struct option_group terms_options (struct terms *terms);
 // The names that identify a plan, or group it with others.
 struct option_group terms_names (struct terms *terms);
 
-// The same without the name and the kind, which cannot change, and without --if-exists.
+// The options of terms_names that can be changed: all but the name, the kind and --if-exists.
 struct option_group terms_names_changed (struct terms *terms);
 
 // Add the members to an object. Local times are in this zone; the list of --cycle holds multiples

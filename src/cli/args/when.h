@@ -14,10 +14,10 @@
 struct when_words {
     const char *in, *at, *every, *daily, *weekly,
         *monthly;             // the kinds of time, of which at most one is given;
-    struct option_texts cron; // these are kinds too,
-    const char *type;         // this one, which may be combined with --cron,
-    bool now;                 // and this one
-    const char *value, *time; // with --type
+    struct option_texts cron; // also a kind of time
+    const char *type;         // also a kind of time; may be combined with --cron
+    bool now;                 // also a kind of time
+    const char *value, *time; // options of --type
     const char *start;
     const char *repeat, *skip, *timezone;
     bool keep, wall_clock;
@@ -29,7 +29,7 @@ struct when {
     struct schedule rule;  // borrows from the policy
     int64_t skip;          // occurrences to skip
     json_t *members;       // the members of the PLAN frame besides the rule and the skip
-    struct policy *policy; // the same, parsed; NULL = nothing
+    struct policy *policy; // the parsed `members`; NULL = none
 };
 
 // The option rows that fill the words, except --now, to which `zplan next` gives another meaning.

@@ -85,15 +85,15 @@ static int read_at (const struct when_reading *self, const char *text)
     return rc > 0 ? read_base (self, "--at", text) : rc;
 }
 
-// The first run of --every is at --start itself, which on the wire is one interval behind
-// plan_time; of days in a zone by its calendar.
+// Set the base time of --every with --start: the first run is at --start, and the wire's plan_time
+// is one interval earlier, for days in a zone by its calendar.
 static int read_start (const struct when_reading *self, int64_t interval_s)
 {
     struct schedule *rule = self->rule;
     const char *cycle = self->words->terms.cycle;
     if (read_base (self, "--start", self->words->start))
         return -1;
-    if (cycle && strchr (cycle, ',')) // its first wait; terms.c judges it
+    if (cycle && strchr (cycle, ',')) // its first wait; terms.c checks it
         interval_s *= strtol (cycle, NULL, 10);
     bool calendar = rule->type == SCHEDULE_DAY && self->words->timezone;
     int64_t local = rule->base_time + (calendar ? zone_offset (self->zone, rule->base_time) : 0);
@@ -150,7 +150,7 @@ static int end_cron (const struct when_reading *self, json_t *list)
     return terms_put (self->members, "cron", value, self->reason);
 }
 
-// A single day has its own type on the wire.
+// Set the rule of a single day, which has its own type on the wire.
 static int end_day (const struct when_reading *self, enum schedule_type type, int32_t value,
                     int64_t time_of_day)
 {
@@ -204,7 +204,7 @@ static int read_weekly (const struct when_reading *self, const char *text)
     return end_cron (self, expressions);
 }
 
-// Convert "1,15", days of a month, to a list for cron. False: one of them is not in 1..31.
+// Whether a text is a list of days of a month, each 1..31, as "1,15".
 static bool month_days (const char *text)
 {
     for (const char *at = text;; at++) {
@@ -306,6 +306,6 @@ const struct when_kind when_kinds[WHEN_KINDS] = {
     {DAILY, "--daily", offsetof (struct when_words, daily), read_daily},
     {WEEKLY, "--weekly", offsetof (struct when_words, weekly), read_weekly},
     {MONTHLY, "--monthly", offsetof (struct when_words, monthly), read_monthly},
-    {CRON, "--cron", offsetof (struct when_words, cron.texts), read_cron}, // the first of them
+    {CRON, "--cron", offsetof (struct when_words, cron.texts), read_cron}, // the first expression
     {TYPE, "--type", offsetof (struct when_words, type), read_type},
 };

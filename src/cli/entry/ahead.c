@@ -5,7 +5,7 @@
 
 enum {
     HOUR_S = 3600,
-    STEPS_MAX = 4000 // months to the year 9999, in all that are shorter than 31 days
+    STEPS_MAX = 4000 // more than the months by which the estimate is too low in the year 9999
 };
 
 // Count with `now` and `next` moved by `moved` seconds. -1: `next` is not an occurrence.
@@ -30,7 +30,8 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
     return -1;
 }
 
-// Count step by step, for a rule that depends only on itself and its zone.
+// Count one by one, for a rule that does not depend on the station's zone. 0: `next` is not an
+// occurrence, or is too far away.
 static int64_t count_walked (const struct schedule *rule, const struct zone *zone, int64_t now,
                              int64_t next)
 {

@@ -138,7 +138,7 @@ static int read_id (json_t *object, struct entry *ret, struct reason *reason)
     return 0;
 }
 
-// -- in the words of add
+// -- a line with the options of add
 
 static const struct option *row_named (const struct entry_line *self, const char *field,
                                        void **ret_values)
@@ -245,7 +245,7 @@ static json_t *numbers_joined (const json_t *list)
     return json_string (text);
 }
 
-// Replace numbers by strings.
+// Replace numbers by strings, as the values of options are texts.
 static void numbers_to_texts (json_t *object)
 {
     const char *field;
@@ -333,7 +333,7 @@ static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, s
     return rc;
 }
 
-// -- both
+// -- both forms
 
 int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
                 struct reason *reason)

@@ -28,8 +28,8 @@ struct entry {
     char *plan; // the PLAN frame
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // what the target gets; no PLAN or STATION_ID
-    json_t *object;                              // owns the texts above,
-    uint8_t *bytes;                              // except those that are stored here
+    json_t *object;                              // owns the texts above
+    uint8_t *bytes; // owns frame data that the object does not have as text
 };
 
 // A zone, and its name if one was given: plans that name no zone then get this one.

@@ -23,8 +23,8 @@ struct kept_entry {
     const json_t *object;
     const struct policy *policy;
     struct schedule rule;
-    bool calendar;            // read from a wall clock
-    int64_t next, base, used; // as stored
+    bool calendar;            // its times are wall-clock times
+    int64_t next, base, used; // as stored: Unix seconds, Unix seconds, number of past occurrences
 };
 
 static struct kept_entry kept_of (const json_t *object, const struct policy *policy)

@@ -66,7 +66,7 @@ static void add_retry (struct saying *say, char **args, int count, const struct 
                                  wish->reason));
 }
 
-// `args` are the `count` arguments after RUN.
+// Add the words of the subcommand; `args` are the `count` arguments after RUN.
 static bool say_words (struct saying *say, char **args, int count, const struct flow_wish *wish,
                        struct reason *reason)
 {

@@ -10,7 +10,7 @@
 json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char *const *words,
                   const char *subject, int *ret_code);
 
-// The same without printing: the caller reports the verdict.
+// As flow_ask, without printing: the caller reports the verdict.
 json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
                           const char *const *words, struct verdict *ret);
 

@@ -37,8 +37,7 @@ static void print_bound (const json_t *report)
                 field_is_true (report, "has_tail") ? ", undo and finally besides" : "");
 }
 
-// One line for several reasons: nearly every step has one, which would hide the
-// warnings.
+// Print several reasons as one line: nearly every step has one, which would hide the warnings.
 void flow_print_summary (const json_t *report)
 {
     const json_t *because = json_object_get (report, "because");

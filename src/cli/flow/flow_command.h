@@ -11,19 +11,19 @@ enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 struct flow_wish {
     char **words; // after the subcommand
     int count;
-    bool ascii, dot, mermaid, svg; // of a graph
-    enum flow_form form;           // the chosen one of these
+    bool ascii, dot, mermaid, svg; // options of `graph`
+    enum flow_form form;           // the form that these options choose
     const char *at, *timezone, *cron, *input, *each;
     struct option_texts last, fail, never, value, outage, limit, rate, workers;
     struct terms terms; // of the flow plan; only some are used
     int64_t runs;
-    // of runs at the station
+    // Options of runs at the station.
     const char *flow, *state, *steps, *batch, *unique, *title, *skip_value, *reason;
     struct option_texts params;
     int64_t rows; // a limit; 0 = the default
     bool wait, follow, graph, fresh, restart, force;
-    int64_t version;       // of a retry; 0 = as it was
-    const char *from, *to; // of a backfill
+    int64_t version;       // --version of `retry`; 0 = the run's own
+    const char *from, *to; // options of `backfill`
     bool dry_run, again;
 };
 

@@ -82,7 +82,7 @@ static void print_graph (const struct graph *graph)
         json_pack ("{s:s, s:o, s:o}", "flow", graph->name, "steps", steps, "edges", edges));
 }
 
-// -- for all
+// -- all forms
 
 // Print the graph with control sequences escaped, as a definition may contain some. In the graph of
 // a run the letter before each step's name has the colour of its state.
@@ -150,7 +150,7 @@ static const char *state_of (const json_t *step)
     return is_blocked ? "blocked" : state;
 }
 
-// `run` NULL: without states.
+// Draw a definition with the states of `run`; NULL: without states.
 static int draw_definition (const struct cli *cli, const json_t *definition, const json_t *run,
                             enum flow_form form)
 {

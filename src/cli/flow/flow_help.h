@@ -11,7 +11,7 @@ struct flow_verb {
     flow_fn *run;
     const char *arguments;
     enum flow_section section;
-    unsigned groups; // of its options
+    unsigned groups; // its options: a bit set of enum flow_option_marks
     const char *text;
     const char *examples;
 };

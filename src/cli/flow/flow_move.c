@@ -71,7 +71,7 @@ struct move {
     const char *file;
     struct moved *flows;
     size_t count, room;
-    json_t *places; // name -> its place
+    json_t *places; // flow name -> its index in `flows`
     int code;
 };
 

@@ -79,7 +79,7 @@ static bool refuse_text (struct reason *reason, const char *option, const char *
     return false;
 }
 
-// "load", or "etl/load" of a sub-flow.
+// Whether the flow has this step: "load", or "etl/load" in a sub-flow.
 static bool step_known (const struct rehearsal *self, const char *step)
 {
     const struct flow *flow = self->sources.rows[0].flow;
@@ -237,7 +237,7 @@ static bool read_limits (struct rehearsal *self, struct reason *reason)
     return true;
 }
 
-// A number of workers, or their names.
+// Read a number of workers, or their names. False: invalid.
 static bool read_team (struct flow_workers *team, char *text)
 {
     char *end;
@@ -281,7 +281,7 @@ static bool read_workers (struct rehearsal *self, struct reason *reason)
     return true;
 }
 
-// The flow plan, with options that `zplan add` has.
+// Read the flow plan from the options that `zplan add` has too.
 static bool read_plan (struct rehearsal *self, struct reason *reason)
 {
     const struct flow_wish *wish = self->wish;

@@ -105,7 +105,7 @@ void flow_run_print_json (const struct cli *cli, const json_t *run)
     print_json_new (copy);
 }
 
-// -- asking
+// -- requests
 
 json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const char *run,
                        const char *state, struct verdict *ret)

@@ -34,11 +34,12 @@ void flow_run_print_state (const json_t *run);
 bool flow_run_has_ended (const json_t *run);
 enum colour flow_state_colour (const json_t *state);
 
-// Unix milliseconds in the style of times_alone (look.h). Returns `out` or a constant.
+// Format Unix milliseconds in the style of times_alone (look.h). Returns `out` or a constant.
 const char *flow_moment_word (const json_t *ms, char *out);
 
-// Whether a command that waits continues after this verdict: an unreachable station may come back,
-// or a standby take over. `answered_us` is the time of the last answer, 0 at first.
+// Whether a command that waits continues after this verdict: for up to 60 s without an answer, as
+// the station may come back or a standby take over. `answered_us` is the time of the last answer,
+// monotonic, 0 at first.
 bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us);
 
 // Print the log of a run, and follow it until the run has ended. Returns the run, owned by the

@@ -9,9 +9,9 @@
 #include "text_table.h"
 #include "terms_show.h"
 
-enum { DEPTH_MAX = 16, VALUE_SHOWN = 200 }; // bytes of a value in a table
+enum { DEPTH_MAX = 16, VALUE_SHOWN = 200 }; // VALUE_SHOWN: bytes of a value in the table
 
-// -- the head of the run
+// -- the run
 
 static void print_json_row (const char *label, const json_t *value)
 {
@@ -164,10 +164,11 @@ static const struct column columns[] = {
 struct tree {
     const struct cli *cli;
     struct zplan_client *client;
-    const char *state; // of the steps that are shown; NULL: all
+    const char *state; // show only steps in this state; NULL: all
     struct text_table *table;
 };
 
+// Add a row for each step, with the steps of its sub-run below it.
 static void add_steps (struct tree *self, const json_t *run, int depth)
 {
     size_t i;

@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "print.h"
 
-// -- what is known of targets
+// -- checks
 
 static void check_source (struct flow_sources *files, struct flow_source *file);
 
@@ -46,7 +46,7 @@ static void check_source (struct flow_sources *files, struct flow_source *file)
 
 // -- files
 
-// Whether no earlier file defines the flow of this name.
+// Check that no earlier file defines the same flow. False with a reason.
 static bool is_alone (const struct flow_sources *files, const struct flow_source *file,
                       struct reason *reason)
 {

@@ -9,7 +9,7 @@
 
 enum { STEP_REF_SIZE = 160, WORDS_MAX = 3 };
 
-// What is printed after a command whose reply has no reasons.
+// The texts after a command whose reply has no reasons.
 static const struct {
     const char *name, *done;
 } changes[] = {

@@ -22,7 +22,7 @@
 
 // -- the input
 
-// The input as a JSON frame; NULL with a reason.
+// Read the input, an object, as JSON text; free it. NULL with a reason.
 static char *read_input (const char *file, struct reason *reason)
 {
     struct reason why;
@@ -41,7 +41,7 @@ static json_t *plan_of (const char *flow, const struct flow_wish *wish)
                       wish->unique, "batch", wish->batch);
 }
 
-// -- until it has ended
+// -- the wait for the end
 
 // Find the run of a plan: the plan names it as long as it exists; later, search the flow's runs.
 static bool find_run (const struct cli *cli, struct zplan_client *client, const char *flow,
@@ -109,7 +109,8 @@ static int wait_for_end (const struct cli *cli, struct zplan_client *client, con
 
 // -- the request
 
-// `time`: of a backfill, else NULL.
+// Report that the plan was accepted or existed already; `time` is the run's batch of a backfill,
+// else NULL.
 static void print_started (const struct cli *cli, const char *flow, const char *time,
                            const char *id, enum zplan_stored stored, bool waits)
 {
@@ -133,7 +134,7 @@ struct starting {
     const char *flow;
     char *input;      // NULL = none
     json_t *params;   // NULL = none
-    const char *time; // of a backfill; NULL = not a backfill
+    const char *time; // the current time of a backfill; NULL = not a backfill
     struct zplan_client *client;
 };
 
@@ -161,7 +162,8 @@ static int submit_flow (const struct starting *self, const json_t *plan, bool wa
     return waits ? wait_for_end (cli, client, flow, id) : EXIT_DONE;
 }
 
-// EXIT_DONE, or another exit code after an error was reported. Must be ended in both cases.
+// Read the input and the params, and connect. EXIT_DONE, or another exit code after an error was
+// reported; starting_end is needed in both cases.
 static int starting_begin (struct starting *self)
 {
     int code = EXIT_USAGE;
@@ -251,7 +253,7 @@ static void batch_text (int64_t time, char out[BATCH_SIZE])
     snprintf (out, BATCH_SIZE, "%.*s", civil_time_of_day (time) ? 19 : 10, text);
 }
 
-// The times as texts, at least one; NULL with a reason. Free each, and the list.
+// List the times as texts, at least one; NULL with a reason. Free each, and the list.
 static char **backfill_times (const struct backfill *self, size_t *ret_count, struct reason *reason)
 {
     char **times = NULL;
@@ -305,7 +307,7 @@ static json_t *runs_by_batch (const struct starting *self, int *ret_code)
     return NULL;
 }
 
-// The run of this time or date; NULL: none is known.
+// Find the run of this time or date; NULL: none is known.
 static const json_t *run_of (const json_t *runs, const char *time)
 {
     char batch[BATCH_SIZE];
@@ -358,7 +360,7 @@ static int start_each (const struct cli *cli, const char *flow, const struct flo
     return code;
 }
 
-// With --dry-run: a run that would be started.
+// With --dry-run: print the time of a run that would be started.
 static void print_time (const struct cli *cli, const char *flow, const char *time)
 {
     if (!cli->json) {

@@ -7,8 +7,8 @@
 
 // A mapping or sequence that is not complete yet, and the key whose value comes next.
 struct yaml_level {
-    json_t *value; // borrowed: it is in the level above, or is the root
-    char *key;     // owned; NULL: a key comes next, or it is a sequence
+    json_t *value; // borrowed: the level above owns it, or it is the root
+    char *key;     // owned; NULL: a key comes next, or `value` is a sequence
     size_t key_size;
 };
 
@@ -41,7 +41,7 @@ static const char *digits (const char *at)
     return at;
 }
 
-// A number as JSON writes it: no "+", no leading zeros, no "1.", no hex.
+// Whether the text is a number in JSON's syntax: no "+", no leading zeros, no "1.", no hex.
 static bool is_number (const char *text)
 {
     const char *at = text + (*text == '-');
@@ -64,7 +64,8 @@ static bool is_number (const char *text)
     return *end == '\0';
 }
 
-// The value of a scalar, NULL with a reason. An integer that exceeds 64 bits becomes a real number.
+// Convert a scalar to JSON; NULL with a reason. An integer that exceeds 64 bits becomes a real
+// number.
 static json_t *scalar_value (struct yaml_reader *self)
 {
     const char *text = (const char *)self->event.data.scalar.value;
@@ -92,7 +93,7 @@ static json_t *scalar_value (struct yaml_reader *self)
     return value;
 }
 
-// -- where values go
+// -- containers
 
 static void forget_key (struct yaml_level *level)
 {

@@ -69,7 +69,7 @@ const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SI
     return out;
 }
 
-// -- how it ended
+// -- statuses
 
 enum { STATUS_CANCELLED = 0x90, STATUS_MISSED = 0x91 };
 
@@ -123,7 +123,8 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
     return outcome_word ((int)number);
 }
 
-// Parse a printed word, the wire's word of a status with or without its sign, or its number.
+// Whether the text names this status: as a printed word, as the wire's word with or without its
+// sign, or as a number.
 static bool is_meant (const char *text, int status)
 {
     const char *word = status_word ((uint8_t)status);

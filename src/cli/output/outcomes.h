@@ -11,7 +11,7 @@
 // they are unique.
 struct outcome_key {
     int64_t ended_ms;  // Unix milliseconds
-    uint64_t seq, sub; // of the entry
+    uint64_t seq, sub; // the number of its entry in the history
     int64_t exec_id;
 };
 
@@ -48,15 +48,16 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE]);
     "other way; or a status such as 'not found', 0x83"
 
 struct outcome_states {
-    bool given; // else all are meant
+    bool given; // false: all states are selected
     bool wanted[256];
 };
 
-// 0, or -1 with a reason.
+// Read the texts of --state. 0, or -1 with a reason.
 int outcome_states_read (const struct option_texts *texts, struct outcome_states *ret,
                          struct reason *reason);
 
 // The states as an array of numbers.
 json_t *outcome_statuses (const struct outcome_states *self);
 
+// Whether the run ended in one of the selected states.
 bool outcome_fits (const struct outcome_states *self, const json_t *run);

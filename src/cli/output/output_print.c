@@ -9,7 +9,7 @@
 #include "print.h"
 #include "utf8.h"
 
-// The bytes of a frame as JSON has it; free them.
+// Decode the bytes of a frame of JSON; free them.
 static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
 {
     const json_t *encoded = json_object_get (frame, "b64");
@@ -19,7 +19,7 @@ static uint8_t *bytes_of (const json_t *frame, size_t *ret_size)
     return bytes;
 }
 
-// Print newlines, tabs and backslashes unchanged; other control characters are escaped.
+// Write newlines, tabs and backslashes unchanged, and other control characters escaped.
 static void write_printable (FILE *file, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0, end; at < size; at = end + 1) {
@@ -32,7 +32,7 @@ static void write_printable (FILE *file, const uint8_t *bytes, size_t size)
     }
 }
 
-// Whether the last byte was a newline.
+// Write bytes, escaped for a terminal. Returns whether the last one was a newline.
 static bool write_text (FILE *file, const uint8_t *bytes, size_t size, bool terminal)
 {
     if (terminal)

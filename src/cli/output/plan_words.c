@@ -19,7 +19,8 @@ void write_plan_name (FILE *out, const json_t *plan)
         fputs (id_word (json_object_get (plan, "plan_id"), word), out);
 }
 
-// Caches the last zone: consecutive plans mostly have the same one.
+// The plan's zone; NULL: unknown here. The last zone is cached, as consecutive plans mostly have
+// the same one.
 static const struct zone *zone_of (const json_t *plan)
 {
     static struct zone *kept;
@@ -66,6 +67,6 @@ void write_plan_last (FILE *out, const json_t *plan)
         return;
     }
     fputs (outcome_text (status, word), out);
-    if (state != PLAN_EXECUTE) // in that state, it is the time of the run in progress
+    if (state != PLAN_EXECUTE) // else it would be the time of the run in progress
         fprintf (out, " %s", time_word (json_object_get (plan, "exec_time"), word));
 }

@@ -11,11 +11,11 @@ void write_plan_name (FILE *out, const json_t *plan);
 // "daily 02:00 Europe/Berlin"; without the time of day if this machine does not know the zone.
 void write_plan_schedule (FILE *out, const json_t *plan);
 
-// Whether it waits for a time: it is queued.
+// Whether the plan waits for a time: its state is queued.
 bool plan_waits (const json_t *plan);
 
-// When it runs next; "-" if it does not wait for a time.
+// When the plan runs next; "-" if it does not wait for a time.
 void write_plan_next (FILE *out, const json_t *plan);
 
-// How its last run ended, and when it was started: "ok 2 h ago".
+// How the plan's last run ended, and when it was started: "ok 2 h ago".
 void write_plan_last (FILE *out, const json_t *plan);

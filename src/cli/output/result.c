@@ -31,7 +31,7 @@ static struct span without_newlines (struct span text)
     return text;
 }
 
-// When the plan is due next: its plan_time, unless it has ended or lost its right to run.
+// When the plan is due next: its plan_time, or "never" if it has ended or failed permanently.
 static const char *next_word (const json_t *plan, char out[WORD_SIZE])
 {
     json_int_t state = field_number (plan, "plan_state");
@@ -80,7 +80,7 @@ static json_t *frames_of (const struct zplan_result *result)
 static void print_object (const struct cli *cli, const struct zplan_result *result,
                           const json_t *plan)
 {
-    // With `seq` and `epoch`, to resume after this result, as in a run of the history.
+    // `seq` and `epoch` allow to resume after this result, as in a run of the history.
     print_answer_new (cli, JSON_RUN,
                       json_pack ("{s:o, s:o, s:s, s:i, s:O*, s:O*, s:o, s:o}", "id",
                                  json_from_frame (span_of (result->id, result->id_size)), "title",

@@ -44,7 +44,7 @@ static void append_zone (char out[SCHEDULE_TEXT_SIZE], const json_t *plan)
 
 // -- cron
 
-// A cron field that is a single number 0..max.
+// Read a cron field that is a single number 0..max. False: it is not.
 static bool read_number (const char *field, int max, int *ret)
 {
     size_t digits = strspn (field, "0123456789");
@@ -54,7 +54,7 @@ static bool read_number (const char *field, int max, int *ret)
     return *ret <= max;
 }
 
-// "Mon-Fri" for consecutive days, else "Mon, Wed".
+// Write "Mon-Fri" for consecutive days, else "Mon, Wed".
 static void days_text (unsigned days, char out[DAYS_SIZE])
 {
     int first = 1, count = __builtin_popcount (days), size = 0;
@@ -78,7 +78,8 @@ struct expression {
     char day[FIELD_SIZE], weekday[FIELD_SIZE];
 };
 
-// An expression for one time of day on some days: "[S] M H DAY * WEEKDAY".
+// Read an expression for one time of day on some days: "[S] M H DAY * WEEKDAY". False: it has
+// another form.
 static bool read_expression (const char *text, struct expression *ret)
 {
     char fields[FIELDS_MAX][FIELD_SIZE];
@@ -103,6 +104,8 @@ static bool read_expression (const char *text, struct expression *ret)
     return true;
 }
 
+// Describe cron expressions that differ in their times of day only. False: they have no simple
+// text.
 static bool cron_words (const json_t *list, char out[SCHEDULE_TEXT_SIZE])
 {
     size_t i;
@@ -172,7 +175,8 @@ static void write_interval (const json_t *plan, int64_t value, const char *const
 
 // -- the calendar
 
-// The time of day of the plan's base time, 00:00 without one; empty if the zone is unknown.
+// Append the time of day of the plan's base time, 00:00 without one, none if the zone is unknown;
+// then the zone's name.
 static void append_clock (char out[SCHEDULE_TEXT_SIZE], const char *before, const json_t *plan,
                           const struct zone *zone)
 {

@@ -46,7 +46,7 @@ static void write_instant (FILE *out, const json_t *value)
         fputs (instant_word (value, word), out);
 }
 
-// The station sends an object either as an object or as its JSON text.
+// Read an object that the station sends as an object or as its JSON text.
 static json_t *object_of (const json_t *value)
 {
     json_t *read = json_loads (json_is_string (value) ? json_string_value (value) : "", 0, NULL);
@@ -122,7 +122,7 @@ static void print_on_failure (bool *first, const json_t *value)
     json_decref (object);
 }
 
-// Print a value that is larger than an option, as JSON.
+// Print a member that has no option, as JSON, on a line of its own.
 static void print_given (const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (plan, field);
@@ -135,7 +135,7 @@ static void print_given (const json_t *plan, const char *field)
     json_decref (object);
 }
 
-// Whether the value need not be shown: defaults, and waits that the schedule's text has.
+// Whether the value need not be shown: it is a default, has no effect, or is shown elsewhere.
 static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
 {
     json_int_t type = field_number (plan, "plan_type");
@@ -151,7 +151,7 @@ static bool says_nothing (const json_t *plan, const char *field, const json_t *v
     return json_is_false (value) || (strcmp (field, "cycle") == 0 && json_is_array (value));
 }
 
-// Members without an option in terms.h.
+// Members whose options are not in terms.h.
 static const struct option_row times[] = {
     {"start_time", "--start", write_instant},
     {"plan_repet", "--repeat", write_text},
@@ -174,7 +174,7 @@ static void print_member (bool *first, const json_t *plan, const struct option_r
 
 // -- iterations
 
-// "2 of 4, run 3 of 5", the position of the last run.
+// Print the iteration of the last run, as "2 of 4, run 3 of 5".
 static void print_place (const json_t *plan, const struct policy *policy)
 {
     int64_t cycle = policy_cycle (policy);
@@ -189,7 +189,7 @@ static void print_place (const json_t *plan, const struct policy *policy)
     printf (", run %" PRId64 " of %" PRId64 "\n", place.cycle, cycle);
 }
 
-// Whether the plan's target is a flow: any other has a COMMAND or a PUB_TITLE.
+// Whether the plan's target is a flow: its messages have neither a COMMAND nor a PUB_TITLE.
 static bool is_of_flow (const json_t *plan)
 {
     size_t i;
@@ -205,7 +205,8 @@ static bool is_of_flow (const json_t *plan)
     return !found;
 }
 
-// A flow plan or a step without a rule is not retried (proto/flows.md 18.3, 18.7).
+// Print the retries. A flow plan or a step without a rule is not retried (proto/flows.md 18.3,
+// 18.7).
 static void print_retry (const json_t *plan)
 {
     json_t *shown = json_copy ((json_t *)(uintptr_t)plan);

@@ -20,9 +20,9 @@
 
 struct history_options {
     const char *since_text;
-    int64_t since; // a number of an outcome; -1 = not given
+    int64_t since; // number of an outcome; -1 = not given
     const char *until_text;
-    int64_t since_s, until_s; // times instead, Unix seconds; 0 = not given
+    int64_t since_s, until_s; // --since and --until as times, Unix seconds; 0 = not given
     bool failed;
     const char *epoch, *station, *archive, *flow_run;
     bool newest, output;
@@ -78,7 +78,7 @@ static const char about[] =
 
 // -- the table
 
-// Whether the occurrence did not run, and so has no start and no duration.
+// Whether the occurrence was missed: then it has no start and no duration.
 static bool is_missed (const json_t *run)
 {
     return field_number (run, "status") == ZERO_STATUS_MISSED_ID;
@@ -141,10 +141,10 @@ struct printing {
     const struct history_options *asked;
     const struct outcome_states *states;
     struct text_table *table; // NULL with --json and --output
-    bool missed_reported;     // outcomes are missed, which was printed
-    const char *plan;         // of an archive: a reference (plan_ref.h), NULL = any
-    int64_t room;             // of an archive: outcomes still wanted
-    bool found;               // an outcome of the plan, printed or not
+    bool missed_reported;     // the note on missing outcomes was printed
+    const char *plan;         // reading an archive: the plan's reference (plan_ref.h), NULL = any
+    int64_t room;             // reading an archive: outcomes still wanted
+    bool found;               // the plan has an outcome, printed or not
 };
 
 // With outputs pages are smaller, as an output may be large.
@@ -235,8 +235,8 @@ static bool take_any (struct pages *pages, const json_t *page)
     return !self->found;
 }
 
-// No outcome of the plan was found: an error if there is no such plan either, unless it is over and
-// has outcomes that the filter excludes.
+// Check a plan of which no outcome was printed: it is an error unless the plan exists, or the
+// history has outcomes of it that the filter excludes.
 static struct verdict check_plan (struct printing *printing, struct zplan_client *client,
                                   const char *plan)
 {
@@ -256,8 +256,8 @@ static struct verdict check_plan (struct printing *printing, struct zplan_client
                : verdict;
 }
 
-// `plan` is a reference (plan_ref.h), or NULL for all plans. An id that is not found is tried once
-// as a name.
+// Print the runs of a plan, a reference (plan_ref.h), or of all plans if it is NULL. An id that is
+// not found is tried once as a name.
 static int print_runs (struct printing *printing, struct zplan_client *client, const char *plan)
 {
     const struct history_options *asked = printing->asked;
@@ -339,7 +339,7 @@ static int print_archived (struct printing *printing, const char *plan)
     char name[PLAN_REF_SIZE];
     printing->plan = plan;
     printing->room = printing->asked->count;
-    printing->found = !plan; // without a plan none must be found
+    printing->found = !plan; // without a plan the archive may be empty
     int error = archive_read (&reading, &reason);
     if (error && !printing->missed_reported)
         complain (NULL, span_text (reason.text));
@@ -353,7 +353,7 @@ static int print_archived (struct printing *printing, const char *plan)
 
 // -- station and archive
 
-// `client` is NULL for an archive.
+// Print the runs of each given plan, or of all plans; `client` is NULL for an archive.
 static int print_plans (struct printing *printing, struct zplan_client *client, int plans)
 {
     const struct cli *cli = printing->cli;
@@ -389,7 +389,7 @@ static int print_all (const struct cli *cli, const struct history_options *asked
     return code;
 }
 
-// A number of an outcome, or a time; and the time of the end.
+// Read --since, a number of an outcome or a time, and --until, a time.
 static int read_times (struct history_options *asked, struct reason *reason)
 {
     int64_t now = look_now ()->now;

@@ -46,7 +46,7 @@ static const char about[] =
 
 // -- requests
 
-// The runs that the filter selects. NULL: reported, and `ret_code` is the exit code.
+// Request the runs that the filter selects. NULL: reported, and `ret_code` is the exit code.
 static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
                          int *ret_code)
 {
@@ -61,7 +61,8 @@ static json_t *filter_of (const char *plan)
     return json_pack ("{ss sb}", "plan", plan, "output", 1);
 }
 
-// The run by its number, or by SEQ-K if it was not published. NULL: the text is neither.
+// The filter for one run, by its number, or by SEQ-K if it was not published. NULL: the text is
+// neither.
 static json_t *filter_of_run (const char *plan, const char *run)
 {
     int64_t seq;
@@ -124,7 +125,7 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 
 // -- the verb
 
-// Why the history has no run of the plan. `ret_gone`: the plan no longer exists.
+// Why the history has no run of the plan; `ret_gone` is set if the plan no longer exists.
 static const char *why_none (const struct cli *cli, struct zplan_client *client, const char *plan,
                              bool *ret_gone)
 {
@@ -138,7 +139,8 @@ static const char *why_none (const struct cli *cli, struct zplan_client *client,
     return ran ? "its runs are no longer in the history" : "no run of it has ended yet";
 }
 
-// Whether the plan will have no more runs: it is gone, or closed without a run in progress.
+// Whether the plan will have no more runs: it no longer exists, or is closed without a run in
+// progress.
 static bool has_ended (const struct cli *cli, struct zplan_client *client, const char *plan)
 {
     struct verdict verdict;
@@ -160,7 +162,7 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
         json_t *answer = ask_runs (cli, client, filter, &code);
         json_decref (filter);
         size_t runs = answer ? print_runs (cli, json_object_get (answer, "runs"), &last) : 0;
-        json_t *next = json_object_get (answer, "next"); // also past runs of other plans
+        json_t *next = json_object_get (answer, "next"); // is after the runs of other plans, too
         if (next) {
             json_decref (last);
             last = json_incref (next);

@@ -45,7 +45,7 @@ static const struct option run_rows[] = {
 
 // -- the argument after the id
 
-// Returns the argument, which the caller frees; NULL: none.
+// Makes the argument, which the caller frees; NULL: none.
 typedef char *argument_fn (struct acting *acting, const struct manage_wish *wish, const char *id);
 
 static char *count_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
@@ -65,8 +65,8 @@ static char *text_argument (struct acting *acting, const struct manage_wish *wis
     return text ? memory_text (text) : NULL;
 }
 
-// The params of --param. `declared` are those that the flow declares, NULL: unknown. NULL with a
-// reason.
+// Read the params of --param; `declared` are those that the flow declares, NULL: unknown. NULL with
+// a reason.
 static json_t *read_params (const struct manage_wish *wish, const json_t *declared,
                             struct reason *reason)
 {
@@ -79,7 +79,7 @@ static json_t *read_params (const struct manage_wish *wish, const json_t *declar
     return params;
 }
 
-// The batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
+// Make the batch and params of a manual run of a flow plan (proto/flows.md, 18.11).
 static char *run_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
 {
     struct verdict ignored;
@@ -146,7 +146,7 @@ static const struct deed {
     size_t row_count;
     argument_fn *argument;                        // the argument after the id; NULL: none
     void (*narrow) (struct selection *selection); // restricts the filter to suitable plans
-    void (*add_report) (const json_t *answer, json_t *object); // as struct acting has them
+    void (*add_report) (const json_t *answer, json_t *object); // as in struct acting
     unsigned wanted;
     bool gone_is_wanted;
 } deeds[] = {
@@ -273,7 +273,7 @@ static int do_one (struct acting *acting, const char *id)
     return code;
 }
 
-// Hint after a failure: a name among several plans may be meant as the text of an option.
+// Print a hint after a failure: a name among several plans may be meant as the text of an option.
 static void hint_text (const struct deed *deed, const struct plan_ids *ids)
 {
     bool named = false;

@@ -40,7 +40,7 @@ static const char about[] =
     "  zplan next --type month --value -1 --time 2026-01-31T23:00:00Z --repeat 5 \\\n"
     "             --now 2026-01-01T00:00:00Z\n";
 
-// Assumes that each run ends in its nominal second.
+// List the next occurrences, assuming that each run ends in its nominal second.
 static json_t *occurrences (const struct when *when, const struct zone *zone, int64_t count)
 {
     json_t *list = json_array ();
@@ -124,7 +124,8 @@ static int next_print (const struct cli *cli, struct zplan_client *client, const
     return code;
 }
 
-// `given`: an option that is only valid for a plan computed locally, or NULL.
+// Check the options for a stored plan; `given` is an option that only a locally computed plan may
+// have, or NULL.
 static int check_stored (const struct cli *cli, const char *given,
                          const struct next_options *preview, char id[PLAN_REF_SIZE],
                          struct reason *reason)

@@ -26,7 +26,7 @@ static const char about[] =
 
 // -- a result of a plan that the station has
 
-// The frame of an answer that holds the run's output; NULL: there is none.
+// Find the frame of an answer that holds the run's output; NULL: there is none.
 static const json_t *output_frame (const json_t *frames, const struct desc *desc)
 {
     for (size_t i = 0; i < desc->count; i++) {
@@ -38,7 +38,7 @@ static const json_t *output_frame (const json_t *frames, const struct desc *desc
     return NULL;
 }
 
-// For programs, with the names of json_names.h.
+// Make the object of one result, with the names of json_names.h.
 static json_t *result_object (const json_t *worker, const json_t *frames, const struct desc *desc)
 {
     json_t *object = json_object (), *list = json_array (), *status = json_integer (desc->code);
@@ -158,8 +158,8 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
 
 // -- the verb
 
-// Request the results by the id, and by the name that the id may also be. NULL: there are none, and
-// `ret_code` is EXIT_DONE, or the error was reported.
+// Request the results by the id, then by the name that the id may also be. NULL: there are none,
+// and `ret_code` is EXIT_DONE, or an error was reported.
 static json_t *results_read (const struct cli *cli, struct zplan_client *client, const char *plan,
                              int *ret_code)
 {

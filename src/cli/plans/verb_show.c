@@ -70,7 +70,8 @@ static void print_argument (const json_t *frame)
         write_frame (stdout, frame);
 }
 
-// `names` is the plan with the names of --json, in which the frames are identified by type.
+// Print the frames of the plan; `names` is the plan with the names of --json, in which they have
+// types.
 static void print_command (const json_t *names)
 {
     size_t i;
@@ -104,7 +105,7 @@ static void print_command (const json_t *names)
 
 // -- state
 
-// " by ops, 2 h ago"
+// Print who stopped the plan, and when: " by ops, 2 h ago".
 static void print_stopped (const json_t *stopped)
 {
     enum { WITHOUT_MS = 19 };
@@ -180,7 +181,7 @@ static void print_counts (const json_t *plan)
     putchar ('\n');
 }
 
-// How the last run ended, and why.
+// Print how the last run ended, and why.
 static void print_last (const json_t *plan)
 {
     char out[WORD_SIZE];
@@ -192,7 +193,7 @@ static void print_last (const json_t *plan)
         return;
     }
     write_coloured (stdout, status_colour (status), span_text (outcome_text (status, out)));
-    // While a run is in progress, exec_time is its time.
+    // In the state execute, exec_time is the time of the run in progress.
     if (state_of (plan) != PLAN_EXECUTE && field_number (plan, "exec_time"))
         printf (", %s", moment_word (json_object_get (plan, "exec_time"), out));
     json_t *run =
@@ -211,11 +212,11 @@ static void print_schedule (const json_t *plan)
     terms_label ("schedule");
     write_plan_schedule (stdout, plan);
     if (field_number (plan, "plan_type") == SCHEDULE_TIME &&
-        !plan_waits (plan)) // else the line `next` has it
+        !plan_waits (plan)) // otherwise the line `next` shows the time
         printf (", %s", moment_word (json_object_get (plan, "plan_time"), out));
     putchar ('\n');
     if (!zone && field_number (plan, "plan_type") <= SCHEDULE_DAY)
-        return; // the zone does not matter
+        return; // without a zone of its own such a plan does not depend on one
     terms_label ("time zone");
     if (zone)
         print_bytes (text_of (zone));
@@ -274,7 +275,8 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
 
 // -- when it runs next
 
-// The occurrence after the current one, if the plan is running or retrying. NULL: none, or unknown.
+// Find the occurrence after the current one, if the plan is running or retrying. NULL: none, or
+// unknown.
 static json_t *next_occurrence (const struct cli *cli, struct zplan_client *client,
                                 const json_t *plan)
 {
@@ -309,7 +311,7 @@ static void print_next (const struct cli *cli, struct zplan_client *client, cons
 
 // -- when it is retried
 
-// The delay from the end of the last run to the retry; -1: the plan does not wait for a retry.
+// The delay from the end of the last run to the retry; -1: no retry is pending.
 static int64_t retry_delay (const json_t *plan)
 {
     struct policy *policy;

@@ -18,7 +18,7 @@ struct update_options {
     struct bulk bulk;
     struct action_options order;
     bool no_keep, no_wall_clock;
-    struct zone *zone; // of --timezone
+    struct zone *zone; // of --timezone, default UTC
 };
 
 static const struct option rows[] = {
@@ -59,7 +59,8 @@ static const char about[] =
 
 // -- when it runs
 
-// Without a kind of time --repeat and --skip are checked against the stored one.
+// Texts of the stored kind of time, against which --repeat and --skip are checked if no kind is
+// given.
 struct stored_words {
     char type[24], value[24], time[24];
 };
@@ -97,8 +98,8 @@ static void use_stored_kind (const json_t *plan, struct when_words *words,
     }
 }
 
-// Whether a plan that ran once will now repeat, or the other way round: then plan_repet must
-// change.
+// Whether the plan ran once and will repeat, or the other way round: then plan_repet must change,
+// too.
 static bool repeat_changes (const struct when *when, const json_t *plan)
 {
     json_int_t type = field_number (plan, "plan_type");
@@ -110,13 +111,14 @@ static bool has_member (const json_t *plan, const char *field)
     return json_object_get (plan, field) != NULL;
 }
 
-// Whether the plan will have this policy.
+// Whether the plan will have this policy after the change.
 static bool has_policy (const json_t *fields, const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (has_member (fields, field) ? fields : plan, field);
     return value && !json_is_null (value);
 }
 
+// Remove a stored member, unless the change sets it.
 static void take_away (json_t *fields, const json_t *plan, const char *field)
 {
     if (has_member (plan, field) && !has_member (fields, field))
@@ -150,7 +152,8 @@ static void set_keep (const struct update_options *self, const struct when *when
 {
     const struct when_words *words = &self->order.words;
     bool keep = when->rule.keep;
-    // --in and --at keep a late run. A plan that repeats from now on should not inherit this.
+    // --in and --at run a missed time late; a plan that repeats from now on should not inherit
+    // this.
     bool lapses = new_kind && repeat_changes (when, plan) && schedule_repeats (when->rule.type);
     bool said = self->no_keep || words->keep;
     if (!said && has_policy (fields, plan, "misfire"))
@@ -180,8 +183,8 @@ static int set_terms (const struct update_options *self, const struct when_words
     return terms_read (&words->terms, &reading, fields, reason);
 }
 
-// Convert the words to members, local times in this zone. `plan` may be an empty object, to check
-// the words only.
+// Add the members of the time options to `fields`; local times are in this zone. `plan` may be an
+// empty object, to check the options only.
 static int set_times_in (const struct update_options *self, const struct zone *zone,
                          const json_t *plan, json_t *fields, struct reason *reason)
 {
@@ -230,7 +233,7 @@ static int set_times (const struct update_options *self, const json_t *plan, jso
 
 enum { FIRST_FRAME = 2 }; // index in the stored messages: after the mailbox and the description
 
-// The description of stored messages. 0, or -1 with a reason.
+// Parse the description in stored messages. 0, or -1 with a reason.
 static int read_description (const json_t *messages, struct desc *ret, struct reason *reason)
 {
     size_t count = json_array_size (messages), size;
@@ -250,7 +253,7 @@ static int read_description (const json_t *messages, struct desc *ret, struct re
     return rc;
 }
 
-// Frames to be written, and their types.
+// The frames to be stored, and their types.
 struct frame_list {
     struct desc desc;
     json_t *list;
@@ -282,6 +285,7 @@ static bool has_type (const struct frame_options *given, uint8_t type)
     return false;
 }
 
+// Add the given frames of this type, once.
 static int add_given (struct frame_list *self, struct frame_options *given, uint8_t type,
                       struct reason *reason)
 {
@@ -295,8 +299,8 @@ static int add_given (struct frame_list *self, struct frame_options *given, uint
     return 0;
 }
 
-// Replace stored frames by the given ones of the same type, at the position of the first of the
-// type, or at the end.
+// Merge stored and given frames: given ones replace the stored ones of their type, at the position
+// of the first of these, or are added at the end.
 static int merge_frames (const json_t *messages, const struct desc *desc,
                          struct frame_options *given, struct frame_list *ret, struct reason *reason)
 {
@@ -313,7 +317,7 @@ static int merge_frames (const json_t *messages, const struct desc *desc,
     return 0;
 }
 
-// Set `messages` of the fields that change, if frames are given. 0, or -1 with a reason.
+// If frames are given, set `messages` in the fields to change. 0, or -1 with a reason.
 static int update_messages (const struct action_options *order, const json_t *plan, json_t *fields,
                             struct reason *reason)
 {
@@ -343,7 +347,7 @@ static int update_messages (const struct action_options *order, const json_t *pl
 
 // -- one plan
 
-// The argument of `update`. NULL with a reason.
+// Make the argument of the command `update`. NULL with a reason.
 static json_t *fields_of (const struct update_options *self, const json_t *plan,
                           struct reason *reason)
 {
@@ -404,9 +408,9 @@ static int update_each (const struct cli *cli, struct update_options *self, stru
     return code;
 }
 
-// -- the words
+// -- checks of the options
 
-// --repeat and --skip alone apply to the stored kind of time; their limits are the same for all
+// Check --repeat and --skip alone, for the stored kind of time: their limits are the same for all
 // kinds that repeat.
 static int check_counts (const struct when_words *given, const struct zone *zone,
                          struct reason *reason)
@@ -419,7 +423,7 @@ static int check_counts (const struct when_words *given, const struct zone *zone
     return 0;
 }
 
-// Check what does not depend on a plan, before one is read.
+// Check all that does not depend on the stored plan, before any is read.
 static int check_change (struct update_options *self, struct reason *reason)
 {
     struct update_options trial = *self;
@@ -427,7 +431,7 @@ static int check_change (struct update_options *self, struct reason *reason)
     const char *zone = words->timezone;
     json_t *vote = NULL, *nothing = json_object (), *fields = json_object ();
     if (!words->wall_clock)
-        words->timezone = NULL; // --timezone without --wall-clock is no change
+        words->timezone = NULL; // on its own --timezone only tells how to read other options
     const struct option_group groups[] = {order_change_options (&trial.order), when_options (words),
                                           terms_options (&words->terms),
                                           terms_names_changed (&words->terms)};

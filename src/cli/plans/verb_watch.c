@@ -20,25 +20,25 @@
 #include "result.h"
 #include "watch_events.h"
 
-enum { RESULTS_AT_ONCE = 64 }; // then signals are checked
+enum { RESULTS_AT_ONCE = 64 }; // after these, signals are checked
 enum { EPOCH_SIZE = 64 };
 
 struct event_watch {
     const struct cli *cli;
     struct zplan_subscriber *subscriber;
     int signal_fd;
-    int64_t left; // results still wanted
-    bool ended;   // enough results, a signal, or the output is closed
-    int code;     // how the verb ends
-    bool failed;  // only runs that failed and are not retried
+    int64_t left; // number of results still wanted
+    bool ended;   // enough results, a signal, or an error
+    int code;     // exit code of the verb
+    bool failed;  // print only runs that failed and are not retried
     struct hook hook;
     const char *place; // file with the epoch and number of the last result; NULL = none
 };
 
 struct watch_wanted {
-    int64_t count, since; // since -1 = not given
+    int64_t count, since; // `since`: -1 = not given
     const char *epoch, *program, *place, *events;
-    char read_epoch[EPOCH_SIZE]; // of the file or the station
+    char read_epoch[EPOCH_SIZE]; // from the position file or the station
     bool failed;
 };
 
@@ -89,7 +89,7 @@ static const char about[] =
 
 // -- printing
 
-// Called after each line: checks whether to continue.
+// Count a printed line, and end the watch after the last one, or if it cannot be written.
 static void after_line (struct event_watch *self)
 {
     self->left--;
@@ -98,7 +98,7 @@ static void after_line (struct event_watch *self)
         self->ended = true;
 }
 
-// Whether a signal came that ends the watch.
+// Read a pending signal, which may end the watch. Returns whether the watch ends.
 static bool is_ended (struct event_watch *self)
 {
     int number = process_next_signal (self->signal_fd);
@@ -129,7 +129,7 @@ static int place_read (struct watch_wanted *wanted, struct reason *reason)
                        wanted->place);
 }
 
-// Write a new file and rename it, so that the file is always complete.
+// Write the position to a new file and rename it, so that the file is always complete.
 static void place_write (struct event_watch *self, const char *epoch, int64_t seq)
 {
     char other[PATH_MAX];

@@ -41,7 +41,7 @@ static void print_until (const char *until)
     print_between ("until ", span_text (until), "");
 }
 
-// The reason of a stopped plan begins with the admin command: "pause by ops at ...".
+// Print a reason; for a stopped plan it begins with the admin command: "pause by ops at ...".
 static void print_why (struct span why)
 {
     static const struct {
@@ -57,7 +57,7 @@ static void print_why (struct span why)
     print_bytes (why);
 }
 
-// ", in 3 min", in the style of --times.
+// Print when the reason ends, in the style of --times: ", in 3 min".
 static void print_at (struct span at)
 {
     int64_t seconds;

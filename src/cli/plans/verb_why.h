@@ -3,5 +3,5 @@
 
 #include <jansson.h>
 
-// A line for each of them, indented.
+// Print each reason on an indented line.
 void why_print (const json_t *reasons);

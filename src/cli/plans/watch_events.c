@@ -16,9 +16,9 @@
 #include "process.h"
 #include "rfc3339.h"
 
-enum { EVENTS_AT_ONCE = 64 }; // then signals are checked
+enum { EVENTS_AT_ONCE = 64 }; // after these, signals are checked
 
-// " load", " load.3".
+// Print a step and its item: " load", " load.3".
 static void print_step (const json_t *state, const char *name)
 {
     const json_t *step = json_object_get (state, name), *item = json_object_get (state, "item");
@@ -38,7 +38,7 @@ static void print_member (const json_t *state, const char *name)
     write_frame (stdout, json_object_get (state, name));
 }
 
-// "2026-01-31T02:00:00Z flow nightly 5f3a... skipped load by=rule".
+// Print the event of a flow run: "2026-01-31T02:00:00Z flow nightly 5f3a... skipped load by=rule".
 static void print_flow (const json_t *state)
 {
     printf (" ");
@@ -82,7 +82,8 @@ static void print_line (const struct zplan_event *event, const json_t *state)
     putchar ('\n');
 }
 
-// The state of a plan has the names of json_names.h; that of a flow's run has its own.
+// Print an event as JSON. The state of a plan gets the names of json_names.h; that of a flow run
+// has its own.
 static void print_object (const struct cli *cli, const struct zplan_event *event,
                           const json_t *state)
 {
@@ -107,7 +108,7 @@ static bool is_wanted (const struct zplan_event *event, const char *title)
     return event->station_size >= size && memcmp (event->station, title, size) == 0;
 }
 
-// False: enough events were printed, or the output is closed.
+// Print an event, and count it. False: enough events were printed, or the output is closed.
 static bool print_event (const struct cli *cli, const struct zplan_event *event, int64_t *left)
 {
     struct reason reason;

@@ -92,8 +92,8 @@ void act_already (struct acting *self, const char *id)
                       json_pack ("{s:s, s:s}", "id", id, "already", self->name));
 }
 
-// The plan, if the rejected command was not necessary: its state is already as wanted, which may be
-// the only cause of the station's argument error. Else NULL.
+// The plan, if its state is already as wanted: then the station rejected the command with an
+// argument error only because nothing is left to do. Else NULL.
 static json_t *plan_as_wanted (struct acting *self, const char *id, const struct verdict *verdict)
 {
     struct verdict ignored;

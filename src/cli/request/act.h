@@ -29,21 +29,22 @@ struct acting {
     struct zplan_client *client;
     const char *name;                                 // the verb, and the word on the wire
     const char *done;                                 // its past participle
-    int (*one) (struct acting *self, const char *id); // do it to one plan; an exit code
+    int (*one) (struct acting *self, const char *id); // changes one plan; returns an exit code
     void *owner;                                      // of `one`
     // Report more about a changed plan, as text after "plan ID DONE", or as members of the JSON
     // object. NULL: with the plan as it is now.
     void (*add_report) (const json_t *answer, json_t *object);
     bool maybe_name; // the current id may be a name: "no such plan" is not reported yet
     bool stopped;    // the last rejection was not specific to its plan: the next would fail as well
-    bool selected;   // by a filter: a plan that is already as wanted is then not an error
-    unsigned wanted; // bit set of the states that are already as wanted; 0 = none
-    bool gone_is_wanted; // a plan that no longer exists is as wanted, too
-    size_t count, already, refused;
+    // The plans were selected by a filter: one that is already as wanted is then no error.
+    bool selected;
+    unsigned wanted;                // bit set of the states that are already as wanted; 0 = none
+    bool gone_is_wanted;            // a plan that no longer exists is as wanted, too
+    size_t count, already, refused; // numbers of plans: changed, already as wanted, rejected
     struct progress progress;
 };
 
-// Note that this plan is already as wanted.
+// Count a plan that is already as wanted, and print it with --json.
 void act_already (struct acting *self, const char *id);
 
 // Call `one` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or

@@ -71,7 +71,7 @@ static int preview_one (struct acting *acting, const char *id)
 
 // -- execution
 
-// What to do with the selected plans.
+// The plans that the filter selects, and what to do with them.
 struct collecting {
     struct acting *acting;
     struct plan_ids *ids;

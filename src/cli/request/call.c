@@ -51,7 +51,7 @@ const char *keyfile_hint (const struct cli *cli)
                     : "";
 }
 
-enum { CALL_WORDS_MAX = 8 }; // of a command about a plan
+enum { CALL_WORDS_MAX = 8 }; // words of a command about a plan
 
 _Static_assert((int)PLAN_ID_SIZE == (int)IDENT_SIZE, "one size under two names");
 
@@ -194,7 +194,7 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
 
 bool verdict_is_common (const struct verdict *self)
 {
-    // The second is what stations of earlier versions answer.
+    // The second text comes from stations of earlier versions.
     static const char *const full[] = {"-busy: quota exceeded", "-busy: max_plans"};
     bool is_full = false;
     for (size_t i = 0; i < sizeof full / sizeof *full; i++)
@@ -206,7 +206,7 @@ bool verdict_is_common (const struct verdict *self)
 
 int verdict_print (const struct verdict *self, const char *subject)
 {
-    // No answer at all is not specific to the subject.
+    // A missing answer has nothing to do with the subject.
     char out[VERDICT_WORDS_MAX];
     if (self->code != EXIT_DONE)
         complain (self->code == EXIT_NO_ANSWER ? NULL : subject, verdict_text (self, out));
@@ -266,7 +266,7 @@ json_t *call_command (const struct cli *cli, struct zplan_client *client, const 
     size_t count = words_count (words + 1);
     int outcome = zplan_client_manage (client, words[0], words + 1, count, &reply);
     char name[PLAN_REF_SIZE];
-    // There is no plan with this id: try it as a name.
+    // No plan has this id: try it as a name.
     if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID && count > 0 &&
         subject == words[1] && count < CALL_WORDS_MAX && plan_ref_as_name (cli, subject, name)) {
         const char *again[CALL_WORDS_MAX] = {name};

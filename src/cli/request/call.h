@@ -48,7 +48,8 @@ struct verdict {
 // the frame or field that the station names.
 struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX]);
 
-// Judge a call: `outcome` is an enum zplan_error; `reply` is read only after ZPLAN_OK.
+// Convert the result of a call to a verdict: `outcome` is an enum zplan_error; `reply` is read only
+// after ZPLAN_OK.
 struct verdict call_verdict (const struct cli *cli, int outcome, const struct zplan_reply *reply);
 
 // Whether the error is not specific to this request, so that others would fail as well: Redis is
@@ -88,7 +89,8 @@ size_t words_count (const char *const *words);
 json_t *call_command (const struct cli *cli, struct zplan_client *client, const char *const *words,
                       const char *subject, int *ret_code);
 
-// The same, and print the reply: with --json unchanged, else by `show`. Returns an exit code.
+// Send a command as call_command does, and print the reply: with --json unchanged, else by `show`.
+// Returns an exit code.
 int call_print (const struct cli *cli, struct zplan_client *client, const char *const *words,
                 const char *subject, void (*show) (const char *subject, const json_t *answer));
 
@@ -96,7 +98,8 @@ int call_print (const struct cli *cli, struct zplan_client *client, const char *
 json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const char *const *words,
                       struct verdict *ret);
 
-// The same with a filter, which may be NULL. Takes ownership of it.
+// Send a command with a filter, which may be NULL, and otherwise as the function above. Takes
+// ownership of the filter.
 json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
                        json_t *filter, struct verdict *ret);
 

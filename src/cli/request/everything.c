@@ -1,5 +1,5 @@
 // zplan export --everything. Outcomes are exported before the plans, and those added meanwhile
-// after them: so a plan may be older than the outcomes of its runs, but never newer.
+// after the plans: so a plan may be older than the outcomes of its runs, but never newer.
 #include "everything.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ struct everything_export {
     struct zplan_client *client;
     struct plan_export plans;
     int64_t targets, kinds, limits, flows, unreadable;
-    char last[48]; // entry of the history that was written last; "" = none
+    char last[48]; // entry of the outcome that was written last; "" = none
 };
 
 static void write_record (const char *type, json_t *record)
@@ -146,7 +146,7 @@ static int write_history (struct everything_export *self)
 
 // -- plans
 
-// `item` points to the entry of the plan in `plans`.
+// Store the plan of an answer; `item` points to its place in `plans`.
 static void on_answer (void *owner, void *item, int outcome, const struct zplan_reply *reply)
 {
     struct plan_export *self = owner;
@@ -261,7 +261,7 @@ static int write_plans (struct everything_export *self)
     return verdict_print (trouble->code != EXIT_DONE ? trouble : &verdict, NULL);
 }
 
-// -- all of it
+// -- the export
 
 static int write_head (struct everything_export *self)
 {
@@ -300,8 +300,8 @@ static int write_end (const struct everything_export *self)
 
 int everything_export (const struct cli *cli)
 {
-    // Flows before kinds: a definition comes with its kinds as they were. If a kind already existed
-    // at import, the definition would get the current fields of that kind.
+    // Flows precede kinds: a definition comes with its kinds as they were then. If a kind existed
+    // already at import, the definition would get that kind's current fields.
     static int (*const parts[]) (struct everything_export *
                                  self) = {write_head,   write_targets, write_flows, write_kinds,
                                           write_limits, write_history, write_plans, write_history};

@@ -13,9 +13,9 @@
 struct flow_export {
     const struct cli *cli;
     struct zplan_client *client;
-    json_t *names; // of all flows; true: it was written
+    json_t *names; // name -> whether the flow was written
     int64_t count, unreadable;
-    int code; // EXIT_DONE, or the next requests would fail as well
+    int code; // EXIT_DONE; else the next requests would fail as well
 };
 
 // A version of a flow as the station sent it.
@@ -70,7 +70,8 @@ static void take_target (void *owner, const char *target)
         write_flow (self, target);
 }
 
-// NULL: it was removed meanwhile, or an error was printed.
+// Read a version; `version` NULL: the one in use. NULL: the flow was removed meanwhile, or an error
+// was printed.
 static struct flow_version *flow_get (struct flow_export *self, const char *name,
                                       const json_t *version)
 {
@@ -121,8 +122,8 @@ static void write_version (struct flow_export *self, const char *name,
     json_decref (whole);
 }
 
-// Write all versions of a flow, after the flows that they call. A cycle, possible only between
-// versions that are not in use, is broken: at import the station rejects the first of them.
+// Write all versions of a flow, after the flows that they call. A cycle is possible only between
+// versions that are not in use; it is broken, and at import the station rejects its first version.
 static void write_flow (struct flow_export *self, const char *name)
 {
     json_object_set_new (self->names, name, json_true ());

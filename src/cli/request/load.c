@@ -25,7 +25,7 @@ struct load_line {
     int64_t line;
     enum stage stage;
     struct entry entry;
-    struct verdict refusal; // of STAGE_COMPARE: why the submission was refused
+    struct verdict refusal; // in STAGE_COMPARE: why the submission was rejected
 };
 
 struct load_test {
@@ -37,10 +37,10 @@ struct load_test {
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
     int64_t added, there, updated, over, refused, unknown;
-    int64_t untaken;      // lines that failed for a common reason; then no further lines are read
+    int64_t untaken; // lines that failed for a common reason; after one no further lines are read
     int64_t untaken_line; // the first of these lines
-    struct verdict why;   // the reason of that line
-    bool asked_only;      // the station was asked for its only target
+    struct verdict why;   // why the station rejected that line
+    bool asked_only;      // the station was already asked for its only target
     char only[TARGET_NAME_SIZE];
     struct reason why_none; // why there is no only target
     bool unread;            // a part of the file could not be read
@@ -89,7 +89,7 @@ static void reject_line (struct load_test *self, int64_t line, struct span words
     self->refused++;
 }
 
-// Count a line that was not accepted now, but may be later.
+// Count a line that failed for a common reason, and may succeed later.
 static void leave_item (struct load_test *self, const struct load_line *item,
                         const struct verdict *verdict)
 {
@@ -271,7 +271,7 @@ static void pause_entry (struct entry *entry)
     json_decref (plan);
 }
 
-// False: the station does not answer.
+// Send the first request for a line. False: the station does not answer.
 static bool start_item (struct load_test *self, struct load_line *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
@@ -291,7 +291,7 @@ static bool start_item (struct load_test *self, struct load_line *item)
     return sent;
 }
 
-// A plan without a target gets the station's only one. False with a reason: there is none, or there
+// Add the station's only target to a plan without one. False with a reason: there is none, or there
 // are several.
 static bool add_target (struct load_test *self, json_t *object, struct reason *reason)
 {
@@ -350,7 +350,7 @@ static bool take_text (struct load_test *self, const char *text, size_t size)
     return going;
 }
 
-// False: the station does not answer.
+// Process all lines, and wait for the answers. False: the station does not answer.
 static bool take_lines (struct load_test *self)
 {
     char *text = NULL;
@@ -369,9 +369,9 @@ static bool take_lines (struct load_test *self)
     return going && pipeline_drain (self->pipeline);
 }
 
-// -- all of it
+// -- the file
 
-// Report the first line that was not accepted, even if several in flight were not.
+// Report the first of the lines that failed for a common reason: several may have been in flight.
 static void report_untaken (struct load_test *self)
 {
     char subject[REASON_MAX];

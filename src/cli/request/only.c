@@ -10,7 +10,7 @@
 
 enum { NAMES_MAX = 120 }; // bytes of the list of names, the rest is "..."
 
-// Find it in the reply to `station list`.
+// Find the only target in the reply to `station list`. 0, or -1 with a reason.
 static int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
                     struct reason *reason)
 {
@@ -22,7 +22,7 @@ static int only_of (const json_t *stations, const char *type, char out[TARGET_NA
         const char *name = json_string_value (json_object_get (station, "name"));
         const char *its = json_string_value (json_object_get (station, "type"));
         bool fits = type ? its && strcmp (its, type) == 0 : !its || strcmp (its, "flow") != 0;
-        fits = fits && !json_object_get (station, "callbacks"); // the station's own
+        fits = fits && !json_object_get (station, "callbacks"); // the station's own target
         if (!name || strlen (name) >= TARGET_NAME_SIZE || !fits)
             continue;
         if (count++ == 0)

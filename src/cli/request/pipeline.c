@@ -25,17 +25,17 @@ enum {
 struct pipeline_request {
     struct pipeline *pipeline;
     bool used;
-    bool out;        // the client has it; else it must be sent
+    bool out;        // the client has it; otherwise it must be sent
     int64_t due_us;  // do not send it before this time
     uint64_t number; // increasing: the order of pipeline_send
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // into `bytes`
     uint8_t *bytes;
-    struct span id; // its REQUEST_ID, one of the frames; empty: the client makes one
+    struct span id; // the REQUEST_ID, one of the frames; empty: the client makes one
     void *item;
-    int busy; // how often the station was busy
-    int away; // how often Redis was away
+    int busy; // how often the station answered that it is busy
+    int away; // how often the station answered that Redis is away
 };
 
 struct pipeline {
@@ -44,7 +44,7 @@ struct pipeline {
     void *owner;
     int64_t timeout_us;
     int64_t answered_us; // time of the last answer; later if a busy station asked for a delay
-    uint64_t given;      // total number of requests
+    uint64_t given;      // number of requests so far
     size_t in_flight;
     struct pipeline_request requests[PIPELINE_ROOM];
 };
@@ -99,7 +99,7 @@ static void note_answer (struct pipeline *self, int64_t at_us)
         self->answered_us = at_us;
 }
 
-// The delay that a busy station asks for; 0: none is given, so the condition is permanent.
+// The delay that a busy station asks for; 0: it gives none, so the condition is permanent.
 static int64_t busy_ms (const struct zplan_reply *reply)
 {
     char text[VERDICT_WORDS_MAX];
@@ -145,7 +145,7 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     struct pipeline_request *request = context;
     int64_t now_us = clock_mono_us ();
     if (error == ZPLAN_ERROR_CLOSED)
-        return; // who closes the client ends all requests
+        return; // pipeline_destroy or end_all handles all requests
     note_answer (request->pipeline, now_us);
     int64_t wait_ms = error ? 0 : again_ms (request, reply);
     if (wait_ms <= 0) {
@@ -167,8 +167,8 @@ static void end_all (struct pipeline *self)
 
 // -- pending requests
 
-// Whether an earlier request with the same REQUEST_ID is not answered yet: their answers could not
-// be distinguished.
+// Whether an earlier request with the same REQUEST_ID is not answered yet: this one must wait, as
+// the answers could not be distinguished.
 static bool is_behind (const struct pipeline *self, const struct pipeline_request *request)
 {
     for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)

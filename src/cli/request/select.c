@@ -58,7 +58,7 @@ int select_check (const struct selection *selection, const struct option_group *
     return 0;
 }
 
-// The wire's word for a state; it may itself be given.
+// Convert a state to the wire's word; a word of the wire is returned unchanged.
 static const char *wire_state (const char *state)
 {
     for (enum plan_state i = PLAN_QUEUE; i < PLAN_STATES; i++)
@@ -114,7 +114,7 @@ struct selection_walk {
     struct selected selected; // `room` is decremented
 };
 
-// Filters that the client applies.
+// Whether the plan passes the filters that only the client can apply.
 static bool matches_filters (const struct selection *selection, const json_t *plan)
 {
     char out[WORD_SIZE];

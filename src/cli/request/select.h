@@ -8,16 +8,17 @@ struct selection {
     const char *station, *state, *type, *title;
     const char *kind, *key, *group, *category, *tenant, *creator;
     const char *verdict; // filtered on the client, the station cannot
-    bool dead;           // those with verdict `failure` or `pending`
-    bool held;           // those submitted as paused
+    bool dead;           // only plans with verdict `failure` or `pending`
+    bool held;           // only plans that were submitted as paused
     const char *flow_run;
-    const char *order; // NULL = that of ids
+    const char *order; // sort order; NULL = by id
 };
 
-// The options that fill it.
+// The options that fill the selection.
 struct option_group select_options (struct selection *selection);
 
-// `which` are the verb's options of the selection. 0, or -1 with a reason that names the option.
+// Check the selection. `which` are the verb's options of it. 0, or -1 with a reason that names the
+// option.
 int select_check (const struct selection *selection, const struct option_group *which,
                   struct reason *reason);
 

@@ -56,8 +56,8 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
 struct fault {
     const char *is, *advice;
     const json_t *since;
-    bool known;  // already reported by the station, as a warning
-    bool queues; // its plans wait only in the queue: none is in progress
+    bool known;  // the station has already reported it, as a warning
+    bool queues; // its plans can only be in the queue, not in progress
     int64_t after_s;
 };
 
@@ -86,7 +86,8 @@ static bool has_fault (const json_t *target, struct fault *ret)
     return ret->is != NULL;
 }
 
-// Returns whether the target does not work.
+// Report a target that does not work, with the plans that wait for it. Returns whether it does not
+// work.
 static bool find_idle (const struct cli *cli, struct zplan_client *client, json_t *health,
                        const json_t *target, int64_t now_s)
 {
@@ -142,7 +143,7 @@ static void count_outcome (struct outcome_counts *self, const json_t *run)
         self->last = run;
 }
 
-// "3 failed, 1 timed out"
+// Write the failures by status: "3 failed, 1 timed out".
 static void put_statuses (const struct outcome_counts *self, char *out, size_t size)
 {
     size_t used = 0;
@@ -161,7 +162,7 @@ static void put_statuses (const struct outcome_counts *self, char *out, size_t s
     }
 }
 
-// Returns whether the last runs of the target all failed.
+// Report a target whose last runs all failed. Returns whether it is one.
 static bool find_failing (json_t *health, const json_t *runs, const json_t *name, int64_t now_s)
 {
     size_t i;
@@ -192,7 +193,7 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
 
 static const char newest_undoing[] = "{\"state\":\"undoing\",\"limit\":1000}";
 
-// Returns whether any of the newest runs waits for a failed undo.
+// Report the newest runs that wait for a failed undo. Returns whether there are any.
 static bool find_parked (const struct cli *cli, struct zplan_client *client, json_t *health)
 {
     size_t i;

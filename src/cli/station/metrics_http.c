@@ -25,8 +25,8 @@ enum { CONNECTIONS_MAX = 32, HEAD_MAX = 8192, DEADLINE_US = 10000000, FRESH_US =
 
 struct metrics_connection {
     int fd;
-    int64_t end_us; // monotonic
-    size_t size;    // of the head
+    int64_t end_us; // deadline, monotonic
+    size_t size;    // bytes of the head so far
     char head[HEAD_MAX];
     char *answer; // NULL: still reading the head
     size_t answer_size, sent;
@@ -36,7 +36,7 @@ struct metrics_server {
     int listener;
     metrics_make_fn *make;
     void *owner;
-    char *text; // of made_us; NULL: none yet
+    char *text; // made at `made_us`; NULL: none yet
     size_t text_size;
     int64_t made_us;
     struct metrics_connection connections[CONNECTIONS_MAX];
@@ -121,7 +121,7 @@ static bool begins (const char *text, const char *with)
     return strncmp (text, with, strlen (with)) == 0;
 }
 
-// Called when the head is complete.
+// Answer a request whose head is complete.
 static void respond (struct metrics_server *server, struct metrics_connection *self)
 {
     char method[8] = "", path[64] = "", version[16] = "", end = '\0';
@@ -144,7 +144,7 @@ static void respond (struct metrics_server *server, struct metrics_connection *s
     }
 }
 
-// False: the connection has ended.
+// Read the head of a request. False: the connection has ended.
 static bool read_head (struct metrics_server *server, struct metrics_connection *self)
 {
     ssize_t size = recv (self->fd, self->head + self->size, HEAD_MAX - 1 - self->size, 0);
@@ -161,8 +161,8 @@ static bool read_head (struct metrics_server *server, struct metrics_connection 
     return true;
 }
 
-// The same. After all was sent, read until the peer closes: closing with unread data would reset
-// the connection, and might truncate the answer.
+// Write the answer. After all was sent, read until the peer closes: closing with unread data would
+// reset the connection, and might truncate the answer. False: the connection has ended.
 static bool write_answer (struct metrics_connection *self)
 {
     if (self->sent == self->answer_size) {

@@ -14,8 +14,8 @@
 
 // -- a line
 
-// Print `text` between the other two, cut so that the line fits. `used` columns of the line are
-// already filled.
+// Print `text` between the other two texts, cut so that the line fits. `used` columns of the line
+// are already filled.
 static void print_cut (int used, const char *before, const char *text, const char *behind)
 {
     char *safe = NULL;
@@ -33,7 +33,7 @@ static void print_cut (int used, const char *before, const char *text, const cha
     free (safe);
 }
 
-// The finding to show: if the station is not healthy, the first problem.
+// The finding to show: the first problem, or the first warning of a healthy station.
 static const char *first_finding (const json_t *findings, bool healthy)
 {
     size_t i;
@@ -132,7 +132,7 @@ static void print_table (const struct column *columns, size_t count, const json_
 
 #define PRINT_TABLE(columns, rows) print_table (columns, sizeof columns / sizeof *columns, rows)
 
-// "and 3 more: ..."; nothing if all are shown.
+// Print "and 3 more: ..."; nothing if all are shown.
 static void print_more (int64_t count, const json_t *shown, const char *command)
 {
     char before[40];
@@ -145,7 +145,7 @@ static void print_more (int64_t count, const json_t *shown, const char *command)
 
 // -- the lines below
 
-// Disconnected targets come first, as the line may be cut.
+// Print the targets on one line, the disconnected ones first, as it may be cut.
 static void print_targets (const struct status *self)
 {
     size_t i, size;
@@ -195,7 +195,7 @@ static void print_rest (const struct status *self)
     print_targets (self);
 }
 
-// "Not shown: history, plans: -deny: ..."
+// Print the parts that are unknown, with the reason: "Not shown: history, plans: -deny: ..."
 static void print_hidden (const struct status *self)
 {
     const char *reason;

@@ -13,7 +13,7 @@ struct status {
     json_t *failed;  // the newest failed run of each plan, with `failures`, the number of failures,
                      // and `recovered`: the plan succeeded since
     json_t *next;    // plans, the soonest first
-    json_t *targets; // of stats
+    json_t *targets; // as `stats` returns them
     json_t *hidden;  // reason -> names of the parts that are unknown for this reason
     int64_t running_count, failed_count, retrying, paused, dead;
     int64_t plans; // number of plans that were read; -1: unknown

@@ -35,8 +35,8 @@ static const struct option rows[] = {
     FLAG_OPTION (struct callback_wish, put, "--put", "test: with PUT instead of POST"),
 };
 
-// The station's target for callbacks. Returns an exit code; after EXIT_DONE an empty `out` means
-// that there is none yet.
+// Find the station's target for callbacks. Returns an exit code; after EXIT_DONE an empty `out`
+// means that there is none yet.
 enum { NAME_SIZE = 65 };
 static int find_target (const struct cli *cli, struct zplan_client *client, char out[NAME_SIZE])
 {
@@ -156,7 +156,8 @@ static int redeliver (const struct worded *request)
 
 enum { LOOK_MS = 200, WAIT_MS = 30000 };
 
-// The first try that was made; NULL: none yet. `ret_code` as in call_command.
+// Read the first try of a delivery; NULL: none was made yet, or an error was reported. `ret_code`
+// is the exit code.
 static json_t *first_try (const struct cli *cli, struct zplan_client *client, const char *target,
                           const char *id, int *ret_code)
 {

@@ -120,7 +120,8 @@ static void print_targets (const json_t *stats)
     }
 }
 
-// `works`: no problem of a target was found; a target may be away without being a problem.
+// Print the report. `works`: no problem of a target was found; a target may be away without being a
+// problem.
 static void report_health (const json_t *health, const json_t *stats, bool works)
 {
     size_t i;
@@ -139,7 +140,7 @@ static void report_health (const json_t *health, const json_t *stats, bool works
     printf ("      %" PRId64 " of %" PRId64 " target%s connected\n",
             (int64_t)field_number (health, "connected"), targets, targets == 1 ? " is" : "s are");
     print_targets (stats);
-    if (owner) { // of a station before 0.2 there is none
+    if (owner) { // stations before 0.2 report no owner
         print_between ("      ", text_of (owner), "");
         if (json_integer_value (owner_since) > 0)
             printf (" owns the plans since %s; %" PRId64 " standby%s\n",
@@ -159,7 +160,7 @@ static int examine (const struct cli *cli, struct zplan_client *client)
     int64_t after_us = clock_wall_us ();
     if (!health)
         return code;
-    struct verdict ignored; // if it is rejected, as while Redis is away, `health` has the reason
+    struct verdict ignored; // a rejection, as while Redis is away, is already a finding of `health`
     json_t *stats = call_filtered (cli, client, "stats", NULL, &ignored);
     find_clock (health, before_us, after_us);
     bool works = true;

@@ -63,7 +63,7 @@ static const char about[] =
     "A key may hold characters that a shell takes for its own: put it in single quotes. A target\n"
     "station that sends results to the plan station needs the role result there.\n";
 
-// For people stdout gets only the key, so that a script can read it.
+// Report the new files. For people stdout gets only the key, so that a script can read it.
 static void report_key (const struct cli *cli, const struct curve_cert *cert,
                         const char *public_file, const char *secret_file)
 {
@@ -82,7 +82,7 @@ static void report_key (const struct cli *cli, const struct curve_cert *cert,
                                secret_file));
 }
 
-// Fill in the requested rights. 0, or -1 with a reason.
+// Copy the name and the requested rights into the certificate. 0, or -1 with a reason.
 static int read_wanted (const struct keygen_wanted *wanted, const char *name,
                         struct curve_cert *ret, struct reason *reason)
 {

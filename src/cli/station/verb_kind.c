@@ -23,9 +23,9 @@ static const char about[] =
     "  zplan kind get transcode --json | jq .fields\n"
     "  zplan kind remove transcode\n";
 
-// -- what is printed
+// -- output
 
-// A kind that is invalid in Redis has no fields.
+// Write the fields of a kind; one that is invalid in Redis has none.
 static void write_fields (FILE *out, const json_t *fields)
 {
     if (!json_is_object (fields)) {
@@ -45,7 +45,7 @@ static int by_name (const void *one, const void *other)
     return strcmp (*(const char *const *)one, *(const char *const *)other);
 }
 
-// Print them sorted by name: the station returns them unordered.
+// Print the kinds sorted by name: the station returns them unordered.
 static void print_kinds (const struct cli *cli, const json_t *kinds)
 {
     size_t count = 0;
@@ -69,7 +69,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
     free (names);
 }
 
-// -- the words
+// -- list, get, remove
 
 static int kind_list (const struct worded *request)
 {
@@ -102,7 +102,7 @@ static int kind_get (const struct worded *request)
     return code;
 }
 
-// `fields` NULL: remove it.
+// Store the fields of a kind; NULL: remove the kind.
 static int kind_change (const struct cli *cli, struct zplan_client *client, const char *name,
                         const char *fields)
 {

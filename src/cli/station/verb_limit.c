@@ -67,7 +67,7 @@ static void print_limits (const struct cli *cli, json_t *limits)
 
 // -- set, remove
 
-// Numbers are sent as they were typed: the station reports errors in them.
+// Write the limit as JSON. Numbers are sent as they were typed: the station reports errors in them.
 static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
                         struct reason *reason)
 {
@@ -106,7 +106,8 @@ static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
     return out;
 }
 
-// Detect `limit set mail 5`. A target may be called 5, but a limit without any value is a mistake.
+// Whether a number was typed as a further name, as in `limit set mail 5`; then with a reason. A
+// target may be called 5, but a limit without any value is a mistake.
 static bool is_number_behind (const struct worded *request, struct reason *reason)
 {
     const struct limit_wish *wish = request->wish;
@@ -118,7 +119,7 @@ static bool is_number_behind (const struct worded *request, struct reason *reaso
     return true;
 }
 
-// `rule` NULL: remove it.
+// Set the limit of a target or group; `rule` NULL: remove it.
 static int limit_change (const struct worded *request, const char *name, const char *rule)
 {
     char full[LIMIT_NAME_SIZE];
@@ -143,7 +144,7 @@ static int change_all (const struct worded *request, const char *rule)
     return code;
 }
 
-// -- the words
+// -- the subcommands
 
 static int limit_list (const struct worded *request)
 {

@@ -14,7 +14,8 @@
 #include "options.h"
 #include "print.h"
 
-enum { TARGETS_DEFAULT = 64, LOOK_MS = 400 }; // of each of two requests: a scrape takes below 1 s
+// LOOK_MS: timeout of each of two requests, so that a scrape takes below 1 s.
+enum { TARGETS_DEFAULT = 64, LOOK_MS = 400 };
 
 struct metrics_wanted {
     const char *listen;
@@ -48,7 +49,7 @@ struct metrics {
     const struct cli *cli;
     const struct metrics_wanted *wanted;
     struct zplan_client *client;
-    struct verdict health; // of the last request for it
+    struct verdict health; // the result of its last request
 };
 
 static char *make_metrics (void *owner, size_t *ret_size)

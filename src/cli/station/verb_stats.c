@@ -49,7 +49,7 @@ static void print_entries (const json_t *list)
     json_array_foreach (list, i, entry) print_entry (entry);
 }
 
-// All counters are printed under the station's names; groups are indented.
+// Print all fields under the station's names; groups are indented.
 static void print_fields (const json_t *object, int indent)
 {
     const char *name;

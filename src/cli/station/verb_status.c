@@ -90,7 +90,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
     return !status->more;
 }
 
-// Take all running plans, also those after the plans that were read.
+// Take the running plans of a page, also those beyond the plans that were counted.
 static bool take_all_running (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -101,7 +101,8 @@ static bool take_all_running (struct pages *pages, const json_t *page)
     return true;
 }
 
-// The plans arrive in the order of their next times. Plans being retried are not listed as next.
+// Take the plans that run next: they arrive in the order of their times. Plans being retried are
+// not listed.
 static bool take_next (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -116,7 +117,8 @@ static bool take_next (struct pages *pages, const json_t *page)
     return json_array_size (next) < STATUS_SHOWN;
 }
 
-// Count all paused and permanently failed plans, also those after the plans that were read.
+// Count the paused and permanently failed plans of a page, also those beyond the plans that were
+// counted.
 static bool take_all_stopped (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
@@ -130,7 +132,8 @@ static bool take_all_stopped (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Each worker that fetched the plan has its own progress; the first one that reports any is shown.
+// Add the progress of a plan that workers fetched: each worker has its own, and the first one that
+// reports any is shown.
 static void find_progress (struct status_query *self, json_t *plan)
 {
     size_t i;
@@ -260,8 +263,8 @@ static void find_output (struct status_query *self, json_t *run)
     json_decref (answer);
 }
 
-// A plan without name and title is shown by its command, if it still exists: request the first plan
-// after the id before its own.
+// Add the command of a plan without name and title, if the plan still exists: request the first
+// plan after the id before its own.
 static void find_command (struct status_query *self, json_t *run)
 {
     uint64_t id;
@@ -303,9 +306,9 @@ static struct verdict ask_runs (struct status_query *self)
     return verdict;
 }
 
-// -- all of it
+// -- all parts
 
-// False: the station does not answer; `verdict` has the reason.
+// Request all parts. False: the station does not answer; `verdict` has the reason.
 static bool ask_all (struct status_query *self, struct verdict *verdict)
 {
     self->status.health = call_filtered (self->cli, self->client, "health", NULL, verdict);
@@ -325,7 +328,7 @@ static bool ask_all (struct status_query *self, struct verdict *verdict)
     return note_unknown (self, "plans", verdict);
 }
 
-// A list in the form of --json.
+// Convert a list to the form of --json.
 static json_t *list_as_json (const struct cli *cli, enum json_kind kind, json_t *list)
 {
     return strcmp (cli->json, "wire") == 0 ? json_incref (list) : json_names (kind, list);

@@ -66,7 +66,8 @@ static int target_list (const struct worded *request)
 
 // -- add, remove
 
-// `text` is NAME=...; only the name is printed, because the rest may contain a key.
+// Send `add` or `remove`, and report it. `text` is NAME=...; only the name is printed, because the
+// rest may contain a key.
 static int target_change (const struct cli *cli, struct zplan_client *client, const char *text)
 {
     const char *word = cli->argv[1];
@@ -85,7 +86,7 @@ static int remove_all (const struct worded *request)
     return call_each (request->cli, request->client, request->args, request->count, target_change);
 }
 
-// Each line of standard input.
+// Add the target of each line of standard input.
 static int add_lines (const struct cli *cli, struct zplan_client *client)
 {
     int code = EXIT_DONE;
@@ -109,7 +110,8 @@ static int target_add (const struct cli *cli, struct zplan_client *client, const
     return strcmp (text, "-") == 0 ? add_lines (cli, client) : target_change (cli, client, text);
 }
 
-// Remove keys from the command line before waiting for the station.
+// Add the targets of the command line, from which their keys are erased before waiting for the
+// station.
 static int add_all (const struct worded *request)
 {
     size_t count = (size_t)request->count;

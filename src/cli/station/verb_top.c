@@ -41,7 +41,7 @@ struct top {
     struct zplan_client *client;
     struct screen screen;
     json_t *before;         // the last answer; NULL = there is none
-    int64_t before_us;      // when it was received, monotonic
+    int64_t before_us;      // when `before` was received, monotonic
     json_t *view;           // the data that is shown
     struct verdict trouble; // why there is no current answer
 };
@@ -56,7 +56,7 @@ static double growth (const json_t *now, const json_t *before, const char *name)
     return (double)(value >= last ? value - last : value);
 }
 
-// Rounded to six decimals, to be short as JSON.
+// Round to six decimals, to be short as JSON.
 static double rounded (double number)
 {
     return (double)(int64_t)(number * 1e6 + 0.5) / 1e6;
@@ -107,7 +107,7 @@ static json_t *view_target (const json_t *now, const json_t *stats_before, doubl
     return view;
 }
 
-// `seconds` 0: this is the first answer.
+// Compute the view from two answers of `stats`, `seconds` apart; 0: `now` is the first answer.
 static json_t *view_of (const json_t *now, const json_t *before, double seconds)
 {
     static const char *const same[] = {"now_ms", "uptime_s", "plans",       "queued", "due",
@@ -167,7 +167,7 @@ static const struct column columns[] = {
     COLUMN ("SINCE", 0, .rule = COLUMN_REST, .field = "since", .write = column_time),
 };
 
-// A line of the heading, cut so that it fits.
+// Write a line of the heading, cut so that it fits.
 static void write_line (FILE *out, enum colour colour, const char *text)
 {
     struct span line = span_text (text);
@@ -296,7 +296,8 @@ static bool wait_for_next (struct top *self, int64_t next_us)
     }
 }
 
-// Called after the first request. On a terminal the view continues while the station is away.
+// Show the view until it ends, starting after the first request. On a terminal it continues while
+// the station is away.
 static int watch_top (struct top *self)
 {
     int64_t next_us = clock_mono_us ();

@@ -56,7 +56,8 @@ static const struct column columns[] = {
             .write = write_commands),
 };
 
-// Without --connect the request reaches zpland, which has no workers to list.
+// Report an error reply. Without --connect the request reaches zpland, which has no workers to
+// list.
 static int check_reply (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                         const char *subject)
 {

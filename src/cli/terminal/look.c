@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "settings.h"
 
-// The least width for a line with both forms of a time and a readable title.
+// The least width at which a line has room for both forms of a time and a readable title.
 enum { BOTH_COLUMNS = 120, COLUMNS_DEFAULT = 80, COLUMNS_MAX = 10000 };
 
 static struct display decided;

@@ -9,11 +9,11 @@
 
 struct display {
     bool terminal;                 // stdout is one
-    int columns;                   // of it; 0 = nothing is cut
+    int columns;                   // the terminal's width; 0 = nothing is cut
     bool obeys;                    // the terminal accepts control sequences; false if it is dumb
     bool coloured;                 // never with --json
-    enum moment_style times;       // in a table
-    enum moment_style times_alone; // on a line of its own, where there is room
+    enum moment_style times;       // style of times in a table
+    enum moment_style times_alone; // style of a time on a line of its own, where there is room
     int64_t now;                   // Unix seconds, when the program started
 };
 

@@ -5,7 +5,7 @@
 
 #include "rfc3339.h"
 
-// A unit is used from `from_s` on.
+// A unit is used for distances from `from_s` on.
 static const struct moment_unit {
     int64_t from_s, size_s;
     const char *name;

@@ -323,7 +323,7 @@ const char *id_word (const json_t *id, char out[WORD_SIZE])
     return ident_text ((uint64_t)number, out);
 }
 
-// The word for a number; if the station already sent a word, that word, if it is safe to print.
+// The word for a number. A word that the station sent instead is returned, if it is safe to print.
 static const char *table_word (const json_t *value, const char *word, char out[WORD_SIZE])
 {
     if (json_is_integer (value))
@@ -368,7 +368,7 @@ const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
 
 // -- a run
 
-// The text after the word of this status, with which results usually start.
+// Strip the word of this status, with which results usually start.
 static struct span behind_status (struct span text, const json_t *status)
 {
     json_int_t number = json_integer_value (status);

@@ -12,10 +12,10 @@
 // change the writing direction, backslashes and invalid UTF-8 as \xHH.
 void print_bytes (struct span bytes);
 
-// The same between two trusted texts.
+// Print bytes as print_bytes does, between two trusted texts.
 void print_between (const char *before, struct span bytes, const char *behind);
 
-// The same to a file, and in a colour.
+// Write bytes to a file, escaped as by print_bytes; the second function adds a colour.
 void write_bytes (FILE *file, struct span bytes);
 void write_coloured (FILE *file, enum colour colour, struct span bytes);
 
@@ -45,8 +45,8 @@ void print_column (struct span text, int width);
 // The bytes of a JSON string; empty for any other value.
 struct span text_of (const json_t *string);
 
-// A member of an object: a number, 0 unless it is an integer; a text, empty unless it is a string;
-// whether it is true.
+// A member of an object: field_number returns a number, 0 unless it is an integer; field_text a
+// text, empty unless it is a string; field_is_true whether it is true.
 json_int_t field_number (const json_t *object, const char *name);
 struct span field_text (const json_t *object, const char *name);
 bool field_is_true (const json_t *object, const char *name);
@@ -54,17 +54,17 @@ bool field_is_true (const json_t *object, const char *name);
 // Compact JSON in printable ASCII: control characters are escaped, DEL among them.
 void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line
-void print_json_new (json_t *value);   // the same; takes ownership of the value
+void print_json_new (json_t *value);   // as a line; takes ownership of the value
 
 // Print the answer for --json as a line: with the names of json_names.h, or with --json=wire
-// unchanged.
+// unchanged. print_answer_new takes ownership of `wire`.
 void print_answer (const struct cli *cli, enum json_kind kind, const json_t *wire);
-void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire); // takes `wire`
+void print_answer_new (const struct cli *cli, enum json_kind kind, json_t *wire);
 
 // Convert a plan from the station for programs: a new object with `id`, in the form that the verbs
 // accept, then `state` and `type` as words, then the fields of the wire.
 json_t *plan_object (const json_t *plan);
-// Print the same as a line, with the names that --json selects; `cli` NULL: those of the wire.
+// Print plan_object as a line, with the names that --json selects; `cli` NULL: those of the wire.
 void print_plan (const struct cli *cli, const json_t *plan);
 
 // Texts for the numbers of a plan: a word, or the number itself if it has no word, or "-" if there
@@ -85,7 +85,7 @@ const char *number_word (const json_t *number, char out[WORD_SIZE]);
 #define STATE_WORDS      "queued running retrying paused failed closed"
 #define WIRE_STATE_WORDS "none queue execute retry skip pause error close"
 
-// The verdicts.
+// The words of verdicts.
 #define VERDICT_WORDS "failure pending manual cancelled"
 
 enum colour state_colour (const json_t *state);

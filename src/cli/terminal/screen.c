@@ -52,7 +52,7 @@ int screen_open (struct screen *self, bool wanted)
         epoll_ctl (self->any_fd, EPOLL_CTL_ADD, self->signal_fd, &readable))
         return -1;
     self->shown = wanted && look_now ()->terminal && look_now ()->obeys;
-    // Who runs in the background would be stopped for touching the terminal.
+    // A background process would be stopped for touching the terminal.
     self->keyed = self->shown && tcgetpgrp (STDIN_FILENO) == getpgrp () &&
                   tcgetattr (STDIN_FILENO, &self->before) == 0 &&
                   epoll_ctl (self->any_fd, EPOLL_CTL_ADD, STDIN_FILENO, &readable) == 0;
@@ -70,7 +70,7 @@ void screen_close (struct screen *self)
     *self = (struct screen){.signal_fd = -1, .any_fd = -1};
 }
 
-// Ctrl-Z: give the terminal back, stop, and take it again.
+// On Ctrl-Z: restore the terminal, stop, and set it up again when resumed.
 static void suspend (struct screen *self)
 {
     restore_screen (self);
@@ -78,7 +78,7 @@ static void suspend (struct screen *self)
     show_screen (self);
 }
 
-// SCREEN_TIME: it was nothing that matters here.
+// Read a pending event. SCREEN_TIME: it can be ignored.
 static enum screen_event take_event (struct screen *self)
 {
     struct signalfd_siginfo info;

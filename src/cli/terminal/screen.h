@@ -16,7 +16,7 @@ struct screen {
     bool shown;            // stdout is a terminal, and shows its alternate screen
     bool keyed;            // stdin is a terminal in unbuffered mode
     int signal_fd, any_fd; // any_fd is readable when there is a signal or a key
-    struct termios before; // of stdin
+    struct termios before; // stdin's settings, to be restored
 };
 
 // Catch the signals; if `wanted` and stdout is a terminal, set it up. 0, or -1 with errno.

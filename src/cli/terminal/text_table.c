@@ -11,8 +11,8 @@ enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 
 static const char ellipsis[] = "\xe2\x80\xa6"; // one column wide
 
 struct table_line {
-    char *text;               // of all cells
-    size_t ends[COLUMNS_MAX]; // of each cell; it starts where the one before ends
+    char *text;               // all cells, one after the other
+    size_t ends[COLUMNS_MAX]; // where each cell ends; it starts at the end of the previous one
     enum colour colours[COLUMNS_MAX];
 };
 
@@ -22,8 +22,8 @@ struct text_table {
     FILE *out;
     int widths[COLUMNS_MAX];
     bool left_out[COLUMNS_MAX];
-    bool settled;                       // the widths are chosen, and the heading is printed
-    struct table_line buffered[SAMPLE]; // rows before that
+    bool settled;                       // the widths are chosen, and the heading was printed
+    struct table_line buffered[SAMPLE]; // rows that wait until the widths are chosen
     size_t buffered_count;
 };
 
@@ -53,8 +53,8 @@ static int least_width (const struct column *column)
     return column->least ? column->least : least[column->rule];
 }
 
-// By how many columns of the terminal a line of these widths is too wide, with the least width of
-// the last column.
+// How many terminal columns a line of these widths lacks, if the last column has its minimum width;
+// negative if it fits.
 static int missing_columns (const struct text_table *self, const int *widths)
 {
     int used = -1;
@@ -65,8 +65,8 @@ static int missing_columns (const struct text_table *self, const int *widths)
     return used - look_now ()->columns;
 }
 
-// Shrink the columns of a rule as far as necessary, down to their least widths; MAY_GO: those that
-// may be omitted, down to one.
+// Shrink the columns of a rule as far as necessary, down to their minimum widths. MAY_GO instead of
+// a rule: the columns that may be omitted, down to one terminal column.
 static void take_from (const struct text_table *self, int rule, int *widths)
 {
     int lacks = missing_columns (self, widths);
@@ -88,7 +88,7 @@ static void shrink_columns (const struct text_table *self, int *widths)
     take_from (self, COLUMN_SHORT, widths);
 }
 
-// On a narrow terminal omit columns that may go, instead of cutting off the last ones.
+// Shrink columns, and omit those that may be omitted, until a line fits on a narrow terminal.
 static void fit_all (struct text_table *self, const int *natural)
 {
     shrink_columns (self, self->widths);
@@ -101,7 +101,7 @@ static void fit_all (struct text_table *self, const int *natural)
     }
 }
 
-// The widths for one line: cells that are never cut may be wider than their columns.
+// Compute the widths for one line: cells that are never cut may be wider than their columns.
 static void line_widths (const struct text_table *self, const struct span *cells, int *ret)
 {
     memcpy (ret, self->widths, sizeof self->widths);
@@ -129,7 +129,8 @@ static int write_cell (FILE *out, struct span text, int room, enum colour colour
     return cut ? text_width (text) + 1 : used;
 }
 
-// A cell that is wider than its column shifts the next ones until their padding makes up for it.
+// Write a line. A cell that is wider than its column shifts the next ones until their padding makes
+// up for it.
 static void write_line (const struct text_table *self, const struct span *cells,
                         const enum colour *colours)
 {
@@ -143,7 +144,7 @@ static void write_line (const struct text_table *self, const struct span *cells,
             continue;
         int gap = first ? 0 : start > at ? start - at : 1, left = columns - at - gap;
         if (columns > 0 && left < 1)
-            break; // a terminal that is too narrow for the table
+            break; // the terminal is too narrow for the table
         fprintf (self->out, "%*s", gap, "");
         at += gap;
         first = false;

@@ -14,7 +14,7 @@ struct column {
         COLUMN_WHOLE, // never cut
         COLUMN_SHORT, // cut if the line would not fit otherwise
         COLUMN_SPARE, // the same, but cut before COLUMN_SHORT
-        COLUMN_REST   // the last column: takes the rest of the line
+        COLUMN_REST   // cut like COLUMN_SHORT, but before it
     } rule;
     int least;         // minimum width on a terminal, also of COLUMN_REST; 0 = default of the rule
     bool may_go;       // omitted if the line would not fit otherwise, the first such column first
@@ -31,12 +31,13 @@ struct column {
     }
 
 // Writers for a number, Unix seconds, Unix milliseconds, a frame, and whether a target is
-// connected, which has a colour; "-" if there is no value.
+// connected; "-" if there is no value.
 void column_number (FILE *out, const json_t *value);
 void column_time (FILE *out, const json_t *value);
 void column_time_ms (FILE *out, const json_t *value);
 void column_frame (FILE *out, const json_t *value);
 void column_connected (FILE *out, const json_t *value);
+// The colour of column_connected.
 enum colour connected_colour (const json_t *value);
 
 struct text_table;

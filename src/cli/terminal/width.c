@@ -12,8 +12,8 @@ uint32_t character_at (const uint8_t *at, size_t size)
     return character;
 }
 
-// The size of the first character in bytes, and its columns. One unknown to the locale counts as
-// one column.
+// The size of the first character in bytes, and its columns on the terminal: one if the locale does
+// not know it.
 static size_t next_character (struct span text, int *ret_columns)
 {
     size_t size = utf8_size (text.data, text.data + text.size);

@@ -17,14 +17,14 @@
 
 enum {
     BLOCK_SIZE = 64 << 10,
-    BLOCKS_A_TURN = 16,       // read at most this many before the worker's heartbeat
+    BLOCKS_A_TURN = 16,       // blocks read before the worker's heartbeat, at most
     ORPHAN_WAIT_US = 1000000, // for outputs that the child's own children keep open
     EXIT_NOT_EXECUTED = 127
 };
 
 // -- start
 
-// EXEC_ERROR: errno when the command cannot be executed.
+// EXEC_ERROR: the child writes errno to it if the command cannot be executed.
 enum { IN, OUT, ERR, PROGRESS, EXEC_ERROR, PIPES };
 
 struct pipes {
@@ -42,7 +42,7 @@ static void pipes_close (struct pipes *self)
         close (self->context);
 }
 
-// A file in memory that holds the bytes, to be read from its start; -1 with errno.
+// Make a file in memory that holds the bytes, to be read from its start; -1 with errno.
 static int file_of (struct span bytes)
 {
     int fd = memfd_create ("context", MFD_CLOEXEC);
@@ -77,7 +77,8 @@ static int pipes_open (struct pipes *self, const struct child_command *command)
     return -1;
 }
 
-// Runs between fork and exec in a process with threads: only async-signal-safe calls are allowed.
+// Become the command. This runs between fork and exec in a process with threads: only
+// async-signal-safe calls are allowed.
 static void become (const struct child_command *command, const struct pipes *pipes)
 {
     setpgid (0, 0);
@@ -105,7 +106,8 @@ static void become (const struct child_command *command, const struct pipes *pip
     _exit (EXIT_NOT_EXECUTED);
 }
 
-// Take our end of a pipe out of the set, and make it non-blocking.
+// Remove our end of a pipe from the set, so that pipes_close leaves it open, and make it
+// non-blocking.
 static int take_end (struct pipes *pipes, size_t pipe, size_t end)
 {
     int fd = pipes->ends[pipe][end];
@@ -114,7 +116,7 @@ static int take_end (struct pipes *pipes, size_t pipe, size_t end)
     return fd;
 }
 
-// Wait for exec, which closes the pipe, or for the errno of its failure.
+// Wait for exec, which closes the pipe. Returns 0, or the errno of its failure.
 static int read_exec_error (struct pipes *pipes)
 {
     int error = 0;

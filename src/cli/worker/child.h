@@ -28,7 +28,7 @@ struct child_output {
 struct child {
     pid_t pid;        // of the process and its group; 0 = never started
     int input;        // our end of its standard input; -1 after all was written or it was closed
-    struct span left; // of the input
+    struct span left; // input that is not written yet
     struct child_output out;
     struct child_output err;
     struct line_reader progress;

@@ -68,7 +68,7 @@ static json_t *outcome_of (const struct zplan_result *result, const json_t *obje
 
 // -- the program
 
-// 0, or why not.
+// Check that the path is an executable file. 0, or errno.
 static int is_program (const char *path)
 {
     struct stat info;

@@ -20,15 +20,15 @@
 
 enum {
     GROUP_TURN_US = 100000,    // how often an ended command's outputs and group are checked
-    OUTPUT_JSON_MAX = 64 << 10 // of a report to a pull target
+    OUTPUT_JSON_MAX = 64 << 10 // bytes of a report to a pull target
 };
 
 // -- the command's environment
 
-// Linux takes no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN of pages of 4 KiB).
+// Linux accepts no longer "NAME=VALUE" in an environment (MAX_ARG_STRLEN, 32 pages of 4 KiB).
 enum { VARIABLE_MAX = 128 << 10 };
 
-// Whether the context fits in the environment as well; the file always has it.
+// Whether the context fits in an environment variable; the context file always has it.
 static bool fits_environment (const struct zplan_frame *context)
 {
     return context && sizeof "ZPLAN_CONTEXT=" + context->size <= VARIABLE_MAX &&
@@ -120,7 +120,7 @@ static const char *child_last_line (const struct child_output *output, char out[
     return out;
 }
 
-// The output may have been cut inside a character: drop the incomplete one.
+// The output without an incomplete last character, which remains where the output was cut.
 static struct span whole_characters (const struct child_output *output)
 {
     struct span bytes = span_of (output->bytes, output->size);
@@ -164,7 +164,7 @@ static struct span content_of (const struct worker_task *self, const struct chil
     return content;
 }
 
-// Whether the whole output is a JSON value that an answer takes; else why not.
+// Whether the whole output is a JSON value that an answer may have; if not, with a reason.
 static bool is_result (const struct worker_task *self, const struct child_output *output,
                        struct reason *reason)
 {
@@ -189,8 +189,8 @@ static bool is_result (const struct worker_task *self, const struct child_output
     return !*reason->text;
 }
 
-// How the command ended, and after a failure the last line of standard error; "" for exit 0 with
-// complete output.
+// Describe how the command ended, with the last line of standard error after a failure; "" for exit
+// 0 with complete output.
 static void describe (const struct child *child, size_t cut_at, struct reason *ret)
 {
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
@@ -298,7 +298,7 @@ static enum task_end task_end_of (struct worker_task *self)
 
 // -- the command to run
 
-// An argument of the job, counted from 0; NULL = it has fewer.
+// Find an argument of the job, counted from 0; NULL = it has fewer.
 static const struct zplan_frame *argument_at (const struct zplan_job *job, size_t index)
 {
     for (size_t i = 0; i < job->count; i++)
@@ -312,7 +312,7 @@ static struct span bytes_of (const struct zplan_frame *frame)
     return frame ? span_of (frame->data, frame->size) : (struct span){0};
 }
 
-// The script for the shell, NUL-terminated; free it. NULL with a reason.
+// Copy the script for the shell, NUL-terminated; free it. NULL with a reason.
 static char *script_of (const struct zplan_job *job, struct reason *reason)
 {
     struct span script = bytes_of (job->argument);
@@ -380,7 +380,7 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
     return rc ? answer_failed (self, reason.text) : TASK_GOES_ON;
 }
 
-// "40 copying", "40 % copying", "40" or "copying".
+// Report a progress line: "40 copying", "40 % copying", "40" or "copying".
 static void report_progress (const struct worker_task *self, const char *line)
 {
     char digits[4] = "";
@@ -417,14 +417,15 @@ static void cancel_task (struct worker_task *self, const char *words)
     self->kill_us = clock_mono_us () + self->rules->grace_s * 1000000;
 }
 
-// The time limit no longer applies after the child has exited: only its outputs are waited for.
+// Whether the time limit applies: not after the child has exited, when only its outputs are waited
+// for.
 static bool is_limited (const struct worker_task *self)
 {
     return self->limit_us && !self->child.exited;
 }
 
-// End the command if the job is cancelled or took too long, once; a worker that stops has asked it
-// to end already.
+// End the command if the job is cancelled or took too long: send SIGTERM, unless it was already
+// asked to end, and SIGKILL when the grace period is over.
 static void look_for_end (struct worker_task *self)
 {
     char words[REASON_MAX];
@@ -442,8 +443,7 @@ static void look_for_end (struct worker_task *self)
     }
 }
 
-// Whether the command, after it was asked to end, has ended: its process group is empty, or was
-// killed.
+// Whether a command that was asked to end has ended: its process group is empty, or was killed.
 static bool is_over (const struct worker_task *self)
 {
     return self->child.exited && (self->killed || child_group_gone (&self->child));

@@ -4,7 +4,7 @@
 #include "child.h"
 #include "zplan_worker.h"
 
-// The rules that all share.
+// The rules that all jobs share.
 struct task_rules {
     char *const *command; // NULL = none: only scripts
     bool shell;           // a job of the command `sh` brings a script for /bin/sh
@@ -27,7 +27,7 @@ struct worker_task {
     struct reason why;  // why its command was asked to end; "" = it was not
 };
 
-// Whether the job was answered; if so, it is freed.
+// TASK_GOES_ON: the job is not answered yet. Otherwise it was answered, and is freed.
 enum task_end { TASK_GOES_ON, TASK_DONE, TASK_FAILED };
 
 // Run the command for the job. `rules` are borrowed.

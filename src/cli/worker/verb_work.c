@@ -23,9 +23,9 @@
 #include "task.h"
 
 enum {
-    KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL
-    REPORT_US = 5000000,     // after that, for the station to accept the last answers
-    SILENCE_US = 3000000,    // how long without an answer before this is reported
+    KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL of all commands
+    REPORT_US = 5000000,     // after SIGKILL, for the station to accept the last answers
+    SILENCE_US = 3000000,    // without an answer for so long, this is reported
     GRACE_S = 10,
     GRACE_MAX_S = 86400,
     TIMEOUT_MAX_S = 31536000,
@@ -41,7 +41,7 @@ struct work {
     const char *name;
     const char *commands; // separated by commas; NULL = all
     const char *output;   // what the commands print: NULL = text
-    int64_t jobs;         // concurrent ones; 0 = one
+    int64_t jobs;         // at most so many concurrent jobs; 0 = not given
     bool once;
     struct task_rules rules; // grace_s is also the time from the first signal to SIGTERM
     // state
@@ -51,7 +51,7 @@ struct work {
     bool stopping;             // no more jobs
     int64_t end_us;            // monotonic; when commands are asked to end, 0 = never or done
     int64_t kill_us;           // when commands that did not end are killed, 0 = never or done
-    int64_t give_up_us;        // when all waiting stops, 0 = never
+    int64_t give_up_us;        // when the worker ends without waiting for answers, 0 = never
     unsigned reported_joined;
     bool reported_no_answer;
     bool reported_drained;
@@ -69,7 +69,7 @@ static void signal_tasks (struct work *self, int number)
             task_stop (&self->tasks[i], number, "worker is stopped");
 }
 
-// Without this message nothing would be visible after Ctrl-C.
+// Report that commands still run: otherwise nothing would be visible after Ctrl-C.
 static void report_grace (const struct work *self)
 {
     int64_t running = 0;
@@ -82,7 +82,7 @@ static void report_grace (const struct work *self)
                  running, self->rules.grace_s);
 }
 
-// The first signal lets the commands end by themselves; a second one does not.
+// Read signals: the first one lets the commands end by themselves; a second one does not.
 static void take_signals (struct work *self)
 {
     for (int number; (number = process_next_signal (self->signal_fd));) {
@@ -117,7 +117,7 @@ static void end_tasks (struct work *self)
 
 // -- what is printed about the station
 
-// The name of the station or target that it serves, for people.
+// The station or target that the worker serves, for messages.
 static const char *served_name (const struct work *self)
 {
     return self->station ? self->station : self->cli->connect;
@@ -182,7 +182,7 @@ static void keep_earlier (int64_t *until_us, int64_t at_us)
         *until_us = at_us;
 }
 
-// How long the loop may sleep, in milliseconds; -1 = until something happens.
+// How long the loop may sleep, in milliseconds; -1 = until an event.
 static int sleep_ms (const struct work *self)
 {
     int64_t now_us = clock_mono_us (), until_us = 0;
@@ -339,7 +339,8 @@ static const char about[] =
     "  zplan work --output json -- ./etl.sh      # prints a JSON value\n"
     "  zplan work --station tcp://127.0.0.1:7931 -- ./report.sh --monthly\n";
 
-// Host name and process id; characters that a name may not contain are replaced.
+// Make a name of the host name and the process id; characters that a name may not contain are
+// replaced.
 static void default_name (char *out, size_t size)
 {
     char host[HOST_MAX] = "worker";
@@ -387,7 +388,7 @@ static int reject_start (const struct work *self)
     return usage_error ("work", &reason);
 }
 
-// The only pull target, if no option names one.
+// Find the only pull target, if no option names one.
 static int find_target (struct work *self, char out[TARGET_NAME_SIZE])
 {
     int code = EXIT_DONE;
