@@ -11,7 +11,7 @@
 #include "process.h"
 #include "verb_table.h"
 
-static int fail (const char *what)
+static int fail_usage (const char *what)
 {
     fprintf (stderr, "zplan: %s\nTry: zplan --help\n", what);
     return EXIT_USAGE;
@@ -39,7 +39,7 @@ static int fail_unknown (const char *word)
         nearest_try_list (&nearest, "help version");
     reason_set (&reason, "unknown %s %s%s", *word == '-' ? "option" : "command",
                 quoted (span_text (word)), nearest_hint (&nearest));
-    return fail (reason.text);
+    return fail_usage (reason.text);
 }
 
 // Report a word that could mean two verbs with different effects.
@@ -54,7 +54,7 @@ static int fail_ambiguous (const char *word)
 }
 
 // zplan help [VERB]: run the verb with --help, or list the verbs.
-static int help (struct cli *cli)
+static int show_help (struct cli *cli)
 {
     if (cli->argc < 2)
         return print_verbs ();
@@ -72,11 +72,11 @@ static int run (struct cli *cli)
 {
     const char *first = cli->argc > 0 ? cli->argv[0] : NULL;
     if (!first)
-        return fail ("want a command");
+        return fail_usage ("want a command");
     if (strcmp (first, "--help") == 0 || strcmp (first, "-h") == 0)
         return print_verbs ();
     if (strcmp (first, "help") == 0)
-        return help (cli);
+        return show_help (cli);
     if (strcmp (first, "--version") == 0 || strcmp (first, "version") == 0) {
         printf ("zplan %s\n", ZPLAN_VERSION);
         return EXIT_DONE;
@@ -122,7 +122,7 @@ int main (int argc, char **argv)
     struct reason reason;
     int left = options_take (&shared, argc, argv, &reason);
     if (left < 0)
-        return fail (reason.text);
+        return fail_usage (reason.text);
     cli.argc = left - 1;
     cli.argv = argv + 1;
 

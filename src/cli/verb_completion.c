@@ -46,7 +46,7 @@ static void print_values (const struct option *row)
 }
 
 // Skip the first word of a list separated by spaces.
-static const char *next_word (const char *words)
+static const char *skip_word (const char *words)
 {
     words += strcspn (words, " ");
     return words + strspn (words, " ");
@@ -59,7 +59,7 @@ static void print_value_cases (const char *verb, const struct option_group *grou
             continue;
         const struct option *row = &group->rows[i];
         printf ("    %s:%s", verb, row->name);
-        for (const char *alias = row->aliases; alias && *alias; alias = next_word (alias))
+        for (const char *alias = row->aliases; alias && *alias; alias = skip_word (alias))
             printf ("|%s:%.*s", verb, (int)strcspn (alias, " "), alias);
         printf (") echo '");
         print_values (row);
@@ -73,14 +73,14 @@ static void print_names (const struct option_group *group)
         printf ("%s ", group->rows[i].name);
 }
 
-static void take_values (void *owner, const struct usage *usage)
+static void print_verb_values (void *owner, const struct usage *usage)
 {
     const struct verb *verb = owner;
     for (const struct option_group *group = usage->groups; group->rows; group++)
         print_value_cases (verb->name, group);
 }
 
-static void take_names (void *owner, const struct usage *usage)
+static void print_verb_options (void *owner, const struct usage *usage)
 {
     const struct verb *verb = owner;
     printf ("    %s) echo '", verb->name);
@@ -90,7 +90,7 @@ static void take_names (void *owner, const struct usage *usage)
 }
 
 // Make each verb describe its options to `take`, instead of running it.
-static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
+static void describe_verbs (void (*take) (void *owner, const struct usage *usage))
 {
     size_t count;
     const struct verb *verbs = verb_table (&count);
@@ -107,7 +107,7 @@ static void ask_verbs (void (*take) (void *owner, const struct usage *usage))
     }
 }
 
-static void print_words (const struct verb *verb)
+static void print_verb_arguments (const struct verb *verb)
 {
     static const char *const kinds[] = {[WORDS_NONE] = "",        [WORDS_PLANS] = "@plans",
                                         [WORDS_FILES] = "@files", [WORDS_FOLDERS] = "@folders",
@@ -121,7 +121,7 @@ static void print_words (const struct verb *verb)
 }
 
 // Print the kinds of arguments of the subcommands of `flow`, by their names in the help.
-static void print_flow_words (void)
+static void print_flow_arguments (void)
 {
     static const struct {
         const char *start, *kind;
@@ -149,24 +149,24 @@ static void print_tables (void)
         printf ("%s ", verbs[i].name);
     puts ("'\n\n# of a verb as it was typed: its name\n_zplan_name ()\n{\n    case $1 in");
     for (size_t i = 0; i < count; i++)
-        for (const char *alias = verbs[i].aliases; alias && *alias; alias = next_word (alias))
+        for (const char *alias = verbs[i].aliases; alias && *alias; alias = skip_word (alias))
             printf ("    %.*s) echo %s ;;\n", (int)strcspn (alias, " "), alias, verbs[i].name);
     printf ("    *) echo \"$1\" ;;\n    esac\n}\n\n_zplan_shared='");
     print_names (&shared);
     puts ("--help'\n\n# of a verb: its options\n_zplan_options ()\n{\n    case $1 in");
-    ask_verbs (take_names);
+    describe_verbs (print_verb_options);
     puts ("    *) echo '--version' ;;\n    esac\n}\n\n"
           "# of a verb and an option: what its value may be\n"
           "_zplan_values ()\n{\n    case $1:$2 in");
-    ask_verbs (take_values);
+    describe_verbs (print_verb_values);
     print_value_cases ("*", &shared);
     puts ("    esac\n}\n\n# of a verb: what its own words are\n_zplan_words ()\n{\n    case $1 in");
     for (size_t i = 0; i < count; i++)
-        print_words (&verbs[i]);
+        print_verb_arguments (&verbs[i]);
     puts ("    esac\n}\n\n# of a verb and its words so far: what the next one may be\n"
           "_zplan_next ()\n{\n    case \"$1 $2${3:+ +}\" in\n"
           "    'target remove'*) echo @stations ;;");
-    print_flow_words ();
+    print_flow_arguments ();
     puts ("    *) [[ -n $2 && $(_zplan_words \"$1\") == '='* ]] || _zplan_words \"$1\" ;;\n"
           "    esac\n}\n");
 }
@@ -348,7 +348,7 @@ static int print_workers (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    json_t *list = workers_ask (cli, client, &code), *worker;
+    json_t *list = workers_request (cli, client, &code), *worker;
     size_t i;
     json_array_foreach (list, i, worker)
     {

@@ -33,7 +33,7 @@ static int fail_archive (const char *path, struct reason *reason)
                                             : strerror (errno));
 }
 
-static int lock (int fd)
+static int lock_file (int fd)
 {
     return flock (fd, LOCK_EX | LOCK_NB);
 }
@@ -65,7 +65,7 @@ struct archive *archive_open_folder (const char *folder, struct reason *reason)
     struct archive *self = archive_new (folder);
     if (make_folder (folder) == 0)
         self->folder = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (self->folder < 0 || lock (self->folder)) {
+    if (self->folder < 0 || lock_file (self->folder)) {
         fail_archive (folder, reason);
         archive_close (&self);
     }
@@ -99,7 +99,7 @@ static int compare_keys (const void *a, const void *b)
     return outcome_key_compare (a, b);
 }
 
-static void keep_key (struct archive *self, const struct outcome_key *key)
+static void add_key (struct archive *self, const struct outcome_key *key)
 {
     self->keys = memory_room (self->keys, self->count, &self->room, sizeof *self->keys);
     self->keys[self->count++] = *key;
@@ -118,7 +118,7 @@ static int repair_line (struct archive *self, const struct archive_lines *lines,
 {
     struct outcome_key key;
     if (is_outcome (line, &key)) {
-        keep_key (self, &key);
+        add_key (self, &key);
         self->size++;
         return pwrite (self->fd, "\n", 1, lines->next) == 1 ? 0 : -1;
     }
@@ -141,7 +141,7 @@ static int read_lines (struct archive *self, FILE *file, struct reason *reason)
         bool begins = text.size && text.data[0] == '{';
         if (line == ARCHIVE_WHOLE && is_outcome (text, &key)) {
             self->size = lines->next;
-            keep_key (self, &key);
+            add_key (self, &key);
         } else if (lines->number == 1 && !(line == ARCHIVE_TORN && begins)) {
             reason_set (reason, "%s: is no archive: its first line is no outcome", self->path);
             done = -1;
@@ -179,10 +179,10 @@ static int read_file (struct archive *self, struct reason *reason)
 
 // Lock and read the file. Outcomes that an earlier archive wrote may not be on disk yet, but are
 // removed from the history now: so sync the file first.
-static int take_file (struct archive *self, struct reason *reason)
+static int lock_and_read_file (struct archive *self, struct reason *reason)
 {
     struct stat about;
-    if (self->fd < 0 || fstat (self->fd, &about) || lock (self->fd))
+    if (self->fd < 0 || fstat (self->fd, &about) || lock_file (self->fd))
         return fail_archive (self->path, reason);
     if (!S_ISREG (about.st_mode))
         return reason_set (reason, "%s: is not a file", self->path);
@@ -216,7 +216,7 @@ struct archive *archive_open_file (const char *file, struct reason *reason)
     const char *name = slash ? slash + 1 : file;
     snprintf (self->name, sizeof self->name, "%.*s", NAME_SIZE - 1, name);
     self->fd = open (file, OPEN_FLAGS, 0600);
-    if (take_file (self, reason)) {
+    if (lock_and_read_file (self, reason)) {
         archive_close (&self);
         return NULL;
     }
@@ -227,28 +227,28 @@ struct archive *archive_open_file (const char *file, struct reason *reason)
     return self;
 }
 
-static void name_of (int64_t ended_ms, char out[NAME_SIZE])
+static void month_file_name (int64_t ended_ms, char out[NAME_SIZE])
 {
     struct civil_date date = civil_date (civil_day_of (ended_ms / 1000));
     snprintf (out, NAME_SIZE, "history-%04d-%02d.ndjson", (int)date.year, date.month);
 }
 
-bool archive_is_at (const struct archive *self, int64_t ended_ms)
+bool archive_file_covers (const struct archive *self, int64_t ended_ms)
 {
     char name[NAME_SIZE];
     if (self->folder < 0)
         return true;
-    name_of (ended_ms, name);
+    month_file_name (ended_ms, name);
     return self->fd >= 0 && strcmp (name, self->name) == 0;
 }
 
-int archive_turn (struct archive *self, int64_t ended_ms, struct reason *reason)
+int archive_open_month (struct archive *self, int64_t ended_ms, struct reason *reason)
 {
     close_file (self);
-    name_of (ended_ms, self->name);
+    month_file_name (ended_ms, self->name);
     self->fd = openat (self->folder, self->name, OPEN_FLAGS | O_NOFOLLOW, 0600);
     struct reason why;
-    if (take_file (self, &why) == 0)
+    if (lock_and_read_file (self, &why) == 0)
         return 0;
     reason_set (reason, "%s in %s", self->name, why.text);
     close_file (self);

@@ -14,11 +14,11 @@ struct archive *archive_open_file (const char *file, struct reason *reason);
 void archive_close (struct archive **self);
 
 // Whether an outcome that ended at this time (Unix milliseconds) belongs in the open file.
-bool archive_is_at (const struct archive *self, int64_t ended_ms);
+bool archive_file_covers (const struct archive *self, int64_t ended_ms);
 
 // Open the file of the month of this time. An incomplete last line is cut off and reported on
 // stderr. 0, or -1 with a reason.
-int archive_turn (struct archive *self, int64_t ended_ms, struct reason *reason);
+int archive_open_month (struct archive *self, int64_t ended_ms, struct reason *reason);
 
 // Whether the file that is open had this outcome when it was opened.
 bool archive_has (const struct archive *self, const struct outcome_key *key);

@@ -45,7 +45,7 @@ static void report_broken (struct archive_reading *self, const char *name, int64
         fprintf (stderr, "zplan: %s: line %" PRId64 " is no outcome: skipped\n", name, number);
 }
 
-static void keep_place (struct places *places, const struct archive_place *place)
+static void add_place (struct places *places, const struct archive_place *place)
 {
     places->rows = memory_room (places->rows, places->count, &places->room, sizeof *places->rows);
     places->rows[places->count++] = *place;
@@ -66,7 +66,7 @@ static void find_places (struct archive_reading *self, FILE *file, const char *n
         bool is_written =
             !run && line == ARCHIVE_TORN && flock (fileno (file), LOCK_SH | LOCK_NB) != 0;
         if (run && self->wants (self->owner, run))
-            keep_place (places, &place);
+            add_place (places, &place);
         else if (!run && !is_written)
             report_broken (self, name, lines->number);
         json_decref (run);
@@ -115,7 +115,7 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
 }
 
 // Whether the name has the form history-YYYY-MM.ndjson.
-static int is_month (const struct dirent *entry)
+static int is_month_file (const struct dirent *entry)
 {
     const char *form = "history-####-##.ndjson", *name = entry->d_name;
     for (; *form && *name; form++, name++)
@@ -132,7 +132,7 @@ static int compare_names (const struct dirent **a, const struct dirent **b)
 static int read_folder (struct archive_reading *self, struct reason *reason)
 {
     struct dirent **months;
-    int count = scandir (self->path, &months, is_month, compare_names);
+    int count = scandir (self->path, &months, is_month_file, compare_names);
     int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int going = folder < 0 ? fail_read (self->path, reason) : 1;
     for (int i = 0; i < count; i++) {

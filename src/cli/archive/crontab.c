@@ -31,7 +31,7 @@ struct crontab_reader {
 // Variables with a meaning to cron, for which a plan has another setting.
 static const struct {
     const char *name, *instead;
-} not_kept[] = {
+} ignored_variables[] = {
     {"MAILTO", "nothing is mailed; use --on-failure, or zplan watch --exec"},
     {"MAILFROM", "nothing is mailed"},
     {"CONTENT_TYPE", "nothing is mailed"},
@@ -53,7 +53,7 @@ void crontab_remark (struct crontab *self, int line, int type, const char *text)
     self->error_count += type == CRONTAB_ERROR;
 }
 
-static void reject (struct crontab_reader *self, const char *at, const char *text)
+static void reject_column (struct crontab_reader *self, const char *at, const char *text)
 {
     struct reason reason;
     reason_set (&reason, "column %d: %s", (int)(at - self->start) + 1, text);
@@ -124,11 +124,11 @@ static bool is_shell_name (const char *name)
 // Takes ownership of `name` and `value`.
 static void set_variable (struct crontab_reader *self, const char *at, char *name, char *value)
 {
-    for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++) {
-        if (strcmp (not_kept[i].name, name) != 0)
+    for (size_t i = 0; i < sizeof ignored_variables / sizeof *ignored_variables; i++) {
+        if (strcmp (ignored_variables[i].name, name) != 0)
             continue;
         struct reason reason;
-        reason_set (&reason, "%s is not kept: %s", name, not_kept[i].instead);
+        reason_set (&reason, "%s is not kept: %s", name, ignored_variables[i].instead);
         if (*value) // MAILTO="" turns cron's mail off
             crontab_remark (self->crontab, self->line, CRONTAB_NOTE, reason.text);
         free (name);
@@ -137,9 +137,9 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
     }
     size_t size = strlen (name) + strlen (value);
     if (!is_shell_name (name) || self->variable_bytes + size > CRONTAB_VARIABLES_MAX) {
-        reject (self, at,
-                is_shell_name (name) ? "want at most 16 KiB of variables"
-                                     : "want a variable's name of letters, digits and _");
+        reject_column (self, at,
+                       is_shell_name (name) ? "want at most 16 KiB of variables"
+                                            : "want a variable's name of letters, digits and _");
         free (name);
         free (value);
         return;
@@ -186,7 +186,7 @@ static bool take_variable (struct crontab_reader *self)
     if (value)
         skip_blanks (self);
     if (value && self->at < end) {
-        reject (self, self->at, "want nothing behind the quote");
+        reject_column (self, self->at, "want nothing behind the quote");
         free (name);
         free (value);
     } else {
@@ -305,9 +305,10 @@ static char *take_times (struct crontab_reader *self)
     }
     *out = '\0';
     if (strcasecmp (times, "@reboot") == 0)
-        reject (self, from, "@reboot is no time of a plan: let systemd or the system's cron do it");
+        reject_column (self, from,
+                       "@reboot is no time of a plan: let systemd or the system's cron do it");
     else if (fields < wanted)
-        reject (self, self->at, "want 5 fields of time and a command");
+        reject_column (self, self->at, "want 5 fields of time and a command");
     else if (cron_parse (span_of (self->start, (size_t)(end - self->start)), "times", &rule,
                          &reason))
         crontab_remark (self->crontab, self->line, CRONTAB_ERROR, reason.text);
@@ -335,7 +336,7 @@ static void take_job (struct crontab_reader *self)
     if (crontab->job_count == CRONTAB_JOBS_MAX)
         missing = "want at most 10000 lines of jobs";
     if (missing) {
-        reject (self, self->at, missing);
+        reject_column (self, self->at, missing);
         free (times);
         return;
     }
@@ -364,7 +365,7 @@ static void take_line (struct crontab_reader *self)
         return;
     struct span line = span_of (self->start, (size_t)(self->end - self->start));
     if (!utf8_is_text (line))
-        reject (self, self->start + utf8_text_size (line), "want UTF-8 without NULs");
+        reject_column (self, self->start + utf8_text_size (line), "want UTF-8 without NULs");
     else if (!take_variable (self))
         take_job (self);
 }

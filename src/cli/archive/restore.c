@@ -11,7 +11,7 @@
 
 // -- the lines
 
-static void take_lines (struct restoring *self)
+static void restore_lines (struct restoring *self)
 {
     char *text = NULL;
     size_t room = 0;
@@ -33,7 +33,7 @@ static void take_lines (struct restoring *self)
 
 // -- the import
 
-static void by_name (json_t *into, const json_t *list)
+static void index_by_name (json_t *into, const json_t *list)
 {
     size_t i;
     json_t *one;
@@ -46,14 +46,14 @@ static void by_name (json_t *into, const json_t *list)
 }
 
 // Read what the station has already. False: a request failed.
-static bool look_at_station (struct restoring *self)
+static bool read_station_state (struct restoring *self)
 {
     const char *name;
     json_t *limit;
-    json_t *targets = restore_say (self, (const char *[]){"station", "list", NULL});
-    json_t *kinds = targets ? restore_say (self, (const char *[]){"kind", "list", NULL}) : NULL;
-    json_t *limits = kinds ? restore_say (self, (const char *[]){"limit", "list", NULL}) : NULL;
-    by_name (self->targets, json_object_get (targets, "stations"));
+    json_t *targets = restore_request (self, (const char *[]){"station", "list", NULL});
+    json_t *kinds = targets ? restore_request (self, (const char *[]){"kind", "list", NULL}) : NULL;
+    json_t *limits = kinds ? restore_request (self, (const char *[]){"limit", "list", NULL}) : NULL;
+    index_by_name (self->targets, json_object_get (targets, "stations"));
     json_object_update (self->kinds, json_object_get (kinds, "kinds"));
     json_object_foreach (json_object_get (limits, "limits"), name, limit)
     {
@@ -127,11 +127,11 @@ static int report_restore (const struct restoring *self)
             printf ("%" PRId64 " refused\n", self->refused);
     }
     if (self->code != EXIT_DONE)
-        return verdict_print (&self->silence, NULL);
+        return verdict_print (&self->failure, NULL);
     return self->refused || left || cut || self->unread || self->stopped ? EXIT_REFUSED : EXIT_DONE;
 }
 
-bool restore_begins (const char *line)
+bool restore_is_first_line (const char *line)
 {
     struct reason ignored;
     json_t *record = json_read_object (span_text (line), &ignored);
@@ -156,8 +156,8 @@ int restore_file (const struct cli *cli, const struct restore *restore)
     if (self.pipeline) {
         progress_start (&self.progress, "import", cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
         self.progress.things = "plans and outcomes";
-        if (look_at_station (&self))
-            take_lines (&self);
+        if (read_station_state (&self))
+            restore_lines (&self);
         progress_clear (&self.progress);
         code = report_restore (&self);
     }

@@ -15,7 +15,7 @@ struct restore {
 };
 
 // Whether this is the first line of a file that `zplan export --everything` wrote.
-bool restore_begins (const char *line);
+bool restore_is_first_line (const char *line);
 
 // Restore the contents of the file to the station, and report the result. Returns an exit code.
 int restore_file (const struct cli *cli, const struct restore *restore);

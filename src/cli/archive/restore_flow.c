@@ -21,18 +21,18 @@ static const char *number_text (json_int_t number, char out[NUMBER_SIZE])
 
 // Request a version of a flow from the station, 0: the one in use. NULL: there is none, or the
 // error was reported.
-static json_t *flow_get (struct restoring *self, const char *name, json_int_t version)
+static json_t *request_version (struct restoring *self, const char *name, json_int_t version)
 {
     char number[NUMBER_SIZE];
     struct verdict verdict;
     const char *const say[] = {"flow", "get", name, version ? number_text (version, number) : NULL,
                                NULL};
-    json_t *flow = call_quietly (self->cli, self->client, say, &verdict);
+    json_t *flow = call_command_quietly (self->cli, self->client, say, &verdict);
     if (flow || verdict.status == ZERO_STATUS_NOT_FIND_ID)
         return flow;
     self->stopped = true;
     if (verdict.code == EXIT_NO_ANSWER) {
-        self->silence = verdict;
+        self->failure = verdict;
         self->code = EXIT_NO_ANSWER;
     } else {
         restore_refuse (self, self->line, verdict_text (&verdict, (char[VERDICT_WORDS_MAX]){0}));
@@ -42,12 +42,13 @@ static json_t *flow_get (struct restoring *self, const char *name, json_int_t ve
 
 // The state of a flow: the versions that the station had before, the one in use, how many of them
 // were found in the file, and this station's number for each version of the file.
-static json_t *flow_of (struct restoring *self, const char *name)
+static json_t *restored_flow (struct restoring *self, const char *name)
 {
     json_t *flow = json_object_get (self->flows, name);
     if (flow)
         return flow;
-    json_t *known = flow_get (self, name, 0), *versions = json_object_get (known, "versions");
+    json_t *known = request_version (self, name, 0),
+           *versions = json_object_get (known, "versions");
     flow = json_pack ("{s:O?, s:I, s:i, s:{}}", "versions", versions, "use",
                       field_number (known, "use"), "found", 0, "numbers");
     json_object_set_new (self->flows, name, flow);
@@ -63,7 +64,7 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
     size_t i = (size_t)field_number (flow, "found");
     for (; i < json_array_size (versions) && !self->stopped; i++) {
         json_int_t number = json_integer_value (json_array_get (versions, i));
-        json_t *there = flow_get (self, name, number);
+        json_t *there = request_version (self, name, number);
         bool same = json_equal (json_object_get (there, "definition"), definition);
         json_decref (there);
         if (same) {
@@ -76,8 +77,8 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
 
 // An added version is in use at once, possibly since an interrupted import: switch back to the
 // version that the file has in use. A version that somebody pinned or added later is left in use.
-static void keep_use (struct restoring *self, const char *name, const json_t *flow,
-                      const json_t *record, json_int_t here)
+static void restore_use (struct restoring *self, const char *name, const json_t *flow,
+                         const json_t *record, json_int_t here)
 {
     char number[NUMBER_SIZE], text[NUMBER_SIZE];
     size_t found = (size_t)field_number (flow, "found");
@@ -85,15 +86,15 @@ static void keep_use (struct restoring *self, const char *name, const json_t *fl
     number_text (field_number (record, "use"), number);
     json_int_t wanted = field_number (json_object_get (flow, "numbers"), number);
     if (is_last && here == field_number (flow, "use") && wanted && wanted != here)
-        json_decref (restore_say (
+        json_decref (restore_request (
             self, (const char *[]){"flow", "use", name, number_text (wanted, text), NULL}));
 }
 
 // Add a version to the flow. Returns its number; 0: it was rejected.
-static json_int_t flow_put (struct restoring *self, json_t *flow, struct span text)
+static json_int_t add_version (struct restoring *self, json_t *flow, struct span text)
 {
     char *copy = strndup ((const char *)text.data, text.size);
-    json_t *answer = restore_say (self, (const char *[]){"flow", "put", copy, NULL});
+    json_t *answer = restore_request (self, (const char *[]){"flow", "put", copy, NULL});
     json_int_t version = field_number (answer, "version");
     json_object_set (flow, "use", json_object_get (answer, "use"));
     json_decref (answer);
@@ -113,7 +114,7 @@ void restore_take_flow (struct restoring *self, const json_t *record)
                         span_text ("flow: want name, version, use, and definition as the last"));
         return;
     }
-    json_t *flow = flow_of (self, name);
+    json_t *flow = restored_flow (self, name);
     json_int_t here = find_version (self, name, flow, definition);
     size_t found = (size_t)field_number (flow, "found");
     bool there = here != 0;
@@ -126,13 +127,13 @@ void restore_take_flow (struct restoring *self, const json_t *record)
         return;
     }
     if (!there)
-        here = self->restore->dry_run ? version : flow_put (self, flow, stored);
+        here = self->restore->dry_run ? version : add_version (self, flow, stored);
     if (!here)
         return;
     json_object_set_new (json_object_get (flow, "numbers"), number_text (version, number),
                          json_integer (here));
     if (!self->restore->dry_run)
-        keep_use (self, name, flow, record, here);
+        restore_use (self, name, flow, record, here);
     json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
     restore_count (self, FLOWS, there);
 }

@@ -31,7 +31,7 @@ struct restoring {
     bool unknown;                                // it is unknown whether a request was executed
     bool unread;                                 // a part of the file could not be read
     int code;
-    struct verdict silence; // the failure, if its code is not EXIT_DONE
+    struct verdict failure; // why the import stopped, if its code is not EXIT_DONE
     struct progress progress;
 };
 
@@ -43,7 +43,7 @@ void restore_send_outcomes (struct restoring *self);
 
 // Send a command, a NULL-terminated list of words, and wait for the answer: an object, owned by the
 // caller. NULL: it was rejected, which is reported, or the station did not answer.
-json_t *restore_say (struct restoring *self, const char *const *words);
+json_t *restore_request (struct restoring *self, const char *const *words);
 
 // Count a record as added or, if `there`, as already existing.
 void restore_count (struct restoring *self, enum restore_type type, bool there);

@@ -30,7 +30,7 @@ void restore_refuse (struct restoring *self, int64_t line, struct span words)
         self->stopped = true;
 }
 
-static void refuse_text (struct restoring *self, const char *text)
+static void refuse_record (struct restoring *self, const char *text)
 {
     restore_refuse (self, self->line, span_text (text));
 }
@@ -38,16 +38,16 @@ static void refuse_text (struct restoring *self, const char *text)
 // A request in flight.
 struct restore_call {
     int64_t line;
-    enum { SAY, ASK_WHETHER, RESTORE_PLAN } question;
+    enum { RESTORE_COMMAND, RESTORE_CHECK, RESTORE_PLAN } question;
     json_t **answer; // of RESTORE_COMMAND: where to put the answer, NULL if it failed
 };
 
-json_t *restore_say (struct restoring *self, const char *const *words)
+json_t *restore_request (struct restoring *self, const char *const *words)
 {
     size_t count = 0;
     json_t *answer = NULL;
     struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, SAY, &answer};
+    *sent = (struct restore_call){self->line, RESTORE_COMMAND, &answer};
     while (words[count + 1])
         count++;
     if (!pipeline_manage (self->pipeline, words[0], words + 1, count, sent))
@@ -66,7 +66,7 @@ void restore_count (struct restoring *self, enum restore_type type, bool there)
 
 // -- targets
 
-static void note_key (struct restoring *self, const char *name, const char *text)
+static void report_missing_key (struct restoring *self, const char *name, const char *text)
 {
     char words[1400];
     progress_clear (&self->progress);
@@ -84,7 +84,7 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
     if (!text || strcmp (text, "jobs=pull") != 0)
         return false;
     const char *const list[] = {"list", "{\"station\": \"jobs\", \"limit\": 1}", NULL};
-    json_t *answer = restore_say (self, list);
+    json_t *answer = restore_request (self, list);
     bool unused = answer && json_array_size (json_object_get (answer, "plans")) == 0;
     json_decref (answer);
     return unused;
@@ -98,7 +98,7 @@ static void take_target (struct restoring *self, const json_t *record)
     const char *text = json_string_value (json_object_get (record, "text"));
     const char *origin = json_string_value (json_object_get (record, "origin"));
     if (!name || !text || !origin) {
-        refuse_text (self, "target: want name, text and origin");
+        refuse_record (self, "target: want name, text and origin");
         return;
     }
     const json_t *known = json_object_get (self->targets, name);
@@ -108,7 +108,7 @@ static void take_target (struct restoring *self, const json_t *record)
         return;
     }
     if (known && !is_unused_default (self, known)) {
-        refuse_text (self, "target: there is another one with this name; remove it, or leave it");
+        refuse_record (self, "target: there is another one with this name; remove it, or leave it");
         return;
     }
     if (strcmp (origin, "added") != 0) {
@@ -117,14 +117,14 @@ static void take_target (struct restoring *self, const json_t *record)
     }
     json_t *answer = self->restore->dry_run
                          ? json_object ()
-                         : restore_say (self, (const char *[]){"station", "add", text, NULL});
+                         : restore_request (self, (const char *[]){"station", "add", text, NULL});
     if (!answer)
         return;
     json_decref (answer);
     json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
     restore_count (self, TARGETS, false);
     if (field_is_true (record, "key"))
-        note_key (self, name, text);
+        report_missing_key (self, name, text);
 }
 
 // -- kinds and limits
@@ -138,7 +138,7 @@ static void take_named (struct restoring *self, const json_t *record, enum resto
     char text[REASON_MAX];
     if (!name || !json_is_object (object)) {
         snprintf (text, sizeof text, "%s: want name and %s", restore_type_names[type], words[2]);
-        refuse_text (self, text);
+        refuse_record (self, text);
         return;
     }
     const json_t *other = json_object_get (known, name);
@@ -146,14 +146,14 @@ static void take_named (struct restoring *self, const json_t *record, enum resto
         snprintf (text, sizeof text,
                   "%s: there is another one named %.100s; remove it, or leave it",
                   restore_type_names[type], name);
-        refuse_text (self, text);
+        refuse_record (self, text);
         return;
     }
     char *json = json_write (object);
     json_t *answer =
         other || self->restore->dry_run
             ? json_object ()
-            : restore_say (self, (const char *[]){words[0], words[1], name, json, NULL});
+            : restore_request (self, (const char *[]){words[0], words[1], name, json, NULL});
     free (json);
     if (answer)
         restore_count (self, type, other != NULL);
@@ -172,7 +172,7 @@ static void take_limit (struct restoring *self, const json_t *record)
 
 // -- outcomes
 
-static bool see_page (struct pages *pages, const json_t *page)
+static bool add_seen_page (struct pages *pages, const json_t *page)
 {
     struct restoring *self = pages->owner;
     size_t i;
@@ -185,17 +185,17 @@ static bool see_page (struct pages *pages, const json_t *page)
 }
 
 // Read which outcomes the station has, before the first is restored.
-static void see_history (struct restoring *self)
+static void read_seen_outcomes (struct restoring *self)
 {
     struct pages pages = {.word = "history",
                           .filter = json_object (),
                           .room = INT64_MAX,
-                          .take = see_page,
+                          .take = add_seen_page,
                           .owner = self};
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    struct verdict verdict = pages_read (self->cli, self->client, &pages);
     self->history_seen = true;
     if (verdict.code != EXIT_DONE) {
-        self->silence = verdict;
+        self->failure = verdict;
         self->stopped = true;
         self->code = verdict.code;
     }
@@ -209,7 +209,7 @@ void restore_send_outcomes (struct restoring *self)
     json_t *object = json_pack ("{s:O}", "runs", self->runs), *answer = NULL;
     char *text = json_write (object);
     if (!self->restore->dry_run)
-        answer = restore_say (self, (const char *[]){"restore", "history", text, NULL});
+        answer = restore_request (self, (const char *[]){"restore", "history", text, NULL});
     if (answer || self->restore->dry_run)
         self->added[OUTCOMES] += (int64_t)count;
     else if (self->unknown)
@@ -227,11 +227,11 @@ static void take_outcome (struct restoring *self, const json_t *record)
 {
     json_t *run = json_object_get (record, "run");
     if (!json_is_object (run)) {
-        refuse_text (self, "outcome: want run, an object");
+        refuse_record (self, "outcome: want run, an object");
         return;
     }
     if (!self->history_seen)
-        see_history (self);
+        read_seen_outcomes (self);
     if (seen_outcomes_find (&self->seen, run)) {
         restore_count (self, OUTCOMES, true);
         return;
@@ -246,11 +246,11 @@ static void take_outcome (struct restoring *self, const json_t *record)
 
 // -- plans
 
-static void on_plan (struct restoring *self, const struct restore_call *sent,
-                     const struct verdict *verdict, const struct zplan_reply *reply)
+static void on_plan_answer (struct restoring *self, const struct restore_call *sent,
+                            const struct verdict *verdict, const struct zplan_reply *reply)
 {
     struct reason ignored;
-    bool asked = sent->question == ASK_WHETHER;
+    bool asked = sent->question == RESTORE_CHECK;
     if (asked && reply->status == ZERO_STATUS_NOT_FIND_ID) {
         restore_count (self, PLANS, false);
     } else if (verdict->code == EXIT_DONE) {
@@ -269,16 +269,17 @@ void restore_on_answer (void *owner, void *item, int outcome, const struct zplan
     struct reason ignored;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
     if (verdict.code == EXIT_NO_ANSWER) {
-        self->silence = verdict;
+        self->failure = verdict;
         self->code = EXIT_NO_ANSWER;
-    } else if (outcome != ZPLAN_OK || (sent->question == SAY && verdict.code != EXIT_DONE)) {
+    } else if (outcome != ZPLAN_OK ||
+               (sent->question == RESTORE_COMMAND && verdict.code != EXIT_DONE)) {
         restore_refuse (self, sent->line, verdict_text (&verdict, (char[VERDICT_WORDS_MAX]){0}));
-    } else if (sent->question == SAY) {
+    } else if (sent->question == RESTORE_COMMAND) {
         struct span text = call_frame (reply, ZERO_FRAME_JSON);
         json_t *answer = text.size ? json_read_object (text, &ignored) : NULL;
         *sent->answer = answer ? answer : json_object ();
     } else {
-        on_plan (self, sent, &verdict, reply);
+        on_plan_answer (self, sent, &verdict, reply);
     }
     self->stopped = self->stopped || verdict.code == EXIT_NO_ANSWER || verdict_is_common (&verdict);
     self->unknown = self->unknown || verdict.code == EXIT_NO_ANSWER ||
@@ -317,7 +318,7 @@ static void send_plan (struct restoring *self, const char *text)
     struct restore_call *sent = memory_new (sizeof *sent);
     *sent = (struct restore_call){self->line, RESTORE_PLAN, NULL};
     if (at < size) {
-        refuse_text (self, "plan: is too large to be restored; submit it again");
+        refuse_record (self, "plan: is too large to be restored; submit it again");
         free (sent);
     } else if (!pipeline_manage (self->pipeline, "restore", args, count, sent)) {
         free (sent);
@@ -326,12 +327,12 @@ static void send_plan (struct restoring *self, const char *text)
         free (parts[i]);
 }
 
-static void ask_whether (struct restoring *self, json_int_t id)
+static void check_plan_exists (struct restoring *self, json_int_t id)
 {
     char text[24];
     const char *args[] = {text};
     struct restore_call *sent = memory_new (sizeof *sent);
-    *sent = (struct restore_call){self->line, ASK_WHETHER, NULL};
+    *sent = (struct restore_call){self->line, RESTORE_CHECK, NULL};
     snprintf (text, sizeof text, "%" PRIx64, (uint64_t)id);
     if (!pipeline_manage (self->pipeline, "message", args, 1, sent))
         free (sent);
@@ -343,7 +344,7 @@ static void take_plan (struct restoring *self, const json_t *record)
     const char *target = json_string_value (json_object_get (plan, "station"));
     restore_send_outcomes (self); // before a plan runs
     if (!json_is_object (plan) || !target) {
-        refuse_text (self, "plan: want an object with its station");
+        refuse_record (self, "plan: want an object with its station");
         return;
     }
     if (!json_object_get (self->targets, target)) {
@@ -352,7 +353,7 @@ static void take_plan (struct restoring *self, const json_t *record)
         return;
     }
     if (self->restore->dry_run) {
-        ask_whether (self, field_number (plan, "plan_id"));
+        check_plan_exists (self, field_number (plan, "plan_id"));
         return;
     }
     if (self->restore->hold)
@@ -364,7 +365,7 @@ static void take_plan (struct restoring *self, const json_t *record)
 
 // -- a line
 
-static void take_head (struct restoring *self, const json_t *record)
+static void check_header (struct restoring *self, const json_t *record)
 {
     char text[REASON_MAX];
     int64_t format = field_number (record, "format");
@@ -373,11 +374,11 @@ static void take_head (struct restoring *self, const json_t *record)
     snprintf (text, sizeof text,
               "format: want %d, got %" PRId64 "; it was written by another zplan",
               EVERYTHING_FORMAT, format);
-    refuse_text (self, text);
+    refuse_record (self, text);
     self->stopped = true;
 }
 
-static void take_end (struct restoring *self, const json_t *record)
+static void note_last_line (struct restoring *self, const json_t *record)
 {
     (void)record;
     self->ended = true;
@@ -388,10 +389,10 @@ void restore_take_line (struct restoring *self, const char *text)
     static const struct {
         const char *type;
         void (*take) (struct restoring *self, const json_t *record);
-    } rows[] = {{"everything", take_head},   {"target", take_target},
-                {"kind", take_kind},         {"limit", take_limit},
-                {"flow", restore_take_flow}, {"outcome", take_outcome},
-                {"plan", take_plan},         {"end", take_end}};
+    } rows[] = {{"everything", check_header}, {"target", take_target},
+                {"kind", take_kind},          {"limit", take_limit},
+                {"flow", restore_take_flow},  {"outcome", take_outcome},
+                {"plan", take_plan},          {"end", note_last_line}};
     struct reason reason;
     self->text = text;
     json_t *record = json_read_object (span_text (text), &reason);
@@ -402,9 +403,9 @@ void restore_take_line (struct restoring *self, const char *text)
     if (type && i < sizeof rows / sizeof *rows)
         rows[i].take (self, record);
     else
-        refuse_text (self, record ? "type: want one of everything, target, kind, limit, flow, "
-                                    "outcome, plan, end"
-                                  : reason.text);
+        refuse_record (self, record ? "type: want one of everything, target, kind, limit, flow, "
+                                      "outcome, plan, end"
+                                    : reason.text);
     json_decref (record);
     progress_step (&self->progress,
                    (size_t)(self->added[PLANS] + self->there[PLANS] + self->added[OUTCOMES] +

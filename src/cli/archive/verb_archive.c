@@ -79,7 +79,7 @@ struct moving {
     size_t size;
     json_t *entries; // all outcomes of the batch
     // Outcomes: moved, already in the file, without a valid entry or time.
-    int64_t moved, known, strange;
+    int64_t moved, known, invalid;
     int64_t first; // number of the history's oldest entry at the start
     json_t *files; // file name -> number of moved outcomes
     struct progress progress;
@@ -88,7 +88,7 @@ struct moving {
 // -- the batch
 
 // Report why the move stops.
-static bool stop_for (struct moving *self, const char *words)
+static bool fail_move (struct moving *self, const char *words)
 {
     progress_clear (&self->progress);
     self->trouble = complain (NULL, span_text (words));
@@ -119,7 +119,7 @@ static bool move_batch (struct moving *self)
     if (self->size) {
         FAILPOINT ("archive-begun");
         if (archive_append (self->archive, span_of (self->lines, self->size), &reason))
-            return stop_for (self, reason.text);
+            return fail_move (self, reason.text);
     }
     FAILPOINT ("archive-written");
     if (!forget_outcomes (self))
@@ -144,7 +144,7 @@ static bool add_line (struct moving *self, const json_t *run)
                               JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION (13));
     json_decref (object);
     if (size == 0 || size >= ARCHIVE_LINE_MAX)
-        return stop_for (self, "an outcome of the station is too large");
+        return fail_move (self, "an outcome of the station is too large");
     self->lines[self->size + size] = '\n';
     self->size += size + 1;
     return true;
@@ -154,11 +154,11 @@ static bool add_to_batch (struct moving *self, const json_t *run, const struct o
 {
     char name[ENTRY_NAME_SIZE];
     struct reason reason;
-    if (!archive_is_at (self->archive, key->ended_ms)) {
+    if (!archive_file_covers (self->archive, key->ended_ms)) {
         if (!move_batch (self))
             return false;
-        if (archive_turn (self->archive, key->ended_ms, &reason))
-            return stop_for (self, reason.text);
+        if (archive_open_month (self->archive, key->ended_ms, &reason))
+            return fail_move (self, reason.text);
     }
     bool known = archive_has (self->archive, key);
     if (!known && !add_line (self, run))
@@ -175,10 +175,10 @@ static bool take_run (struct moving *self, const json_t *run)
 {
     struct outcome_key key;
     if (!outcome_key_read (run, &key)) {
-        self->strange++;
+        self->invalid++;
         return true;
     }
-    if (!outcome_fits (&self->states, run) || key.ended_ms >= self->before_ms)
+    if (!outcome_matches (&self->states, run) || key.ended_ms >= self->before_ms)
         return true;
     if (self->archive)
         return add_to_batch (self, run, &key);
@@ -193,7 +193,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     size_t i;
     json_t *run;
     if (!epoch || strcmp (epoch, self->epoch) != 0)
-        return stop_for (self, "the station counts its results anew now: run it again");
+        return fail_move (self, "the station counts its results anew now: run it again");
     struct outcome_key key = {0};
     if (!self->first)
         self->first = field_number (page, "first");
@@ -209,14 +209,14 @@ static bool take_page (struct pages *pages, const json_t *page)
 }
 
 // Skip the newest outcomes that --keep retains.
-static bool take_kept (struct pages *pages, const json_t *page)
+static bool skip_kept (struct pages *pages, const json_t *page)
 {
     struct moving *self = pages->owner;
     size_t i;
     json_t *run;
     json_array_foreach (json_object_get (page, "runs"), i, run)
     {
-        if (!outcome_fits (&self->states, run) || !outcome_key_read (run, &self->stop))
+        if (!outcome_matches (&self->states, run) || !outcome_key_read (run, &self->stop))
             continue;
         if (--pages->room == 0)
             return false;
@@ -235,7 +235,7 @@ static int read_pages (struct moving *self, bool newest, int64_t room,
                           .room = room,
                           .take = take,
                           .owner = self};
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    struct verdict verdict = pages_read (self->cli, self->client, &pages);
     *ret_left = pages.room;
     progress_clear (&self->progress);
     return self->trouble ? self->trouble : verdict_print (&verdict, NULL);
@@ -264,13 +264,13 @@ static int find_stop (struct moving *self)
     self->stop = (struct outcome_key){.seq = (uint64_t)last + 1};
     if (self->wanted->keep == 0)
         return EXIT_DONE;
-    code = read_pages (self, true, self->wanted->keep, take_kept, &left);
+    code = read_pages (self, true, self->wanted->keep, skip_kept, &left);
     if (left > 0) // there are fewer
         self->stop = (struct outcome_key){0};
     return code;
 }
 
-static bool take_any (struct pages *pages, const json_t *page)
+static bool note_found_run (struct pages *pages, const json_t *page)
 {
     struct moving *self = pages->owner;
     self->found = json_array_size (json_object_get (page, "runs")) > 0;
@@ -283,7 +283,7 @@ static int find_plan (struct moving *self)
     int64_t left;
     if (!self->wanted->plan || plan_ref_is_name (self->plan))
         return EXIT_DONE;
-    int code = read_pages (self, true, 1, take_any, &left);
+    int code = read_pages (self, true, 1, note_found_run, &left);
     if (code == EXIT_DONE && !self->found)
         snprintf (self->plan, PLAN_REF_SIZE, "key:%s", self->plan_text);
     return code;
@@ -335,14 +335,14 @@ static int move_outcomes (struct moving *self)
     code = read_pages (self, false, INT64_MAX, take_page, &left);
     if (code != EXIT_DONE || !move_batch (self))
         return code ? code : self->trouble;
-    if (self->strange == 0)
+    if (self->invalid == 0)
         return EXIT_DONE;
     fprintf (stderr, "zplan: without an entry or a sound time, and not moved: %" PRId64 "\n",
-             self->strange);
+             self->invalid);
     return EXIT_REFUSED;
 }
 
-static int archive (struct moving *self, const char *folder)
+static int run_archive (struct moving *self, const char *folder)
 {
     int code = open_archive (self, folder);
     self->client = code == EXIT_DONE ? call_open (self->cli, &code) : NULL;
@@ -405,5 +405,5 @@ int verb_archive (const struct cli *cli)
     if (read_wanted (&wanted, count, plan, &moving, &reason))
         return usage_error (cli->argv[0], &reason);
     signal (SIGXFSZ, SIG_IGN); // at the file size limit, write fails instead
-    return archive (&moving, count ? cli->argv[1] : NULL);
+    return run_archive (&moving, count ? cli->argv[1] : NULL);
 }

@@ -126,7 +126,7 @@ static const char *timezone_of (const struct importing *self, const struct cront
     return job->timezone ? job->timezone : self->timezone;
 }
 
-static bool is_wanted (const struct importing *self, const struct crontab_job *job)
+static bool is_job_wanted (const struct importing *self, const struct crontab_job *job)
 {
     return !self->wish->user || (job->user && strcmp (self->wish->user, job->user) == 0);
 }
@@ -209,7 +209,7 @@ static void report_users (const struct importing *self)
 }
 
 // The job as the object that `zplan add --from` reads.
-static json_t *line_of (const struct importing *self, const struct crontab_job *job)
+static json_t *job_object (const struct importing *self, const struct crontab_job *job)
 {
     return cron_plan_line (self->crontab, job, self->prefix, timezone_of (self, job));
 }
@@ -249,11 +249,11 @@ static json_t *next_times (struct importing *self, const struct crontab_job *job
     return list;
 }
 
-static void preview (struct importing *self, const struct crontab_job *job)
+static void preview_job (struct importing *self, const struct crontab_job *job)
 {
     size_t i;
     const json_t *time;
-    json_t *object = line_of (self, job), *times = next_times (self, job);
+    json_t *object = job_object (self, job), *times = next_times (self, job);
     json_object_set_new (object, "line", json_integer (job->line));
     json_object_set_new (object, "next", times);
     if (self->cli->json) {
@@ -268,12 +268,12 @@ static void preview (struct importing *self, const struct crontab_job *job)
     json_decref (object);
 }
 
-static int preview_all (struct importing *self)
+static int preview_jobs (struct importing *self)
 {
     for (size_t i = 0; i < self->crontab->job_count; i++) {
         const struct crontab_job *job = &self->crontab->jobs[i];
-        if (*job->times && is_wanted (self, job))
-            preview (self, job);
+        if (*job->times && is_job_wanted (self, job))
+            preview_job (self, job);
     }
     if (!self->cli->json)
         printf ("%zu line%s, hours of %s; nothing was submitted\n", self->count,
@@ -284,18 +284,18 @@ static int preview_all (struct importing *self)
 // -- the import
 
 // Lines of JSON, at the same line numbers as in the crontab. Free the text.
-static char *lines_of (const struct importing *self, const char *target, size_t *ret_size)
+static char *job_lines (const struct importing *self, const char *target, size_t *ret_size)
 {
     char *text = NULL;
     int line = 1;
     FILE *out = text_open (&text, ret_size);
     for (size_t i = 0; i < self->crontab->job_count; i++) {
         const struct crontab_job *job = &self->crontab->jobs[i];
-        if (!*job->times || !is_wanted (self, job))
+        if (!*job->times || !is_job_wanted (self, job))
             continue;
         for (; line < job->line; line++)
             fputc ('\n', out);
-        json_t *object = line_of (self, job);
+        json_t *object = job_object (self, job);
         json_object_set_new (object, "target", json_string (target));
         add_options (self, object);
         write_json (out, object);
@@ -306,7 +306,7 @@ static char *lines_of (const struct importing *self, const char *target, size_t 
     return text;
 }
 
-static void print_done (const struct importing *self)
+static void print_job_results (const struct importing *self)
 {
     static const struct {
         const char *done, *words;
@@ -340,10 +340,10 @@ static void on_line (void *owner, int64_t line, const char *done)
     if (line)
         self->done[line] = done;
     else
-        print_done (self);
+        print_job_results (self);
 }
 
-static int import_all (struct importing *self)
+static int import_jobs (struct importing *self)
 {
     int code = EXIT_DONE;
     size_t size;
@@ -358,7 +358,7 @@ static int import_all (struct importing *self)
             return code;
         target = only;
     }
-    char *text = lines_of (self, target, &size);
+    char *text = job_lines (self, target, &size);
     FILE *file = fmemopen (text, size, "r");
     if (!file)
         abort ();
@@ -389,15 +389,15 @@ static int import_crontab (struct importing *self)
 {
     struct crontab *crontab = self->crontab;
     for (size_t i = 0; i < crontab->job_count; i++)
-        if (is_wanted (self, &crontab->jobs[i]))
+        if (is_job_wanted (self, &crontab->jobs[i]))
             check_job (self, &crontab->jobs[i]);
     report_remarks (self);
     report_users (self);
     bool wrong = crontab->cut || (crontab->error_count && !self->wish->skip_bad);
     if (self->wish->dry_run)
-        return preview_all (self);
+        return preview_jobs (self);
     if (!wrong)
-        return import_all (self);
+        return import_jobs (self);
     return complain (self->file,
                      span_text (crontab->cut ? "too many lines are wrong: nothing was imported"
                                              : "nothing was imported: fix the lines above, "

@@ -33,7 +33,7 @@ static bool take_plan (void *owner, const json_t *plan)
     return plan_export_add (owner, plan);
 }
 
-static int export(const struct cli *cli, const struct selection *selection)
+static int export_plans (const struct cli *cli, const struct selection *selection)
 {
     int code;
     struct plan_export self = {0};
@@ -77,5 +77,5 @@ int verb_export (const struct cli *cli)
                     options_given (&usage.groups[1]));
         return usage_error (cli->argv[0], &reason);
     }
-    return everything ? everything_export (cli) : export(cli, &selection);
+    return everything ? everything_export (cli) : export_plans (cli, &selection);
 }

@@ -68,7 +68,7 @@ int verb_import (const struct cli *cli)
     ssize_t size = getline (&first, &room, file);
     if (ferror (file)) {
         code = complain (cli->argv[1], span_text (strerror (errno)));
-    } else if (size > 0 && restore_begins (first)) {
+    } else if (size > 0 && restore_is_first_line (first)) {
         const struct restore restore = {.name = cli->argv[1],
                                         .file = file,
                                         .first = first,

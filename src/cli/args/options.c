@@ -239,7 +239,7 @@ enum { HELP_COLUMN = 27, HELP_WIDTH = 79 };
 
 // Whether the line that ends here continues in the next one: it is prose, and not followed by an
 // empty line or by an example, which starts with a blank.
-static bool flows_on (const char *end)
+static bool is_line_continued (const char *end)
 {
     return end[0] == '\n' && end[1] && end[1] != '\n' && end[1] != ' ';
 }
@@ -259,7 +259,7 @@ static const char *print_paragraph (const char *text, int column)
         text += word;
         if (*text == ' ')
             text += strspn (text, " ");
-        else if (flows_on (text))
+        else if (is_line_continued (text))
             text++;
         else
             break;
@@ -341,7 +341,7 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
     return true;
 }
 
-static bool is_given (const struct option *row, const void *values)
+static bool is_option_given (const struct option *row, const void *values)
 {
     const void *field = (const uint8_t *)values + row->offset;
     switch (row->type) {
@@ -361,7 +361,7 @@ static bool is_given (const struct option *row, const void *values)
 const char *options_given (const struct option_group *group)
 {
     for (size_t i = 0; i < group->count; i++)
-        if (is_given (&group->rows[i], group->values))
+        if (is_option_given (&group->rows[i], group->values))
             return group->rows[i].name;
     return NULL;
 }
@@ -370,7 +370,7 @@ const char *options_empty (const struct option_group *group)
 {
     for (size_t i = 0; i < group->count; i++) {
         const struct option *row = &group->rows[i];
-        if (row->type == OPTION_TEXT && is_given (row, group->values) &&
+        if (row->type == OPTION_TEXT && is_option_given (row, group->values) &&
             !**(const char *const *)((const uint8_t *)group->values + row->offset))
             return row->name;
     }
@@ -385,8 +385,8 @@ int usage_error (const char *verb, const struct reason *reason)
 
 // -- the subcommand
 
-static int refuse_word (const struct subcommand *words, size_t count, const char *given,
-                        struct reason *reason)
+static int refuse_subcommand (const struct subcommand *words, size_t count, const char *given,
+                              struct reason *reason)
 {
     char names[REASON_MAX / 2], listed[REASON_MAX];
     size_t size = 0;
@@ -416,5 +416,5 @@ int subcommand_read (const struct subcommand *words, size_t count, const struct 
             return (int)i;
         return reason_set (reason, "%s: %s", given, words[i].rule);
     }
-    return refuse_word (words, count, given, reason);
+    return refuse_subcommand (words, count, given, reason);
 }

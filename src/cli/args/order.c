@@ -82,7 +82,7 @@ int order_vote (const struct action_options *order, const json_t *stored, json_t
                 struct reason *reason)
 {
     int64_t number;
-    struct vote_rule judged;
+    struct vote_rule parsed;
     struct reason ignored;
     *ret = NULL;
     if (!order->vote && order->vote_deadline_s == 0)
@@ -95,7 +95,7 @@ int order_vote (const struct action_options *order, const json_t *stored, json_t
                                                                  : json_string (order->vote));
     if (order->vote_deadline_s)
         json_object_set_new (vote, "deadline", json_integer (order->vote_deadline_s));
-    if (order->vote && !vote_rule_read (vote, &judged, &ignored)) {
+    if (order->vote && !vote_rule_read (vote, &parsed, &ignored)) {
         reason_set (reason, "--vote: want all, any, majority or a number 1..%d, got %s",
                     VOTE_COUNT_MAX, quoted (span_text (order->vote)));
         json_decref (vote);
@@ -150,7 +150,7 @@ int order_params (const struct action_options *order, json_t *plan, struct reaso
     return rc;
 }
 
-void order_put (const struct action_options *order, json_t *vote, json_t *plan)
+void order_add_fields (const struct action_options *order, json_t *vote, json_t *plan)
 {
     if (order->title)
         json_object_set_new (plan, "description", json_string (order->title));
@@ -165,7 +165,7 @@ void order_put (const struct action_options *order, json_t *vote, json_t *plan)
 json_t *order_plan (const struct action_options *order, const struct when *when, json_t *vote)
 {
     json_t *plan = json_object (), *frame = when_frame (when);
-    order_put (order, NULL, plan);
+    order_add_fields (order, NULL, plan);
     json_object_update (plan, frame);
     json_decref (frame);
     if (vote)

@@ -52,7 +52,7 @@ int order_params (const struct action_options *order, json_t *plan, struct reaso
 
 // Add the title, the hold, the pause and the vote to a PLAN frame; the vote may be NULL and is
 // borrowed.
-void order_put (const struct action_options *order, json_t *vote, json_t *plan);
+void order_add_fields (const struct action_options *order, json_t *vote, json_t *plan);
 
 // Make the PLAN frame, without the params; the vote may be NULL and is borrowed.
 json_t *order_plan (const struct action_options *order, const struct when *when, json_t *vote);

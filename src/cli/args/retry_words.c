@@ -61,7 +61,7 @@ static bool set_strategy (json_t *object, char *text)
 }
 
 // Parse a part after a comma.
-static bool set_more (json_t *object, const char *text)
+static bool set_retry_suffix (json_t *object, const char *text)
 {
     if (strcmp (text, "manual") == 0)
         return json_object_set_new (object, "need_manual", json_true ()) == 0;
@@ -81,7 +81,7 @@ json_t *retry_read (const char *text, struct reason *reason)
         good = set_strategy (object, strsep (&rest, ","));
     }
     while (good && rest)
-        good = set_more (object, strsep (&rest, ","));
+        good = set_retry_suffix (object, strsep (&rest, ","));
     if (good)
         return object;
     reason_set (reason, WANTED);
@@ -197,7 +197,7 @@ static void write_tries (FILE *file, json_int_t tries)
         fputs ("until it succeeds", file);
 }
 
-static const char *what_then (const json_t *plan, const json_t *retry)
+static const char *after_tries_text (const json_t *plan, const json_t *retry)
 {
     if (json_is_true (json_object_get (retry, "need_manual")))
         return "then it needs manual action";
@@ -214,7 +214,7 @@ void retry_summary (FILE *file, const json_t *plan)
     }
     write_tries (file, tries);
     if (tries)
-        fprintf (file, ", %s", what_then (plan, retry));
+        fprintf (file, ", %s", after_tries_text (plan, retry));
 }
 
 void retry_write (FILE *file, const json_t *plan)
@@ -238,5 +238,5 @@ void retry_write (FILE *file, const json_t *plan)
         fputs (" more", file);
     }
     if (tries)
-        fprintf (file, "; %s", what_then (plan, retry));
+        fprintf (file, "; %s", after_tries_text (plan, retry));
 }

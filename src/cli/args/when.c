@@ -113,7 +113,7 @@ static bool has_value (const char *text)
 }
 
 // Rejects options that set the same thing.
-int when_check_doubles (const struct when_words *words, struct reason *reason)
+int when_check_conflicts (const struct when_words *words, struct reason *reason)
 {
     if (words->keep && has_value (words->terms.misfire))
         reason_set (reason, "--keep and --misfire: want one or the other");
@@ -216,7 +216,7 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
     const struct when_kind *kind;
     if (find_kind (words, &kind, reason) ||
         check_companions (words, kind ? kind->bit : NOW, reason) ||
-        when_check_doubles (words, reason))
+        when_check_conflicts (words, reason))
         return -1;
 
     struct when when = {

@@ -46,7 +46,7 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
 
 // Reject two options that set the same thing; the value - removes a setting and does not count. 0,
 // or -1 with a reason.
-int when_check_doubles (const struct when_words *words, struct reason *reason);
+int when_check_conflicts (const struct when_words *words, struct reason *reason);
 
 // Parse a duration such as 5s, 1h30m or 2d. 0, or -1 with a reason that names the option.
 int when_duration (const char *option, const char *text, struct duration *ret,

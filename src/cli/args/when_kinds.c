@@ -11,7 +11,7 @@
 #include "settings.h"
 
 // Parse a date, but not the start of 1970: 0 on the wire means that no time was given.
-static int read_base (const struct when_reading *self, const char *option, const char *text)
+static int read_base_time (const struct when_reading *self, const char *option, const char *text)
 {
     struct reason why;
     int64_t time;
@@ -82,7 +82,7 @@ static int read_at (const struct when_reading *self, const char *text)
                            "--at: want a time as 18:00, 'tomorrow 8:00', 2026-12-24T18:00 or "
                            "2026-12-24T18:00:00+01:00, got %s",
                            quoted (span_text (text)));
-    return rc > 0 ? read_base (self, "--at", text) : rc;
+    return rc > 0 ? read_base_time (self, "--at", text) : rc;
 }
 
 // Set the base time of --every with --start: the first run is at --start, and the wire's plan_time
@@ -91,7 +91,7 @@ static int read_start (const struct when_reading *self, int64_t interval_s)
 {
     struct schedule *rule = self->rule;
     const char *cycle = self->words->terms.cycle;
-    if (read_base (self, "--start", self->words->start))
+    if (read_base_time (self, "--start", self->words->start))
         return -1;
     if (cycle && strchr (cycle, ',')) // its first wait; terms.c checks it
         interval_s *= strtol (cycle, NULL, 10);
@@ -128,7 +128,7 @@ static int read_every (const struct when_reading *self, const char *text)
 }
 
 // Several days or times of one plan become cron expressions: append "[S] M H" and then `days`.
-static int put_cron (json_t *list, int64_t time_of_day, const char *days)
+static int add_expression (json_t *list, int64_t time_of_day, const char *days)
 {
     char text[2 * DAY_MAX];
     int hour = (int)(time_of_day / 3600), minute = (int)(time_of_day / 60 % 60);
@@ -141,7 +141,7 @@ static int put_cron (json_t *list, int64_t time_of_day, const char *days)
 
 // Set the cron member: a single expression is not put in a list on the wire. Takes ownership of the
 // list.
-static int end_cron (const struct when_reading *self, json_t *list)
+static int set_cron_rule (const struct when_reading *self, json_t *list)
 {
     json_t *value =
         json_array_size (list) == 1 ? json_incref (json_array_get (list, 0)) : json_incref (list);
@@ -151,8 +151,8 @@ static int end_cron (const struct when_reading *self, json_t *list)
 }
 
 // Set the rule of a single day, which has its own type on the wire.
-static int end_day (const struct when_reading *self, enum schedule_type type, int32_t value,
-                    int64_t time_of_day)
+static int set_day_rule (const struct when_reading *self, enum schedule_type type, int32_t value,
+                         int64_t time_of_day)
 {
     self->rule->type = type;
     self->rule->value = value;
@@ -174,10 +174,10 @@ static int read_daily (const struct when_reading *self, const char *text)
             json_decref (list);
             return -1;
         }
-        put_cron (list, time_of_day, "* * *");
+        add_expression (list, time_of_day, "* * *");
         at += size;
         if (!*at)
-            return end_cron (self, list);
+            return set_cron_rule (self, list);
     }
 }
 
@@ -193,19 +193,19 @@ static int read_weekly (const struct when_reading *self, const char *text)
                            "--weekly: want sun..sat or 0..7, or several as mon,wed-fri, got %s",
                            quoted (span_text (day)));
     if (!(days & (days - 1)))
-        return end_day (self, SCHEDULE_WEEK, (int32_t)__builtin_ctz (days), time_of_day);
+        return set_day_rule (self, SCHEDULE_WEEK, (int32_t)__builtin_ctz (days), time_of_day);
     char list[32] = "* * ";
     for (unsigned i = 0; i < 7; i++)
         if (days & 1U << i)
             snprintf (list + strlen (list), sizeof list - strlen (list), "%s%u",
                       days & ((1U << i) - 1) ? "," : "", i);
     json_t *expressions = json_array ();
-    put_cron (expressions, time_of_day, list);
-    return end_cron (self, expressions);
+    add_expression (expressions, time_of_day, list);
+    return set_cron_rule (self, expressions);
 }
 
 // Whether a text is a list of days of a month, each 1..31, as "1,15".
-static bool month_days (const char *text)
+static bool are_month_days (const char *text)
 {
     for (const char *at = text;; at++) {
         size_t digits = strspn (at, "0123456789");
@@ -224,17 +224,17 @@ static int read_monthly (const struct when_reading *self, const char *text)
     int64_t number, time_of_day;
     if (read_day_and_time (self, "--monthly", text, day, &time_of_day))
         return -1;
-    if (strchr (day, ',') && month_days (day)) {
+    if (strchr (day, ',') && are_month_days (day)) {
         json_t *expressions = json_array ();
         snprintf (days, sizeof days, "%s * *", day);
-        put_cron (expressions, time_of_day, days);
-        return end_cron (self, expressions);
+        add_expression (expressions, time_of_day, days);
+        return set_cron_rule (self, expressions);
     }
     if (!number_parse (day, &number) || number < -31 || number > 31)
         return reason_set (self->reason,
                            "--monthly: want a day -31..31, or several as 1,15, got %s",
                            quoted (span_text (day)));
-    return end_day (self, SCHEDULE_MONTH, (int32_t)number, time_of_day);
+    return set_day_rule (self, SCHEDULE_MONTH, (int32_t)number, time_of_day);
 }
 
 static int read_value (const struct when_reading *self)

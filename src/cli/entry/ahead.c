@@ -32,8 +32,8 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
 
 // Count one by one, for a rule that does not depend on the station's zone. 0: `next` is not an
 // occurrence, or is too far away.
-static int64_t count_walked (const struct schedule *rule, const struct zone *zone, int64_t now,
-                             int64_t next)
+static int64_t count_one_by_one (const struct schedule *rule, const struct zone *zone, int64_t now,
+                                 int64_t next)
 {
     struct schedule endless = *rule;
     struct occurrence at;
@@ -59,7 +59,7 @@ int64_t occurrences_ahead (const struct schedule *rule, const struct zone *zone,
         now < 12 * HOUR_S || next <= now || next > SCHEDULE_TIME_MAX - 14 * HOUR_S)
         return 0;
     if (walked)
-        return count_walked (rule, zone, now, next);
+        return count_one_by_one (rule, zone, now, next);
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
         int64_t count = count_moved (rule, zone, now, next, moves[i]);
         if (count >= 0)

@@ -38,7 +38,7 @@ static int set_member (json_t *object, const char *name, json_t *value, struct r
     return reason_set (reason, "%s: is given twice", quoted (span_text (name)));
 }
 
-static int put_frame (json_t *object, json_t *frame, json_t *args, struct reason *reason)
+static int flatten_frame (json_t *object, json_t *frame, json_t *args, struct reason *reason)
 {
     static const struct {
         const char *type, *field;
@@ -60,7 +60,7 @@ static int put_frame (json_t *object, json_t *frame, json_t *args, struct reason
 
 // Drop the fields of `zplan show --json` that describe the plan's progress and not its definition,
 // and two fields that follow from others.
-static void drop_course (json_t *object, json_t *spec)
+static void drop_progress (json_t *object, json_t *spec)
 {
     static const char *const course[] = {
         "last",       "state",    "revision",          "caller",   "request_id",
@@ -90,7 +90,7 @@ static int entry_flatten (json_t *object, struct reason *reason)
     json_t *spec = json_incref (json_object_get (object, "spec"));
     json_t *frames = json_incref (json_object_get (object, "frames"));
     if (spec)
-        drop_course (object, spec);
+        drop_progress (object, spec);
     if (frames) { // `command` and `args` only repeat them
         json_object_del (object, "command");
         json_object_del (object, "args");
@@ -111,7 +111,7 @@ static int entry_flatten (json_t *object, struct reason *reason)
         const char *field = strcmp (name, "key") == 0 ? "name" : name;
         rc = rc ? rc : set_member (object, field, value, reason);
     }
-    json_array_foreach (frames, i, frame) rc = rc ? rc : put_frame (object, frame, all, reason);
+    json_array_foreach (frames, i, frame) rc = rc ? rc : flatten_frame (object, frame, all, reason);
     if (rc == 0 && json_array_size (all) > 0)
         rc = set_member (object, "arg", all, reason);
     json_decref (all);
@@ -140,8 +140,8 @@ static int read_id (json_t *object, struct entry *ret, struct reason *reason)
 
 // -- a line with the options of add
 
-static const struct option *row_named (const struct entry_line *self, const char *field,
-                                       void **ret_values)
+static const struct option *option_row_named (const struct entry_line *self, const char *field,
+                                              void **ret_values)
 {
     char option[64]; // longer than any
     snprintf (option, sizeof option, "--%s", field);
@@ -189,7 +189,7 @@ static int read_option (const struct entry_line *self, const char *field, const 
     void *values;
     size_t i;
     const json_t *item;
-    const struct option *row = row_named (self, field, &values);
+    const struct option *row = option_row_named (self, field, &values);
     if (!row)
         return refuse_field (self, field);
     if (row->type != OPTION_TEXTS || !json_is_array (value))
@@ -282,7 +282,7 @@ static int make_plan (struct entry_line *self, const struct zone *zone, int64_t 
     if (self->has_rule) {
         const struct terms_reading reading = {.zone = zone, .step = 1};
         rc = terms_read (&self->order.words.terms, &reading, self->plan, self->reason);
-        order_put (&self->order, vote, self->plan);
+        order_add_fields (&self->order, vote, self->plan);
     } else {
         rc = when_read (&self->order.words, zone, now_us, &when, self->reason);
         json_t *rule = rc ? NULL : order_plan (&self->order, &when, vote);
@@ -299,8 +299,8 @@ static int make_plan (struct entry_line *self, const struct zone *zone, int64_t 
     return rc;
 }
 
-static int read_words (json_t *object, struct entry_zone zone, int64_t now_us, struct entry *ret,
-                       struct reason *reason)
+static int read_option_line (json_t *object, struct entry_zone zone, int64_t now_us,
+                             struct entry *ret, struct reason *reason)
 {
     const char *field;
     json_t *value;
@@ -345,7 +345,7 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
     else if (rc == 0 && entry_flatten (object, reason))
         rc = -1;
     else if (rc == 0)
-        rc = read_words (object, zone, now_us, ret, reason);
+        rc = read_option_line (object, zone, now_us, ret, reason);
     if (rc == 0 && !ret->station) {
         reason_set (reason, "station: must be given");
         rc = -1;

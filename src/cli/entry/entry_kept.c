@@ -12,7 +12,7 @@
 // Larger than any number that a station accepts, and small enough to add and multiply.
 static const int64_t NUMBER_MAX = INT64_C (1) << 45;
 
-static int64_t number (const json_t *object, const char *field)
+static int64_t bounded_number (const json_t *object, const char *field)
 {
     int64_t value = json_integer_value (json_object_get (object, field));
     return value > NUMBER_MAX ? NUMBER_MAX : value < -NUMBER_MAX ? -NUMBER_MAX : value;
@@ -27,14 +27,16 @@ struct kept_entry {
     int64_t next, base, used; // as stored: Unix seconds, Unix seconds, number of past occurrences
 };
 
-static struct kept_entry kept_of (const json_t *object, const struct policy *policy)
+static struct kept_entry kept_entry_of (const json_t *object, const struct policy *policy)
 {
-    int64_t type = number (object, "plan_type"), value = number (object, "plan_value");
+    int64_t type = bounded_number (object, "plan_type"),
+            value = bounded_number (object, "plan_value");
     struct kept_entry kept = {.object = object,
                               .policy = policy,
-                              .next = number (object, "plan_time"),
-                              .base = number (object, "base_time"),
-                              .used = number (object, "real_repet") + number (object, "skip_num")};
+                              .next = bounded_number (object, "plan_time"),
+                              .base = bounded_number (object, "base_time"),
+                              .used = bounded_number (object, "real_repet") +
+                                      bounded_number (object, "skip_num")};
     struct schedule *rule = &kept.rule;
     bool good = type >= 0 && type < SCHEDULE_TYPES && value >= INT32_MIN && value <= INT32_MAX;
     rule->type = good ? (enum schedule_type)type : SCHEDULE_NONE;
@@ -43,14 +45,15 @@ static struct kept_entry kept_of (const json_t *object, const struct policy *pol
     policy_into_schedule (policy, rule);
     kept.calendar = schedule_is_calendar (rule);
     if (kept.calendar && rule->type == SCHEDULE_DAY && !kept.base)
-        kept.base = number (object, "add_time");
+        kept.base = bounded_number (object, "add_time");
     rule->base_time = kept.base;
     return kept;
 }
 
 // How many occurrences a copy of this plan must skip to start with the plan's pending one, because
 // a calendar rule starts at the time of submission.
-static int64_t skip_left (const struct kept_entry *kept, const struct zone *zone, int64_t now)
+static int64_t occurrences_to_skip (const struct kept_entry *kept, const struct zone *zone,
+                                    int64_t now)
 {
     if (!kept->calendar)
         return 0;
@@ -63,7 +66,7 @@ static int64_t skip_left (const struct kept_entry *kept, const struct zone *zone
 }
 
 // The plan_time for a copy of an interval plan: the first occurrence is one step later.
-static int64_t step_before (const struct kept_entry *kept)
+static int64_t interval_base (const struct kept_entry *kept)
 {
     const struct cycle *cycle = kept->rule.cycle;
     int64_t steps = kept->rule.value;
@@ -74,7 +77,7 @@ static int64_t step_before (const struct kept_entry *kept)
 
 // The policy of the copy: a cycle of waits continues at its position, and the iterations are the
 // remaining ones.
-static void policy_left (const struct kept_entry *kept, int64_t repeats, json_t *plan)
+static void add_remaining_policy (const struct kept_entry *kept, int64_t repeats, json_t *plan)
 {
     const char *name;
     json_t *value;
@@ -105,13 +108,13 @@ static void policy_left (const struct kept_entry *kept, int64_t repeats, json_t 
 
 // The PLAN frame of a plan that continues where this one is. Its first occurrence is the pending
 // one, or that of the run in flight.
-static json_t *rule_left (const struct kept_entry *kept, int64_t left, int64_t skip)
+static json_t *remaining_plan (const struct kept_entry *kept, int64_t left, int64_t skip)
 {
     const struct schedule *rule = &kept->rule;
     const json_t *object = kept->object;
     bool interval = !kept->calendar && rule->type >= SCHEDULE_SECOND;
     int64_t repeats = left > 0 ? left + skip : left;
-    int64_t time = interval                      ? step_before (kept)
+    int64_t time = interval                      ? interval_base (kept)
                    : rule->type == SCHEDULE_TIME ? kept->next
                                                  : kept->base;
     json_t *plan = json_object ();
@@ -127,7 +130,7 @@ static json_t *rule_left (const struct kept_entry *kept, int64_t left, int64_t s
     json_object_set_new (plan, "no_keep", json_boolean (keep));
     if (json_object_get (object, "vote"))
         json_object_set (plan, "vote", json_object_get (object, "vote"));
-    policy_left (kept, repeats, plan);
+    add_remaining_policy (kept, repeats, plan);
     return plan;
 }
 
@@ -159,9 +162,9 @@ static int read_messages (const json_t *messages, struct entry *ret)
     return 0;
 }
 
-static enum entry_state state_left (const json_t *object, int64_t left)
+static enum entry_state remaining_state (const json_t *object, int64_t left)
 {
-    int64_t state = number (object, "plan_state");
+    int64_t state = bounded_number (object, "plan_state");
     if (state == PLAN_CLOSE || left == 0)
         return ENTRY_OVER;
     return state == PLAN_PAUSE || state == PLAN_ERROR ? ENTRY_PAUSED : ENTRY_RUNS;
@@ -170,9 +173,10 @@ static enum entry_state state_left (const json_t *object, int64_t left)
 int entry_read_kept (json_t *object, const struct zone *zone, int64_t now_us, struct entry *ret,
                      struct reason *reason)
 {
-    int64_t repeats = number (object, "plan_repet");
-    int64_t left = repeats - number (object, "real_repet") - number (object, "skip_num");
-    bool once = number (object, "plan_type") <= SCHEDULE_TIME;
+    int64_t repeats = bounded_number (object, "plan_repet");
+    int64_t left =
+        repeats - bounded_number (object, "real_repet") - bounded_number (object, "skip_num");
+    bool once = bounded_number (object, "plan_type") <= SCHEDULE_TIME;
     left = repeats < 0 || once ? repeats : left > 0 ? left : 0;
     if (read_messages (json_object_get (object, "messages"), ret))
         return reason_set (reason,
@@ -180,12 +184,13 @@ int entry_read_kept (json_t *object, const struct zone *zone, int64_t now_us, st
     struct policy *policy;
     if (!policy_read_from (object, &policy, reason))
         return -1;
-    const struct kept_entry kept = kept_of (object, policy);
-    json_t *plan = rule_left (&kept, left, skip_left (&kept, zone, now_us / 1000000));
+    const struct kept_entry kept = kept_entry_of (object, policy);
+    json_t *plan =
+        remaining_plan (&kept, left, occurrences_to_skip (&kept, zone, now_us / 1000000));
     ret->plan = json_write (plan);
     json_decref (plan);
     policy_destroy (&policy);
     ret->station = json_string_value (json_object_get (object, "station"));
-    ret->state = state_left (object, once ? 1 : left);
+    ret->state = remaining_state (object, once ? 1 : left);
     return 0;
 }

@@ -12,7 +12,7 @@
 enum { WORDS_MAX = 4 };
 
 // The command for the station: subcommand, RUN and further words.
-struct saying {
+struct act_words {
     const char *words[WORDS_MAX + 1]; // and a NULL
     size_t count;
     char *options; // JSON, one of the words
@@ -28,14 +28,14 @@ static json_t *read_value (const char *option, const char *text, struct reason *
     return value;
 }
 
-static void add_options (struct saying *say, json_t *options)
+static void add_options (struct act_words *say, json_t *options)
 {
     say->options = json_write (options);
     json_decref (options);
     say->words[say->count++] = say->options;
 }
 
-static bool add_signal (struct saying *say, char **args, int count, struct reason *reason)
+static bool add_signal (struct act_words *say, char **args, int count, struct reason *reason)
 {
     json_t *value = count > 1 ? read_value ("signal", args[1], reason) : NULL;
     say->words[say->count++] = args[0];
@@ -45,7 +45,7 @@ static bool add_signal (struct saying *say, char **args, int count, struct reaso
     return value || count < 2;
 }
 
-static bool add_skip (struct saying *say, char **args, const struct flow_wish *wish,
+static bool add_skip (struct act_words *say, char **args, const struct flow_wish *wish,
                       struct reason *reason)
 {
     json_t *value = wish->skip_value ? read_value ("--value", wish->skip_value, reason) : NULL;
@@ -54,7 +54,7 @@ static bool add_skip (struct saying *say, char **args, const struct flow_wish *w
     return value || !wish->skip_value;
 }
 
-static void add_retry (struct saying *say, char **args, int count, const struct flow_wish *wish)
+static void add_retry (struct act_words *say, char **args, int count, const struct flow_wish *wish)
 {
     json_t *steps = count ? json_array () : NULL;
     for (int i = 0; i < count; i++)
@@ -67,7 +67,7 @@ static void add_retry (struct saying *say, char **args, int count, const struct 
 }
 
 // Add the words of the subcommand; `args` are the `count` arguments after RUN.
-static bool say_words (struct saying *say, char **args, int count, const struct flow_wish *wish,
+static bool add_words (struct act_words *say, char **args, int count, const struct flow_wish *wish,
                        struct reason *reason)
 {
     const char *word = say->words[0];
@@ -95,10 +95,10 @@ int flow_act (const struct cli *cli, const struct flow_wish *wish)
     const char *word = cli->argv[1];
     struct reason reason;
     char run[IDENT_SIZE];
-    struct saying say = {.words = {word, run}, .count = 2};
+    struct act_words say = {.words = {word, run}, .count = 2};
     if (strcmp (word, "cancel") == 0 && strchr (args[0], '/'))
         return flow_step_word (cli, wish);
-    if (!say_words (&say, args + 1, wish->count - 1, wish, &reason)) {
+    if (!add_words (&say, args + 1, wish->count - 1, wish, &reason)) {
         free (say.options);
         return usage_error (cli->argv[0], &reason);
     }

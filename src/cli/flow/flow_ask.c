@@ -8,7 +8,7 @@
 #include "json.h"
 #include "print.h"
 
-static json_t *json_of (const struct zplan_reply *reply)
+static json_t *reply_object (const struct zplan_reply *reply)
 {
     struct span text = call_frame (reply, ZERO_FRAME_JSON);
     return text.size ? json_loadb ((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, NULL)
@@ -22,12 +22,12 @@ int flow_refuse (const struct cli *cli, const struct verdict *verdict, const cha
         json_t *answer = json_object ();
         if (subject)
             json_object_set_new (answer, "name", json_from_frame (span_text (subject)));
-        refusal_into (answer, cli, verdict);
+        refusal_add_to (answer, cli, verdict);
         if (json_object_get (reply, "errors"))
             json_object_set (answer, "errors", json_object_get (reply, "errors"));
         print_answer_new (cli, JSON_ANSWER, answer);
     }
-    return flow_complain (subject, json_object_get (reply, "errors"))
+    return flow_print_errors (subject, json_object_get (reply, "errors"))
                ? verdict->code
                : verdict_print (verdict, subject);
 }
@@ -39,7 +39,7 @@ static json_t *flow_request (const struct cli *cli, struct zplan_client *client,
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, "flow", words, words_count (words), &reply);
     *ret = call_verdict (cli, outcome, &reply);
-    json_t *json = outcome == ZPLAN_OK ? json_of (&reply) : NULL;
+    json_t *json = outcome == ZPLAN_OK ? reply_object (&reply) : NULL;
     return json || ret->code != EXIT_DONE ? json : json_object ();
 }
 

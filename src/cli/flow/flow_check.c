@@ -9,7 +9,7 @@
 #include "json.h"
 #include "print.h"
 
-static void print_list (const char *before, const json_t *list)
+static void print_text_list (const char *before, const json_t *list)
 {
     const json_t *text;
     size_t i;
@@ -47,8 +47,8 @@ void flow_print_summary (const json_t *report)
         printf ("  not bounded: %s%zu reasons, zplan flow check lists them\n",
                 count < FLOW_ERRORS_MAX ? "" : "at least ", count);
     else
-        print_list ("not bounded", because);
-    print_list ("warning", json_object_get (report, "warnings"));
+        print_text_list ("not bounded", because);
+    print_text_list ("warning", json_object_get (report, "warnings"));
 }
 
 static void print_report (const struct flow_source *file)
@@ -61,8 +61,8 @@ static void print_report (const struct flow_source *file)
             file->flow->name, file->flow->step_count, plural (file->flow->step_count),
             file->flow->edge_count, plural (file->flow->edge_count), calls, plural (calls));
     print_bound (report);
-    print_list ("not bounded", json_object_get (report, "because"));
-    print_list ("warning", json_object_get (report, "warnings"));
+    print_text_list ("not bounded", json_object_get (report, "because"));
+    print_text_list ("warning", json_object_get (report, "warnings"));
     json_decref (report);
 }
 
@@ -79,7 +79,7 @@ static void print_file (const struct cli *cli, const struct flow_source *file)
     } else if (file->flow)
         print_report (file);
     else
-        flow_complain (file->path, file->errors);
+        flow_print_errors (file->path, file->errors);
 }
 
 int flow_check (const struct cli *cli, const struct flow_wish *wish)
@@ -87,7 +87,7 @@ int flow_check (const struct cli *cli, const struct flow_wish *wish)
     struct flow_sources files;
     int code = flow_sources_read (&files, wish->words, wish->count) ? EXIT_DONE : EXIT_REFUSED;
     for (int i = 0; i < files.count; i++) {
-        flow_source_judge (&files, &files.rows[i]);
+        flow_source_check (&files, &files.rows[i]);
         print_file (cli, &files.rows[i]);
         if (!files.rows[i].flow)
             code = EXIT_REFUSED;

@@ -66,7 +66,7 @@ static json_t *node_json (const struct graph_node *node)
     return json;
 }
 
-static void print_graph (const struct graph *graph)
+static void print_graph_json (const struct graph *graph)
 {
     json_t *steps = json_array (), *edges = json_array ();
     for (uint32_t i = 0; i < graph->node_count; i++)
@@ -86,7 +86,7 @@ static void print_graph (const struct graph *graph)
 
 // Print the graph with control sequences escaped, as a definition may contain some. In the graph of
 // a run the letter before each step's name has the colour of its state.
-static void print_lines (const char *text, bool has_states)
+static void print_layers (const char *text, bool has_states)
 {
     enum { LETTER_AT = 7 };
     for (const char *end; (end = strchr (text, '\n')); text = end + 1) {
@@ -112,7 +112,7 @@ static int draw_graph (const struct cli *cli, const struct graph *graph, enum fl
                                                  [FLOW_MERMAID] = graph_mermaid,
                                                  [FLOW_SVG] = graph_dot};
     if (cli->json) {
-        print_graph (graph);
+        print_graph_json (graph);
         return EXIT_DONE;
     }
     size_t size;
@@ -121,7 +121,7 @@ static int draw_graph (const struct cli *cli, const struct graph *graph, enum fl
     if (form == FLOW_SVG)
         code = draw_svg (text, size);
     else if (form == FLOW_LAYERS)
-        print_lines (text, graph->node_count && graph->nodes[0].state);
+        print_layers (text, graph->node_count && graph->nodes[0].state);
     else
         fwrite (text, 1, size, stdout);
     free (text);
@@ -170,8 +170,8 @@ static int draw_definition (const struct cli *cli, const json_t *definition, con
     return code;
 }
 
-static int draw_shown (const struct cli *cli, struct zplan_client *client, const json_t *run,
-                       enum flow_form form)
+static int draw_shown_run (const struct cli *cli, struct zplan_client *client, const json_t *run,
+                           enum flow_form form)
 {
     int code;
     char version[24];
@@ -194,7 +194,7 @@ static int draw_run (const struct cli *cli, struct zplan_client *client,
     if (code != EXIT_DONE)
         return code;
     json_t *run = flow_run_show (cli, client, name, NULL, &verdict);
-    code = run ? draw_shown (cli, client, run, wish->form) : verdict_print (&verdict, name);
+    code = run ? draw_shown_run (cli, client, run, wish->form) : verdict_print (&verdict, name);
     json_decref (run);
     return code;
 }
@@ -210,7 +210,7 @@ int flow_draw_run (const struct cli *cli, const struct flow_wish *wish)
 }
 
 // Whether the text may be the name of a flow or a run, and is not a file.
-static bool is_of_station (const char *text)
+static bool is_stored_name (const char *text)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -227,7 +227,7 @@ int flow_draw (const struct cli *cli, const struct flow_wish *wish)
     int code;
     uint64_t ignored;
     struct verdict verdict;
-    if (!is_of_station (text))
+    if (!is_stored_name (text))
         return draw_file (cli, text, wish->form);
     struct zplan_client *client = call_open (cli, &code);
     if (!client)

@@ -174,7 +174,7 @@ int flow_list (const struct cli *cli, const struct flow_wish *wish)
     struct flow_list listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
     int code = flow_each (cli, wish->count ? wish->words[0] : NULL, list_flow, &listing);
-    (code == EXIT_DONE ? table_end : table_break) (&listing.table);
+    (code == EXIT_DONE ? table_end : table_end_if_rows) (&listing.table);
     return code;
 }
 
@@ -211,7 +211,7 @@ int flow_remove (const struct cli *cli, const struct flow_wish *wish)
     int code;
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = call_each (cli, client, wish->words, wish->count, remove_flow);
+        code = call_for_each_word (cli, client, wish->words, wish->count, remove_flow);
     zplan_client_destroy (&client);
     return code;
 }

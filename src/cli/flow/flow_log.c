@@ -14,7 +14,7 @@
 
 // -- lines
 
-static void print_line (const struct cli *cli, const json_t *line)
+static void print_log_line (const struct cli *cli, const json_t *line)
 {
     const json_t *state = json_object_get (line, "state"),
                  *detail = json_object_get (line, "detail"), *by = json_object_get (line, "by"),
@@ -69,10 +69,10 @@ static size_t lines_known (const json_t *before, const json_t *page)
     return 0;
 }
 
-static void print_page (const struct cli *cli, const json_t *before, const json_t *page)
+static void print_log_page (const struct cli *cli, const json_t *before, const json_t *page)
 {
     for (size_t i = lines_known (before, page); i < json_array_size (page); i++)
-        print_line (cli, json_array_get (page, i));
+        print_log_line (cli, json_array_get (page, i));
     fflush (stdout);
 }
 
@@ -92,7 +92,7 @@ struct log_follower {
     int code;
 };
 
-bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us)
+bool flow_wait_continues (const struct verdict *verdict, int64_t *answered_us)
 {
     bool away = verdict->code == EXIT_NO_ANSWER || verdict->status == ZERO_STATUS_NET_ERROR_ID;
     int64_t now_us = clock_mono_us ();
@@ -117,12 +117,12 @@ static json_t *read_run_and_log (struct log_follower *self)
     bool reads = run && (self->unchanged < 2 || flow_run_has_ended (run));
     json_t *answer = reads ? flow_ask_quietly (self->cli, self->client, log, &verdict) : NULL;
     json_t *page = json_object_get (answer, "log");
-    if (!flow_may_go_on (&verdict, &self->answered_us))
+    if (!flow_wait_continues (&verdict, &self->answered_us))
         self->code = verdict_print (&verdict, self->run);
     if (run && !reads)
         return run;
     if (self->code == EXIT_DONE && page) {
-        print_page (self->cli, self->page, page);
+        print_log_page (self->cli, self->page, page);
         json_decref (self->page);
         self->page = json_incref (page);
         self->ended = flow_run_has_ended (run);
@@ -168,7 +168,7 @@ int flow_log (const struct cli *cli, const struct flow_wish *wish)
             flow_run_print_state (answer);
     } else if (client) {
         answer = flow_ask (cli, client, (const char *[]){"log", run, NULL}, run, &code);
-        print_page (cli, NULL, json_object_get (answer, "log"));
+        print_log_page (cli, NULL, json_object_get (answer, "log"));
     }
     json_decref (answer);
     zplan_client_destroy (&client);

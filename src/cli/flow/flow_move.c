@@ -25,7 +25,7 @@ static int export_flow (const struct cli *cli, struct zplan_client *client, cons
     struct zplan_reply reply;
     const char *const say[] = {"get", name};
     int outcome = zplan_client_manage (client, "flow", say, 2, &reply);
-    int code = call_judge (cli, outcome, &reply, name);
+    int code = call_report (cli, outcome, &reply, name);
     if (code != EXIT_DONE)
         return code;
     if (flow_stored_write (stdout, call_frame (&reply, ZERO_FRAME_JSON))) {

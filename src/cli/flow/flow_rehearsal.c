@@ -43,7 +43,7 @@ static const struct flow *find_flow (void *context, const char *name)
 }
 
 // Copy "NAME", and return the text after the separator, or NULL.
-static char *split (struct rehearsal *self, const char *text, char separator, const char **ret)
+static char *split_name (struct rehearsal *self, const char *text, char separator, const char **ret)
 {
     char *name = self->names[self->name_count++] = memory_text (text);
     char *at = strrchr (name, separator);
@@ -80,7 +80,7 @@ static bool refuse_text (struct reason *reason, const char *option, const char *
 }
 
 // Whether the flow has this step: "load", or "etl/load" in a sub-flow.
-static bool step_known (const struct rehearsal *self, const char *step)
+static bool step_exists (const struct rehearsal *self, const char *step)
 {
     const struct flow *flow = self->sources.rows[0].flow;
     const char *slash;
@@ -97,7 +97,7 @@ static bool step_known (const struct rehearsal *self, const char *step)
 static bool check_steps (const struct rehearsal *self, struct reason *reason)
 {
     for (size_t i = 0; i < self->step_count; i++)
-        if (!step_known (self, self->steps[i].step)) {
+        if (!step_exists (self, self->steps[i].step)) {
             reason_set (reason, "%s: no such step", quoted (span_text (self->steps[i].step)));
             return false;
         }
@@ -147,14 +147,14 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
     for (size_t i = 0; i < wish->last.count; i++) {
         const char *text = wish->last.texts[i];
         int64_t seconds;
-        const char *step = split (self, text, '=', &rest);
+        const char *step = split_name (self, text, '=', &rest);
         if (!rest || !duration_seconds (rest, &seconds))
             return refuse_text (reason, "--last", text, "STEP=DURATION");
         guess_of (self, step)->last_ms = seconds * 1000;
     }
     for (size_t i = 0; i < wish->fail.count; i++) {
         const char *text = wish->fail.texts[i];
-        const char *step = split (self, text, ':', &rest);
+        const char *step = split_name (self, text, ':', &rest);
         long times = rest ? strtol (rest, &end, 10) : -1;
         if (rest && (*end || end == rest || times < 1))
             return refuse_text (reason, "--fail", text, "STEP or STEP:TIMES");
@@ -164,7 +164,7 @@ static bool read_steps (struct rehearsal *self, struct reason *reason)
         guess_of (self, wish->never.texts[i])->never = true;
     for (size_t i = 0; i < wish->value.count; i++) {
         const char *text = wish->value.texts[i];
-        const char *step = split (self, text, '=', &rest);
+        const char *step = split_name (self, text, '=', &rest);
         if (!rest)
             return refuse_text (reason, "--value", text, "STEP=FILE");
         struct flow_guess *guess = guess_of (self, step);
@@ -181,7 +181,7 @@ static bool read_outages (struct rehearsal *self, struct reason *reason)
     for (size_t i = 0; i < self->wish->outage.count; i++) {
         const char *text = self->wish->outage.texts[i], *times;
         struct flow_outage *outage = &self->outages[i];
-        outage->target = split (self, text, '=', &times);
+        outage->target = split_name (self, text, '=', &times);
         char *dots = times ? strstr (times, "..") : NULL;
         if (dots)
             *dots = '\0';
@@ -219,7 +219,7 @@ static bool read_limits (struct rehearsal *self, struct reason *reason)
     const char *rest, *name;
     char *end;
     for (size_t i = 0; i < wish->limit.count; i++) {
-        name = limit_name (self, split (self, wish->limit.texts[i], '=', &rest));
+        name = limit_name (self, split_name (self, wish->limit.texts[i], '=', &rest));
         long most = rest ? strtol (rest, &end, 10) : 0;
         if (!name || most < 1 || *end)
             return refuse_text (reason, "--limit", wish->limit.texts[i],
@@ -227,7 +227,7 @@ static bool read_limits (struct rehearsal *self, struct reason *reason)
         limit_of (self, name)->concurrency = most;
     }
     for (size_t i = 0; i < wish->rate.count; i++) {
-        name = limit_name (self, split (self, wish->rate.texts[i], '=', &rest));
+        name = limit_name (self, split_name (self, wish->rate.texts[i], '=', &rest));
         double rate = rest ? strtod (rest, &end) : 0;
         if (!name || !(rate >= 1e-6 && rate <= 1e6) || *end)
             return refuse_text (reason, "--rate", wish->rate.texts[i],
@@ -270,7 +270,7 @@ static bool read_workers (struct rehearsal *self, struct reason *reason)
     for (size_t i = 0; i < self->wish->workers.count; i++) {
         const char *text = self->wish->workers.texts[i], *rest;
         struct flow_workers *team = &self->workers[i];
-        team->target = split (self, text, '=', &rest);
+        team->target = split_name (self, text, '=', &rest);
         if (!station_name_valid (span_text (team->target)) || !rest ||
             !read_team (team, (char *)rest))
             return refuse_text (reason, "--workers", text, "TARGET=N or TARGET=NAME,NAME...");
@@ -298,7 +298,7 @@ static bool read_plan (struct rehearsal *self, struct reason *reason)
     return terms_read (&wish->terms, &reading, self->plan, reason) == 0;
 }
 
-static bool read_all (struct rehearsal *self, int64_t *ret_at, struct reason *reason)
+static bool read_rehearsal (struct rehearsal *self, int64_t *ret_at, struct reason *reason)
 {
     const struct flow_wish *wish = self->wish;
     self->zone = zonefile_load (wish->timezone ? wish->timezone : "UTC", reason);
@@ -434,7 +434,7 @@ static void rehearsal_print (const struct zone *zone, const json_t *row, bool wh
     print_end (zone, row);
 }
 
-static void report_row (void *owner, json_t *row)
+static void report_run (void *owner, json_t *row)
 {
     struct rehearsal *self = owner;
     if (self->cli->json)
@@ -444,7 +444,7 @@ static void report_row (void *owner, json_t *row)
     json_decref (row);
 }
 
-static bool run_all (struct rehearsal *self, int64_t at, struct reason *reason)
+static bool simulate_runs (struct rehearsal *self, int64_t at, struct reason *reason)
 {
     const struct flow_guesses guesses = {.steps = self->steps,
                                          .step_count = self->step_count,
@@ -461,7 +461,7 @@ static bool run_all (struct rehearsal *self, int64_t at, struct reason *reason)
                                          .plan = self->plan,
                                          .runs = self->wish->runs};
     warn_of_targets (self);
-    return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report_row,
+    return flow_simulate (self->sources.rows[0].flow, &guesses, at * 1000, self->input, report_run,
                           self, reason);
 }
 
@@ -473,13 +473,13 @@ int flow_rehearse (const struct cli *cli, const struct flow_wish *wish)
     int code = EXIT_REFUSED;
     bool read = flow_sources_read (&self.sources, wish->words, wish->count);
     for (int i = 0; i < self.sources.count; i++) {
-        flow_source_judge (&self.sources, &self.sources.rows[i]);
+        flow_source_check (&self.sources, &self.sources.rows[i]);
         if (!self.sources.rows[i].flow)
-            flow_complain (self.sources.rows[i].path, self.sources.rows[i].errors);
+            flow_print_errors (self.sources.rows[i].path, self.sources.rows[i].errors);
         read = read && self.sources.rows[i].flow;
     }
     if (read)
-        code = read_all (&self, &at, &reason) && run_all (&self, at, &reason)
+        code = read_rehearsal (&self, &at, &reason) && simulate_runs (&self, at, &reason)
                    ? EXIT_DONE
                    : usage_error (cli->argv[0], &reason);
     for (size_t i = 0; i < self.step_count; i++)

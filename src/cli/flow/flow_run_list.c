@@ -135,7 +135,7 @@ json_t *flow_run_show (const struct cli *cli, struct zplan_client *client, const
 
 // -- last
 
-static bool find_newest (const json_t *runs, const char *flow, char out[IDENT_SIZE])
+static bool find_newest_run (const json_t *runs, const char *flow, char out[IDENT_SIZE])
 {
     size_t i;
     uint64_t id;
@@ -151,15 +151,15 @@ static bool find_newest (const json_t *runs, const char *flow, char out[IDENT_SI
     return false;
 }
 
-static int read_last (const struct cli *cli, struct zplan_client *client, const char *flow,
-                      char out[IDENT_SIZE])
+static int read_newest_run (const struct cli *cli, struct zplan_client *client, const char *flow,
+                            char out[IDENT_SIZE])
 {
     int code = EXIT_DONE;
     bool found = false, more = true;
     json_t *filter = json_pack ("{s:s*}", "flow", flow);
     while (!found && more) {
         json_t *answer = flow_page (cli, client, "runs", filter, &more, &code);
-        found = find_newest (json_object_get (answer, "runs"), flow, out);
+        found = find_newest_run (json_object_get (answer, "runs"), flow, out);
         json_decref (answer);
     }
     json_decref (filter);
@@ -175,7 +175,7 @@ int flow_run_read (const struct cli *cli, struct zplan_client *client, const cha
     uint64_t id;
     struct reason reason;
     if (strcmp (text, "last") == 0)
-        return read_last (cli, client, flow, out);
+        return read_newest_run (cli, client, flow, out);
     if (ident_parse (span_text (text), &id)) {
         ident_text (id, out);
         return EXIT_DONE;
@@ -199,7 +199,7 @@ struct zplan_client *flow_run_open (const struct cli *cli, const char *text, con
 
 // -- runs
 
-static void write_word (FILE *out, const json_t *word)
+static void write_string_cell (FILE *out, const json_t *word)
 {
     if (json_is_string (word))
         write_bytes (out, text_of (word));
@@ -218,13 +218,14 @@ static void write_took (FILE *out, const json_t *run)
 }
 
 static const struct column columns[] = {
-    COLUMN ("RUN", 6, .rule = COLUMN_WHOLE, .field = "run", .write = write_word),
-    COLUMN ("FLOW", 20, .rule = COLUMN_SHORT, .least = 8, .field = "flow", .write = write_word),
-    COLUMN ("VERSION", 7, .may_go = true, .field = "version", .write = column_number),
-    COLUMN ("STATE", 9, .field = "state", .write = write_word, .colour = flow_state_colour),
+    COLUMN ("RUN", 6, .rule = COLUMN_WHOLE, .field = "run", .write = write_string_cell),
+    COLUMN ("FLOW", 20, .rule = COLUMN_SHORT, .least = 8, .field = "flow",
+            .write = write_string_cell),
+    COLUMN ("VERSION", 7, .may_omit = true, .field = "version", .write = column_number),
+    COLUMN ("STATE", 9, .field = "state", .write = write_string_cell, .colour = flow_state_colour),
     COLUMN ("BEGAN", 20, .field = "began_ms", .write = column_time_ms),
     COLUMN ("TOOK", 10, .write = write_took),
-    COLUMN ("PLAN", 0, .rule = COLUMN_REST, .field = "plan", .write = write_word),
+    COLUMN ("PLAN", 0, .rule = COLUMN_REST, .field = "plan", .write = write_string_cell),
 };
 
 int flow_runs (const struct cli *cli, const struct flow_wish *wish)
@@ -251,7 +252,7 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
         }
         json_decref (answer);
     }
-    (code == EXIT_DONE ? table_end : table_break) (&table);
+    (code == EXIT_DONE ? table_end : table_end_if_rows) (&table);
     json_decref (filter);
     zplan_client_destroy (&client);
     return code;

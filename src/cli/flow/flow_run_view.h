@@ -40,7 +40,7 @@ const char *flow_moment_word (const json_t *ms, char *out);
 // Whether a command that waits continues after this verdict: for up to 60 s without an answer, as
 // the station may come back or a standby take over. `answered_us` is the time of the last answer,
 // monotonic, 0 at first.
-bool flow_may_go_on (const struct verdict *verdict, int64_t *answered_us);
+bool flow_wait_continues (const struct verdict *verdict, int64_t *answered_us);
 
 // Print the log of a run, and follow it until the run has ended. Returns the run, owned by the
 // caller. NULL: the error was printed, and `ret_code` is the exit code.

@@ -29,7 +29,7 @@ static bool target_find (void *context, const char *name, struct flow_target *re
     *ret = (struct flow_target){.is_flow = file};
     if (file && file->state == SOURCE_NEW)
         check_source (files, file);
-    if (file && file->state == SOURCE_BEGUN)
+    if (file && file->state == SOURCE_CHECKING)
         ret->reaches = true;
     if (file && file->flow)
         ret->report = &file->flow->report;
@@ -39,16 +39,16 @@ static bool target_find (void *context, const char *name, struct flow_target *re
 static void check_source (struct flow_sources *files, struct flow_source *file)
 {
     const struct flow_world world = {target_find, files};
-    file->state = SOURCE_BEGUN;
+    file->state = SOURCE_CHECKING;
     file->flow = flow_parse (span_of (file->text, file->size), &world, &file->errors);
-    file->state = SOURCE_JUDGED;
+    file->state = SOURCE_CHECKED;
 }
 
 // -- files
 
 // Check that no earlier file defines the same flow. False with a reason.
-static bool is_alone (const struct flow_sources *files, const struct flow_source *file,
-                      struct reason *reason)
+static bool is_only_definition (const struct flow_sources *files, const struct flow_source *file,
+                                struct reason *reason)
 {
     const char *name = json_string_value (json_object_get (file->json, "flow"));
     const struct flow_source *other = name ? flow_source_named (files, name) : NULL;
@@ -63,7 +63,7 @@ static bool source_read (const struct flow_sources *files, struct flow_source *f
     struct reason reason;
     file->text = flow_file_read (file->path, &file->size, &reason);
     file->json = file->text ? expr_read_json (span_of (file->text, file->size), &reason) : NULL;
-    if (file->json && is_alone (files, file, &reason))
+    if (file->json && is_only_definition (files, file, &reason))
         return true;
     complain (file->path, span_text (reason.text));
     json_decref (file->json);
@@ -71,7 +71,7 @@ static bool source_read (const struct flow_sources *files, struct flow_source *f
     return false;
 }
 
-bool flow_complain (const char *subject, const json_t *errors)
+bool flow_print_errors (const char *subject, const json_t *errors)
 {
     size_t i;
     const json_t *error;
@@ -89,7 +89,7 @@ bool flow_complain (const char *subject, const json_t *errors)
     return json_array_size (errors) > 0;
 }
 
-void flow_source_judge (struct flow_sources *self, struct flow_source *source)
+void flow_source_check (struct flow_sources *self, struct flow_source *source)
 {
     if (source->state == SOURCE_NEW)
         check_source (self, source);

@@ -11,7 +11,7 @@ struct flow_source {
     json_t *json;
     struct flow *flow; // NULL: it has `errors`, or was not checked yet
     json_t *errors;
-    enum { SOURCE_NEW, SOURCE_BEGUN, SOURCE_JUDGED } state; // BEGUN: it is being checked
+    enum { SOURCE_NEW, SOURCE_CHECKING, SOURCE_CHECKED } state;
 };
 
 struct flow_sources {
@@ -25,10 +25,10 @@ bool flow_sources_read (struct flow_sources *self, char **paths, int count);
 void flow_sources_clear (struct flow_sources *self);
 
 // Check a definition and those that it refers to, unless they were checked already.
-void flow_source_judge (struct flow_sources *self, struct flow_source *source);
+void flow_source_check (struct flow_sources *self, struct flow_source *source);
 
 // The source that defines the flow of this name, or NULL.
 struct flow_source *flow_source_named (const struct flow_sources *self, const char *name);
 
 // Print all errors of a definition on stderr, one per line. Returns whether there are any.
-bool flow_complain (const char *subject, const json_t *errors);
+bool flow_print_errors (const char *subject, const json_t *errors);

@@ -49,7 +49,7 @@ static void print_why (const char *step, const json_t *answer)
     why_print (json_object_get (answer, "reasons"));
 }
 
-static void print_done (const struct cli *cli, const char *word, const char *step)
+static void print_step_change (const struct cli *cli, const char *word, const char *step)
 {
     const char *done = "";
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
@@ -63,16 +63,16 @@ static void print_done (const struct cli *cli, const char *word, const char *ste
     }
 }
 
-static int command_send (const struct cli *cli, struct zplan_client *client,
-                         const char *const *words, size_t count)
+static int send_step_command (const struct cli *cli, struct zplan_client *client,
+                              const char *const *words, size_t count)
 {
     struct zplan_reply reply;
     int outcome = zplan_client_manage (client, words[0], words + 1, count - 1, &reply);
-    int code = call_judge (cli, outcome, &reply, words[1]);
+    int code = call_report (cli, outcome, &reply, words[1]);
     if (code != EXIT_DONE)
         return code;
     if (strcmp (words[0], "why") != 0) {
-        print_done (cli, words[0], words[1]);
+        print_step_change (cli, words[0], words[1]);
         return code;
     }
     json_t *answer = call_json (&reply);
@@ -94,7 +94,7 @@ int flow_step_word (const struct cli *cli, const struct flow_wish *wish)
     if (client)
         code = read_step (cli, client, args[0], wish->flow, step);
     if (client && code == EXIT_DONE)
-        code = command_send (cli, client, words, count > 1 ? 3 : 2);
+        code = send_step_command (cli, client, words, count > 1 ? 3 : 2);
     zplan_client_destroy (&client);
     return code;
 }

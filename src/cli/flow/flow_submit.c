@@ -34,7 +34,7 @@ static char *read_input (const char *file, struct reason *reason)
     return text;
 }
 
-static json_t *plan_of (const char *flow, const struct flow_wish *wish)
+static json_t *make_plan_frame (const char *flow, const struct flow_wish *wish)
 {
     return json_pack ("{s:i, s:o, s:s*, s:s*}", "plan_type", 0, "description",
                       json_from_frame (span_text (wish->title ? wish->title : flow)), "key",
@@ -52,7 +52,8 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
     uint64_t id = 0;
     const json_t *run;
     struct verdict verdict;
-    json_t *message = call_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
+    json_t *message =
+        call_command_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
     if (verdict.code == EXIT_DONE) {
         id = (uint64_t)field_number (message, "flow_run");
     } else if (verdict.status == ZERO_STATUS_NOT_FIND_ID) {
@@ -67,7 +68,7 @@ static bool find_run (const struct cli *cli, struct zplan_client *client, const 
             *ret_code = complain (plan, span_text ("the plan is gone, and no run of it is known"));
         json_decref (answer);
         json_decref (filter);
-    } else if (!flow_may_go_on (&verdict, answered_us)) {
+    } else if (!flow_wait_continues (&verdict, answered_us)) {
         *ret_code = verdict_print (&verdict, plan);
     }
     json_decref (message);
@@ -149,7 +150,7 @@ static int submit_flow (const struct starting *self, const json_t *plan, bool wa
     struct zplan_frame frame = {ZERO_FRAME_JSON, input, input ? strlen (input) : 0};
     struct zplan_submission submission = {
         .station = flow, .plan = text, .frames = &frame, .count = input ? 1 : 0};
-    int code = call_judge (cli, zplan_client_submit (client, &submission, &reply), &reply, flow);
+    int code = call_report (cli, zplan_client_submit (client, &submission, &reply), &reply, flow);
     free (text);
     if (code != EXIT_DONE)
         return code;
@@ -187,7 +188,7 @@ static int starting_begin (struct starting *self)
 
 static int starting_submit (const struct starting *self, const struct flow_wish *wish)
 {
-    json_t *plan = plan_of (self->flow, wish);
+    json_t *plan = make_plan_frame (self->flow, wish);
     if (self->params)
         json_object_set (plan, "params", self->params);
     int code = submit_flow (self, plan, wish->wait);
@@ -315,7 +316,7 @@ static const json_t *run_of (const json_t *runs, const char *time)
     return json_object_get (runs, batch);
 }
 
-static void print_run (const struct starting *self, const json_t *run)
+static void print_existing_run (const struct starting *self, const json_t *run)
 {
     bool ended = flow_run_has_ended (run),
          finished = span_is (field_text (run, "state"), "finished");
@@ -335,8 +336,8 @@ static void print_run (const struct starting *self, const json_t *run)
         print_between ("", field_text (run, "run"), "\n");
 }
 
-static int start_each (const struct cli *cli, const char *flow, const struct flow_wish *wish,
-                       char *const *times, size_t count)
+static int start_backfill (const struct cli *cli, const char *flow, const struct flow_wish *wish,
+                           char *const *times, size_t count)
 {
     struct starting starting = {.cli = cli, .wish = wish, .flow = flow};
     int code = starting_begin (&starting);
@@ -351,7 +352,7 @@ static int start_each (const struct cli *cli, const char *flow, const struct flo
         one.unique = key;
         one.title = wish->title ? wish->title : title;
         if (run)
-            print_run (&starting, run);
+            print_existing_run (&starting, run);
         else
             code = starting_submit (&starting, &one);
     }
@@ -361,7 +362,7 @@ static int start_each (const struct cli *cli, const char *flow, const struct flo
 }
 
 // With --dry-run: print the time of a run that would be started.
-static void print_time (const struct cli *cli, const char *flow, const char *time)
+static void print_backfill_time (const struct cli *cli, const char *flow, const char *time)
 {
     if (!cli->json) {
         puts (time);
@@ -384,10 +385,10 @@ int flow_backfill (const struct cli *cli, const struct flow_wish *wish)
     if (!times)
         code = usage_error (cli->argv[0], &reason);
     else if (!wish->dry_run)
-        code = start_each (cli, flow, wish, times, count);
+        code = start_backfill (cli, flow, wish, times, count);
     for (size_t i = 0; times && i < count; i++) {
         if (wish->dry_run)
-            print_time (cli, flow, times[i]);
+            print_backfill_time (cli, flow, times[i]);
         free (times[i]);
     }
     free (times);

@@ -21,20 +21,20 @@ struct yaml_reader {
     struct reason *reason;
 };
 
-static bool refuse_at (struct yaml_reader *self, size_t line, const char *rule)
+static bool refuse_line (struct yaml_reader *self, size_t line, const char *rule)
 {
     reason_set (self->reason, "line %zu: %s", line + 1, rule);
     return false;
 }
 
-static bool refuse (struct yaml_reader *self, const char *rule)
+static bool refuse_event (struct yaml_reader *self, const char *rule)
 {
-    return refuse_at (self, self->event.start_mark.line, rule);
+    return refuse_line (self, self->event.start_mark.line, rule);
 }
 
 // -- scalars
 
-static const char *digits (const char *at)
+static const char *skip_digits (const char *at)
 {
     while (isdigit ((unsigned char)*at))
         at++;
@@ -45,19 +45,19 @@ static const char *digits (const char *at)
 static bool is_number (const char *text)
 {
     const char *at = text + (*text == '-');
-    const char *end = digits (at);
+    const char *end = skip_digits (at);
     if (end == at || (*at == '0' && end > at + 1))
         return false;
     if (*end == '.') {
         at = end + 1;
-        end = digits (at);
+        end = skip_digits (at);
         if (end == at)
             return false;
     }
     if (*end == 'e' || *end == 'E') {
         at = end + 1;
         at += *at == '+' || *at == '-';
-        end = digits (at);
+        end = skip_digits (at);
         if (end == at)
             return false;
     }
@@ -73,7 +73,7 @@ static json_t *scalar_value (struct yaml_reader *self)
     json_t *value = NULL;
     if (self->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE) {
         if (size == 0)
-            return refuse (self, "no value: write null, \"\", {} or []"), NULL;
+            return refuse_event (self, "no value: write null, \"\", {} or []"), NULL;
         if (strcmp (text, "true") == 0 || strcmp (text, "false") == 0)
             return json_boolean (*text == 't');
         if (strcmp (text, "null") == 0)
@@ -83,19 +83,19 @@ static json_t *scalar_value (struct yaml_reader *self)
             if (!value)
                 value = json_loadb (text, size, JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, NULL);
             if (!value)
-                refuse (self, "a number out of range");
+                refuse_event (self, "a number out of range");
             return value;
         }
     }
     value = memchr (text, '\0', size) ? NULL : json_stringn (text, size);
     if (!value)
-        refuse (self, "a string with a NUL");
+        refuse_event (self, "a string with a NUL");
     return value;
 }
 
 // -- containers
 
-static void forget_key (struct yaml_level *level)
+static void free_key (struct yaml_level *level)
 {
     free (level->key);
     level->key = NULL;
@@ -111,10 +111,10 @@ static bool value_add (struct yaml_reader *self, json_t *value)
         json_array_append_new (level->value, value);
     else if (!level->key) {
         json_decref (value);
-        return refuse (self, "a key must be a text");
+        return refuse_event (self, "a key must be a text");
     } else {
         json_object_setn_new (level->value, level->key, level->key_size, value);
-        forget_key (level);
+        free_key (level);
     }
     return true;
 }
@@ -124,10 +124,10 @@ static bool key_read (struct yaml_reader *self, struct yaml_level *level)
     const char *text = (const char *)self->event.data.scalar.value;
     size_t size = self->event.data.scalar.length;
     if (memchr (text, '\0', size))
-        return refuse (self, "a key with a NUL");
+        return refuse_event (self, "a key with a NUL");
     if (size == 2 && memcmp (text, "<<", 2) == 0 &&
         self->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-        return refuse (self, "merge keys are not allowed");
+        return refuse_event (self, "merge keys are not allowed");
     if (json_object_getn (level->value, text, size)) {
         reason_set (self->reason, "line %zu: key %s twice", self->event.start_mark.line + 1,
                     quoted (span_of (text, size)));
@@ -142,9 +142,9 @@ static bool scalar_read (struct yaml_reader *self)
 {
     struct yaml_level *level = self->depth ? &self->levels[self->depth - 1] : NULL;
     if (self->event.data.scalar.anchor)
-        return refuse (self, "anchors are not allowed");
+        return refuse_event (self, "anchors are not allowed");
     if (self->event.data.scalar.tag)
-        return refuse (self, "tags are not allowed");
+        return refuse_event (self, "tags are not allowed");
     if (level && json_is_object (level->value) && !level->key)
         return key_read (self, level);
     json_t *value = scalar_value (self);
@@ -160,7 +160,7 @@ static bool level_open (struct yaml_reader *self, const yaml_char_t *anchor, con
                                                             : NULL;
     if (rule) {
         json_decref (value);
-        return refuse (self, rule);
+        return refuse_event (self, rule);
     }
     if (!value_add (self, value))
         return false;
@@ -173,9 +173,9 @@ static bool event_read (struct yaml_reader *self)
     const yaml_event_t *event = &self->event;
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return !self->root || refuse (self, "a second document");
+        return !self->root || refuse_event (self, "a second document");
     case YAML_ALIAS_EVENT:
-        return refuse (self, "aliases are not allowed");
+        return refuse_event (self, "aliases are not allowed");
     case YAML_SCALAR_EVENT:
         return scalar_read (self);
     case YAML_SEQUENCE_START_EVENT:
@@ -197,15 +197,15 @@ static bool stream_read (struct yaml_reader *self)
 {
     for (bool more = true; more;) {
         if (!yaml_parser_parse (&self->parser, &self->event))
-            return refuse_at (self, self->parser.problem_mark.line,
-                              self->parser.problem ? self->parser.problem : "no YAML");
+            return refuse_line (self, self->parser.problem_mark.line,
+                                self->parser.problem ? self->parser.problem : "no YAML");
         more = self->event.type != YAML_STREAM_END_EVENT;
         bool taken = event_read (self);
         yaml_event_delete (&self->event);
         if (!taken)
             return false;
     }
-    return self->root || refuse_at (self, 0, "empty");
+    return self->root || refuse_line (self, 0, "empty");
 }
 
 json_t *flow_yaml_read (struct span text, struct reason *reason)
@@ -219,7 +219,7 @@ json_t *flow_yaml_read (struct span text, struct reason *reason)
     bool read = stream_read (&self);
     yaml_parser_delete (&self.parser);
     for (size_t i = 0; i < FLOW_YAML_DEPTH_MAX; i++)
-        forget_key (&self.levels[i]);
+        free_key (&self.levels[i]);
     if (!read) {
         json_decref (self.root);
         self.root = NULL;

@@ -8,7 +8,7 @@
 #include "json.h"
 #include "schedule.h"
 
-static bool read_number (const char **at, uint64_t *ret)
+static bool read_entry_part (const char **at, uint64_t *ret)
 {
     size_t digits = strspn (*at, "0123456789");
     if (digits < 1 || digits > 18)
@@ -24,7 +24,8 @@ bool outcome_key_read (const json_t *run, struct outcome_key *ret)
     const json_t *ended = json_object_get (run, "ended");
     double seconds = json_number_value (ended);
     struct outcome_key key = {.exec_id = json_integer_value (json_object_get (run, "exec_id"))};
-    if (!at || !read_number (&at, &key.seq) || *at++ != '-' || !read_number (&at, &key.sub) || *at)
+    if (!at || !read_entry_part (&at, &key.seq) || *at++ != '-' ||
+        !read_entry_part (&at, &key.sub) || *at)
         return false;
     if (!json_is_number (ended) || !(seconds >= 0 && seconds < (double)SCHEDULE_TIME_MAX))
         return false;
@@ -125,7 +126,7 @@ const char *outcome_text (const json_t *status, char out[WORD_SIZE])
 
 // Whether the text names this status: as a printed word, as the wire's word with or without its
 // sign, or as a number.
-static bool is_meant (const char *text, int status)
+static bool is_status_named (const char *text, int status)
 {
     const char *word = status_word ((uint8_t)status);
     char *end, out[WORD_SIZE];
@@ -149,7 +150,7 @@ int outcome_states_read (const struct option_texts *texts, struct outcome_states
     for (size_t i = 0; i < texts->count; i++) {
         bool any = false;
         for (int status = 0; status <= UINT8_MAX; status++) {
-            bool meant = is_meant (texts->texts[i], status);
+            bool meant = is_status_named (texts->texts[i], status);
             ret->wanted[status] |= meant;
             any |= meant;
         }
@@ -173,7 +174,7 @@ json_t *outcome_statuses (const struct outcome_states *self)
     return numbers;
 }
 
-bool outcome_fits (const struct outcome_states *self, const json_t *run)
+bool outcome_matches (const struct outcome_states *self, const json_t *run)
 {
     json_int_t status = json_integer_value (json_object_get (run, "status"));
     return !self->given || (status >= 0 && status <= UINT8_MAX && self->wanted[status]);

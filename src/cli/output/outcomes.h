@@ -60,4 +60,4 @@ int outcome_states_read (const struct option_texts *texts, struct outcome_states
 json_t *outcome_statuses (const struct outcome_states *self);
 
 // Whether the run ended in one of the selected states.
-bool outcome_fits (const struct outcome_states *self, const json_t *run);
+bool outcome_matches (const struct outcome_states *self, const json_t *run);

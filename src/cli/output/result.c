@@ -50,7 +50,7 @@ static void print_status (const json_t *status)
 static void print_line (const struct zplan_result *result, const json_t *plan)
 {
     char now[RFC3339_SIZE], nominal[WORD_SIZE];
-    look_again (); // times are relative to now
+    look_refresh (); // times are relative to now
     rfc3339_format (look_now ()->now, now);
     printf ("%s ", now);
     print_bytes (span_of (result->id, result->id_size));
@@ -123,7 +123,7 @@ static void print_run_line (const json_t *run)
 {
     char ended[WORD_SIZE];
     const json_t *when = json_object_get (run, "ended");
-    look_again ();
+    look_refresh ();
     if (!json_is_number (when))
         when = json_object_get (run, "fired");
     printf ("%s ", time_word (when, ended));

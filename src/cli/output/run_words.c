@@ -8,7 +8,7 @@
 #include "output_print.h"
 #include "print.h"
 
-static bool is_said (const json_t *frame)
+static bool frame_has_text (const json_t *frame)
 {
     return json_is_object (frame) || json_string_length (frame) > 0;
 }
@@ -27,7 +27,7 @@ void write_plan_label (FILE *out, const json_t *run)
     static const char *const fields[] = {"key", "title", "description", "command"};
     char word[WORD_SIZE];
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (is_said (json_object_get (run, fields[i]))) {
+        if (frame_has_text (json_object_get (run, fields[i]))) {
             write_frame (out, json_object_get (run, fields[i]));
             write_item (out, run);
             return;

@@ -15,8 +15,8 @@ enum { FIELDS_MAX = 6, FIELD_SIZE = 32, CLOCK_SIZE = 16, DAYS_SIZE = 64 };
 static const char *const weekdays[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
 
 // Append text, truncated if it does not fit.
-__attribute__ ((format (printf, 2, 3))) static void append (char out[SCHEDULE_TEXT_SIZE],
-                                                            const char *format, ...)
+__attribute__ ((format (printf, 2, 3))) static void append_format (char out[SCHEDULE_TEXT_SIZE],
+                                                                   const char *format, ...)
 {
     size_t size = strlen (out);
     va_list args;
@@ -39,7 +39,7 @@ static void append_zone (char out[SCHEDULE_TEXT_SIZE], const json_t *plan)
 {
     const char *name = json_string_value (json_object_get (plan, "timezone"));
     if (name)
-        append (out, " %s", name);
+        append_format (out, " %s", name);
 }
 
 // -- cron
@@ -122,18 +122,19 @@ static bool cron_words (const json_t *list, char out[SCHEDULE_TEXT_SIZE])
             bool any_day = strcmp (one.day, "*") == 0, any_weekday = strcmp (one.weekday, "*") == 0;
             first = one;
             if (any_day && any_weekday)
-                append (out, "daily ");
+                append_format (out, "daily ");
             else if (any_day && mask) {
                 days_text (mask, days);
-                append (out, "%s ", days);
+                append_format (out, "%s ", days);
             } else if (any_weekday && strspn (one.day, "0123456789,") == strlen (one.day))
-                append (out, "monthly on day%s %s at ", strchr (one.day, ',') ? "s" : "", one.day);
+                append_format (out, "monthly on day%s %s at ", strchr (one.day, ',') ? "s" : "",
+                               one.day);
             else
                 return false;
         } else if (strcmp (one.day, first.day) != 0 || strcmp (one.weekday, first.weekday) != 0) {
             return false;
         }
-        append (out, "%s%s", i ? ", " : "", one.clock);
+        append_format (out, "%s%s", i ? ", " : "", one.clock);
     }
     return i > 0;
 }
@@ -160,16 +161,16 @@ static void write_interval (const json_t *plan, int64_t value, const char *const
     size_t i;
     const json_t *step;
     if (json_is_array (cycle)) {
-        append (out, "every ");
-        json_array_foreach (cycle, i, step)
-            append (out, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value (step));
-        append (out, " %s in turn", units[1]);
+        append_format (out, "every ");
+        json_array_foreach (cycle, i, step) append_format (
+            out, "%s%" JSON_INTEGER_FORMAT, i ? ", " : "", json_integer_value (step));
+        append_format (out, " %s in turn", units[1]);
     } else if (value == 0) {
-        append (out, "without a pause");
+        append_format (out, "without a pause");
     } else if (value == 1 && strcmp (units[0], "day") == 0) {
-        append (out, "every day");
+        append_format (out, "every day");
     } else {
-        append (out, "every %" PRId64 " %s", value, units[value != 1]);
+        append_format (out, "every %" PRId64 " %s", value, units[value != 1]);
     }
 }
 
@@ -184,21 +185,21 @@ static void append_clock (char out[SCHEDULE_TEXT_SIZE], const char *before, cons
     char clock[CLOCK_SIZE];
     json_get_integer (plan, "base_time", 0, SCHEDULE_TIME_MAX, &base);
     if (base == 0)
-        append (out, "%s00:00", before);
+        append_format (out, "%s00:00", before);
     else if (zone)
-        append (out, "%s%s", before,
-                clock_text (civil_time_of_day (base + zone_offset (zone, base)), clock));
+        append_format (out, "%s%s", before,
+                       clock_text (civil_time_of_day (base + zone_offset (zone, base)), clock));
     append_zone (out, plan);
 }
 
 static void write_month (int64_t day, char out[SCHEDULE_TEXT_SIZE])
 {
     if (day > 0)
-        append (out, "monthly on day %" PRId64, day);
+        append_format (out, "monthly on day %" PRId64, day);
     else if (day == 0)
-        append (out, "monthly on the last day");
+        append_format (out, "monthly on the last day");
     else
-        append (out, "monthly %" PRId64 " day%s before the last", -day, day < -1 ? "s" : "");
+        append_format (out, "monthly %" PRId64 " day%s before the last", -day, day < -1 ? "s" : "");
 }
 
 const char *schedule_text (const json_t *plan, const struct zone *zone,
@@ -215,7 +216,7 @@ const char *schedule_text (const json_t *plan, const struct zone *zone,
     switch ((enum schedule_type)type) {
     case SCHEDULE_NONE:
     case SCHEDULE_TIME:
-        append (out, "once");
+        append_format (out, "once");
         break;
     case SCHEDULE_SECOND:
     case SCHEDULE_MINUTE:
@@ -226,7 +227,7 @@ const char *schedule_text (const json_t *plan, const struct zone *zone,
             append_clock (out, " at ", plan, zone);
         break;
     case SCHEDULE_WEEK:
-        append (out, "%s", weekdays[value >= 0 ? value % 7 : 0]);
+        append_format (out, "%s", weekdays[value >= 0 ? value % 7 : 0]);
         append_clock (out, " ", plan, zone);
         break;
     case SCHEDULE_MONTH:
@@ -237,7 +238,7 @@ const char *schedule_text (const json_t *plan, const struct zone *zone,
         write_cron (plan, out);
         break;
     case SCHEDULE_TYPES:
-        append (out, "-");
+        append_format (out, "-");
     }
     return out;
 }

@@ -123,7 +123,7 @@ static void print_on_failure (bool *first, const json_t *value)
 }
 
 // Print a member that has no option, as JSON, on a line of its own.
-static void print_given (const json_t *plan, const char *field)
+static void print_object_member (const json_t *plan, const char *field)
 {
     const json_t *value = json_object_get (plan, field);
     json_t *object = value ? object_of (value) : NULL;
@@ -136,7 +136,7 @@ static void print_given (const json_t *plan, const char *field)
 }
 
 // Whether the value need not be shown: it is a default, has no effect, or is shown elsewhere.
-static bool says_nothing (const json_t *plan, const char *field, const json_t *value)
+static bool is_member_hidden (const json_t *plan, const char *field, const json_t *value)
 {
     json_int_t type = field_number (plan, "plan_type");
     json_int_t number = json_integer_value (value);
@@ -168,14 +168,14 @@ static write_fn *const writers[TERM_VALUES] = {
 static void print_member (bool *first, const json_t *plan, const struct option_row *row)
 {
     const json_t *value = json_object_get (plan, row->field);
-    if (value && !says_nothing (plan, row->field, value))
+    if (value && !is_member_hidden (plan, row->field, value))
         print_option (first, row, value);
 }
 
 // -- iterations
 
 // Print the iteration of the last run, as "2 of 4, run 3 of 5".
-static void print_place (const json_t *plan, const struct policy *policy)
+static void print_iteration (const json_t *plan, const struct policy *policy)
 {
     int64_t cycle = policy_cycle (policy);
     int64_t used = field_number (plan, "real_repet") + field_number (plan, "skip_num");
@@ -190,7 +190,7 @@ static void print_place (const json_t *plan, const struct policy *policy)
 }
 
 // Whether the plan's target is a flow: its messages have neither a COMMAND nor a PUB_TITLE.
-static bool is_of_flow (const json_t *plan)
+static bool is_flow_plan (const json_t *plan)
 {
     size_t i;
     const json_t *frame;
@@ -211,7 +211,7 @@ static void print_retry (const json_t *plan)
 {
     json_t *shown = json_copy ((json_t *)(uintptr_t)plan);
     terms_label ("retry");
-    if (!json_object_get (plan, "retry") && (is_of_flow (plan) || json_object_get (plan, "step")))
+    if (!json_object_get (plan, "retry") && (is_flow_plan (plan) || json_object_get (plan, "step")))
         json_object_set_new (shown, "retry", json_pack ("{s:s}", "strategy", "none"));
     retry_write (stdout, shown);
     putchar ('\n');
@@ -225,7 +225,7 @@ void terms_show (const json_t *plan)
     struct reason ignored;
     const json_t *workers = json_object_get (plan, "workers");
     if (policy_read_from (plan, &policy, &ignored) && policy)
-        print_place (plan, policy);
+        print_iteration (plan, policy);
     policy_destroy (&policy);
     print_retry (plan);
     if (workers) { // of pull targets; it has no option
@@ -233,9 +233,9 @@ void terms_show (const json_t *plan)
         write_json (stdout, workers);
         putchar ('\n');
     }
-    print_given (plan, "params");
-    print_given (plan, "defaults");
-    print_given (plan, "callback");
+    print_object_member (plan, "params");
+    print_object_member (plan, "defaults");
+    print_object_member (plan, "callback");
     print_cron (&first, plan);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         print_member (&first, plan, &times[i]);

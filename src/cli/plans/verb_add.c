@@ -206,7 +206,7 @@ static int send_order (const struct cli *cli, const struct action_options *order
         named.station = only;
     }
     if (client && code == EXIT_DONE)
-        code = call_judge (cli, submit_plan (client, &named, text, id, &reply), &reply, NULL);
+        code = call_report (cli, submit_plan (client, &named, text, id, &reply), &reply, NULL);
     if (client && code == EXIT_DONE)
         code = report_added (cli, &reply,
                              &(struct add_report){.when = &when,

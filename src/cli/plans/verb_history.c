@@ -122,10 +122,10 @@ static void write_why (FILE *out, const json_t *run)
 static const struct column columns[] = {
     COLUMN ("PLAN", 16, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_label),
     COLUMN ("RUN", 8, .is_number = true, .write = write_run_number),
-    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"),
-    COLUMN ("PLANNED", 20, .may_go = true, .field = "nominal", .write = column_time),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_omit = true, .field = "station"),
+    COLUMN ("PLANNED", 20, .may_omit = true, .field = "nominal", .write = column_time),
     COLUMN ("STARTED", 20, .write = write_started),
-    COLUMN ("TOOK", 11, .is_number = true, .may_go = true, .write = write_took),
+    COLUMN ("TOOK", 11, .is_number = true, .may_omit = true, .write = write_took),
     COLUMN ("OUTCOME", 9, .field = "status", .write = write_outcome, .colour = status_colour),
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_why),
 };
@@ -218,7 +218,7 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (pages->room == 0)
             return false;
         self->found = true;
-        if (!outcome_fits (self->states, run))
+        if (!outcome_matches (self->states, run))
             continue;
         if (!self->asked->output)
             keep_last_line (run);
@@ -228,7 +228,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-static bool take_any (struct pages *pages, const json_t *page)
+static bool note_any_run (struct pages *pages, const json_t *page)
 {
     struct printing *self = pages->owner;
     self->found = self->found || json_array_size (json_object_get (page, "runs")) > 0;
@@ -237,19 +237,19 @@ static bool take_any (struct pages *pages, const json_t *page)
 
 // Check a plan of which no outcome was printed: it is an error unless the plan exists, or the
 // history has outcomes of it that the filter excludes.
-static struct verdict check_plan (struct printing *printing, struct zplan_client *client,
-                                  const char *plan)
+static struct verdict check_absent_plan (struct printing *printing, struct zplan_client *client,
+                                         const char *plan)
 {
     struct verdict verdict;
-    json_decref (
-        call_quietly (printing->cli, client, (const char *[]){"message", plan, NULL}, &verdict));
+    json_decref (call_command_quietly (printing->cli, client,
+                                       (const char *[]){"message", plan, NULL}, &verdict));
     bool absent = verdict.status == ZERO_STATUS_NOT_FIND_ID;
     if (absent)
-        verdict = pages_turn (printing->cli, client,
+        verdict = pages_read (printing->cli, client,
                               &(struct pages){.word = "history",
                                               .filter = json_pack ("{s:s}", "plan", plan),
                                               .room = 1,
-                                              .take = take_any,
+                                              .take = note_any_run,
                                               .owner = printing});
     return absent && verdict.code == EXIT_DONE && !printing->found
                ? verdict_refused ("no such plan, and no run of it in the history")
@@ -277,11 +277,11 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
         .take = take_page,
         .owner = printing};
     printing->found = false;
-    struct verdict verdict = pages_turn (printing->cli, client, &pages);
+    struct verdict verdict = pages_read (printing->cli, client, &pages);
     if (!plan && asked->station && verdict.code == EXIT_DONE && !printing->found)
         only_warn_unknown (printing->cli, client, asked->station);
     if (plan && verdict.code == EXIT_DONE && !printing->found) {
-        verdict = check_plan (printing, client, plan);
+        verdict = check_absent_plan (printing, client, plan);
         char name[PLAN_REF_SIZE];
         if (verdict.code == EXIT_REFUSED && plan_ref_as_name (printing->cli, plan, name))
             return print_runs (printing, client, name);
@@ -291,15 +291,15 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
 
 // -- the archive
 
-static bool is_in_time (const struct history_options *asked, const json_t *run)
+static bool is_in_period (const struct history_options *asked, const json_t *run)
 {
     double ended = json_number_value (json_object_get (run, "ended"));
     return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
 }
 
 // Whether the outcome is after --since; with a given epoch, only outcomes of that epoch are.
-static bool is_since (const struct history_options *asked, const json_t *run,
-                      const struct outcome_key *key)
+static bool is_after_since (const struct history_options *asked, const json_t *run,
+                            const struct outcome_key *key)
 {
     const char *epoch = json_string_value (json_object_get (run, "epoch"));
     const struct outcome_key since = {.seq = (uint64_t)asked->since};
@@ -307,7 +307,7 @@ static bool is_since (const struct history_options *asked, const json_t *run,
                                 (!asked->epoch || (epoch && strcmp (epoch, asked->epoch) == 0)));
 }
 
-static bool wants_archived (void *owner, const json_t *run)
+static bool wants_archived_run (void *owner, const json_t *run)
 {
     struct printing *self = owner;
     const struct history_options *asked = self->asked;
@@ -316,12 +316,12 @@ static bool wants_archived (void *owner, const json_t *run)
     if (plan && !span_is (field_text (run, field), plan_ref_shown (plan)))
         return false;
     self->found = true;
-    return outcome_key_read (run, &key) && is_since (asked, run, &key) && is_in_time (asked, run) &&
-           outcome_fits (self->states, run) &&
+    return outcome_key_read (run, &key) && is_after_since (asked, run, &key) &&
+           is_in_period (asked, run) && outcome_matches (self->states, run) &&
            (!asked->station || span_is (field_text (run, "station"), asked->station));
 }
 
-static bool take_archived (void *owner, const json_t *run)
+static bool print_archived_run (void *owner, const json_t *run)
 {
     print_outcome (owner, run, NULL);
     return --((struct printing *)owner)->room > 0;
@@ -333,8 +333,8 @@ static int print_archived (struct printing *printing, const char *plan)
     struct archive_reading reading = {.path = printing->asked->archive,
                                       .newest = printing->asked->newest,
                                       .quiet = printing->missed_reported,
-                                      .wants = wants_archived,
-                                      .take = take_archived,
+                                      .wants = wants_archived_run,
+                                      .take = print_archived_run,
                                       .owner = printing};
     char name[PLAN_REF_SIZE];
     printing->plan = plan;
@@ -370,8 +370,8 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
     return code;
 }
 
-static int print_all (const struct cli *cli, const struct history_options *asked,
-                      const struct outcome_states *states, int plans)
+static int print_history (const struct cli *cli, const struct history_options *asked,
+                          const struct outcome_states *states, int plans)
 {
     int code;
     struct zplan_client *client = asked->archive ? NULL : call_open (cli, &code);
@@ -384,7 +384,7 @@ static int print_all (const struct cli *cli, const struct history_options *asked
     if (code == EXIT_DONE)
         table_end (&printing.table);
     else
-        table_break (&printing.table);
+        table_end_if_rows (&printing.table);
     zplan_client_destroy (&client);
     return code;
 }
@@ -449,5 +449,5 @@ int verb_history (const struct cli *cli)
     if (read_times (&asked, &reason) || check_asked (cli, &asked, count, &reason) ||
         outcome_states_read (&asked.states, &states, &reason))
         return usage_error (cli->argv[0], &reason);
-    return print_all (cli, &asked, &states, count);
+    return print_history (cli, &asked, &states, count);
 }

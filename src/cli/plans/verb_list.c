@@ -60,11 +60,11 @@ static void write_title (FILE *out, const json_t *plan)
 
 static const struct column columns[] = {
     COLUMN ("PLAN", 16, .write = write_plan_name),
-    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_go = true, .field = "station"),
+    COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_omit = true, .field = "station"),
     COLUMN ("SCHEDULE", 20, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_schedule),
     COLUMN ("NEXT", 20, .write = write_plan_next),
     COLUMN ("STATE", 8, .field = "plan_state", .write = write_state, .colour = state_colour),
-    COLUMN ("LAST", 10, .may_go = true, .write = write_plan_last, .colour = colour_of_last),
+    COLUMN ("LAST", 10, .may_omit = true, .write = write_plan_last, .colour = colour_of_last),
     COLUMN ("TITLE", 0, .rule = COLUMN_REST, .least = 10, .write = write_title),
 };
 
@@ -106,7 +106,7 @@ int verb_list (const struct cli *cli)
     if (code == EXIT_DONE)
         table_end (&self.table);
     else
-        table_break (&self.table);
+        table_end_if_rows (&self.table);
     zplan_client_destroy (&client);
     return code;
 }

@@ -47,34 +47,34 @@ static const char about[] =
 // -- requests
 
 // Request the runs that the filter selects. NULL: reported, and `ret_code` is the exit code.
-static json_t *ask_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
-                         int *ret_code)
+static json_t *request_runs (const struct cli *cli, struct zplan_client *client, json_t *filter,
+                             int *ret_code)
 {
     struct verdict verdict;
-    json_t *answer = call_filtered (cli, client, "history", json_incref (filter), &verdict);
+    json_t *answer = call_with_filter (cli, client, "history", json_incref (filter), &verdict);
     *ret_code = verdict_print (&verdict, NULL);
     return answer;
 }
 
-static json_t *filter_of (const char *plan)
+static json_t *runs_filter (const char *plan)
 {
     return json_pack ("{ss sb}", "plan", plan, "output", 1);
 }
 
 // The filter for one run, by its number, or by SEQ-K if it was not published. NULL: the text is
 // neither.
-static json_t *filter_of_run (const char *plan, const char *run)
+static json_t *single_run_filter (const char *plan, const char *run)
 {
     int64_t seq;
     char after[48];
-    uint64_t behind = 0, sub = 0;
-    json_t *filter = filter_of (plan);
+    uint64_t entry_seq = 0, sub = 0;
+    json_t *filter = runs_filter (plan);
     if (number_parse (run, &seq) && seq > 0) {
         json_object_set_new (filter, "since", json_integer (seq - 1));
         return filter;
     }
-    if (sscanf (run, "%" SCNu64 "-%" SCNu64, &behind, &sub) == 2 && sub > 0) {
-        snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, behind, sub - 1);
+    if (sscanf (run, "%" SCNu64 "-%" SCNu64, &entry_seq, &sub) == 2 && sub > 0) {
+        snprintf (after, sizeof after, "%" PRIu64 "-%" PRIu64, entry_seq, sub - 1);
         json_object_set_new (filter, "after", json_string (after));
         return filter;
     }
@@ -82,7 +82,7 @@ static json_t *filter_of_run (const char *plan, const char *run)
     return NULL;
 }
 
-static bool is_run (const json_t *run)
+static bool run_took_place (const json_t *run)
 {
     return field_number (run, "status") != ZERO_STATUS_MISSED_ID;
 }
@@ -115,9 +115,9 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
     {
         json_decref (*last);
         *last = json_incref (json_object_get (run, "entry"));
-        if (is_run (run))
+        if (run_took_place (run))
             print_run (cli, run);
-        printed += is_run (run);
+        printed += run_took_place (run);
     }
     fflush (stdout);
     return printed;
@@ -126,11 +126,12 @@ static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **la
 // -- the verb
 
 // Why the history has no run of the plan; `ret_gone` is set if the plan no longer exists.
-static const char *why_none (const struct cli *cli, struct zplan_client *client, const char *plan,
-                             bool *ret_gone)
+static const char *no_run_reason (const struct cli *cli, struct zplan_client *client,
+                                  const char *plan, bool *ret_gone)
 {
     struct verdict verdict;
-    json_t *message = call_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
+    json_t *message =
+        call_command_quietly (cli, client, (const char *[]){"message", plan, NULL}, &verdict);
     *ret_gone = verdict.status == ZERO_STATUS_NOT_FIND_ID;
     if (*ret_gone)
         return "no such plan, and no run of it in the history";
@@ -141,10 +142,10 @@ static const char *why_none (const struct cli *cli, struct zplan_client *client,
 
 // Whether the plan will have no more runs: it no longer exists, or is closed without a run in
 // progress.
-static bool has_ended (const struct cli *cli, struct zplan_client *client, const char *plan)
+static bool has_plan_ended (const struct cli *cli, struct zplan_client *client, const char *plan)
 {
     struct verdict verdict;
-    json_t *why = call_quietly (cli, client, (const char *[]){"why", plan, NULL}, &verdict);
+    json_t *why = call_command_quietly (cli, client, (const char *[]){"why", plan, NULL}, &verdict);
     bool closed = field_number (why, "plan_state") == PLAN_CLOSE && !field_is_true (why, "running");
     json_decref (why);
     return closed || verdict.status == ZERO_STATUS_NOT_FIND_ID;
@@ -155,11 +156,11 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
 {
     enum { PAUSE_US = 300000 };
     int code = EXIT_DONE;
-    for (bool ended = false;; ended = has_ended (cli, client, plan)) {
-        json_t *filter = filter_of (plan);
+    for (bool ended = false;; ended = has_plan_ended (cli, client, plan)) {
+        json_t *filter = runs_filter (plan);
         if (last)
             json_object_set (filter, "after", last);
-        json_t *answer = ask_runs (cli, client, filter, &code);
+        json_t *answer = request_runs (cli, client, filter, &code);
         json_decref (filter);
         size_t runs = answer ? print_runs (cli, json_object_get (answer, "runs"), &last) : 0;
         json_t *next = json_object_get (answer, "next"); // is after the runs of other plans, too
@@ -177,12 +178,12 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
     return code;
 }
 
-static int print_one (const struct cli *cli, struct zplan_client *client, const char *plan,
-                      const char *wanted)
+static int print_wanted_run (const struct cli *cli, struct zplan_client *client, const char *plan,
+                             const char *wanted)
 {
     int code;
-    json_t *filter = filter_of_run (plan, wanted);
-    json_t *answer = ask_runs (cli, client, filter, &code), *found = NULL, *run;
+    json_t *filter = single_run_filter (plan, wanted);
+    json_t *answer = request_runs (cli, client, filter, &code), *found = NULL, *run;
     size_t i;
     json_array_foreach (json_object_get (answer, "runs"), i, run)
     {
@@ -201,8 +202,8 @@ static int print_one (const struct cli *cli, struct zplan_client *client, const 
     return code;
 }
 
-static int print_last (const struct cli *cli, struct zplan_client *client, const struct logs *logs,
-                       char *plan)
+static int print_last_runs (const struct cli *cli, struct zplan_client *client,
+                            const struct logs *logs, char *plan)
 {
     int code;
     json_t *last = NULL, *found = output_runs (cli, client, logs->count, plan, &code);
@@ -216,7 +217,7 @@ static int print_last (const struct cli *cli, struct zplan_client *client, const
     if (runs)
         return EXIT_DONE;
     bool gone;
-    const char *why = why_none (cli, client, plan, &gone);
+    const char *why = no_run_reason (cli, client, plan, &gone);
     fprintf (stderr, "zplan: %s: %s\n", plan_ref_shown (plan), why);
     return gone ? EXIT_REFUSED : EXIT_DONE;
 }
@@ -239,7 +240,7 @@ int verb_logs (const struct cli *cli)
         return code;
     if (plan_ref_read (cli->argv[1], plan, &reason))
         return usage_error (cli->argv[0], &reason);
-    json_t *filter = logs.run ? filter_of_run (plan, logs.run) : NULL;
+    json_t *filter = logs.run ? single_run_filter (plan, logs.run) : NULL;
     if (logs.run && (!filter || logs.follow)) {
         reason_set (&reason,
                     !filter ? "--run: want a run as `zplan history` shows it, got %s"
@@ -251,8 +252,8 @@ int verb_logs (const struct cli *cli)
     json_decref (filter);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = logs.run ? print_one (cli, client, plan, logs.run)
-                        : print_last (cli, client, &logs, plan);
+        code = logs.run ? print_wanted_run (cli, client, plan, logs.run)
+                        : print_last_runs (cli, client, &logs, plan);
     zplan_client_destroy (&client);
     return code;
 }

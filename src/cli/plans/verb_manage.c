@@ -86,8 +86,8 @@ static char *run_argument (struct acting *acting, const struct manage_wish *wish
     struct reason reason;
     json_t *with = json_pack ("{s:s*}", "batch", wish->batch);
     if (wish->params.count) {
-        json_t *plan = call_quietly (acting->cli, acting->client,
-                                     (const char *[]){"message", id, NULL}, &ignored);
+        json_t *plan = call_command_quietly (acting->cli, acting->client,
+                                             (const char *[]){"message", id, NULL}, &ignored);
         const char *flow = json_string_value (json_object_get (plan, "station"));
         json_t *declared = flow ? flow_stored_params (acting->client, flow) : NULL;
         json_object_set_new (with, "params", read_params (wish, declared, &reason));
@@ -137,7 +137,7 @@ static void report_cancelled (const json_t *answer, json_t *object)
            stdout);
 }
 
-static const struct deed {
+static const struct manage_verb {
     const char *name;    // the verb, and the command on the wire unless the next one is given
     const char *command; // the command on the wire, where it has another name; else NULL
     const char *done;    // its past participle
@@ -149,7 +149,7 @@ static const struct deed {
     void (*add_report) (const json_t *answer, json_t *object); // as in struct acting
     unsigned wanted;
     bool gone_is_wanted;
-} deeds[] = {
+} manage_verbs[] = {
     {.name = "pause",
      .done = "paused",
      .wanted = PAUSED,
@@ -246,77 +246,78 @@ static const struct deed {
      .narrow = narrow_to_dead},
 };
 
-enum { DEEDS = sizeof deeds / sizeof *deeds };
+enum { MANAGE_VERBS = sizeof manage_verbs / sizeof *manage_verbs };
 
-static const struct deed *deed_named (const char *name)
+static const struct manage_verb *manage_verb_named (const char *name)
 {
     size_t i = 0;
-    while (i < DEEDS && strcmp (deeds[i].name, name) != 0)
+    while (i < MANAGE_VERBS && strcmp (manage_verbs[i].name, name) != 0)
         i++;
-    assert (i < DEEDS); // cli/args/verb_table.c gives these verbs to verb_manage and no others
-    return &deeds[i];
+    assert (i <
+            MANAGE_VERBS); // cli/args/verb_table.c gives these verbs to verb_manage and no others
+    return &manage_verbs[i];
 }
 
 // -- execution
 
-struct doing {
-    const struct deed *deed;
+struct managing {
+    const struct manage_verb *verb;
     const struct manage_wish *wish;
 };
 
-static int do_one (struct acting *acting, const char *id)
+static int manage_plan (struct acting *acting, const char *id)
 {
-    const struct doing *self = acting->owner;
-    char *argument = self->deed->argument ? self->deed->argument (acting, self->wish, id) : NULL;
-    int code = act_say (acting, id, argument);
+    const struct managing *self = acting->owner;
+    char *argument = self->verb->argument ? self->verb->argument (acting, self->wish, id) : NULL;
+    int code = act_command (acting, id, argument);
     free (argument);
     return code;
 }
 
 // Print a hint after a failure: a name among several plans may be meant as the text of an option.
-static void hint_text (const struct deed *deed, const struct plan_ids *ids)
+static void hint_text (const struct manage_verb *verb, const struct plan_ids *ids)
 {
     bool named = false;
     for (size_t i = 1; i < ids->count; i++)
         named = named || ids->at[i].id == 0;
     if (named)
-        fprintf (stderr, "zplan: a text follows %s\n", deed->row->name);
+        fprintf (stderr, "zplan: a text follows %s\n", verb->row->name);
 }
 
-static int do_all (const struct cli *cli, const struct deed *deed, const struct manage_wish *wish,
-                   struct plan_ids *ids)
+static int manage_plans (const struct cli *cli, const struct manage_verb *verb,
+                         const struct manage_wish *wish, struct plan_ids *ids)
 {
     int code;
-    struct doing doing = {deed, wish};
+    struct managing managing = {verb, wish};
     struct acting acting = {.cli = cli,
                             .client = call_open (cli, &code),
-                            .name = deed->command ? deed->command : deed->name,
-                            .done = deed->done,
-                            .wanted = deed->wanted,
-                            .gone_is_wanted = deed->gone_is_wanted,
-                            .one = do_one,
-                            .owner = &doing,
-                            .add_report = deed->add_report};
+                            .name = verb->command ? verb->command : verb->name,
+                            .done = verb->done,
+                            .wanted = verb->wanted,
+                            .gone_is_wanted = verb->gone_is_wanted,
+                            .one = manage_plan,
+                            .owner = &managing,
+                            .add_report = verb->add_report};
     if (!acting.client)
         return code;
-    code = bulk_do (&acting, &wish->bulk, ids);
-    if (code == EXIT_REFUSED && deed->argument == text_argument && !wish->reason && !wish->remark)
-        hint_text (deed, ids);
+    code = bulk_apply (&acting, &wish->bulk, ids);
+    if (code == EXIT_REFUSED && verb->argument == text_argument && !wish->reason && !wish->remark)
+        hint_text (verb, ids);
     zplan_client_destroy (&acting.client);
     return code;
 }
 
 int verb_manage (const struct cli *cli)
 {
-    const struct deed *deed = deed_named (cli->verb);
+    const struct manage_verb *verb = manage_verb_named (cli->verb);
     struct manage_wish wish = {.count = 1};
     const struct option_group which = select_options (&wish.bulk.selection);
     const struct usage usage = {
-        .synopsis = deed->synopsis,
-        .about = deed->about,
+        .synopsis = verb->synopsis,
+        .about = verb->about,
         .groups = {which,
                    bulk_options (&wish.bulk),
-                   {"Besides", deed->row, deed->row_count, &wish}},
+                   {"Besides", verb->row, verb->row_count, &wish}},
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
@@ -330,9 +331,9 @@ int verb_manage (const struct cli *cli)
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);
     } else {
-        if (deed->narrow && count == 0)
-            deed->narrow (&wish.bulk.selection);
-        code = do_all (cli, deed, &wish, &ids);
+        if (verb->narrow && count == 0)
+            verb->narrow (&wish.bulk.selection);
+        code = manage_plans (cli, verb, &wish, &ids);
     }
     free (ids.at);
     json_decref (params);

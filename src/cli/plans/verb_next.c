@@ -41,7 +41,7 @@ static const char about[] =
     "             --now 2026-01-01T00:00:00Z\n";
 
 // List the next occurrences, assuming that each run ends in its nominal second.
-static json_t *occurrences (const struct when *when, const struct zone *zone, int64_t count)
+static json_t *list_occurrences (const struct when *when, const struct zone *zone, int64_t count)
 {
     json_t *list = json_array ();
     struct occurrence at;
@@ -100,7 +100,7 @@ static int compute_next (const struct cli *cli, const struct when_words *words,
         zone_destroy (&zone);
         return usage_error (cli->argv[0], &reason);
     }
-    json_t *list = occurrences (&when, zone, preview->count);
+    json_t *list = list_occurrences (&when, zone, preview->count);
     print_list (cli, list);
     json_decref (list);
     when_clear (&when);
@@ -110,8 +110,8 @@ static int compute_next (const struct cli *cli, const struct when_words *words,
 
 // -- a plan that the station has
 
-static int next_print (const struct cli *cli, struct zplan_client *client, const char *id,
-                       int64_t count)
+static int print_stored_next (const struct cli *cli, struct zplan_client *client, const char *id,
+                              int64_t count)
 {
     char number[24];
     int code;
@@ -126,9 +126,9 @@ static int next_print (const struct cli *cli, struct zplan_client *client, const
 
 // Check the options for a stored plan; `given` is an option that only a locally computed plan may
 // have, or NULL.
-static int check_stored (const struct cli *cli, const char *given,
-                         const struct next_options *preview, char id[PLAN_REF_SIZE],
-                         struct reason *reason)
+static int check_stored_options (const struct cli *cli, const char *given,
+                                 const struct next_options *preview, char id[PLAN_REF_SIZE],
+                                 struct reason *reason)
 {
     if (given)
         reason_set (reason, "a plan id and %s: want one or the other", given);
@@ -139,17 +139,17 @@ static int check_stored (const struct cli *cli, const char *given,
     return -1;
 }
 
-static int ask_station (const struct cli *cli, const char *given,
-                        const struct next_options *preview)
+static int preview_stored_plan (const struct cli *cli, const char *given,
+                                const struct next_options *preview)
 {
     int code;
     char id[PLAN_REF_SIZE];
     struct reason reason;
-    if (check_stored (cli, given, preview, id, &reason))
+    if (check_stored_options (cli, given, preview, id, &reason))
         return usage_error (cli->argv[0], &reason);
     struct zplan_client *client = call_open (cli, &code);
     if (client)
-        code = next_print (cli, client, id, preview->count);
+        code = print_stored_next (cli, client, id, preview->count);
     zplan_client_destroy (&client);
     return code;
 }
@@ -182,5 +182,5 @@ int verb_next (const struct cli *cli)
         given = options_given (&plan);
     if (!given && preview.now)
         given = "--now";
-    return ask_station (cli, given, &preview);
+    return preview_stored_plan (cli, given, &preview);
 }

@@ -124,7 +124,7 @@ static int print_results (const struct cli *cli, const char *plan, const json_t 
 
 // -- a result of a plan that has ended
 
-static int print_kept (const struct cli *cli, char *plan, struct zplan_client *client)
+static int print_past_result (const struct cli *cli, char *plan, struct zplan_client *client)
 {
     int code;
     json_t *runs = output_runs (cli, client, 1, plan, &code);
@@ -160,8 +160,8 @@ static int print_kept (const struct cli *cli, char *plan, struct zplan_client *c
 
 // Request the results by the id, then by the name that the id may also be. NULL: there are none,
 // and `ret_code` is EXIT_DONE, or an error was reported.
-static json_t *results_read (const struct cli *cli, struct zplan_client *client, const char *plan,
-                             int *ret_code)
+static json_t *request_results (const struct cli *cli, struct zplan_client *client,
+                                const char *plan, int *ret_code)
 {
     struct zplan_reply reply;
     char name[PLAN_REF_SIZE];
@@ -170,7 +170,7 @@ static json_t *results_read (const struct cli *cli, struct zplan_client *client,
         int outcome = zplan_client_manage (client, "result", &names[i], 1, &reply);
         if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)
             continue;
-        *ret_code = call_judge (cli, outcome, &reply, plan_ref_shown (plan));
+        *ret_code = call_report (cli, outcome, &reply, plan_ref_shown (plan));
         json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
         if (*ret_code == EXIT_DONE && !answer)
             *ret_code = EXIT_REFUSED;
@@ -188,11 +188,11 @@ static int result (const struct cli *cli, struct zplan_client *client, const cha
     int code;
     char plan[PLAN_REF_SIZE];
     snprintf (plan, sizeof plan, "%s", id);
-    json_t *answer = results_read (cli, client, plan, &code);
+    json_t *answer = request_results (cli, client, plan, &code);
     if (answer)
         code = print_results (cli, plan, answer);
     else if (code == EXIT_DONE)
-        code = print_kept (cli, plan, client);
+        code = print_past_result (cli, plan, client);
     json_decref (answer);
     return code;
 }
@@ -206,5 +206,5 @@ int verb_result (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "plan ids or names",
     };
-    return call_each_plan (cli, &usage, result);
+    return call_for_each_plan (cli, &usage, result);
 }

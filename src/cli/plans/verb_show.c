@@ -106,7 +106,7 @@ static void print_command (const json_t *names)
 // -- state
 
 // Print who stopped the plan, and when: " by ops, 2 h ago".
-static void print_stopped (const json_t *stopped)
+static void print_stopped_by (const json_t *stopped)
 {
     enum { WITHOUT_MS = 19 };
     char out[WORD_SIZE], instant[WITHOUT_MS + 2];
@@ -152,7 +152,7 @@ static void show_state (const json_t *plan)
     if (state_of (plan) == PLAN_PAUSE && field_number (plan, "held"))
         printf (" when it was submitted");
     if (state_of (plan) == PLAN_PAUSE || state_of (plan) == PLAN_CLOSE)
-        print_stopped (json_object_get (names, "stopped"));
+        print_stopped_by (json_object_get (names, "stopped"));
     putchar ('\n');
     show_text ("remark", json_object_get (plan, "remark"));
     json_decref (names);
@@ -224,7 +224,7 @@ static void print_schedule (const json_t *plan)
 }
 
 // Print the plan's identity, what it calls, and its schedule.
-static void show_what (const json_t *plan)
+static void show_definition (const json_t *plan)
 {
     json_t *names = json_names (JSON_PLAN, plan);
     show_text ("name", json_object_get (plan, "key"));
@@ -237,7 +237,7 @@ static void show_what (const json_t *plan)
 }
 
 // Print the plan's counters, its last run and its policies.
-static void show_how (const json_t *plan)
+static void show_execution (const json_t *plan)
 {
     print_counts (plan);
     show_id ("flow run", json_object_get (plan, "flow_run"));
@@ -260,7 +260,7 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
     if (said || state_of (plan) != PLAN_EXECUTE)
         return;
     const char *const say[] = {"team", id_word (json_object_get (plan, "plan_id"), id), NULL};
-    json_t *team = call_quietly (cli, client, say, &ignored);
+    json_t *team = call_command_quietly (cli, client, say, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         const json_t *progress = json_object_get (worker, "progress");
@@ -288,7 +288,7 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
     bool manual = field_number (plan, "extra") > 0;
     json_int_t from = field_number (plan, "plan_time") + !manual;
     const char *const say[] = {"next", id_word (json_object_get (plan, "plan_id"), id), "2", NULL};
-    json_t *answer = call_quietly (cli, client, say, &ignored);
+    json_t *answer = call_command_quietly (cli, client, say, &ignored);
     json_array_foreach (json_object_get (answer, "next"), i, time)
     {
         if (!next && json_integer_value (time) >= from)
@@ -340,7 +340,7 @@ static void print_retry (const struct cli *cli, struct zplan_client *client, con
     json_t *filter =
         json_pack ("{s:s, s:b, s:i}", "plan", id_word (json_object_get (plan, "plan_id"), out),
                    "newest", 1, "limit", 1);
-    json_t *answer = call_filtered (cli, client, "history", filter, &ignored);
+    json_t *answer = call_with_filter (cli, client, "history", filter, &ignored);
     const json_t *run = json_array_get (json_object_get (answer, "runs"), 0);
     const json_t *ended = json_object_get (run, "ended");
     if (ended && json_equal (json_object_get (run, "exec_id"), json_object_get (plan, "exec_id"))) {
@@ -368,14 +368,14 @@ static void print_failures (const json_t *plan)
     }
 }
 
-static void print_all (const struct cli *cli, struct zplan_client *client, const json_t *plan)
+static void show_sections (const struct cli *cli, struct zplan_client *client, const json_t *plan)
 {
-    show_what (plan);
+    show_definition (plan);
     print_next (cli, client, plan);
     print_retry (cli, client, plan);
     show_state (plan);
     print_progress (cli, client, plan);
-    show_how (plan);
+    show_execution (plan);
     print_failures (plan);
 }
 
@@ -386,7 +386,7 @@ static int show_plan (const struct cli *cli, struct zplan_client *client, const 
     if (plan && cli->json)
         print_plan (cli, plan);
     else if (plan)
-        print_all (cli, client, plan);
+        show_sections (cli, client, plan);
     json_decref (plan);
     return code;
 }
@@ -400,5 +400,5 @@ int verb_show (const struct cli *cli)
         .words_max = 1,
         .words = "one plan, by id or name",
     };
-    return call_each_plan (cli, &usage, show_plan);
+    return call_for_each_plan (cli, &usage, show_plan);
 }

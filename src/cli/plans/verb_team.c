@@ -23,7 +23,7 @@ static void write_state (FILE *out, const json_t *worker)
         fputs (", earlier", out);
 }
 
-static enum colour colour_of (const json_t *worker)
+static enum colour worker_colour (const json_t *worker)
 {
     static const struct {
         const char *state;
@@ -37,7 +37,7 @@ static enum colour colour_of (const json_t *worker)
 
 static const struct column columns[] = {
     COLUMN ("WORKER", 24, .rule = COLUMN_SHORT, .field = "worker"),
-    COLUMN ("STATE", 13, .write = write_state, .colour = colour_of),
+    COLUMN ("STATE", 13, .write = write_state, .colour = worker_colour),
     COLUMN ("SINCE", 20, .rule = COLUMN_SPARE, .field = "started_ms", .write = column_time_ms),
     COLUMN ("HEARTBEAT", 20, .rule = COLUMN_SPARE, .field = "heard_ms", .write = column_time_ms),
     COLUMN ("PROGRESS", 10, .rule = COLUMN_SHORT, .field = "progress", .write = column_frame),
@@ -53,7 +53,7 @@ static void print_team (const char *id, const json_t *answer)
     puts (field_is_true (answer, "current") ? ", a run is in progress" : "");
     struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
     json_array_foreach (workers, i, worker) table_row (table, worker);
-    table_break (&table); // prints nothing if there are no workers
+    table_end_if_rows (&table); // prints nothing if there are no workers
 }
 
 static int team_print (const struct cli *cli, struct zplan_client *client, const char *id)
@@ -70,5 +70,5 @@ int verb_team (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
-    return call_each_plan (cli, &usage, team_print);
+    return call_for_each_plan (cli, &usage, team_print);
 }

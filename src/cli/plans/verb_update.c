@@ -119,7 +119,7 @@ static bool has_policy (const json_t *fields, const json_t *plan, const char *fi
 }
 
 // Remove a stored member, unless the change sets it.
-static void take_away (json_t *fields, const json_t *plan, const char *field)
+static void remove_member (json_t *fields, const json_t *plan, const char *field)
 {
     if (has_member (plan, field) && !has_member (fields, field))
         json_object_set_new (fields, field, json_null ());
@@ -140,11 +140,11 @@ static void set_kind (const struct when *when, const struct when_words *words, c
     json_object_set_new (fields, "plan_time", json_integer (rule->base_time));
     if (words->timezone && has_member (plan, "timezone") && !has_member (fields, "timezone"))
         json_object_set_new (fields, "timezone", json_string (words->timezone));
-    take_away (fields, plan, "cron");
+    remove_member (fields, plan, "cron");
     if (json_is_array (json_object_get (plan, "cycle")) || !schedule_repeats (rule->type))
-        take_away (fields, plan, "cycle");
+        remove_member (fields, plan, "cycle");
     if (!schedule_repeats (rule->type))
-        take_away (fields, plan, "iteration");
+        remove_member (fields, plan, "iteration");
 }
 
 static void set_keep (const struct update_options *self, const struct when *when, bool new_kind,
@@ -185,8 +185,8 @@ static int set_terms (const struct update_options *self, const struct when_words
 
 // Add the members of the time options to `fields`; local times are in this zone. `plan` may be an
 // empty object, to check the options only.
-static int set_times_in (const struct update_options *self, const struct zone *zone,
-                         const json_t *plan, json_t *fields, struct reason *reason)
+static int set_times_in_zone (const struct update_options *self, const struct zone *zone,
+                              const json_t *plan, json_t *fields, struct reason *reason)
 {
     struct when when;
     struct stored_words stored;
@@ -222,9 +222,9 @@ static int set_times (const struct update_options *self, const json_t *plan, jso
 {
     const char *name = json_string_value (json_object_get (plan, "timezone"));
     if (self->order.words.timezone || self->no_wall_clock || !name)
-        return set_times_in (self, self->zone, plan, fields, reason);
+        return set_times_in_zone (self, self->zone, plan, fields, reason);
     struct zone *zone = zonefile_load (name, reason);
-    int rc = zone ? set_times_in (self, zone, plan, fields, reason) : -1;
+    int rc = zone ? set_times_in_zone (self, zone, plan, fields, reason) : -1;
     zone_destroy (&zone);
     return rc;
 }
@@ -277,7 +277,7 @@ struct frame_options {
     bool added[UINT8_MAX + 1];
 };
 
-static bool has_type (const struct frame_options *given, uint8_t type)
+static bool is_type_given (const struct frame_options *given, uint8_t type)
 {
     for (size_t i = 0; i < given->count; i++)
         if (given->frames[i].type == type)
@@ -286,8 +286,8 @@ static bool has_type (const struct frame_options *given, uint8_t type)
 }
 
 // Add the given frames of this type, once.
-static int add_given (struct frame_list *self, struct frame_options *given, uint8_t type,
-                      struct reason *reason)
+static int add_given_frames (struct frame_list *self, struct frame_options *given, uint8_t type,
+                             struct reason *reason)
 {
     for (size_t i = 0; !given->added[type] && i < given->count; i++) {
         const struct zplan_frame *frame = &given->frames[i];
@@ -307,12 +307,12 @@ static int merge_frames (const json_t *messages, const struct desc *desc,
     for (size_t i = 0; i < desc->count; i++) {
         uint8_t type = desc->types[i];
         json_t *frame = json_array_get (messages, FIRST_FRAME + i);
-        if (has_type (given, type) ? add_given (ret, given, type, reason)
-                                   : add_frame (ret, type, json_incref (frame), reason))
+        if (is_type_given (given, type) ? add_given_frames (ret, given, type, reason)
+                                        : add_frame (ret, type, json_incref (frame), reason))
             return -1;
     }
     for (size_t i = 0; i < given->count; i++)
-        if (add_given (ret, given, given->frames[i].type, reason))
+        if (add_given_frames (ret, given, given->frames[i].type, reason))
             return -1;
     return 0;
 }
@@ -348,8 +348,8 @@ static int update_messages (const struct action_options *order, const json_t *pl
 // -- one plan
 
 // Make the argument of the command `update`. NULL with a reason.
-static json_t *fields_of (const struct update_options *self, const json_t *plan,
-                          struct reason *reason)
+static json_t *update_fields (const struct update_options *self, const json_t *plan,
+                              struct reason *reason)
 {
     json_t *revision = json_object_get (plan, "revision");
     json_t *fields = json_object ();
@@ -371,39 +371,39 @@ static json_t *fields_of (const struct update_options *self, const json_t *plan,
     return NULL;
 }
 
-static int update_one (struct acting *acting, const char *id)
+static int update_one_plan (struct acting *acting, const char *id)
 {
     int code;
     struct reason reason;
-    json_t *plan = act_read (acting, id, &code);
+    json_t *plan = act_read_plan (acting, id, &code);
     if (!plan)
         return code;
-    json_t *fields = fields_of (acting->owner, plan, &reason);
+    json_t *fields = update_fields (acting->owner, plan, &reason);
     if (fields) {
         char *text = json_write (fields);
-        code = act_say (acting, id, text);
+        code = act_command (acting, id, text);
         free (text);
     } else {
         struct verdict verdict = verdict_refused (reason.text);
-        code = act_refused (acting, id, &verdict);
+        code = act_report_refused (acting, id, &verdict);
     }
     json_decref (fields);
     json_decref (plan);
     return code;
 }
 
-static int update_each (const struct cli *cli, struct update_options *self, struct plan_ids *ids)
+static int update_plans (const struct cli *cli, struct update_options *self, struct plan_ids *ids)
 {
     int code;
     struct acting acting = {.cli = cli,
                             .client = call_open (cli, &code),
                             .name = "update",
                             .done = "updated",
-                            .one = update_one,
+                            .one = update_one_plan,
                             .owner = self};
     if (!acting.client)
         return code;
-    code = bulk_do (&acting, &self->bulk, ids);
+    code = bulk_apply (&acting, &self->bulk, ids);
     zplan_client_destroy (&acting.client);
     return code;
 }
@@ -449,9 +449,9 @@ static int check_change (struct update_options *self, struct reason *reason)
         reason_set (reason, "--keep and --no-keep: want one or the other");
     else if (words->wall_clock && self->no_wall_clock)
         reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
-    else if (!when_check_doubles (&self->order.words, reason) &&
+    else if (!when_check_conflicts (&self->order.words, reason) &&
              !(with_stored && check_counts (&self->order.words, self->zone, reason)) &&
-             !set_times_in (&trial, self->zone, nothing, fields, reason))
+             !set_times_in_zone (&trial, self->zone, nothing, fields, reason))
         rc = order_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
     json_decref (nothing);
@@ -484,7 +484,7 @@ int verb_update (const struct cli *cli)
         plan_ids_read (&ids, cli, count, &reason) || check_change (&self, &reason))
         code = usage_error (cli->argv[0], &reason);
     else
-        code = update_each (cli, &self, &ids);
+        code = update_plans (cli, &self, &ids);
     zone_destroy (&self.zone);
     free (ids.at);
     return code;

@@ -90,7 +90,7 @@ static const char about[] =
 // -- printing
 
 // Count a printed line, and end the watch after the last one, or if it cannot be written.
-static void after_line (struct event_watch *self)
+static void count_line (struct event_watch *self)
 {
     self->left--;
     // main reports failed writes at its end.
@@ -99,7 +99,7 @@ static void after_line (struct event_watch *self)
 }
 
 // Read a pending signal, which may end the watch. Returns whether the watch ends.
-static bool is_ended (struct event_watch *self)
+static bool has_watch_ended (struct event_watch *self)
 {
     int number = process_next_signal (self->signal_fd);
     if (number != 0 && number != SIGCHLD)
@@ -164,7 +164,7 @@ static void print_result (struct event_watch *self, const struct zplan_result *r
     if (done && self->place && result->seq && *result->epoch)
         place_write (self, result->epoch, result->seq);
     if (wanted)
-        after_line (self);
+        count_line (self);
 }
 
 // -- notices of the subscriber
@@ -185,7 +185,7 @@ static void report_no_answer (struct event_watch *self, const struct zplan_notic
 static void take_notice (void *context, const struct zplan_notice *notice)
 {
     struct event_watch *self = context;
-    if (is_ended (self))
+    if (has_watch_ended (self))
         return;
     switch (notice->kind) {
     case ZPLAN_NOTICE_SILENT:
@@ -238,7 +238,7 @@ static int wait_and_print (struct event_watch *self)
                                  {.fd = self->signal_fd, .events = POLLIN}};
         if (poll (items, 2, -1) < 0 && errno != EINTR)
             return EXIT_REFUSED;
-        if (!is_ended (self))
+        if (!has_watch_ended (self))
             receive_results (self);
     }
     return self->code;
@@ -256,7 +256,7 @@ static int check_key (const struct cli *cli)
     struct zplan_client *client = cli->key ? call_open (cli, &code) : NULL;
     if (!client)
         return cli->key ? code : EXIT_DONE;
-    json_t *answer = call_filtered (cli, client, "whoami", NULL, &verdict), *role;
+    json_t *answer = call_with_filter (cli, client, "whoami", NULL, &verdict), *role;
     const json_t *roles = json_object_get (answer, "roles");
     struct span name = field_text (answer, "name");
     size_t i;
@@ -277,7 +277,7 @@ static int check_key (const struct cli *cli)
     return reason.text[0] ? EXIT_REFUSED : EXIT_DONE;
 }
 
-static struct zplan_subscriber *subscribe (const struct cli *cli, int *ret_exit)
+static struct zplan_subscriber *open_subscriber (const struct cli *cli, int *ret_exit)
 {
     struct keyfile key;
     if (keyfile_read (&key, cli, ret_exit))
@@ -338,7 +338,7 @@ static int place_make (struct event_watch *self, struct watch_wanted *wanted)
 static int watch_results (struct event_watch *self, const char *title, struct watch_wanted *wanted)
 {
     int code;
-    self->subscriber = subscribe (self->cli, &code);
+    self->subscriber = open_subscriber (self->cli, &code);
     if (!self->subscriber)
         return code;
     code = self->place && wanted->since < 0 ? place_make (self, wanted) : EXIT_DONE;

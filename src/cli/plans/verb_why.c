@@ -19,7 +19,7 @@ static const char about[] =
 // Actions that resolve a reason, as advice for people; all other reasons end by themselves.
 static const struct {
     const char *until, *words;
-} deeds[] = {
+} remedies[] = {
     {"reset", "reset it"},
     {"pause, then reset", "pause it, then reset it"},
     {"done, when the failure was handled manually, or reset",
@@ -32,9 +32,9 @@ static const struct {
 
 static void print_until (const char *until)
 {
-    for (size_t i = 0; i < sizeof deeds / sizeof *deeds; i++) {
-        if (strcmp (deeds[i].until, until) == 0) {
-            printf ("%s", deeds[i].words);
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++) {
+        if (strcmp (remedies[i].until, until) == 0) {
+            printf ("%s", remedies[i].words);
             return;
         }
     }
@@ -58,7 +58,7 @@ static void print_why (struct span why)
 }
 
 // Print when the reason ends, in the style of --times: ", in 3 min".
-static void print_at (struct span at)
+static void print_reason_time (struct span at)
 {
     int64_t seconds;
     char word[WORD_SIZE];
@@ -81,7 +81,7 @@ void why_print (const json_t *reasons)
         print_why (field_text (reason, "why"));
         printf (": ");
         print_until (until ? until : "something unknown");
-        print_at (field_text (reason, "at"));
+        print_reason_time (field_text (reason, "at"));
         putchar ('\n');
     }
 }
@@ -129,5 +129,5 @@ int verb_why (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "plans, by id or name",
     };
-    return call_each_plan (cli, &usage, plan_why_print);
+    return call_for_each_plan (cli, &usage, plan_why_print);
 }

@@ -39,7 +39,7 @@ static void print_member (const json_t *state, const char *name)
 }
 
 // Print the event of a flow run: "2026-01-31T02:00:00Z flow nightly 5f3a... skipped load by=rule".
-static void print_flow (const json_t *state)
+static void print_flow_event (const json_t *state)
 {
     printf (" ");
     write_frame (stdout, json_object_get (state, "run"));
@@ -71,12 +71,12 @@ static void print_plan_event (const struct zplan_event *event, const json_t *sta
 static void print_line (const struct zplan_event *event, const json_t *state)
 {
     char now[RFC3339_SIZE];
-    look_again ();
+    look_refresh ();
     rfc3339_format (look_now ()->now, now);
     printf ("%s %s ", now, event_word (event->code));
     print_bytes (span_of (event->station, event->station_size));
     if (event->code == ZPLAN_EVENT_FLOW)
-        print_flow (state);
+        print_flow_event (state);
     else
         print_plan_event (event, state);
     putchar ('\n');
@@ -102,7 +102,7 @@ static void report_missed (const struct zplan_event *event)
         fprintf (stderr, "zplan: %" PRId64 " events are missed\n", event->missed);
 }
 
-static bool is_wanted (const struct zplan_event *event, const char *title)
+static bool is_event_wanted (const struct zplan_event *event, const char *title)
 {
     size_t size = strlen (title);
     return event->station_size >= size && memcmp (event->station, title, size) == 0;
@@ -121,18 +121,18 @@ static bool print_event (const struct cli *cli, const struct zplan_event *event,
     return !fflush (stdout) && --*left > 0;
 }
 
-static bool is_ended (int signal_fd)
+static bool is_signal_pending (int signal_fd)
 {
     int number = process_next_signal (signal_fd);
     return number != 0 && number != SIGCHLD;
 }
 
-static void receive (const struct cli *cli, struct zplan_events *events, const char *title,
-                     int64_t count)
+static void receive_events (const struct cli *cli, struct zplan_events *events, const char *title,
+                            int64_t count)
 {
     int signal_fd = process_prepare ();
     bool goes_on = true;
-    while (goes_on && !is_ended (signal_fd)) {
+    while (goes_on && !is_signal_pending (signal_fd)) {
         struct pollfd items[] = {{.fd = zplan_events_fd (events), .events = POLLIN},
                                  {.fd = signal_fd, .events = POLLIN}};
         struct zplan_event event;
@@ -142,7 +142,7 @@ static void receive (const struct cli *cli, struct zplan_events *events, const c
             if (zplan_events_recv (events, 0, &event) != ZPLAN_OK)
                 break;
             report_missed (&event);
-            if (is_wanted (&event, title))
+            if (is_event_wanted (&event, title))
                 goes_on = print_event (cli, &event, &count);
         }
     }
@@ -159,7 +159,7 @@ int watch_events (const struct cli *cli, const char *endpoint, const char *title
         key.given ? zplan_events_new_curve (endpoint, &key.curve) : zplan_events_new (endpoint);
     if (!events)
         return call_refuse_endpoint (cli, "--events", endpoint);
-    receive (cli, events, title, count);
+    receive_events (cli, events, title, count);
     zplan_events_destroy (&events);
     return EXIT_DONE;
 }

@@ -34,7 +34,7 @@ int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, stru
 
 // -- one plan
 
-int act_refused (struct acting *self, const char *id, const struct verdict *verdict)
+int act_report_refused (struct acting *self, const char *id, const struct verdict *verdict)
 {
     if (self->maybe_name && verdict->status == ZERO_STATUS_NOT_FIND_ID)
         return ACT_UNKNOWN;
@@ -47,7 +47,7 @@ int act_refused (struct acting *self, const char *id, const struct verdict *verd
         struct span shown = span_text (plan_ref_shown (id));
         json_object_set_new (answer, ident_parse (shown, &ignored) ? "id" : "name",
                              json_from_frame (shown));
-        refusal_into (answer, self->cli, verdict);
+        refusal_add_to (answer, self->cli, verdict);
         print_answer_new (self->cli, JSON_ANSWER, answer);
     }
     return verdict_print (verdict, plan_ref_shown (id));
@@ -83,7 +83,7 @@ static void report_outcome (const struct acting *self, const char *id,
     json_decref (answer);
 }
 
-void act_already (struct acting *self, const char *id)
+void act_note_unchanged (struct acting *self, const char *id)
 {
     self->already++;
     if (!self->cli->json)
@@ -100,8 +100,8 @@ static json_t *plan_as_wanted (struct acting *self, const char *id, const struct
     int64_t state;
     if (verdict->status != ZERO_STATUS_MANAGE_ARG_ERROR_ID || !self->wanted)
         return NULL;
-    json_t *plan =
-        call_quietly (self->cli, self->client, (const char *[]){"message", id, NULL}, &ignored);
+    json_t *plan = call_command_quietly (self->cli, self->client,
+                                         (const char *[]){"message", id, NULL}, &ignored);
     if (plan && json_get_integer (plan, "plan_state", 0, 31, &state) && self->wanted >> state & 1)
         return plan;
     json_decref (plan);
@@ -111,14 +111,14 @@ static json_t *plan_as_wanted (struct acting *self, const char *id, const struct
 static void report_already (struct acting *self, const char *id, const json_t *plan)
 {
     char word[WORD_SIZE];
-    act_already (self, id_word (json_object_get (plan, "plan_id"), word));
+    act_note_unchanged (self, id_word (json_object_get (plan, "plan_id"), word));
     if (self->cli->json || self->selected)
         return;
     print_between ("plan ", span_text (plan_ref_shown (id)), "");
     printf (" already %s\n", plain_state (json_object_get (plan, "plan_state"), word));
 }
 
-int act_say (struct acting *self, const char *id, const char *argument)
+int act_command (struct acting *self, const char *id, const char *argument)
 {
     struct zplan_reply reply;
     const char *args[] = {id, argument};
@@ -130,7 +130,7 @@ int act_say (struct acting *self, const char *id, const char *argument)
         return EXIT_DONE;
     }
     if (self->selected && self->gone_is_wanted && verdict.status == ZERO_STATUS_NOT_FIND_ID) {
-        act_already (self, id);
+        act_note_unchanged (self, id);
         return EXIT_DONE;
     }
     json_t *plan = plan_as_wanted (self, id, &verdict);
@@ -139,26 +139,26 @@ int act_say (struct acting *self, const char *id, const char *argument)
         json_decref (plan);
         return EXIT_DONE;
     }
-    int code = act_refused (self, id, &verdict);
+    int code = act_report_refused (self, id, &verdict);
     if (code == EXIT_NO_ANSWER)
         fprintf (stderr, "zplan: it is not known whether plan %s was %s\n", plan_ref_shown (id),
                  self->done);
     return code;
 }
 
-json_t *act_read (struct acting *self, const char *id, int *ret_code)
+json_t *act_read_plan (struct acting *self, const char *id, int *ret_code)
 {
     struct verdict verdict;
-    json_t *plan =
-        call_quietly (self->cli, self->client, (const char *[]){"message", id, NULL}, &verdict);
+    json_t *plan = call_command_quietly (self->cli, self->client,
+                                         (const char *[]){"message", id, NULL}, &verdict);
     if (!plan)
-        *ret_code = act_refused (self, id, &verdict);
+        *ret_code = act_report_refused (self, id, &verdict);
     return plan;
 }
 
 // -- all plans
 
-int act_each (struct acting *self, const struct plan_ids *ids)
+int act_on_plans (struct acting *self, const struct plan_ids *ids)
 {
     int code = EXIT_DONE;
     for (size_t i = 0; i < ids->count; i++) {

@@ -45,19 +45,19 @@ struct acting {
 };
 
 // Count a plan that is already as wanted, and print it with --json.
-void act_already (struct acting *self, const char *id);
+void act_note_unchanged (struct acting *self, const char *id);
 
 // Call `one` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or
 // EXIT_NO_ANSWER. Plans that were not tried are reported.
-int act_each (struct acting *self, const struct plan_ids *ids);
+int act_on_plans (struct acting *self, const struct plan_ids *ids);
 
 // Send the command for one plan, with `argument` unless that is NULL, and report the result.
-int act_say (struct acting *self, const char *id, const char *argument);
+int act_command (struct acting *self, const char *id, const char *argument);
 
 // Read a plan with its messages. NULL: the error was reported, and `ret_code` is the exit code.
-json_t *act_read (struct acting *self, const char *id, int *ret_code);
+json_t *act_read_plan (struct acting *self, const char *id, int *ret_code);
 
 // Report that the command was rejected for one plan, or that nothing answered. Returns the exit
 // code. If there is no such plan and `maybe_name` is set: ACT_UNKNOWN, without a report.
 enum { ACT_UNKNOWN = -1 };
-int act_refused (struct acting *self, const char *id, const struct verdict *verdict);
+int act_report_refused (struct acting *self, const char *id, const struct verdict *verdict);

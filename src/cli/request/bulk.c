@@ -38,7 +38,7 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
 
 // -- with --dry-run
 
-static void preview (const struct acting *acting, const char *id, const json_t *plan)
+static void preview_plan (const struct acting *acting, const char *id, const json_t *plan)
 {
     char state[WORD_SIZE];
     if (acting->cli->json) {
@@ -58,13 +58,13 @@ static void preview (const struct acting *acting, const char *id, const json_t *
     printf ("\"\n");
 }
 
-static int preview_one (struct acting *acting, const char *id)
+static int preview_one_plan (struct acting *acting, const char *id)
 {
     int code;
-    json_t *plan = act_read (acting, id, &code);
+    json_t *plan = act_read_plan (acting, id, &code);
     if (!plan)
         return code;
-    preview (acting, id, plan);
+    preview_plan (acting, id, plan);
     json_decref (plan);
     return EXIT_DONE;
 }
@@ -78,7 +78,7 @@ struct collecting {
     bool dry_run;
 };
 
-static bool is_as_wanted (const struct acting *acting, const json_t *plan)
+static bool is_plan_as_wanted (const struct acting *acting, const json_t *plan)
 {
     int64_t state;
     return json_get_integer (plan, "plan_state", 0, 31, &state) && acting->wanted >> state & 1;
@@ -94,18 +94,18 @@ static bool take_plan (void *owner, const json_t *plan)
         return true;
     }
     ident_text ((uint64_t)id, text);
-    if (is_as_wanted (self->acting, plan)) {
-        act_already (self->acting, text);
+    if (is_plan_as_wanted (self->acting, plan)) {
+        act_note_unchanged (self->acting, text);
         return true;
     }
     plan_ids_add (self->ids, (uint64_t)id);
     if (self->dry_run)
-        preview (self->acting, text, plan);
+        preview_plan (self->acting, text, plan);
     progress_step (&self->acting->progress, self->ids->count, 0);
     return true;
 }
 
-static void print_sum (const struct acting *acting)
+static void print_totals (const struct acting *acting)
 {
     if (acting->cli->json)
         return; // there is an object for each
@@ -118,7 +118,7 @@ static void print_sum (const struct acting *acting)
 }
 
 // Read all pages before changing any plan, because a change may shift the pages.
-static int do_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
+static int apply_to_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     acting->selected = true;
     struct collecting collecting = {acting, ids, self->dry_run};
@@ -133,16 +133,16 @@ static int do_selected (struct acting *acting, const struct bulk *self, struct p
     if (verdict.code != EXIT_DONE || self->dry_run)
         return verdict_print (&verdict, NULL);
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);
-    int code = act_each (acting, ids);
+    int code = act_on_plans (acting, ids);
     if (ids->count > 0 || acting->already > 0)
-        print_sum (acting);
+        print_totals (acting);
     return code;
 }
 
-int bulk_do (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
+int bulk_apply (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     if (self->dry_run)
-        acting->one = preview_one;
+        acting->one = preview_one_plan;
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);
-    return ids->count ? act_each (acting, ids) : do_selected (acting, self, ids);
+    return ids->count ? act_on_plans (acting, ids) : apply_to_selected (acting, self, ids);
 }

@@ -21,4 +21,4 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
 // Apply the verb to the plans with these ids, or, if there are none, to the selected ones; with
 // --dry-run only list them. Selected plans that are already as wanted are skipped, and counted in
 // the summary, which is printed last. Returns an exit code.
-int bulk_do (struct acting *acting, const struct bulk *self, struct plan_ids *ids);
+int bulk_apply (struct acting *acting, const struct bulk *self, struct plan_ids *ids);

@@ -140,7 +140,7 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 }
 
 // The status whose wire word is at the start of the text; 0: none.
-static uint8_t status_in_front (struct span text)
+static uint8_t leading_status (struct span text)
 {
     for (int status = ZERO_STATUS_ERROR_FLAG; status <= UINT8_MAX; status++) {
         const char *word = status_word ((uint8_t)status);
@@ -169,7 +169,7 @@ struct span verdict_text (const struct verdict *self, char out[VERDICT_WORDS_MAX
         {"end_time: is past", "the end is past"},
     };
     struct span text = span_of (self->words, self->size);
-    uint8_t status = status_in_front (text);
+    uint8_t status = leading_status (text);
     size_t size = status ? strlen (status_word (status)) : 0;
     if (!status)
         return text;
@@ -213,14 +213,14 @@ int verdict_print (const struct verdict *self, const char *subject)
     return self->code;
 }
 
-int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
-                const char *subject)
+int call_report (const struct cli *cli, int outcome, const struct zplan_reply *reply,
+                 const char *subject)
 {
     struct verdict verdict = call_verdict (cli, outcome, reply);
     return verdict_print (&verdict, subject);
 }
 
-void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict)
+void refusal_add_to (json_t *answer, const struct cli *cli, const struct verdict *verdict)
 {
     char code[JSON_CODE_SIZE], out[VERDICT_WORDS_MAX];
     bool wire = strcmp (cli->json, "wire") == 0;
@@ -274,7 +274,7 @@ json_t *call_command (const struct cli *cli, struct zplan_client *client, const 
         subject = name;
         outcome = zplan_client_manage (client, words[0], again, count, &reply);
     }
-    *ret_code = call_judge (cli, outcome, &reply, subject ? plan_ref_shown (subject) : NULL);
+    *ret_code = call_report (cli, outcome, &reply, subject ? plan_ref_shown (subject) : NULL);
     json_t *answer = *ret_code == EXIT_DONE ? call_json (&reply) : NULL;
     if (!answer && *ret_code == EXIT_DONE)
         *ret_code = EXIT_REFUSED;
@@ -294,8 +294,8 @@ int call_print (const struct cli *cli, struct zplan_client *client, const char *
     return code;
 }
 
-json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                      struct verdict *ret)
+json_t *call_command_quietly (const struct cli *cli, struct zplan_client *client,
+                              const char *const *words, struct verdict *ret)
 {
     struct zplan_reply reply;
     struct reason why, reason;
@@ -312,11 +312,11 @@ json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const 
     return answer;
 }
 
-json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
-                       json_t *filter, struct verdict *ret)
+json_t *call_with_filter (const struct cli *cli, struct zplan_client *client, const char *command,
+                          json_t *filter, struct verdict *ret)
 {
     char *text = filter ? json_write (filter) : NULL;
-    json_t *answer = call_quietly (cli, client, (const char *[]){command, text, NULL}, ret);
+    json_t *answer = call_command_quietly (cli, client, (const char *[]){command, text, NULL}, ret);
     free (text);
     json_decref (filter);
     return answer;
@@ -336,7 +336,7 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
         if (done)
             json_object_set_new (answer, "done", json_string (change->done));
         else
-            refusal_into (answer, cli, &verdict);
+            refusal_add_to (answer, cli, &verdict);
         print_answer_new (cli, JSON_ANSWER, answer);
     } else if (done) {
         fputs (change->label, stdout);
@@ -346,8 +346,10 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
     return verdict_print (&verdict, subject);
 }
 
-int call_each (const struct cli *cli, struct zplan_client *client, char *const *words, int count,
-               int (*ask) (const struct cli *cli, struct zplan_client *client, const char *word))
+int call_for_each_word (const struct cli *cli, struct zplan_client *client, char *const *words,
+                        int count,
+                        int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                    const char *word))
 {
     int code = EXIT_DONE;
     for (int i = 0; i < count && code != EXIT_NO_ANSWER; i++) {
@@ -357,7 +359,7 @@ int call_each (const struct cli *cli, struct zplan_client *client, char *const *
     return code;
 }
 
-struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
+struct zplan_client *verb_begin (const struct cli *cli, const char *synopsis, const char *about,
                                  int *ret_exit)
 {
     const struct usage usage = {.synopsis = synopsis, .about = about};
@@ -365,8 +367,9 @@ struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, co
     return options_read (&usage, cli, &count, ret_exit) ? call_open (cli, ret_exit) : NULL;
 }
 
-int call_each_plan (const struct cli *cli, const struct usage *usage,
-                    int (*ask) (const struct cli *cli, struct zplan_client *client, const char *id))
+int call_for_each_plan (const struct cli *cli, const struct usage *usage,
+                        int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                    const char *id))
 {
     int count, code;
     if (!options_read (usage, cli, &count, &code))
@@ -389,12 +392,12 @@ int call_each_plan (const struct cli *cli, const struct usage *usage,
     return code;
 }
 
-int worded_run (const struct cli *cli, const struct usage *usage, const struct worded_row *rows,
-                size_t count, const void *wish)
+int subcommand_run (const struct cli *cli, const struct usage *usage,
+                    const struct subcommand_row *rows, size_t count, const void *wish)
 {
     int arguments, code;
     struct reason reason;
-    struct subcommand words[WORDED_ROWS_MAX];
+    struct subcommand words[SUBCOMMAND_ROWS_MAX];
     for (size_t i = 0; i < count; i++)
         words[i] = rows[i].word;
     if (!options_read (usage, cli, &arguments, &code))
@@ -402,7 +405,7 @@ int worded_run (const struct cli *cli, const struct usage *usage, const struct w
     int word = subcommand_read (words, count, cli, arguments, &reason);
     if (word < 0)
         return usage_error (cli->argv[0], &reason);
-    struct worded self = {cli, call_open (cli, &code), wish, cli->argv + 2, arguments - 1};
+    struct subcommand_call self = {cli, call_open (cli, &code), wish, cli->argv + 2, arguments - 1};
     if (self.client)
         code = rows[word].run (&self);
     zplan_client_destroy (&self.client);

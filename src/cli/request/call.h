@@ -63,11 +63,11 @@ struct verdict verdict_refused (const char *words);
 int verdict_print (const struct verdict *self, const char *subject);
 
 // Add an error to the object that `--json` prints: the status as `code`, the text as `detail`.
-void refusal_into (json_t *answer, const struct cli *cli, const struct verdict *verdict);
+void refusal_add_to (json_t *answer, const struct cli *cli, const struct verdict *verdict);
 
 // call_verdict and verdict_print together.
-int call_judge (const struct cli *cli, int outcome, const struct zplan_reply *reply,
-                const char *subject);
+int call_report (const struct cli *cli, int outcome, const struct zplan_reply *reply,
+                 const char *subject);
 
 // The first frame of this type, or an empty span.
 struct span call_frame (const struct zplan_reply *reply, uint8_t type);
@@ -95,13 +95,13 @@ int call_print (const struct cli *cli, struct zplan_client *client, const char *
                 const char *subject, void (*show) (const char *subject, const json_t *answer));
 
 // As call_command, without printing. NULL: the verdict has the error.
-json_t *call_quietly (const struct cli *cli, struct zplan_client *client, const char *const *words,
-                      struct verdict *ret);
+json_t *call_command_quietly (const struct cli *cli, struct zplan_client *client,
+                              const char *const *words, struct verdict *ret);
 
 // Send a command with a filter, which may be NULL, and otherwise as the function above. Takes
 // ownership of the filter.
-json_t *call_filtered (const struct cli *cli, struct zplan_client *client, const char *command,
-                       json_t *filter, struct verdict *ret);
+json_t *call_with_filter (const struct cli *cli, struct zplan_client *client, const char *command,
+                          json_t *filter, struct verdict *ret);
 
 // How to report a change of an object of the station, such as a limit.
 struct change_report {
@@ -118,21 +118,23 @@ int call_change (const struct cli *cli, struct zplan_client *client, const char 
 
 // Call `ask` for each word. Stops at EXIT_NO_ANSWER. Returns the last exit code that was not
 // EXIT_DONE.
-int call_each (const struct cli *cli, struct zplan_client *client, char *const *words, int count,
-               int (*ask) (const struct cli *cli, struct zplan_client *client, const char *word));
+int call_for_each_word (const struct cli *cli, struct zplan_client *client, char *const *words,
+                        int count,
+                        int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                    const char *word));
 
 // Run a verb that takes ids or names of plans (plan_ref.h) and no options: call `ask` for each.
 // Stops at EXIT_NO_ANSWER. Returns the last exit code that was not EXIT_DONE.
-int call_each_plan (const struct cli *cli, const struct usage *usage,
-                    int (*ask) (const struct cli *cli, struct zplan_client *client,
-                                const char *id));
+int call_for_each_plan (const struct cli *cli, const struct usage *usage,
+                        int (*ask) (const struct cli *cli, struct zplan_client *client,
+                                    const char *id));
 
 // The start of a verb without options and arguments: handles its usage, then does call_open.
-struct zplan_client *call_begin (const struct cli *cli, const char *synopsis, const char *about,
+struct zplan_client *verb_begin (const struct cli *cli, const char *synopsis, const char *about,
                                  int *ret_exit);
 
 // The state of a verb with subcommands.
-struct worded {
+struct subcommand_call {
     const struct cli *cli;
     struct zplan_client *client;
     const void *wish; // the values of its options
@@ -140,13 +142,13 @@ struct worded {
     int count;
 };
 
-struct worded_row {
+struct subcommand_row {
     struct subcommand word;
-    int (*run) (const struct worded *self); // returns an exit code
+    int (*run) (const struct subcommand_call *self); // returns an exit code
 };
 
-// Read the options and the subcommand, connect, and run it. `count` is at most WORDED_ROWS_MAX.
+// Read the options and the subcommand, connect, and run it. `count` is at most SUBCOMMAND_ROWS_MAX.
 // Returns an exit code.
-enum { WORDED_ROWS_MAX = 8 };
-int worded_run (const struct cli *cli, const struct usage *usage, const struct worded_row *rows,
-                size_t count, const void *wish);
+enum { SUBCOMMAND_ROWS_MAX = 8 };
+int subcommand_run (const struct cli *cli, const struct usage *usage,
+                    const struct subcommand_row *rows, size_t count, const void *wish);

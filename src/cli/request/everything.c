@@ -140,7 +140,7 @@ static int write_history (struct everything_export *self)
         .room = INT64_MAX,
         .take = take_runs,
         .owner = self};
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    struct verdict verdict = pages_read (self->cli, self->client, &pages);
     return verdict_print (&verdict, NULL);
 }
 
@@ -254,7 +254,7 @@ static int write_plans (struct everything_export *self)
                           .room = INT64_MAX,
                           .take = take_plans,
                           .owner = self};
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    struct verdict verdict = pages_read (self->cli, self->client, &pages);
     if (verdict.code == EXIT_DONE && self->plans.trouble.code == EXIT_DONE)
         plan_export_flush (&self->plans);
     const struct verdict *trouble = &self->plans.trouble;

@@ -25,8 +25,8 @@ struct flow_version {
 };
 
 // Call `take` for each page of this subcommand of `flow`.
-static int each_page (const struct flow_export *self, const char *word, json_t *filter,
-                      void (*take) (void *owner, const json_t *page), void *owner)
+static int for_each_flow_page (const struct flow_export *self, const char *word, json_t *filter,
+                               void (*take) (void *owner, const json_t *page), void *owner)
 {
     int code;
     bool more = true;
@@ -47,7 +47,7 @@ static int each_page (const struct flow_export *self, const char *word, json_t *
     return code;
 }
 
-static void take_names (void *names, const json_t *page)
+static void add_flow_names (void *names, const json_t *page)
 {
     size_t i;
     const json_t *flow;
@@ -63,7 +63,7 @@ static void take_names (void *names, const json_t *page)
 
 static void write_flow (struct flow_export *self, const char *name);
 
-static void take_target (void *owner, const char *target)
+static void write_target_flow (void *owner, const char *target)
 {
     struct flow_export *self = owner;
     if (self->code == EXIT_DONE && json_is_false (json_object_get (self->names, target)))
@@ -72,8 +72,8 @@ static void take_target (void *owner, const char *target)
 
 // Read a version; `version` NULL: the one in use. NULL: the flow was removed meanwhile, or an error
 // was printed.
-static struct flow_version *flow_get (struct flow_export *self, const char *name,
-                                      const json_t *version)
+static struct flow_version *read_flow_version (struct flow_export *self, const char *name,
+                                               const json_t *version)
 {
     char number[WORD_SIZE];
     struct zplan_reply reply;
@@ -96,7 +96,7 @@ static struct flow_version *flow_get (struct flow_export *self, const char *name
     return stored;
 }
 
-static json_t *parsed (const struct flow_version *stored)
+static json_t *parse_version (const struct flow_version *stored)
 {
     struct reason ignored;
     return stored ? json_read_object (span_of (stored->json, stored->size), &ignored) : NULL;
@@ -110,7 +110,7 @@ static void write_version (struct flow_export *self, const char *name,
         self->unreadable++;
         return;
     }
-    json_t *whole = parsed (stored);
+    json_t *whole = parse_version (stored);
     json_int_t version = field_number (whole, "version");
     print_between ("{\"type\":\"flow\",\"name\":\"", span_text (name), "");
     printf ("\",\"version\":%" JSON_INTEGER_FORMAT ",\"use\":%" JSON_INTEGER_FORMAT
@@ -127,14 +127,14 @@ static void write_version (struct flow_export *self, const char *name,
 static void write_flow (struct flow_export *self, const char *name)
 {
     json_object_set_new (self->names, name, json_true ());
-    struct flow_version *last = flow_get (self, name, NULL);
-    json_t *flow = parsed (last), *versions = json_object_get (flow, "versions");
+    struct flow_version *last = read_flow_version (self, name, NULL);
+    json_t *flow = parse_version (last), *versions = json_object_get (flow, "versions");
     size_t count = json_array_size (versions);
     struct flow_version **stored = memory_new ((count + 1) * sizeof *stored);
     for (size_t i = 0; i < count && self->code == EXIT_DONE; i++) {
-        stored[i] = flow_get (self, name, json_array_get (versions, i));
-        json_t *whole = parsed (stored[i]);
-        flow_stored_targets (json_object_get (whole, "definition"), take_target, self);
+        stored[i] = read_flow_version (self, name, json_array_get (versions, i));
+        json_t *whole = parse_version (stored[i]);
+        flow_stored_targets (json_object_get (whole, "definition"), write_target_flow, self);
         json_decref (whole);
     }
     for (size_t i = 0; i < count && self->code == EXIT_DONE; i++)
@@ -165,8 +165,9 @@ static int report_runs (struct flow_export *self)
     int code = EXIT_DONE;
     int64_t count = 0;
     for (size_t i = 0; i < sizeof states / sizeof *states && code == EXIT_DONE; i++)
-        code = each_page (self, "runs", json_pack ("{s:s, s:i}", "state", states[i], "limit", 1000),
-                          count_runs, &count);
+        code = for_each_flow_page (self, "runs",
+                                   json_pack ("{s:s, s:i}", "state", states[i], "limit", 1000),
+                                   count_runs, &count);
     if (count)
         fprintf (stderr,
                  "zplan: %" PRId64 " run%s of flows in progress %s left out: an import begins new "
@@ -181,7 +182,7 @@ int everything_flows (const struct cli *cli, struct zplan_client *client, int64_
     const char *name;
     json_t *written;
     struct flow_export self = {.cli = cli, .client = client, .names = json_object ()};
-    self.code = each_page (&self, "list", json_object (), take_names, self.names);
+    self.code = for_each_flow_page (&self, "list", json_object (), add_flow_names, self.names);
     json_object_foreach (self.names, name, written)
     {
         if (self.code == EXIT_DONE && json_is_false (written))

@@ -18,7 +18,7 @@
 #include "progress.h"
 #include "zonefile.h"
 
-enum stage { STAGE_LOOK, STAGE_SUBMIT, STAGE_COMPARE };
+enum stage { STAGE_CHECK, STAGE_SUBMIT, STAGE_COMPARE };
 
 // A line in flight.
 struct load_line {
@@ -28,7 +28,7 @@ struct load_line {
     struct verdict refusal; // in STAGE_COMPARE: why the submission was rejected
 };
 
-struct load_test {
+struct load_run {
     const struct cli *cli;
     const struct load *load;
     struct pipeline *pipeline;
@@ -45,19 +45,19 @@ struct load_test {
     struct reason why_none; // why there is no only target
     bool unread;            // a part of the file could not be read
     struct progress progress;
-    struct verdict silence;
+    struct verdict no_answer;
 };
 
 // -- the result of a line
 
-static void end_item (struct load_line **item)
+static void free_item (struct load_line **item)
 {
     entry_clear (&(*item)->entry);
     free (*item);
     *item = NULL;
 }
 
-static void show_progress (struct load_test *self)
+static void show_progress (struct load_run *self)
 {
     progress_share (
         &self->progress,
@@ -65,12 +65,12 @@ static void show_progress (struct load_test *self)
         self->size ? self->read : 0, self->size);
 }
 
-static const char *file_name (const struct load_test *self)
+static const char *file_name (const struct load_run *self)
 {
     return strcmp (self->load->file, "-") == 0 ? "stdin" : self->load->file;
 }
 
-static void report_line (struct load_test *self, int64_t line, const char *name, struct span text)
+static void report_line (struct load_run *self, int64_t line, const char *name, struct span text)
 {
     if (self->cli->json) {
         json_t *answer = json_pack ("{s:I}", "line", (json_int_t)line);
@@ -79,7 +79,7 @@ static void report_line (struct load_test *self, int64_t line, const char *name,
     }
 }
 
-static void reject_line (struct load_test *self, int64_t line, struct span words)
+static void reject_line (struct load_run *self, int64_t line, struct span words)
 {
     char subject[REASON_MAX];
     snprintf (subject, sizeof subject, "%.150s:%" PRId64, file_name (self), line);
@@ -90,8 +90,8 @@ static void reject_line (struct load_test *self, int64_t line, struct span words
 }
 
 // Count a line that failed for a common reason, and may succeed later.
-static void leave_item (struct load_test *self, const struct load_line *item,
-                        const struct verdict *verdict)
+static void count_untaken_item (struct load_run *self, const struct load_line *item,
+                                const struct verdict *verdict)
 {
     if (self->untaken++ == 0 || item->line < self->untaken_line) {
         self->untaken_line = item->line;
@@ -99,17 +99,17 @@ static void leave_item (struct load_test *self, const struct load_line *item,
     }
 }
 
-static void refuse_item (struct load_test *self, struct load_line **item,
+static void refuse_item (struct load_run *self, struct load_line **item,
                          const struct verdict *verdict)
 {
     if (verdict_is_common (verdict))
-        leave_item (self, *item, verdict);
+        count_untaken_item (self, *item, verdict);
     else
         reject_line (self, (*item)->line, verdict_text (verdict, (char[VERDICT_WORDS_MAX]){0}));
-    end_item (item);
+    free_item (item);
 }
 
-static void count_item (struct load_test *self, struct load_line **item, int64_t *count,
+static void count_item (struct load_run *self, struct load_line **item, int64_t *count,
                         const char *word)
 {
     ++*count;
@@ -120,12 +120,12 @@ static void count_item (struct load_test *self, struct load_line **item, int64_t
     } else if (self->load->on_line) {
         self->load->on_line (self->load->owner, (*item)->line, word);
     }
-    end_item (item);
+    free_item (item);
 }
 
 // -- the stages
 
-static bool submit_line (struct load_test *self, struct load_line *item)
+static bool submit_line (struct load_run *self, struct load_line *item)
 {
     struct zplan_frame frames[ZPLAN_FRAMES_MAX];
     const struct entry *entry = &item->entry;
@@ -156,7 +156,7 @@ static bool submit_line (struct load_test *self, struct load_line *item)
     return pipeline_send (self->pipeline, ZERO_BYTE_COMMAND_PLAN, frames, count, item);
 }
 
-static bool send_command (struct load_test *self, struct load_line *item, enum stage stage,
+static bool send_command (struct load_run *self, struct load_line *item, enum stage stage,
                           const char *word)
 {
     item->stage = stage;
@@ -164,8 +164,8 @@ static bool send_command (struct load_test *self, struct load_line *item, enum s
 }
 
 // Whether the existing plan with this id equals that of the line.
-static bool is_there (const struct load_test *self, const struct load_line *item,
-                      const struct zplan_reply *reply)
+static bool is_same_plan (const struct load_run *self, const struct load_line *item,
+                          const struct zplan_reply *reply)
 {
     struct reason reason;
     struct entry kept;
@@ -180,14 +180,14 @@ static bool is_there (const struct load_test *self, const struct load_line *item
     return same;
 }
 
-static void on_looked (struct load_test *self, struct load_line *item,
-                       const struct verdict *verdict, const struct zplan_reply *reply)
+static void on_checked (struct load_run *self, struct load_line *item,
+                        const struct verdict *verdict, const struct zplan_reply *reply)
 {
     if (reply->status == ZERO_STATUS_NOT_FIND_ID) {
         submit_line (self, item);
     } else if (verdict->code != EXIT_DONE) {
         refuse_item (self, &item, verdict);
-    } else if (is_there (self, item, reply)) {
+    } else if (is_same_plan (self, item, reply)) {
         count_item (self, &item, &self->there, "nothing");
     } else {
         struct verdict other = verdict_refused ("id: there is another plan with it");
@@ -195,8 +195,8 @@ static void on_looked (struct load_test *self, struct load_line *item,
     }
 }
 
-static void count_kept (struct load_test *self, struct load_line *item,
-                        const struct zplan_reply *reply)
+static void count_stored_item (struct load_run *self, struct load_line *item,
+                               const struct zplan_reply *reply)
 {
     enum zplan_stored stored = zplan_reply_stored (reply);
     if (stored == ZPLAN_STORED_BEFORE)
@@ -208,7 +208,7 @@ static void count_kept (struct load_test *self, struct load_line *item,
         count_item (self, &item, &self->added, "add");
 }
 
-static void on_submitted (struct load_test *self, struct load_line *item,
+static void on_submitted (struct load_run *self, struct load_line *item,
                           const struct verdict *verdict, const struct zplan_reply *reply)
 {
     struct span id = call_frame (reply, ZERO_FRAME_GLOBAL_ID);
@@ -224,27 +224,27 @@ static void on_submitted (struct load_test *self, struct load_line *item,
     } else {
         snprintf (item->entry.id, sizeof item->entry.id, "%.*s", (int)id.size,
                   (const char *)id.data);
-        count_kept (self, item, reply);
+        count_stored_item (self, item, reply);
     }
 }
 
 static void on_answer (void *owner, void *given, int outcome, const struct zplan_reply *reply)
 {
-    struct load_test *self = owner;
+    struct load_run *self = owner;
     struct load_line *item = given;
     struct verdict verdict = call_verdict (self->cli, outcome, reply);
     if (verdict.code == EXIT_NO_ANSWER) {
-        self->silence = verdict;
+        self->no_answer = verdict;
         self->unknown++;
-        end_item (&item);
+        free_item (&item);
     } else if (outcome != ZPLAN_OK) {
         refuse_item (self, &item, &verdict);
-    } else if (item->stage == STAGE_LOOK) {
-        on_looked (self, item, &verdict, reply);
+    } else if (item->stage == STAGE_CHECK) {
+        on_checked (self, item, &verdict, reply);
     } else if (item->stage == STAGE_SUBMIT) {
         on_submitted (self, item, &verdict, reply);
     } else if (item->stage == STAGE_COMPARE && verdict.code == EXIT_DONE &&
-               is_there (self, item, reply)) {
+               is_same_plan (self, item, reply)) {
         count_item (self, &item, &self->there, "nothing");
     } else {
         refuse_item (self, &item, &item->refusal);
@@ -272,7 +272,7 @@ static void pause_entry (struct entry *entry)
 }
 
 // Send the first request for a line. False: the station does not answer.
-static bool start_item (struct load_test *self, struct load_line *item)
+static bool send_item (struct load_run *self, struct load_line *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
@@ -282,18 +282,18 @@ static bool start_item (struct load_test *self, struct load_line *item)
     if (holds)
         pause_entry (&item->entry);
     // Do not pause an existing plan: it may have been released meanwhile.
-    bool sent = holds && *item->entry.id ? send_command (self, item, STAGE_LOOK, "message")
+    bool sent = holds && *item->entry.id ? send_command (self, item, STAGE_CHECK, "message")
                                          : submit_line (self, item);
     if (!sent) {
         self->unknown++;
-        end_item (&item);
+        free_item (&item);
     }
     return sent;
 }
 
 // Add the station's only target to a plan without one. False with a reason: there is none, or there
 // are several.
-static bool add_target (struct load_test *self, json_t *object, struct reason *reason)
+static bool add_target (struct load_run *self, json_t *object, struct reason *reason)
 {
     bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
     if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
@@ -315,7 +315,7 @@ static bool add_target (struct load_test *self, json_t *object, struct reason *r
     return self->only[0] != '\0';
 }
 
-static bool take_line (struct load_test *self, struct span text)
+static bool process_line (struct load_run *self, struct span text)
 {
     struct reason reason;
     struct load_line *item = memory_new (sizeof *item);
@@ -326,7 +326,7 @@ static bool take_line (struct load_test *self, struct span text)
                             clock_wall_us (), &item->entry, &reason) == 0;
     json_decref (object);
     if (good)
-        return start_item (self, item);
+        return send_item (self, item);
     free (item);
     reject_line (self, self->line, span_text (reason.text));
     return true;
@@ -341,26 +341,26 @@ static bool is_blank (const char *text, size_t size)
 }
 
 // Process a line of the file. False: the station does not answer.
-static bool take_text (struct load_test *self, const char *text, size_t size)
+static bool process_text (struct load_run *self, const char *text, size_t size)
 {
     self->line++;
     self->read += (int64_t)size;
-    bool going = is_blank (text, size) || take_line (self, span_of (text, size));
+    bool going = is_blank (text, size) || process_line (self, span_of (text, size));
     show_progress (self);
     return going;
 }
 
 // Process all lines, and wait for the answers. False: the station does not answer.
-static bool take_lines (struct load_test *self)
+static bool process_lines (struct load_run *self)
 {
     char *text = NULL;
     size_t room = 0;
     ssize_t size;
     const struct load *load = self->load;
-    bool going = !load->first_size || take_text (self, load->first, load->first_size);
+    bool going = !load->first_size || process_text (self, load->first, load->first_size);
     while (going && self->untaken == 0 && !(load->stop_on_error && self->refused > 0) &&
            (size = getline (&text, &room, self->file)) >= 0)
-        going = take_text (self, text, (size_t)size);
+        going = process_text (self, text, (size_t)size);
     if (ferror (self->file)) {
         complain (file_name (self), span_text (strerror (errno)));
         self->unread = true;
@@ -372,7 +372,7 @@ static bool take_lines (struct load_test *self)
 // -- the file
 
 // Report the first of the lines that failed for a common reason: several may have been in flight.
-static void report_untaken (struct load_test *self)
+static void report_untaken (struct load_run *self)
 {
     char subject[REASON_MAX];
     struct span words = span_of (self->why.words, self->why.size);
@@ -385,7 +385,7 @@ static void report_untaken (struct load_test *self)
              self->untaken_line);
 }
 
-static int report_load (struct load_test *self)
+static int report_load (struct load_run *self)
 {
     progress_clear (&self->progress);
     if (self->untaken)
@@ -417,7 +417,7 @@ static int report_load (struct load_test *self)
         putchar ('\n');
     }
     if (self->unknown)
-        return verdict_print (&self->silence, NULL);
+        return verdict_print (&self->no_answer, NULL);
     return self->refused || self->untaken || self->unread ? EXIT_REFUSED : EXIT_DONE;
 }
 
@@ -439,7 +439,7 @@ int load_file (const struct cli *cli, const struct load *load)
 {
     int code = EXIT_REFUSED;
     struct reason reason;
-    struct load_test self = {.cli = cli, .load = load};
+    struct load_run self = {.cli = cli, .load = load};
     self.zone = zonefile_load (load->timezone ? load->timezone : "UTC", &reason);
     if (!self.zone)
         return usage_error (cli->argv[0], &reason);
@@ -451,7 +451,7 @@ int load_file (const struct cli *cli, const struct load *load)
         self.pipeline = pipeline_open (cli, on_answer, &self, &code);
     if (self.pipeline) {
         progress_start (&self.progress, cli->argv[0], cli->json ? PROGRESS_LINES : PROGRESS_QUIET);
-        take_lines (&self);
+        process_lines (&self);
         code = report_load (&self);
     }
     pipeline_destroy (&self.pipeline);

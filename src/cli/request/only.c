@@ -11,8 +11,8 @@
 enum { NAMES_MAX = 120 }; // bytes of the list of names, the rest is "..."
 
 // Find the only target in the reply to `station list`. 0, or -1 with a reason.
-static int only_of (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
-                    struct reason *reason)
+static int find_only_target (const json_t *stations, const char *type, char out[TARGET_NAME_SIZE],
+                             struct reason *reason)
 {
     size_t i, count = 0, size = 0;
     const json_t *station;
@@ -44,7 +44,7 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
 {
     struct verdict verdict;
     json_t *answer =
-        call_quietly (cli, client, (const char *[]){"station", "list", NULL}, &verdict);
+        call_command_quietly (cli, client, (const char *[]){"station", "list", NULL}, &verdict);
     if (verdict.status == ZERO_STATUS_DENY_ID) { // a key that may only submit, or work
         reason_set (reason, "must be given: this key may not list the targets");
         return EXIT_USAGE;
@@ -55,7 +55,7 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
         reason_set (reason, "%.*s", (int)text.size, (const char *)text.data);
         return verdict.code;
     }
-    int rc = only_of (json_object_get (answer, "stations"), type, out, reason);
+    int rc = find_only_target (json_object_get (answer, "stations"), type, out, reason);
     json_decref (answer);
     return rc ? EXIT_USAGE : EXIT_DONE;
 }
@@ -68,7 +68,7 @@ void only_warn_unknown (const struct cli *cli, struct zplan_client *client, cons
     struct verdict ignored;
     struct nearest nearest = nearest_to (name);
     json_t *answer =
-        call_quietly (cli, client, (const char *[]){"station", "list", NULL}, &ignored);
+        call_command_quietly (cli, client, (const char *[]){"station", "list", NULL}, &ignored);
     bool known = !json_is_array (json_object_get (answer, "stations"));
     json_array_foreach (json_object_get (answer, "stations"), i, station)
     {

@@ -22,8 +22,8 @@ static bool take_runs (struct pages *self, const json_t *page)
     return true;
 }
 
-static json_t *runs_of (const struct cli *cli, struct zplan_client *client, int64_t count,
-                        const char *plan, int *ret_code)
+static json_t *request_output_runs (const struct cli *cli, struct zplan_client *client,
+                                    int64_t count, const char *plan, int *ret_code)
 {
     json_t *found = json_array ();
     struct pages pages = {.word = "history",
@@ -32,7 +32,7 @@ static json_t *runs_of (const struct cli *cli, struct zplan_client *client, int6
                           .room = count,
                           .take = take_runs,
                           .owner = found};
-    struct verdict verdict = pages_turn (cli, client, &pages);
+    struct verdict verdict = pages_read (cli, client, &pages);
     *ret_code = verdict_print (&verdict, NULL);
     if (*ret_code == EXIT_DONE)
         return found;
@@ -44,11 +44,11 @@ json_t *output_runs (const struct cli *cli, struct zplan_client *client, int64_t
                      int *ret_code)
 {
     char name[PLAN_REF_SIZE];
-    json_t *found = runs_of (cli, client, count, plan, ret_code);
+    json_t *found = request_output_runs (cli, client, count, plan, ret_code);
     // An id without runs may be a name.
     if (found && json_array_size (found) == 0 && plan_ref_as_name (cli, plan, name)) {
         json_decref (found);
-        found = runs_of (cli, client, count, name, ret_code);
+        found = request_output_runs (cli, client, count, name, ret_code);
         if (found && json_array_size (found))
             snprintf (plan, PLAN_REF_SIZE, "%s", name);
     }

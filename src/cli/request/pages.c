@@ -22,8 +22,8 @@ static bool pages_advance (struct pages *self, const json_t *page, struct verdic
     return true;
 }
 
-static struct verdict turn_all (const struct cli *cli, struct zplan_client *client,
-                                struct pages *self)
+static struct verdict read_all_pages (const struct cli *cli, struct zplan_client *client,
+                                      struct pages *self)
 {
     for (int64_t pages = 0; pages < PAGES_MAX; pages++) {
         struct verdict verdict;
@@ -31,7 +31,7 @@ static struct verdict turn_all (const struct cli *cli, struct zplan_client *clie
         int64_t limit = self->room < size ? self->room : size;
         json_object_set_new (self->filter, "limit", json_integer (limit));
         json_t *page =
-            call_filtered (cli, client, self->word, json_incref (self->filter), &verdict);
+            call_with_filter (cli, client, self->word, json_incref (self->filter), &verdict);
         bool more = page && self->take (self, page) && self->room > 0 &&
                     pages_advance (self, page, &verdict);
         json_decref (page);
@@ -41,9 +41,9 @@ static struct verdict turn_all (const struct cli *cli, struct zplan_client *clie
     return verdict_refused ("the pages have no end");
 }
 
-struct verdict pages_turn (const struct cli *cli, struct zplan_client *client, struct pages *self)
+struct verdict pages_read (const struct cli *cli, struct zplan_client *client, struct pages *self)
 {
-    struct verdict verdict = turn_all (cli, client, self);
+    struct verdict verdict = read_all_pages (cli, client, self);
     json_decref (self->filter);
     return verdict;
 }

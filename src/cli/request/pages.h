@@ -10,7 +10,7 @@ enum { PAGE_SIZE = 100, PAGE_LARGE = 1000 }; // items per request: the default, 
 
 struct pages {
     const char *word; // list or history
-    json_t *filter;   // pages_turn takes ownership, and sets `after` and `limit` in it
+    json_t *filter;   // pages_read takes ownership, and sets `after` and `limit` in it
     int64_t room;     // items still wanted: `take` decrements it
     int64_t size;     // items per request; 0 = PAGE_SIZE
     // Called with each page, an object. False: stop.
@@ -19,4 +19,4 @@ struct pages {
 };
 
 // Read pages up to the last one, until `room` is 0, or until `take` returns false.
-struct verdict pages_turn (const struct cli *cli, struct zplan_client *client, struct pages *self);
+struct verdict pages_read (const struct cli *cli, struct zplan_client *client, struct pages *self);

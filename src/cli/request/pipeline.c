@@ -25,7 +25,7 @@ enum {
 struct pipeline_request {
     struct pipeline *pipeline;
     bool used;
-    bool out;        // the client has it; otherwise it must be sent
+    bool in_flight;  // the client has it; otherwise it must be sent
     int64_t due_us;  // do not send it before this time
     uint64_t number; // increasing: the order of pipeline_send
     uint8_t command;
@@ -44,7 +44,7 @@ struct pipeline {
     void *owner;
     int64_t timeout_us;
     int64_t answered_us; // time of the last answer; later if a busy station asked for a delay
-    uint64_t given;      // number of requests so far
+    uint64_t send_count; // number of requests so far
     size_t in_flight;
     struct pipeline_request requests[PIPELINE_ROOM];
 };
@@ -84,8 +84,8 @@ void pipeline_destroy (struct pipeline **pipeline)
 
 // -- answers
 
-static void call_back (struct pipeline_request *request, int outcome,
-                       const struct zplan_reply *reply)
+static void finish_request (struct pipeline_request *request, int outcome,
+                            const struct zplan_reply *reply)
 {
     struct pipeline *self = request->pipeline;
     void *item = request->item;
@@ -100,7 +100,7 @@ static void note_answer (struct pipeline *self, int64_t at_us)
 }
 
 // The delay that a busy station asks for; 0: it gives none, so the condition is permanent.
-static int64_t busy_ms (const struct zplan_reply *reply)
+static int64_t busy_delay_ms (const struct zplan_reply *reply)
 {
     char text[VERDICT_WORDS_MAX];
     struct span words = call_frame (reply, ZERO_FRAME_STATUS);
@@ -117,7 +117,7 @@ static int64_t busy_ms (const struct zplan_reply *reply)
 
 // Whether the request may be repeated although it is unknown whether it was executed: a plan
 // without an id might be added twice, and so might outcomes.
-static bool may_repeat (const struct pipeline_request *request)
+static bool may_resend (const struct pipeline_request *request)
 {
     const struct zplan_frame *frames = request->frames;
     if (request->command == ZERO_BYTE_COMMAND_NONE)
@@ -131,12 +131,12 @@ static bool may_repeat (const struct pipeline_request *request)
 }
 
 // The delay before this request is resent; 0: the reply is final.
-static int64_t again_ms (struct pipeline_request *request, const struct zplan_reply *reply)
+static int64_t resend_delay_ms (struct pipeline_request *request, const struct zplan_reply *reply)
 {
-    int64_t wait_ms = busy_ms (reply);
+    int64_t wait_ms = busy_delay_ms (reply);
     if (wait_ms > 0)
         return ++request->busy < BUSY_TRIES ? wait_ms : 0;
-    bool is_away = reply->status == ZERO_STATUS_NET_ERROR_ID && may_repeat (request);
+    bool is_away = reply->status == ZERO_STATUS_NET_ERROR_ID && may_resend (request);
     return is_away && ++request->away < AWAY_TRIES ? AWAY_MS : 0;
 }
 
@@ -145,31 +145,32 @@ static void on_reply (void *context, int error, const struct zplan_reply *reply)
     struct pipeline_request *request = context;
     int64_t now_us = clock_mono_us ();
     if (error == ZPLAN_ERROR_CLOSED)
-        return; // pipeline_destroy or end_all handles all requests
+        return; // pipeline_destroy or end_all_requests handles all requests
     note_answer (request->pipeline, now_us);
-    int64_t wait_ms = error ? 0 : again_ms (request, reply);
+    int64_t wait_ms = error ? 0 : resend_delay_ms (request, reply);
     if (wait_ms <= 0) {
-        call_back (request, error, reply);
+        finish_request (request, error, reply);
         return;
     }
-    request->out = false;
+    request->in_flight = false;
     request->due_us = now_us + wait_ms * 1000;
     note_answer (request->pipeline, request->due_us);
 }
 
-static void end_all (struct pipeline *self)
+static void end_all_requests (struct pipeline *self)
 {
     zplan_client_destroy (&self->client);
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
         if (self->requests[i].used)
-            call_back (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
+            finish_request (&self->requests[i], ZPLAN_ERROR_NO_ANSWER, NULL);
 }
 
 // -- pending requests
 
 // Whether an earlier request with the same REQUEST_ID is not answered yet: this one must wait, as
 // the answers could not be distinguished.
-static bool is_behind (const struct pipeline *self, const struct pipeline_request *request)
+static bool must_wait_for_same_id (const struct pipeline *self,
+                                   const struct pipeline_request *request)
 {
     for (size_t i = 0; i < PIPELINE_ROOM && request->id.size; i++)
         if (self->requests[i].used && self->requests[i].number < request->number &&
@@ -178,10 +179,10 @@ static bool is_behind (const struct pipeline *self, const struct pipeline_reques
     return false;
 }
 
-static bool is_any_out (const struct pipeline *self)
+static bool any_in_flight (const struct pipeline *self)
 {
     for (size_t i = 0; i < PIPELINE_ROOM; i++)
-        if (self->requests[i].out)
+        if (self->requests[i].in_flight)
             return true;
     return false;
 }
@@ -191,22 +192,22 @@ static void request_send (struct pipeline *self, struct pipeline_request *reques
     int error = zplan_client_send (self->client, request->command, request->frames, request->count,
                                    on_reply, request);
     // With several endpoints the client keeps copies of requests in flight, up to a limit.
-    bool full = error == ZPLAN_ERROR_MEMORY && is_any_out (self);
+    bool full = error == ZPLAN_ERROR_MEMORY && any_in_flight (self);
     if (error == ZPLAN_ERROR_AGAIN || full)
         request->due_us = clock_mono_us () + QUEUE_FULL_US;
     else if (error)
-        call_back (request, error, NULL);
+        finish_request (request, error, NULL);
     else
-        request->out = true;
+        request->in_flight = true;
 }
 
-static void put_due (struct pipeline *self)
+static void send_due_requests (struct pipeline *self)
 {
     int64_t now_us = clock_mono_us ();
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
         struct pipeline_request *request = &self->requests[i];
-        if (request->used && !request->out && request->due_us <= now_us &&
-            !is_behind (self, request))
+        if (request->used && !request->in_flight && request->due_us <= now_us &&
+            !must_wait_for_same_id (self, request))
             request_send (self, request);
     }
 }
@@ -216,24 +217,24 @@ static int64_t next_due_us (const struct pipeline *self)
     int64_t next_us = INT64_MAX;
     for (size_t i = 0; i < PIPELINE_ROOM; i++) {
         const struct pipeline_request *request = &self->requests[i];
-        if (request->used && !request->out && request->due_us < next_us &&
-            !is_behind (self, request))
+        if (request->used && !request->in_flight && request->due_us < next_us &&
+            !must_wait_for_same_id (self, request))
             next_us = request->due_us;
     }
     return next_us;
 }
 
 // Wait for an event, and process it. False: the station is unresponsive.
-static bool pipeline_turn (struct pipeline *self)
+static bool pipeline_process_event (struct pipeline *self)
 {
-    put_due (self);
+    send_due_requests (self);
     int64_t silent_us = self->answered_us + self->timeout_us, wake_us = next_due_us (self);
     int64_t left_ms = ((wake_us < silent_us ? wake_us : silent_us) - clock_mono_us ()) / 1000 + 1;
     struct pollfd item = {.fd = zplan_client_fd (self->client), .events = POLLIN};
     if (poll (&item, 1, left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms) > 0)
         zplan_client_process (self->client);
     else if (clock_mono_us () >= silent_us)
-        end_all (self);
+        end_all_requests (self);
     return self->client;
 }
 
@@ -261,7 +262,7 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
                     size_t count, void *item)
 {
     while (self->client && self->in_flight == PIPELINE_ROOM)
-        pipeline_turn (self);
+        pipeline_process_event (self);
     if (!self->client)
         return false;
     struct pipeline_request *request = self->requests;
@@ -269,10 +270,13 @@ bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_f
         request++;
     if (self->in_flight++ == 0)
         note_answer (self, clock_mono_us ());
-    *request = (struct pipeline_request){
-        .pipeline = self, .used = true, .number = ++self->given, .command = command, .item = item};
+    *request = (struct pipeline_request){.pipeline = self,
+                                         .used = true,
+                                         .number = ++self->send_count,
+                                         .command = command,
+                                         .item = item};
     copy_frames (request, frames, count);
-    if (!is_behind (self, request))
+    if (!must_wait_for_same_id (self, request))
         request_send (self, request);
     return true;
 }
@@ -290,6 +294,6 @@ bool pipeline_manage (struct pipeline *self, const char *word, const char *const
 bool pipeline_drain (struct pipeline *self)
 {
     while (self->client && self->in_flight > 0)
-        pipeline_turn (self);
+        pipeline_process_event (self);
     return self->client;
 }

@@ -67,7 +67,7 @@ static const char *wire_state (const char *state)
     return state;
 }
 
-static json_t *filter_of (const struct selection *selection)
+static json_t *station_filter (const struct selection *selection)
 {
     const struct {
         const char *field, *text;
@@ -103,7 +103,7 @@ static json_t *filter_of (const struct selection *selection)
     return filter;
 }
 
-static bool looks_here (const struct selection *selection)
+static bool filters_on_client (const struct selection *selection)
 {
     return selection->dead || selection->verdict;
 }
@@ -138,7 +138,7 @@ static bool take_page (struct pages *pages, const json_t *page)
             return false;
         selected->room--;
     }
-    pages->room = looks_here (walk->selection) ? pages->room : selected->room;
+    pages->room = filters_on_client (walk->selection) ? pages->room : selected->room;
     return selected->room > 0;
 }
 
@@ -147,11 +147,11 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
 {
     struct selection_walk walk = {selection, *selected};
     struct pages pages = {.word = "list",
-                          .filter = filter_of (selection),
-                          .room = looks_here (selection) ? INT64_MAX : selected->room,
+                          .filter = station_filter (selection),
+                          .room = filters_on_client (selection) ? INT64_MAX : selected->room,
                           .take = take_page,
                           .owner = &walk};
-    struct verdict verdict = pages_turn (cli, client, &pages);
+    struct verdict verdict = pages_read (cli, client, &pages);
     if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)
         only_warn_unknown (cli, client, selection->station);
     return verdict;

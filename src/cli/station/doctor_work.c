@@ -40,10 +40,10 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
     const json_t *plan;
     struct verdict ignored; // if it is rejected, `health` has the reason
     json_t *page =
-        call_filtered (cli, client, "list",
-                       json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
-                                  "state", state, "limit", WAITING_MAX),
-                       &ignored);
+        call_with_filter (cli, client, "list",
+                          json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
+                                     "state", state, "limit", WAITING_MAX),
+                          &ignored);
     json_array_foreach (json_object_get (page, "plans"), i, plan)
     {
         ret->plans += field_number (plan, "plan_time") <= now_s;
@@ -61,7 +61,7 @@ struct fault {
     int64_t after_s;
 };
 
-static bool has_fault (const json_t *target, struct fault *ret)
+static bool find_fault (const json_t *target, struct fault *ret)
 {
     const json_t *unresponsive = json_object_get (target, "unresponsive_since");
     const json_t *no_worker = json_object_get (target, "no_worker");
@@ -88,14 +88,14 @@ static bool has_fault (const json_t *target, struct fault *ret)
 
 // Report a target that does not work, with the plans that wait for it. Returns whether it does not
 // work.
-static bool find_idle (const struct cli *cli, struct zplan_client *client, json_t *health,
-                       const json_t *target, int64_t now_s)
+static bool report_idle_target (const struct cli *cli, struct zplan_client *client, json_t *health,
+                                const json_t *target, int64_t now_s)
 {
     char text[TEXT_MAX], since[WORD_SIZE];
     struct waiting_plans waiting = {0};
     struct fault fault = {0};
     const char *name = json_string_value (json_object_get (target, "name"));
-    if (!name || !has_fault (target, &fault))
+    if (!name || !find_fault (target, &fault))
         return false;
     if (now_s - json_integer_value (fault.since) < fault.after_s)
         return true;
@@ -109,7 +109,7 @@ static bool find_idle (const struct cli *cli, struct zplan_client *client, json_
               name, fault.is, moment_word (fault.since, since), waiting.plans,
               waiting.more && waiting.plans ? " or more" : "", waiting.plans == 1 ? "" : "s",
               waiting.plans == 1 ? "s" : "");
-    doctor_find (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);
+    doctor_add_finding (health, waiting.plans ? FOUND_PROBLEM : FOUND_WARNING, fault.advice, text);
     return true;
 }
 
@@ -144,7 +144,7 @@ static void count_outcome (struct outcome_counts *self, const json_t *run)
 }
 
 // Write the failures by status: "3 failed, 1 timed out".
-static void put_statuses (const struct outcome_counts *self, char *out, size_t size)
+static void write_statuses (const struct outcome_counts *self, char *out, size_t size)
 {
     size_t used = 0;
     int shown = 0;
@@ -163,7 +163,8 @@ static void put_statuses (const struct outcome_counts *self, char *out, size_t s
 }
 
 // Report a target whose last runs all failed. Returns whether it is one.
-static bool find_failing (json_t *health, const json_t *runs, const json_t *name, int64_t now_s)
+static bool report_failing_target (json_t *health, const json_t *runs, const json_t *name,
+                                   int64_t now_s)
 {
     size_t i;
     const json_t *run;
@@ -178,14 +179,14 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
     }
     if (!outcomes.failed || outcomes.ended_well || !json_is_string (name))
         return false;
-    put_statuses (&outcomes, statuses, sizeof statuses);
+    write_statuses (&outcomes, statuses, sizeof statuses);
     const char *reason = json_string_value (json_object_get (outcomes.last, "reason"));
     struct span last = utf8_cut (span_text (reason ? reason : ""), REASON_SHOWN);
     snprintf (text, sizeof text, "the last %" PRId64 " run%s of target %s failed: %s%s%.*s",
               outcomes.failed, outcomes.failed == 1 ? "" : "s", json_string_value (name), statuses,
               last.size ? "; the last one: " : "", (int)last.size, (const char *)last.data);
-    doctor_find (health, outcomes.failed < RUNS_FEW ? FOUND_WARNING : FOUND_PROBLEM,
-                 "see why: zplan history --newest, and the logs of its workers", text);
+    doctor_add_finding (health, outcomes.failed < RUNS_FEW ? FOUND_WARNING : FOUND_PROBLEM,
+                        "see why: zplan history --newest, and the logs of its workers", text);
     return true;
 }
 
@@ -194,21 +195,21 @@ static bool find_failing (json_t *health, const json_t *runs, const json_t *name
 static const char newest_undoing[] = "{\"state\":\"undoing\",\"limit\":1000}";
 
 // Report the newest runs that wait for a failed undo. Returns whether there are any.
-static bool find_parked (const struct cli *cli, struct zplan_client *client, json_t *health)
+static bool report_parked_undos (const struct cli *cli, struct zplan_client *client, json_t *health)
 {
     size_t i;
     int found = 0;
     const json_t *listed;
     struct verdict ignored; // there may be no flows, or none that the key may see
-    json_t *page = call_quietly (cli, client,
-                                 (const char *[]){"flow", "runs", newest_undoing, NULL}, &ignored);
+    json_t *page = call_command_quietly (
+        cli, client, (const char *[]){"flow", "runs", newest_undoing, NULL}, &ignored);
     json_array_foreach (json_object_get (page, "runs"), i, listed)
     {
         char text[TEXT_MAX], advice[TEXT_MAX];
         const char *run = json_string_value (json_object_get (listed, "run"));
         if (!run || found == PARKED_MAX)
             break;
-        json_t *shown = call_quietly (
+        json_t *shown = call_command_quietly (
             cli, client, (const char *[]){"flow", "show", run, "{\"limit\":1}", NULL}, &ignored);
         const char *call = json_string_value (json_object_get (shown, "undo_parked"));
         if (call) {
@@ -218,7 +219,7 @@ static bool find_parked (const struct cli *cli, struct zplan_client *client, jso
             snprintf (advice, sizeof advice,
                       "zplan flow reset %s/%s tries it again, zplan flow done %s/%s goes on", run,
                       call, run, call);
-            doctor_find (health, FOUND_WARNING, advice, text);
+            doctor_add_finding (health, FOUND_WARNING, advice, text);
             found++;
         }
         json_decref (shown);
@@ -227,23 +228,23 @@ static bool find_parked (const struct cli *cli, struct zplan_client *client, jso
     return found > 0;
 }
 
-bool doctor_find_work (const struct cli *cli, struct zplan_client *client, json_t *health,
-                       const json_t *stats)
+bool doctor_check_work (const struct cli *cli, struct zplan_client *client, json_t *health,
+                        const json_t *stats)
 {
     size_t i;
     const json_t *target;
     bool works = true;
     int64_t now_s = field_number (stats, "now_ms") / 1000;
     struct verdict ignored;
-    json_t *page = call_filtered (
+    json_t *page = call_with_filter (
         cli, client, "history", json_pack ("{s:b, s:i}", "newest", 1, "limit", RUNS_MAX), &ignored);
     json_array_foreach (json_object_get (stats, "targets"), i, target)
     {
         const json_t *name = json_object_get (target, "name");
-        bool found = find_idle (cli, client, health, target, now_s) ||
-                     find_failing (health, json_object_get (page, "runs"), name, now_s);
+        bool found = report_idle_target (cli, client, health, target, now_s) ||
+                     report_failing_target (health, json_object_get (page, "runs"), name, now_s);
         works = works && !found;
     }
     json_decref (page);
-    return !find_parked (cli, client, health) && works;
+    return !report_parked_undos (cli, client, health) && works;
 }

@@ -109,31 +109,31 @@ static void make_answer (struct metrics_connection *self, const char *status, co
         memcpy (self->answer + head_size, text, size);
 }
 
-static void refuse (struct metrics_connection *self, const char *status, const char *header)
+static void answer_error (struct metrics_connection *self, const char *status, const char *header)
 {
     char text[64];
     int size = snprintf (text, sizeof text, "%s\n", status);
     make_answer (self, status, header, true, text, (size_t)size);
 }
 
-static bool begins (const char *text, const char *with)
+static bool has_prefix (const char *text, const char *with)
 {
     return strncmp (text, with, strlen (with)) == 0;
 }
 
 // Answer a request whose head is complete.
-static void respond (struct metrics_server *server, struct metrics_connection *self)
+static void answer_http_request (struct metrics_server *server, struct metrics_connection *self)
 {
     char method[8] = "", path[64] = "", version[16] = "", end = '\0';
     int parts =
         sscanf (self->head, "%7[A-Z] %63[^ \r\n] %15[^ \r\n]%c", method, path, version, &end);
     bool get = strcmp (method, "GET") == 0;
-    if (parts != 4 || end != '\r' || !begins (version, "HTTP/1.")) {
-        refuse (self, "400 Bad Request", "");
+    if (parts != 4 || end != '\r' || !has_prefix (version, "HTTP/1.")) {
+        answer_error (self, "400 Bad Request", "");
     } else if (strcmp (path, "/metrics") != 0) {
-        refuse (self, "404 Not Found", "");
+        answer_error (self, "404 Not Found", "");
     } else if (!get && strcmp (method, "HEAD") != 0) {
-        refuse (self, "405 Method Not Allowed", "Allow: GET, HEAD\r\n");
+        answer_error (self, "405 Method Not Allowed", "Allow: GET, HEAD\r\n");
     } else {
         if (!server->text || clock_mono_us () - server->made_us >= FRESH_US) {
             free (server->text);
@@ -153,11 +153,11 @@ static bool read_head (struct metrics_server *server, struct metrics_connection 
     self->size += (size_t)size;
     self->head[self->size] = '\0';
     if (memchr (self->head, '\0', self->size))
-        refuse (self, "400 Bad Request", "");
+        answer_error (self, "400 Bad Request", "");
     else if (strstr (self->head, "\r\n\r\n"))
-        respond (server, self);
+        answer_http_request (server, self);
     else if (self->size == HEAD_MAX - 1)
-        refuse (self, "431 Request Header Fields Too Large", "");
+        answer_error (self, "431 Request Header Fields Too Large", "");
     return true;
 }
 
@@ -202,7 +202,7 @@ static void accept_connection (struct metrics_server *self)
 }
 
 // The time until the next deadline, in milliseconds; -1 = none.
-static int wait_ms (const struct metrics_server *self)
+static int poll_timeout_ms (const struct metrics_server *self)
 {
     int64_t first_us = INT64_MAX, now_us = clock_mono_us ();
     for (size_t i = 0; i < self->count; i++)
@@ -229,7 +229,7 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
             items[2 + i].fd = one->fd;
             items[2 + i].events = one->answer && one->sent < one->answer_size ? POLLOUT : POLLIN;
         }
-        if (poll (items, 2 + self->count, wait_ms (self)) < 0 && errno != EINTR)
+        if (poll (items, 2 + self->count, poll_timeout_ms (self)) < 0 && errno != EINTR)
             break;
         if (items[0].revents)
             break;

@@ -16,7 +16,7 @@
 
 // Print `text` between the other two texts, cut so that the line fits. `used` columns of the line
 // are already filled.
-static void print_cut (int used, const char *before, const char *text, const char *behind)
+static void print_cut (int used, const char *before, const char *text, const char *after)
 {
     char *safe = NULL;
     size_t size;
@@ -25,11 +25,11 @@ static void print_cut (int used, const char *before, const char *text, const cha
     write_bytes (memory, span_text (text));
     fclose (memory);
     struct span shown = span_of (safe, size);
-    int room = columns - used - text_width (span_text (before)) - text_width (span_text (behind));
+    int room = columns - used - text_width (span_text (before)) - text_width (span_text (after));
     bool cut = columns > 0 && text_width (shown) > room;
     if (cut)
         shown.size = text_fit (shown, room > 1 ? room - 1 : 0);
-    printf ("%s%.*s%s%s\n", before, (int)shown.size, safe, cut ? "\xe2\x80\xa6" : "", behind);
+    printf ("%s%.*s%s%s\n", before, (int)shown.size, safe, cut ? "\xe2\x80\xa6" : "", after);
     free (safe);
 }
 
@@ -50,7 +50,7 @@ static const char *first_finding (const json_t *findings, bool healthy)
 
 static void print_health (const struct status *self)
 {
-    char behind[48] = "";
+    char after[48] = "";
     const json_t *findings = json_object_get (self->health, "findings");
     bool healthy = field_is_true (self->health, "healthy");
     const char *word = healthy ? "healthy" : "not healthy";
@@ -63,11 +63,11 @@ static void print_health (const struct status *self)
         return;
     }
     if (count > 1)
-        snprintf (behind, sizeof behind, " (and %zu more: zplan doctor)", count - 1);
+        snprintf (after, sizeof after, " (and %zu more: zplan doctor)", count - 1);
     else
-        snprintf (behind, sizeof behind, " (zplan doctor)");
+        snprintf (after, sizeof after, " (zplan doctor)");
     print_cut ((int)strlen (word), healthy ? ", warning: " : ": ",
-               first_finding (findings, healthy), behind);
+               first_finding (findings, healthy), after);
 }
 
 // -- the tables
@@ -92,12 +92,12 @@ static const struct column running_columns[] = {
     COLUMN ("PROGRESS", 0, .rule = COLUMN_REST, .field = "progress", .write = write_progress),
 };
 
-static void write_now (FILE *out, const json_t *recovered)
+static void write_recovered (FILE *out, const json_t *recovered)
 {
     fputs (json_is_true (recovered) ? "ok" : "failed", out);
 }
 
-static enum colour now_colour (const json_t *recovered)
+static enum colour recovered_colour (const json_t *recovered)
 {
     return json_is_true (recovered) ? GREEN : RED;
 }
@@ -107,7 +107,7 @@ static const struct column failed_columns[] = {
             .write = write_plan_label),
     COLUMN ("RUNS", 4, .is_number = true, .field = "failures", .write = column_number),
     COLUMN ("LAST", 20, .field = "ended", .write = column_time),
-    COLUMN ("NOW", 6, .field = "recovered", .write = write_now, .colour = now_colour),
+    COLUMN ("NOW", 6, .field = "recovered", .write = write_recovered, .colour = recovered_colour),
     COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 30, .write = write_run_reason),
 };
 
@@ -178,7 +178,7 @@ static void print_count (int64_t count, const char *one, const char *many, const
     print_cut (0, before, command, "");
 }
 
-static void print_rest (const struct status *self)
+static void print_summary (const struct status *self)
 {
     bool quiet = json_array_size (self->next) == 0 && self->retrying + self->running_count == 0;
     if (self->plans == 0)
@@ -223,6 +223,6 @@ void status_print (const struct status *self)
     if (json_array_size (self->running) || json_array_size (self->failed) ||
         json_array_size (self->next))
         putchar ('\n');
-    print_rest (self);
+    print_summary (self);
     print_hidden (self);
 }

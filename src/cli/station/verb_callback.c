@@ -77,7 +77,7 @@ static void write_tries (FILE *out, const json_t *count)
     fprintf (out, "%lld", (long long)json_integer_value (count));
 }
 
-static void write_of (FILE *out, const json_t *ext)
+static void write_callback_plan (FILE *out, const json_t *ext)
 {
     write_bytes (out, field_text (ext, "plan"));
 }
@@ -87,7 +87,7 @@ static const struct column columns[] = {
     COLUMN ("STATE", 8, .field = "plan_state", .write = write_state),
     COLUMN ("TRIES", 5, .field = "error_count", .write = write_tries),
     COLUMN ("TARGET", 12, .rule = COLUMN_SHORT, .field = "source"),
-    COLUMN ("OF PLAN", 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_of),
+    COLUMN ("OF PLAN", 16, .rule = COLUMN_WHOLE, .field = "ext", .write = write_callback_plan),
     COLUMN ("LAST TRY", 0, .rule = COLUMN_REST, .field = "error_info"),
 };
 
@@ -111,7 +111,7 @@ static bool take_page (struct pages *pages, const json_t *page)
     return true;
 }
 
-static int callback_list (const struct worded *request)
+static int callback_list (const struct subcommand_call *request)
 {
     const struct cli *cli = request->cli;
     char target[NAME_SIZE];
@@ -125,14 +125,14 @@ static int callback_list (const struct worded *request)
                           .room = INT64_MAX,
                           .take = take_page,
                           .owner = &listing};
-    struct verdict verdict = pages_turn (cli, request->client, &pages);
+    struct verdict verdict = pages_read (cli, request->client, &pages);
     table_end (&listing.table);
     return verdict_print (&verdict, NULL);
 }
 
 // -- redeliver
 
-static int send_again (const struct cli *cli, struct zplan_client *client, const char *text)
+static int redeliver_callback (const struct cli *cli, struct zplan_client *client, const char *text)
 {
     struct reason reason;
     char id[PLAN_ID_SIZE];
@@ -147,9 +147,10 @@ static int send_again (const struct cli *cli, struct zplan_client *client, const
                         id);
 }
 
-static int redeliver (const struct worded *request)
+static int callback_redeliver (const struct subcommand_call *request)
 {
-    return call_each (request->cli, request->client, request->args, request->count, send_again);
+    return call_for_each_word (request->cli, request->client, request->args, request->count,
+                               redeliver_callback);
 }
 
 // -- test
@@ -158,11 +159,11 @@ enum { LOOK_MS = 200, WAIT_MS = 30000 };
 
 // Read the first try of a delivery; NULL: none was made yet, or an error was reported. `ret_code`
 // is the exit code.
-static json_t *first_try (const struct cli *cli, struct zplan_client *client, const char *target,
-                          const char *id, int *ret_code)
+static json_t *read_first_try (const struct cli *cli, struct zplan_client *client,
+                               const char *target, const char *id, int *ret_code)
 {
     struct verdict verdict;
-    json_t *answer = call_filtered (
+    json_t *answer = call_with_filter (
         cli, client, "history",
         json_pack ("{s:s, s:s, s:i}", "station", target, "plan", id, "limit", 1), &verdict);
     *ret_code = verdict_print (&verdict, NULL);
@@ -201,7 +202,7 @@ static int await_delivery (const struct cli *cli, struct zplan_client *client, c
     json_t *run = NULL;
     for (int waited = 0; code == EXIT_DONE && !run && waited < WAIT_MS; waited += LOOK_MS) {
         nanosleep (&pause, NULL);
-        run = first_try (cli, client, target, id, &code);
+        run = read_first_try (cli, client, target, id, &code);
     }
     if (code == EXIT_DONE)
         code = report_try (cli, id, run);
@@ -209,7 +210,7 @@ static int await_delivery (const struct cli *cli, struct zplan_client *client, c
     return code;
 }
 
-static int callback_test (const struct worded *request)
+static int callback_test (const struct subcommand_call *request)
 {
     const struct cli *cli = request->cli;
     const struct callback_wish *wish = request->wish;
@@ -221,7 +222,7 @@ static int callback_test (const struct worded *request)
     int outcome = zplan_client_manage (
         request->client, "callback", (const char *[]){"test", request->args[0], text ? text : "{}"},
         3, &reply);
-    int code = call_judge (cli, outcome, &reply, NULL);
+    int code = call_report (cli, outcome, &reply, NULL);
     free (text);
     json_decref (callback);
     if (code != EXIT_DONE)
@@ -231,9 +232,9 @@ static int callback_test (const struct worded *request)
     return await_delivery (cli, request->client, id);
 }
 
-static const struct worded_row words[] = {
+static const struct subcommand_row words[] = {
     {{"list", 0, 0, "unexpected argument"}, callback_list},
-    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, redeliver},
+    {{"redeliver", 1, INT_MAX, "want at least one id of a callback"}, callback_redeliver},
     {{"test", 2, 2, "want a target and a URL"}, callback_test},
 };
 
@@ -248,5 +249,5 @@ int verb_callback (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, redeliver or test",
     };
-    return worded_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
+    return subcommand_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
 }

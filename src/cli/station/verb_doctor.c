@@ -29,7 +29,7 @@ enum {
     LAG_S = 60       // plans that are overdue by more are reported
 };
 
-void doctor_find (json_t *health, enum severity level, const char *advice, const char *text)
+void doctor_add_finding (json_t *health, enum severity level, const char *advice, const char *text)
 {
     bool bad = level == FOUND_PROBLEM;
     json_array_append_new (json_object_get (health, bad ? "problems" : "warnings"),
@@ -41,7 +41,7 @@ void doctor_find (json_t *health, enum severity level, const char *advice, const
         json_object_set_new (health, "healthy", json_false ());
 }
 
-static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
+static void check_clock (json_t *health, int64_t before_us, int64_t after_us)
 {
     char text[128];
     const json_t *now = json_object_get (health, "now_ms");
@@ -51,10 +51,10 @@ static void find_clock (json_t *health, int64_t before_us, int64_t after_us)
         return;
     snprintf (text, sizeof text, "the station's clock is %lld ms %s this machine's",
               (long long)llabs (off_ms), off_ms > 0 ? "ahead of" : "behind");
-    doctor_find (health, FOUND_WARNING, "synchronize both machines by NTP", text);
+    doctor_add_finding (health, FOUND_WARNING, "synchronize both machines by NTP", text);
 }
 
-static void find_lag (json_t *health, const json_t *stats)
+static void check_lag (json_t *health, const json_t *stats)
 {
     char text[128];
     int64_t due = field_number (stats, "due");
@@ -64,8 +64,8 @@ static void find_lag (json_t *health, const json_t *stats)
         return;
     snprintf (text, sizeof text, "%" PRId64 " plans are overdue, the first for %" PRId64 " s", due,
               lag_s);
-    doctor_find (health, FOUND_PROBLEM,
-                 "see which target takes too little: zplan top, zplan target list", text);
+    doctor_add_finding (health, FOUND_PROBLEM,
+                        "see which target takes too little: zplan top, zplan target list", text);
 }
 
 // -- the report
@@ -152,7 +152,7 @@ static void report_health (const json_t *health, const json_t *stats, bool works
 
 // -- the requests
 
-static int examine (const struct cli *cli, struct zplan_client *client)
+static int examine_station (const struct cli *cli, struct zplan_client *client)
 {
     int code;
     int64_t before_us = clock_wall_us ();
@@ -161,12 +161,12 @@ static int examine (const struct cli *cli, struct zplan_client *client)
     if (!health)
         return code;
     struct verdict ignored; // a rejection, as while Redis is away, is already a finding of `health`
-    json_t *stats = call_filtered (cli, client, "stats", NULL, &ignored);
-    find_clock (health, before_us, after_us);
+    json_t *stats = call_with_filter (cli, client, "stats", NULL, &ignored);
+    check_clock (health, before_us, after_us);
     bool works = true;
     if (stats) {
-        find_lag (health, stats);
-        works = doctor_find_work (cli, client, health, stats);
+        check_lag (health, stats);
+        works = doctor_check_work (cli, client, health, stats);
     }
     if (cli->json)
         print_answer (cli, JSON_ANSWER, health);
@@ -181,9 +181,9 @@ static int examine (const struct cli *cli, struct zplan_client *client)
 int verb_doctor (const struct cli *cli)
 {
     int code;
-    struct zplan_client *client = call_begin (cli, "zplan doctor", about, &code);
+    struct zplan_client *client = verb_begin (cli, "zplan doctor", about, &code);
     if (client)
-        code = examine (cli, client);
+        code = examine_station (cli, client);
     zplan_client_destroy (&client);
     return code;
 }

@@ -22,7 +22,7 @@ static void print_handover (const char *subject, const json_t *answer)
 int verb_handover (const struct cli *cli)
 {
     int code;
-    struct zplan_client *client = call_begin (cli, "zplan handover", about, &code);
+    struct zplan_client *client = verb_begin (cli, "zplan handover", about, &code);
     if (client)
         code = call_print (cli, client, (const char *[]){"handover", NULL}, NULL, print_handover);
     zplan_client_destroy (&client);

@@ -40,7 +40,7 @@ static const struct column columns[] = {
     COLUMN ("FIELDS", 0, .rule = COLUMN_REST, .field = "fields", .write = write_fields),
 };
 
-static int by_name (const void *one, const void *other)
+static int compare_kind_names (const void *one, const void *other)
 {
     return strcmp (*(const char *const *)one, *(const char *const *)other);
 }
@@ -59,7 +59,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
             names[count++] = name;
     }
     if (count)
-        qsort (names, count, sizeof *names, by_name);
+        qsort (names, count, sizeof *names, compare_kind_names);
     for (size_t i = 0; i < count; i++) {
         json_array_append_new (list, json_pack ("{s:s, s:O*}", "kind", names[i], "fields",
                                                 json_object_get (kinds, names[i])));
@@ -71,7 +71,7 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
 
 // -- list, get, remove
 
-static int kind_list (const struct worded *request)
+static int kind_list (const struct subcommand_call *request)
 {
     int code;
     const char *const say[] = {"kind", "list", NULL};
@@ -82,7 +82,7 @@ static int kind_list (const struct worded *request)
     return code;
 }
 
-static int kind_get (const struct worded *request)
+static int kind_get (const struct subcommand_call *request)
 {
     int code = EXIT_DONE;
     json_t *found = json_object ();
@@ -116,14 +116,15 @@ static int kind_change (const struct cli *cli, struct zplan_client *client, cons
                         quoted (change.name));
 }
 
-static int take_out_one (const struct cli *cli, struct zplan_client *client, const char *name)
+static int kind_remove_one (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     return kind_change (cli, client, name, NULL);
 }
 
-static int take_out (const struct worded *request)
+static int kind_remove (const struct subcommand_call *request)
 {
-    return call_each (request->cli, request->client, request->args, request->count, take_out_one);
+    return call_for_each_word (request->cli, request->client, request->args, request->count,
+                               kind_remove_one);
 }
 
 // -- put
@@ -149,7 +150,7 @@ static char *read_input (struct reason *reason)
     return NULL;
 }
 
-static int kind_put (const struct worded *request)
+static int kind_put (const struct subcommand_call *request)
 {
     struct reason reason;
     const char *name = request->args[0], *given = request->args[1];
@@ -163,11 +164,11 @@ static int kind_put (const struct worded *request)
     return code;
 }
 
-static const struct worded_row rows[] = {
+static const struct subcommand_row rows[] = {
     {{"list", 0, 0, "unexpected argument"}, kind_list},
     {{"get", 1, INT_MAX, "want at least one kind"}, kind_get},
     {{"put", 2, 2, "want a name, and fields as JSON or -"}, kind_put},
-    {{"remove", 1, INT_MAX, "want at least one kind"}, take_out},
+    {{"remove", 1, INT_MAX, "want at least one kind"}, kind_remove},
 };
 
 int verb_kind (const struct cli *cli)
@@ -178,5 +179,5 @@ int verb_kind (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, get, put or remove",
     };
-    return worded_run (cli, &usage, rows, sizeof rows / sizeof *rows, NULL);
+    return subcommand_run (cli, &usage, rows, sizeof rows / sizeof *rows, NULL);
 }

@@ -99,16 +99,16 @@ enum { LIMIT_NAME_SIZE = 1024 };
 static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
 {
     static const char target[] = "target:";
-    bool behind = strncmp (name, target, strlen (target)) == 0;
-    if (!behind && strchr (name, ':'))
+    bool prefixed = strncmp (name, target, strlen (target)) == 0;
+    if (!prefixed && strchr (name, ':'))
         return name;
-    snprintf (out, LIMIT_NAME_SIZE, "station:%s", behind ? name + strlen (target) : name);
+    snprintf (out, LIMIT_NAME_SIZE, "station:%s", prefixed ? name + strlen (target) : name);
     return out;
 }
 
 // Whether a number was typed as a further name, as in `limit set mail 5`; then with a reason. A
 // target may be called 5, but a limit without any value is a mistake.
-static bool is_number_behind (const struct worded *request, struct reason *reason)
+static bool is_value_misplaced (const struct subcommand_call *request, struct reason *reason)
 {
     const struct limit_wish *wish = request->wish;
     const char *last = request->args[request->count - 1];
@@ -120,7 +120,7 @@ static bool is_number_behind (const struct worded *request, struct reason *reaso
 }
 
 // Set the limit of a target or group; `rule` NULL: remove it.
-static int limit_change (const struct worded *request, const char *name, const char *rule)
+static int limit_change (const struct subcommand_call *request, const char *name, const char *rule)
 {
     char full[LIMIT_NAME_SIZE];
     const char *word = rule ? "set" : "remove";
@@ -134,7 +134,7 @@ static int limit_change (const struct worded *request, const char *name, const c
                         &change, quoted (change.name));
 }
 
-static int change_all (const struct worded *request, const char *rule)
+static int change_limits (const struct subcommand_call *request, const char *rule)
 {
     int code = EXIT_DONE;
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
@@ -146,7 +146,7 @@ static int change_all (const struct worded *request, const char *rule)
 
 // -- the subcommands
 
-static int limit_list (const struct worded *request)
+static int limit_list (const struct subcommand_call *request)
 {
     int code;
     const char *const say[] = {"limit", "list", NULL};
@@ -157,25 +157,25 @@ static int limit_list (const struct worded *request)
     return code;
 }
 
-static int limit_set (const struct worded *request)
+static int limit_set (const struct subcommand_call *request)
 {
     char rule[128];
     struct reason reason;
     return write_rule (request->wish, rule, sizeof rule, &reason) &&
-                   !is_number_behind (request, &reason)
-               ? change_all (request, rule)
+                   !is_value_misplaced (request, &reason)
+               ? change_limits (request, rule)
                : usage_error (request->cli->argv[0], &reason);
 }
 
-static int take_away (const struct worded *request)
+static int limit_remove (const struct subcommand_call *request)
 {
-    return change_all (request, NULL);
+    return change_limits (request, NULL);
 }
 
-static const struct worded_row words[] = {
+static const struct subcommand_row words[] = {
     {{"list", 0, 0, "unexpected argument"}, limit_list},
     {{"set", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_set},
-    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, take_away},
+    {{"remove", 1, INT_MAX, "want the name of a target, or group:NAME"}, limit_remove},
 };
 
 int verb_limit (const struct cli *cli)
@@ -189,5 +189,5 @@ int verb_limit (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, set or remove",
     };
-    return worded_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
+    return subcommand_run (cli, &usage, words, sizeof words / sizeof *words, &wish);
 }

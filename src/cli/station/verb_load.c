@@ -27,7 +27,7 @@ static const struct option rows[] = {
                    "number of hours from now; default 1"),
 };
 
-static int64_t largest (const json_t *counts)
+static int64_t largest_count (const json_t *counts)
 {
     size_t i;
     const json_t *count;
@@ -42,7 +42,7 @@ static void print_load (const char *subject, const json_t *answer)
     (void)subject;
     const json_t *counts = json_object_get (answer, "counts"), *count;
     int64_t from = field_number (answer, "from");
-    int64_t step = field_number (answer, "step"), most = largest (counts);
+    int64_t step = field_number (answer, "step"), most = largest_count (counts);
     size_t i;
     json_array_foreach (counts, i, count)
     {

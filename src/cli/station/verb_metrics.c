@@ -58,9 +58,9 @@ static char *make_metrics (void *owner, size_t *ret_size)
     struct verdict ignored; // if Redis is away, `health` reports it
     char *text;
     FILE *out = open_memstream (&text, ret_size);
-    json_t *health = call_filtered (self->cli, self->client, "health", NULL, &self->health);
+    json_t *health = call_with_filter (self->cli, self->client, "health", NULL, &self->health);
     json_t *stats =
-        health ? call_filtered (self->cli, self->client, "stats", NULL, &ignored) : NULL;
+        health ? call_with_filter (self->cli, self->client, "stats", NULL, &ignored) : NULL;
     metrics_write (out, health, stats, (size_t)self->wanted->targets);
     fclose (out);
     json_decref (health);
@@ -68,7 +68,7 @@ static char *make_metrics (void *owner, size_t *ret_size)
     return text;
 }
 
-static int print_once (struct metrics *self)
+static int print_metrics (struct metrics *self)
 {
     size_t size;
     char *text = make_metrics (self, &size);
@@ -126,7 +126,7 @@ int verb_metrics (const struct cli *cli)
     }
     struct metrics self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
     if (self.client)
-        code = wanted.listen ? serve_metrics (&self) : print_once (&self);
+        code = wanted.listen ? serve_metrics (&self) : print_metrics (&self);
     zplan_client_destroy (&self.client);
     return code;
 }

@@ -25,14 +25,14 @@ static void report_ping (const struct cli *cli, const char *endpoint, int64_t to
 int verb_ping (const struct cli *cli)
 {
     int code;
-    struct zplan_client *client = call_begin (cli, "zplan ping", about, &code);
+    struct zplan_client *client = verb_begin (cli, "zplan ping", about, &code);
     if (!client)
         return code;
     struct zplan_reply reply;
     int64_t start_us = clock_mono_us ();
     int outcome = zplan_client_ping (client, &reply);
     int64_t took_us = clock_mono_us () - start_us;
-    code = call_judge (cli, outcome, &reply, NULL);
+    code = call_report (cli, outcome, &reply, NULL);
     if (code == EXIT_DONE)
         report_ping (cli, zplan_client_endpoint (client), took_us);
     zplan_client_destroy (&client);

@@ -80,7 +80,7 @@ static void print_stats (const char *subject, const json_t *stats)
 int verb_stats (const struct cli *cli)
 {
     int code;
-    struct zplan_client *client = call_begin (cli, "zplan stats", about, &code);
+    struct zplan_client *client = verb_begin (cli, "zplan stats", about, &code);
     if (client)
         code = call_print (cli, client, (const char *[]){"stats", NULL}, NULL, print_stats);
     zplan_client_destroy (&client);

@@ -62,7 +62,7 @@ static bool note_unknown (struct status_query *self, const char *part,
 
 // -- plans
 
-static void take_running (struct status *status, json_t *plan)
+static void add_running (struct status *status, json_t *plan)
 {
     status->running_count++;
     if (json_array_size (status->running) < STATUS_FAILED_SHOWN)
@@ -81,7 +81,7 @@ static bool take_plans (struct pages *pages, const json_t *page)
         status->plans++;
         pages->room--;
         if (state == PLAN_EXECUTE)
-            take_running (status, plan);
+            add_running (status, plan);
         status->retrying += state == PLAN_RETRY;
         status->paused += state == PLAN_PAUSE;
         status->dead += state == PLAN_ERROR;
@@ -91,13 +91,12 @@ static bool take_plans (struct pages *pages, const json_t *page)
 }
 
 // Take the running plans of a page, also those beyond the plans that were counted.
-static bool take_all_running (struct pages *pages, const json_t *page)
+static bool take_running_page (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     size_t i;
     json_t *plan;
-    json_array_foreach (json_object_get (page, "plans"), i, plan)
-        take_running (&self->status, plan);
+    json_array_foreach (json_object_get (page, "plans"), i, plan) add_running (&self->status, plan);
     return true;
 }
 
@@ -119,7 +118,7 @@ static bool take_next (struct pages *pages, const json_t *page)
 
 // Count the paused and permanently failed plans of a page, also those beyond the plans that were
 // counted.
-static bool take_all_stopped (struct pages *pages, const json_t *page)
+static bool count_stopped_page (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     size_t i;
@@ -134,7 +133,7 @@ static bool take_all_stopped (struct pages *pages, const json_t *page)
 
 // Add the progress of a plan that workers fetched: each worker has its own, and the first one that
 // reports any is shown.
-static void find_progress (struct status_query *self, json_t *plan)
+static void add_progress (struct status_query *self, json_t *plan)
 {
     size_t i;
     char id[WORD_SIZE];
@@ -143,7 +142,7 @@ static void find_progress (struct status_query *self, json_t *plan)
     if (json_object_get (plan, "progress"))
         return;
     const char *const say[] = {"team", id_word (json_object_get (plan, "plan_id"), id), NULL};
-    json_t *team = call_quietly (self->cli, self->client, say, &ignored);
+    json_t *team = call_command_quietly (self->cli, self->client, say, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         json_t *progress = json_object_get (worker, "progress");
@@ -163,11 +162,11 @@ static struct verdict read_pages (struct status_query *self, const char *field, 
                           .size = PAGE_LARGE,
                           .take = take,
                           .owner = self};
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    struct verdict verdict = pages_read (self->cli, self->client, &pages);
     return verdict;
 }
 
-static struct verdict ask_plans (struct status_query *self)
+static struct verdict request_plans (struct status_query *self)
 {
     size_t i;
     json_t *plan;
@@ -180,13 +179,13 @@ static struct verdict ask_plans (struct status_query *self)
     if (status->more) {
         json_array_clear (status->running);
         status->running_count = status->paused = status->dead = 0;
-        verdict = read_pages (self, "state", "execute", INT64_MAX, take_all_running);
+        verdict = read_pages (self, "state", "execute", INT64_MAX, take_running_page);
         if (verdict.code == EXIT_DONE)
-            verdict = read_pages (self, "order", "stopped", INT64_MAX, take_all_stopped);
+            verdict = read_pages (self, "order", "stopped", INT64_MAX, count_stopped_page);
     }
     if (verdict.code == EXIT_DONE)
         verdict = read_pages (self, "order", "time", PLANS_MAX, take_next);
-    json_array_foreach (status->running, i, plan) find_progress (self, plan);
+    json_array_foreach (status->running, i, plan) add_progress (self, plan);
     return verdict;
 }
 
@@ -199,7 +198,7 @@ static bool has_failed (const json_t *run)
 }
 
 // Count one run; runs arrive newest first.
-static void take_run (struct status_query *self, json_t *run)
+static void count_run (struct status_query *self, json_t *run)
 {
     struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
@@ -231,7 +230,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
         bool old =
             json_number_value (json_object_get (run, "ended")) * 1000 < (double)self->since_ms;
         if (!old)
-            take_run (self, run);
+            count_run (self, run);
         // A restored outcome has no seq, and may precede newer ones.
         else if (field_number (run, "seq"))
             return false;
@@ -240,7 +239,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
 }
 
 // Read the run's output: request the plan's first outcome after the entry before its own.
-static void find_output (struct status_query *self, json_t *run)
+static void add_output (struct status_query *self, json_t *run)
 {
     struct outcome_key key;
     struct verdict ignored;
@@ -252,10 +251,10 @@ static void find_output (struct status_query *self, json_t *run)
     else
         snprintf (after, sizeof after, "%" PRIu64 "-%" PRId64, key.seq - 1, INT64_MAX - 1);
     json_t *answer =
-        call_filtered (self->cli, self->client, "history",
-                       json_pack ("{sO ss sb si}", "plan", json_object_get (run, "plan"), "after",
-                                  after, "output", 1, "limit", 1),
-                       &ignored);
+        call_with_filter (self->cli, self->client, "history",
+                          json_pack ("{sO ss sb si}", "plan", json_object_get (run, "plan"),
+                                     "after", after, "output", 1, "limit", 1),
+                          &ignored);
     const json_t *found = json_array_get (json_object_get (answer, "runs"), 0);
     if (json_equal (json_object_get (found, "entry"), json_object_get (run, "entry")) &&
         json_object_get (found, "output"))
@@ -265,7 +264,7 @@ static void find_output (struct status_query *self, json_t *run)
 
 // Add the command of a plan without name and title, if the plan still exists: request the first
 // plan after the id before its own.
-static void find_command (struct status_query *self, json_t *run)
+static void add_command (struct status_query *self, json_t *run)
 {
     uint64_t id;
     char before[IDENT_SIZE];
@@ -274,7 +273,7 @@ static void find_command (struct status_query *self, json_t *run)
     if (json_object_get (run, "key") || json_is_object (title) || json_string_length (title) ||
         !ident_parse (field_text (run, "plan"), &id) || id < 2)
         return;
-    json_t *answer = call_filtered (
+    json_t *answer = call_with_filter (
         self->cli, self->client, "list",
         json_pack ("{ss si}", "after", ident_text (id - 1, before), "limit", 1), &ignored);
     const json_t *plan = json_array_get (json_object_get (answer, "plans"), 0);
@@ -284,7 +283,7 @@ static void find_command (struct status_query *self, json_t *run)
     json_decref (answer);
 }
 
-static struct verdict ask_runs (struct status_query *self)
+static struct verdict request_failed_runs (struct status_query *self)
 {
     size_t i;
     json_t *run;
@@ -297,11 +296,11 @@ static struct verdict ask_runs (struct status_query *self)
                           .owner = self};
     instant_since ("yesterday", look_now ()->now, &since);
     self->since_ms = since * 1000;
-    struct verdict verdict = pages_turn (self->cli, self->client, &pages);
+    struct verdict verdict = pages_read (self->cli, self->client, &pages);
     json_array_foreach (self->status.failed, i, run)
     {
-        find_output (self, run);
-        find_command (self, run);
+        add_output (self, run);
+        add_command (self, run);
     }
     return verdict;
 }
@@ -309,22 +308,22 @@ static struct verdict ask_runs (struct status_query *self)
 // -- all parts
 
 // Request all parts. False: the station does not answer; `verdict` has the reason.
-static bool ask_all (struct status_query *self, struct verdict *verdict)
+static bool request_parts (struct status_query *self, struct verdict *verdict)
 {
-    self->status.health = call_filtered (self->cli, self->client, "health", NULL, verdict);
+    self->status.health = call_with_filter (self->cli, self->client, "health", NULL, verdict);
     if (!note_unknown (self, "health", verdict))
         return false;
-    json_t *stats = call_filtered (self->cli, self->client, "stats", NULL, verdict);
+    json_t *stats = call_with_filter (self->cli, self->client, "stats", NULL, verdict);
     if (!note_unknown (self, "targets", verdict))
         return false;
     json_array_extend (self->status.targets, json_object_get (stats, "targets"));
     if (self->status.health && stats)
-        doctor_find_work (self->cli, self->client, self->status.health, stats);
+        doctor_check_work (self->cli, self->client, self->status.health, stats);
     json_decref (stats);
-    *verdict = ask_runs (self);
+    *verdict = request_failed_runs (self);
     if (!note_unknown (self, "failures", verdict))
         return false;
-    *verdict = ask_plans (self);
+    *verdict = request_plans (self);
     return note_unknown (self, "plans", verdict);
 }
 
@@ -355,7 +354,7 @@ int verb_status (const struct cli *cli)
 {
     int code;
     struct verdict verdict;
-    struct zplan_client *client = call_begin (cli, "zplan status", about, &code);
+    struct zplan_client *client = verb_begin (cli, "zplan status", about, &code);
     if (!client)
         return code;
     struct status_query self = {
@@ -365,7 +364,7 @@ int verb_status (const struct cli *cli)
                                   .next = json_array (),
                                   .targets = json_array (),
                                   .hidden = json_object ()};
-    bool answered = ask_all (&self, &verdict);
+    bool answered = request_parts (&self, &verdict);
     bool healthy = field_is_true (self.status.health, "healthy");
     if (!answered)
         code = verdict_print (&verdict, NULL);

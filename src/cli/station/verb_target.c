@@ -52,7 +52,7 @@ static const struct column columns[] = {
     COLUMN ("UNANSWERED", 0, .rule = COLUMN_REST, .field = "unanswered", .write = column_number),
 };
 
-static int target_list (const struct worded *request)
+static int target_list (const struct subcommand_call *request)
 {
     int code;
     const char *const say[] = {"station", "list", NULL};
@@ -81,13 +81,14 @@ static int target_change (const struct cli *cli, struct zplan_client *client, co
                         quoted (change.name));
 }
 
-static int remove_all (const struct worded *request)
+static int remove_targets (const struct subcommand_call *request)
 {
-    return call_each (request->cli, request->client, request->args, request->count, target_change);
+    return call_for_each_word (request->cli, request->client, request->args, request->count,
+                               target_change);
 }
 
 // Add the target of each line of standard input.
-static int add_lines (const struct cli *cli, struct zplan_client *client)
+static int add_targets_from_stdin (const struct cli *cli, struct zplan_client *client)
 {
     int code = EXIT_DONE;
     char *line = NULL;
@@ -107,12 +108,13 @@ static int add_lines (const struct cli *cli, struct zplan_client *client)
 
 static int target_add (const struct cli *cli, struct zplan_client *client, const char *text)
 {
-    return strcmp (text, "-") == 0 ? add_lines (cli, client) : target_change (cli, client, text);
+    return strcmp (text, "-") == 0 ? add_targets_from_stdin (cli, client)
+                                   : target_change (cli, client, text);
 }
 
 // Add the targets of the command line, from which their keys are erased before waiting for the
 // station.
-static int add_all (const struct worded *request)
+static int add_targets (const struct subcommand_call *request)
 {
     size_t count = (size_t)request->count;
     char **texts = memory_new (count * sizeof *texts);
@@ -120,17 +122,18 @@ static int add_all (const struct worded *request)
         texts[i] = memory_text (request->args[i]);
         scrub_keys (request->args[i]);
     }
-    int code = call_each (request->cli, request->client, texts, request->count, target_add);
+    int code =
+        call_for_each_word (request->cli, request->client, texts, request->count, target_add);
     for (size_t i = 0; i < count; i++)
         free (texts[i]);
     free (texts);
     return code;
 }
 
-static const struct worded_row rows[] = {
+static const struct subcommand_row rows[] = {
     {{"list", 0, 0, "unexpected argument"}, target_list},
-    {{"add", 1, INT_MAX, "want at least one target, or -"}, add_all},
-    {{"remove", 1, INT_MAX, "want at least one target"}, remove_all},
+    {{"add", 1, INT_MAX, "want at least one target, or -"}, add_targets},
+    {{"remove", 1, INT_MAX, "want at least one target"}, remove_targets},
 };
 
 int verb_target (const struct cli *cli)
@@ -142,5 +145,5 @@ int verb_target (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "list, add or remove",
     };
-    return worded_run (cli, &usage, rows, sizeof rows / sizeof *rows, NULL);
+    return subcommand_run (cli, &usage, rows, sizeof rows / sizeof *rows, NULL);
 }

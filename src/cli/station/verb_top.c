@@ -90,8 +90,8 @@ struct lateness {
     double ms, runs;
 };
 
-static json_t *view_target (const json_t *now, const json_t *stats_before, double seconds,
-                            struct lateness *all)
+static json_t *make_target_view (const json_t *now, const json_t *stats_before, double seconds,
+                                 struct lateness *all)
 {
     const json_t *before = target_of (stats_before, json_object_get (now, "name"));
     static const char *const same[] = {"name", "connected", "since", "unanswered"};
@@ -108,7 +108,7 @@ static json_t *view_target (const json_t *now, const json_t *stats_before, doubl
 }
 
 // Compute the view from two answers of `stats`, `seconds` apart; 0: `now` is the first answer.
-static json_t *view_of (const json_t *now, const json_t *before, double seconds)
+static json_t *make_view (const json_t *now, const json_t *before, double seconds)
 {
     static const char *const same[] = {"now_ms", "uptime_s", "plans",       "queued", "due",
                                        "next",   "running",  "redis_bytes", "version"};
@@ -124,7 +124,7 @@ static json_t *view_of (const json_t *now, const json_t *before, double seconds)
     set_rate (view, "done_per_s", growth (counters, counted, "runs_ended_well"), seconds);
     set_rate (view, "failed_per_s", growth (counters, counted, "runs_failed"), seconds);
     json_array_foreach (json_object_get (now, "targets"), i, target)
-        json_array_append_new (targets, view_target (target, before, seconds, &late));
+        json_array_append_new (targets, make_target_view (target, before, seconds, &late));
     set_late (view, late.ms, seconds > 0 ? late.runs : 0);
     json_object_set_new (view, "targets", targets);
     return view;
@@ -237,7 +237,7 @@ static void draw_top (const struct top *self)
     size_t size, i;
     const json_t *target;
     FILE *out = text_open (&text, &size);
-    look_again ();
+    look_refresh ();
     write_heading (self, out);
     struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, out);
     json_array_foreach (json_object_get (self->view, "targets"), i, target)
@@ -252,23 +252,23 @@ static void draw_top (const struct top *self)
 
 // -- the requests
 
-static void take_answer (struct top *self, json_t *answer)
+static void use_answer (struct top *self, json_t *answer)
 {
     int64_t now_us = clock_mono_us ();
     double seconds = self->before ? (double)(now_us - self->before_us) / 1e6 : 0;
     json_decref (self->view);
-    self->view = view_of (answer, self->before, seconds);
+    self->view = make_view (answer, self->before, seconds);
     json_decref (self->before);
     self->before = answer;
     self->before_us = now_us;
 }
 
 // Request the numbers once. Returns an exit code.
-static int look_once (struct top *self)
+static int request_stats (struct top *self)
 {
-    json_t *answer = call_filtered (self->cli, self->client, "stats", NULL, &self->trouble);
+    json_t *answer = call_with_filter (self->cli, self->client, "stats", NULL, &self->trouble);
     if (answer)
-        take_answer (self, answer);
+        use_answer (self, answer);
     return answer || self->trouble.code != EXIT_DONE ? self->trouble.code : EXIT_REFUSED;
 }
 
@@ -311,22 +311,22 @@ static int watch_top (struct top *self)
             next_us = clock_mono_us ();
         if (!wait_for_next (self, next_us))
             return EXIT_DONE;
-        int code = look_once (self);
+        int code = request_stats (self);
         // A key or a signal also interrupts the wait for an answer: unless it ends the view, repeat
         // the request.
         while (code != EXIT_DONE && screen_has_event (&self->screen)) {
             if (screen_wait (&self->screen, 0) == SCREEN_QUIT)
                 return EXIT_DONE;
-            code = look_once (self);
+            code = request_stats (self);
         }
         if (code != EXIT_DONE && !self->screen.shown)
             return verdict_print (&self->trouble, NULL);
     }
 }
 
-static int top (struct top *self)
+static int run_top (struct top *self)
 {
-    int code = look_once (self);
+    int code = request_stats (self);
     if (code != EXIT_DONE)
         return verdict_print (&self->trouble, NULL);
     if (screen_open (&self->screen, !self->cli->json)) {
@@ -352,7 +352,7 @@ int verb_top (const struct cli *cli)
         return code;
     struct top self = {.cli = cli, .wanted = &wanted, .client = call_open (cli, &code)};
     if (self.client)
-        code = top (&self);
+        code = run_top (&self);
     json_decref (self.before);
     json_decref (self.view);
     zplan_client_destroy (&self.client);

@@ -29,7 +29,7 @@ static void print_lines (const json_t *answer)
 int verb_whoami (const struct cli *cli)
 {
     int code;
-    struct zplan_client *client = call_begin (cli, "zplan whoami", about, &code);
+    struct zplan_client *client = verb_begin (cli, "zplan whoami", about, &code);
     if (!client)
         return code;
     json_t *answer = call_command (cli, client, (const char *const[]){"whoami", NULL}, NULL, &code);

@@ -63,13 +63,13 @@ static int check_reply (const struct cli *cli, int outcome, const struct zplan_r
 {
     struct reason reason;
     if (outcome != ZPLAN_OK || reply->status != ZERO_STATUS_NOT_SUPPORT_ID)
-        return call_judge (cli, outcome, reply, subject);
+        return call_report (cli, outcome, reply, subject);
     reason_set (&reason, "has no workers: --connect takes the request endpoint of a target "
                          "station (zstationd) of type api");
     return complain (cli->connect, span_text (reason.text));
 }
 
-json_t *workers_ask (const struct cli *cli, struct zplan_client *client, int *ret_code)
+json_t *workers_request (const struct cli *cli, struct zplan_client *client, int *ret_code)
 {
     struct reason reason;
     struct zplan_reply reply;
@@ -88,10 +88,10 @@ int verb_workers (const struct cli *cli)
 {
     int code;
     struct zplan_client *client =
-        call_begin (cli, "zplan workers --connect ENDPOINT-OF-THE-TARGET", about_workers, &code);
+        verb_begin (cli, "zplan workers --connect ENDPOINT-OF-THE-TARGET", about_workers, &code);
     if (!client)
         return code;
-    json_t *list = workers_ask (cli, client, &code);
+    json_t *list = workers_request (cli, client, &code);
     if (list)
         table_print (cli, JSON_ANSWER, columns, sizeof columns / sizeof *columns, list);
     json_decref (list);
@@ -150,7 +150,7 @@ int verb_drain (const struct cli *cli)
     struct zplan_client *client = call_open (cli, &exit_code);
     if (!client)
         return exit_code;
-    exit_code = call_each (cli, client, cli->argv + 1, count, drain_worker);
+    exit_code = call_for_each_word (cli, client, cli->argv + 1, count, drain_worker);
     zplan_client_destroy (&client);
     return exit_code;
 }

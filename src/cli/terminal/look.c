@@ -78,7 +78,7 @@ void look_decide (const struct cli *cli)
     decided.now = clock_wall_us () / 1000000;
 }
 
-void look_again (void)
+void look_refresh (void)
 {
     if (decided.terminal)
         decided.columns = look_size ().columns;

@@ -27,7 +27,7 @@ void look_decide (const struct cli *cli);
 const struct display *look_now (void);
 
 // For a live view: update the time, and the width, as the terminal may have been resized.
-void look_again (void);
+void look_refresh (void);
 
 // The terminal's current columns and rows, as it may have been resized. 0 without a terminal.
 struct look_size {

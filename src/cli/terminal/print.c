@@ -62,11 +62,11 @@ void print_bytes (struct span bytes)
     write_bytes (stdout, bytes);
 }
 
-void print_between (const char *before, struct span bytes, const char *behind)
+void print_between (const char *before, struct span bytes, const char *after)
 {
     fputs (before, stdout);
     print_bytes (bytes);
-    fputs (behind, stdout);
+    fputs (after, stdout);
 }
 
 void write_coloured (FILE *file, enum colour colour, struct span bytes)
@@ -173,19 +173,19 @@ static int digits_of (double real)
 }
 
 // Whether the number, or one in the object or array, needs more than REAL_DIGITS.
-static bool is_long (const json_t *value)
+static bool has_long_number (const json_t *value)
 {
     const char *name;
     json_t *part;
     size_t i;
     json_object_foreach ((json_t *)(uintptr_t)value, name, part)
     {
-        if (is_long (part))
+        if (has_long_number (part))
             return true;
     }
     json_array_foreach (value, i, part)
     {
-        if (is_long (part))
+        if (has_long_number (part))
             return true;
     }
     return json_is_real (value) && digits_of (json_real_value (value)) > REAL_DIGITS;
@@ -218,7 +218,7 @@ static void write_parts (FILE *file, const json_t *value)
 
 void write_json (FILE *file, const json_t *value)
 {
-    bool long_number = is_long (value);
+    bool long_number = has_long_number (value);
     if (long_number && !json_is_real (value)) {
         write_parts (file, value); // jansson uses one precision for the whole text
         return;
@@ -369,7 +369,7 @@ const char *verdict_word (const json_t *verdict, char out[WORD_SIZE])
 // -- a run
 
 // Strip the word of this status, with which results usually start.
-static struct span behind_status (struct span text, const json_t *status)
+static struct span without_status (struct span text, const json_t *status)
 {
     json_int_t number = json_integer_value (status);
     const char *word = number > 0 && number <= UINT8_MAX ? status_word ((uint8_t)number) : "";
@@ -385,7 +385,7 @@ static struct span behind_status (struct span text, const json_t *status)
 void write_reason (FILE *file, const char *before, const json_t *run)
 {
     const json_t *reason = json_object_get (run, "reason");
-    struct span text = behind_status (text_of (reason), json_object_get (run, "status"));
+    struct span text = without_status (text_of (reason), json_object_get (run, "status"));
     if (json_is_object (reason)) {
         fputs (before, file);
         write_frame (file, reason);

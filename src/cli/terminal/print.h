@@ -13,7 +13,7 @@
 void print_bytes (struct span bytes);
 
 // Print bytes as print_bytes does, between two trusted texts.
-void print_between (const char *before, struct span bytes, const char *behind);
+void print_between (const char *before, struct span bytes, const char *after);
 
 // Write bytes to a file, escaped as by print_bytes; the second function adds a colour.
 void write_bytes (FILE *file, struct span bytes);

@@ -16,7 +16,7 @@ void progress_start (struct progress *self, const char *verb, enum progress_outp
                    (output == PROGRESS_QUIET || !isatty (STDOUT_FILENO));
 }
 
-static bool is_time (struct progress *self)
+static bool is_update_due (struct progress *self)
 {
     int64_t now_us = clock_mono_us ();
     if (!self->wanted || now_us < self->next_us)
@@ -40,7 +40,7 @@ static void write_bar (int64_t part, int64_t whole)
 
 void progress_step (struct progress *self, size_t done, size_t total)
 {
-    if (!is_time (self))
+    if (!is_update_due (self))
         return;
     if (total)
         fprintf (stderr, "\r%s: %zu of %zu %s", self->verb, done, total, self->things);
@@ -51,7 +51,7 @@ void progress_step (struct progress *self, size_t done, size_t total)
 
 void progress_share (struct progress *self, size_t done, int64_t part, int64_t whole)
 {
-    if (!is_time (self))
+    if (!is_update_due (self))
         return;
     fprintf (stderr, "\r%s: %zu %s", self->verb, done, self->things);
     write_bar (part, whole);

@@ -71,7 +71,7 @@ void screen_close (struct screen *self)
 }
 
 // On Ctrl-Z: restore the terminal, stop, and set it up again when resumed.
-static void suspend (struct screen *self)
+static void suspend_program (struct screen *self)
 {
     restore_screen (self);
     raise (SIGSTOP);
@@ -79,13 +79,13 @@ static void suspend (struct screen *self)
 }
 
 // Read a pending event. SCREEN_TIME: it can be ignored.
-static enum screen_event take_event (struct screen *self)
+static enum screen_event read_screen_event (struct screen *self)
 {
     struct signalfd_siginfo info;
     char key;
     if (read (self->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGTSTP)
-            suspend (self);
+            suspend_program (self);
         bool drawn = info.ssi_signo == SIGTSTP || info.ssi_signo == SIGWINCH;
         return drawn ? SCREEN_RESIZED : SCREEN_QUIT;
     }
@@ -106,7 +106,7 @@ enum screen_event screen_wait (struct screen *self, int64_t until_us)
         int64_t left_us = until_us - clock_mono_us ();
         int left_ms = left_us <= 0 ? 0 : (int)((left_us + 999) / 1000);
         int ready = epoll_wait (self->any_fd, &event, 1, left_ms);
-        enum screen_event what = ready > 0 ? take_event (self) : SCREEN_TIME;
+        enum screen_event what = ready > 0 ? read_screen_event (self) : SCREEN_TIME;
         if (what != SCREEN_TIME || (ready == 0 && clock_mono_us () >= until_us))
             return what;
         if (ready < 0 && errno != EINTR)

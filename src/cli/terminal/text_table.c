@@ -6,7 +6,7 @@
 #include "memory.h"
 #include "width.h"
 
-enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12, MAY_GO = -1 };
+enum { COLUMNS_MAX = 12, SAMPLE = 100, SHORT_MIN = 6, SPARE_MIN = 4, REST_MIN = 12, MAY_OMIT = -1 };
 
 static const char ellipsis[] = "\xe2\x80\xa6"; // one column wide
 
@@ -21,7 +21,7 @@ struct text_table {
     size_t count;
     FILE *out;
     int widths[COLUMNS_MAX];
-    bool left_out[COLUMNS_MAX];
+    bool omitted[COLUMNS_MAX];
     bool settled;                       // the widths are chosen, and the heading was printed
     struct table_line buffered[SAMPLE]; // rows that wait until the widths are chosen
     size_t buffered_count;
@@ -59,21 +59,22 @@ static int missing_columns (const struct text_table *self, const int *widths)
 {
     int used = -1;
     for (size_t i = 0; i < self->count; i++)
-        if (!self->left_out[i])
+        if (!self->omitted[i])
             used += 1 + (self->columns[i].rule == COLUMN_REST ? least_width (&self->columns[i])
                                                               : widths[i]);
     return used - look_now ()->columns;
 }
 
-// Shrink the columns of a rule as far as necessary, down to their minimum widths. MAY_GO instead of
-// a rule: the columns that may be omitted, down to one terminal column.
-static void take_from (const struct text_table *self, int rule, int *widths)
+// Shrink the columns of a rule as far as necessary, down to their minimum widths. MAY_OMIT instead
+// of a rule: the columns that may be omitted, down to one terminal column.
+static void shrink_rule (const struct text_table *self, int rule, int *widths)
 {
     int lacks = missing_columns (self, widths);
     for (size_t i = 0; i < self->count && lacks > 0; i++) {
-        int spare = widths[i] - (rule == MAY_GO ? 1 : least_width (&self->columns[i]));
-        bool is_one = rule == MAY_GO ? self->columns[i].may_go : (int)self->columns[i].rule == rule;
-        if (!is_one || self->left_out[i] || spare <= 0)
+        int spare = widths[i] - (rule == MAY_OMIT ? 1 : least_width (&self->columns[i]));
+        bool is_one =
+            rule == MAY_OMIT ? self->columns[i].may_omit : (int)self->columns[i].rule == rule;
+        if (!is_one || self->omitted[i] || spare <= 0)
             continue;
         int taken = spare < lacks ? spare : lacks;
         widths[i] -= taken;
@@ -84,18 +85,18 @@ static void take_from (const struct text_table *self, int rule, int *widths)
 // Shrink the columns that may be cut until the last one fits.
 static void shrink_columns (const struct text_table *self, int *widths)
 {
-    take_from (self, COLUMN_SPARE, widths);
-    take_from (self, COLUMN_SHORT, widths);
+    shrink_rule (self, COLUMN_SPARE, widths);
+    shrink_rule (self, COLUMN_SHORT, widths);
 }
 
 // Shrink columns, and omit those that may be omitted, until a line fits on a narrow terminal.
-static void fit_all (struct text_table *self, const int *natural)
+static void fit_columns (struct text_table *self, const int *natural)
 {
     shrink_columns (self, self->widths);
     for (size_t i = 0; i < self->count && missing_columns (self, self->widths) > 0; i++) {
-        if (!self->columns[i].may_go)
+        if (!self->columns[i].may_omit)
             continue;
-        self->left_out[i] = true;
+        self->omitted[i] = true;
         memcpy (self->widths, natural, sizeof self->widths);
         shrink_columns (self, self->widths);
     }
@@ -110,7 +111,7 @@ static void line_widths (const struct text_table *self, const struct span *cells
         ret[i] = cell > ret[i] ? cell : ret[i];
     }
     shrink_columns (self, ret);
-    take_from (self, MAY_GO, ret);
+    shrink_rule (self, MAY_OMIT, ret);
 }
 
 // -- writing a line
@@ -140,7 +141,7 @@ static void write_line (const struct text_table *self, const struct span *cells,
     line_widths (self, cells, widths);
     for (size_t i = 0; i < self->count; i++) {
         const struct column *column = &self->columns[i];
-        if (self->left_out[i])
+        if (self->omitted[i])
             continue;
         int gap = first ? 0 : start > at ? start - at : 1, left = columns - at - gap;
         if (columns > 0 && left < 1)
@@ -149,7 +150,7 @@ static void write_line (const struct text_table *self, const struct span *cells,
         at += gap;
         first = false;
         bool narrow =
-            column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE || column->may_go;
+            column->rule == COLUMN_SHORT || column->rule == COLUMN_SPARE || column->may_omit;
         int room = columns == 0 ? 0 : narrow && widths[i] < left ? widths[i] : left;
         int blanks = columns > 0 && column->is_number ? self->widths[i] - text_width (cells[i]) : 0;
         blanks = blanks > 0 && blanks < left ? blanks : 0;
@@ -189,7 +190,7 @@ static void choose_widths (struct text_table *self)
     }
     memcpy (self->widths, natural, sizeof natural);
     if (look_now ()->columns)
-        fit_all (self, natural);
+        fit_columns (self, natural);
     self->settled = true;
     write_heading (self);
     for (size_t i = 0; i < self->buffered_count; i++) {
@@ -236,7 +237,7 @@ enum colour connected_colour (const json_t *value)
     return json_is_true (value) ? GREEN : RED;
 }
 
-static void lay_out (const struct text_table *self, const json_t *row, struct table_line *ret)
+static void format_row (const struct text_table *self, const json_t *row, struct table_line *ret)
 {
     size_t size;
     ret->text = NULL;
@@ -269,16 +270,16 @@ void table_row (struct text_table *self, const json_t *row)
     if (!self->settled && self->buffered_count == SAMPLE)
         choose_widths (self);
     if (!self->settled) {
-        lay_out (self, row, &self->buffered[self->buffered_count++]);
+        format_row (self, row, &self->buffered[self->buffered_count++]);
         return;
     }
     struct table_line line;
-    lay_out (self, row, &line);
+    format_row (self, row, &line);
     write_row (self, &line);
     free (line.text);
 }
 
-void table_break (struct text_table **table)
+void table_end_if_rows (struct text_table **table)
 {
     if (*table && !(*table)->settled && (*table)->buffered_count == 0) {
         free (*table);

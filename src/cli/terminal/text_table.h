@@ -17,7 +17,7 @@ struct column {
         COLUMN_REST   // cut like COLUMN_SHORT, but before it
     } rule;
     int least;         // minimum width on a terminal, also of COLUMN_REST; 0 = default of the rule
-    bool may_go;       // omitted if the line would not fit otherwise, the first such column first
+    bool may_omit;     // omitted if the line would not fit otherwise, the first such column first
     bool is_number;    // right-aligned on a terminal
     const char *field; // member of the row, the argument of the next two; NULL: the row itself
     void (*write) (FILE *out, const json_t *value); // NULL: writes a string, which may be absent
@@ -56,4 +56,4 @@ void table_print (const struct cli *cli, enum json_kind kind, const struct colum
                   size_t count, const json_t *list);
 
 // As table_end, after an error: without any row nothing is printed.
-void table_break (struct text_table **self);
+void table_end_if_rows (struct text_table **self);

@@ -43,7 +43,7 @@ static void pipes_close (struct pipes *self)
 }
 
 // Make a file in memory that holds the bytes, to be read from its start; -1 with errno.
-static int file_of (struct span bytes)
+static int memory_file (struct span bytes)
 {
     int fd = memfd_create ("context", MFD_CLOEXEC);
     while (fd >= 0 && bytes.size > 0) {
@@ -65,7 +65,7 @@ static int pipes_open (struct pipes *self, const struct child_command *command)
     bool opened = true;
     for (size_t i = 0; i < PIPES; i++)
         self->ends[i][0] = self->ends[i][1] = -1;
-    self->context = command->has_context ? file_of (command->context) : -1;
+    self->context = command->has_context ? memory_file (command->context) : -1;
     opened = self->context >= 0 || !command->has_context;
     for (size_t i = 0; i < PIPES && opened; i++)
         opened = pipe2 (self->ends[i], O_CLOEXEC) == 0;
@@ -79,7 +79,7 @@ static int pipes_open (struct pipes *self, const struct child_command *command)
 
 // Become the command. This runs between fork and exec in a process with threads: only
 // async-signal-safe calls are allowed.
-static void become (const struct child_command *command, const struct pipes *pipes)
+static void exec_command (const struct child_command *command, const struct pipes *pipes)
 {
     setpgid (0, 0);
     umask (command->umask);
@@ -108,7 +108,7 @@ static void become (const struct child_command *command, const struct pipes *pip
 
 // Remove our end of a pipe from the set, so that pipes_close leaves it open, and make it
 // non-blocking.
-static int take_end (struct pipes *pipes, size_t pipe, size_t end)
+static int take_pipe_end (struct pipes *pipes, size_t pipe, size_t end)
 {
     int fd = pipes->ends[pipe][end];
     pipes->ends[pipe][end] = -1;
@@ -143,7 +143,7 @@ int child_start (struct child *self, const struct child_command *command, struct
     pid_t pid = fork ();
     int error = pid < 0 ? errno : 0;
     if (pid == 0)
-        become (command, &pipes);
+        exec_command (command, &pipes);
     if (pid > 0) {
         setpgid (pid, pid); // in the parent as well, as either process may run first
         error = read_exec_error (&pipes);
@@ -156,10 +156,10 @@ int child_start (struct child *self, const struct child_command *command, struct
     }
     self->pid = pid;
     self->left = command->input;
-    self->input = take_end (&pipes, IN, 1);
-    self->out.fd = take_end (&pipes, OUT, 0);
-    self->err.fd = take_end (&pipes, ERR, 0);
-    self->progress.fd = take_end (&pipes, PROGRESS, 0);
+    self->input = take_pipe_end (&pipes, IN, 1);
+    self->out.fd = take_pipe_end (&pipes, OUT, 0);
+    self->err.fd = take_pipe_end (&pipes, ERR, 0);
+    self->progress.fd = take_pipe_end (&pipes, PROGRESS, 0);
     pipes_close (&pipes);
     return 0;
 }
@@ -178,14 +178,14 @@ size_t child_poll_items (const struct child *self, struct pollfd items[CHILD_ITE
     return count;
 }
 
-static void close_end (int *fd)
+static void close_fd (int *fd)
 {
     if (*fd >= 0)
         close (*fd);
     *fd = -1;
 }
 
-static void feed (struct child *self)
+static void write_input (struct child *self)
 {
     while (self->input >= 0 && self->left.size > 0) {
         ssize_t size = write (self->input, self->left.data, self->left.size);
@@ -196,7 +196,7 @@ static void feed (struct child *self)
         if (size > 0)
             self->left = span_of (self->left.data + size, self->left.size - (size_t)size);
     }
-    close_end (&self->input);
+    close_fd (&self->input);
 }
 
 static void output_append (struct child_output *self, const uint8_t *bytes, size_t size)
@@ -222,7 +222,7 @@ static void drain_output (struct child_output *self)
         if (size > 0)
             output_append (self, block, (size_t)size);
         else if (size == 0 || (errno != EAGAIN && errno != EINTR))
-            close_end (&self->fd);
+            close_fd (&self->fd);
         else
             return;
     }
@@ -235,7 +235,7 @@ void child_serve (struct child *self)
         self->exited = true;
         self->exited_us = clock_mono_us ();
     }
-    feed (self);
+    write_input (self);
     drain_output (&self->out);
     drain_output (&self->err);
     lines_read (&self->progress);
@@ -264,10 +264,10 @@ void child_free (struct child *self)
         child_signal (self, SIGKILL);
         waitpid (self->pid, NULL, 0);
     }
-    close_end (&self->input);
-    close_end (&self->out.fd);
-    close_end (&self->err.fd);
-    close_end (&self->progress.fd);
+    close_fd (&self->input);
+    close_fd (&self->out.fd);
+    close_fd (&self->err.fd);
+    close_fd (&self->progress.fd);
     free (self->out.bytes);
     free (self->err.bytes);
     child_reset (self);

@@ -69,7 +69,7 @@ static json_t *outcome_of (const struct zplan_result *result, const json_t *obje
 // -- the program
 
 // Check that the path is an executable file. 0, or errno.
-static int is_program (const char *path)
+static int program_error (const char *path)
 {
     struct stat info;
     if (access (path, X_OK) || stat (path, &info))
@@ -81,13 +81,13 @@ int hook_check (const char *program, struct reason *reason)
 {
     char path[PATH_MAX];
     const char *rest = getenv ("PATH");
-    int error = strchr (program, '/') ? is_program (program) : ENOENT;
+    int error = strchr (program, '/') ? program_error (program) : ENOENT;
     if (!rest)
         rest = "/bin:/usr/bin";
     while (rest && error && !strchr (program, '/')) {
         int size = (int)strcspn (rest, ":");
         snprintf (path, sizeof path, "%.*s%s%s", size, rest, size ? "/" : "./", program);
-        error = is_program (path);
+        error = program_error (path);
         rest = rest[size] ? rest + size + 1 : NULL;
     }
     if (error)
@@ -95,7 +95,7 @@ int hook_check (const char *program, struct reason *reason)
     return error ? -1 : 0;
 }
 
-static char **variables_of (const json_t *outcome, size_t *ret_own, struct reason *reason)
+static char **hook_environment (const json_t *outcome, size_t *ret_own, struct reason *reason)
 {
     static const struct {
         const char *name, *field;
@@ -113,7 +113,7 @@ static char **variables_of (const json_t *outcome, size_t *ret_own, struct reaso
 }
 
 // Wait for the program to end; false: a signal ends the watch.
-static bool wait_for (struct child *child, int signal_fd)
+static bool wait_for_child (struct child *child, int signal_fd)
 {
     while (!child_done (child)) {
         struct pollfd items[CHILD_ITEMS_MAX + 1] = {{.fd = signal_fd, .events = POLLIN}};
@@ -152,7 +152,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     bool goes_on = true;
     json_t *outcome = outcome_of (result, object);
     size_t own;
-    char *text = json_write (outcome), **variables = variables_of (outcome, &own, &reason);
+    char *text = json_write (outcome), **variables = hook_environment (outcome, &own, &reason);
     size_t size = strlen (text);
     text = memory_resize (text, size + 2);
     memcpy (text + size, "\n",
@@ -166,7 +166,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
                                              .umask = self->umask},
                      &reason))
         complain (self->program, span_text (reason.text));
-    else if ((goes_on = wait_for (&child, self->signal_fd)))
+    else if ((goes_on = wait_for_child (&child, self->signal_fd)))
         report_output (self->program, &child);
     child_free (&child);
     environment_free (variables, own);

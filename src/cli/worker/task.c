@@ -165,8 +165,8 @@ static struct span content_of (const struct worker_task *self, const struct chil
 }
 
 // Whether the whole output is a JSON value that an answer may have; if not, with a reason.
-static bool is_result (const struct worker_task *self, const struct child_output *output,
-                       struct reason *reason)
+static bool is_json_result (const struct worker_task *self, const struct child_output *output,
+                            struct reason *reason)
 {
     json_error_t error;
     if (output->cut) {
@@ -191,7 +191,7 @@ static bool is_result (const struct worker_task *self, const struct child_output
 
 // Describe how the command ended, with the last line of standard error after a failure; "" for exit
 // 0 with complete output.
-static void describe (const struct child *child, size_t cut_at, struct reason *ret)
+static void describe_end (const struct child *child, size_t cut_at, struct reason *ret)
 {
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
     char how[CHILD_END_SIZE], cut[48] = "", line[REASON_MAX];
@@ -265,7 +265,7 @@ static enum task_end answer_failed (struct worker_task *self, const char *reason
                        &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
 }
 
-static enum task_end task_end_of (struct worker_task *self)
+static enum task_end answer_result (struct worker_task *self)
 {
     const struct child *child = &self->child;
     bool done = WIFEXITED (child->wait_status) && WEXITSTATUS (child->wait_status) == 0;
@@ -273,7 +273,7 @@ static enum task_end task_end_of (struct worker_task *self)
     bool json = done && self->rules->json_result && output->size;
     size_t cut = 0;
     struct reason reason;
-    if (json && is_result (self, output, &reason)) {
+    if (json && is_json_result (self, output, &reason)) {
         log_end (self, 0, "");
         return answer_job (self, &(struct zplan_answer){.status = ZERO_STATUS_OK_ID,
                                                         .content_type = ZERO_FRAME_JSON,
@@ -284,7 +284,7 @@ static enum task_end task_end_of (struct worker_task *self)
     if (json)
         self->why = reason;
     else
-        describe (child, cut, &reason);
+        describe_end (child, cut, &reason);
     log_end (self, cut, reason.text);
     return answer_job (self,
                        &(struct zplan_answer){
@@ -326,7 +326,7 @@ static char *script_of (const struct zplan_job *job, struct reason *reason)
     return text;
 }
 
-static bool is_script (const struct task_rules *rules, const struct zplan_job *job)
+static bool runs_script (const struct task_rules *rules, const struct zplan_job *job)
 {
     return rules->shell && job->command && span_is (bytes_of (job->command), "sh");
 }
@@ -335,7 +335,7 @@ static bool is_script (const struct task_rules *rules, const struct zplan_job *j
 static int start_child (struct worker_task *self, char *const *environment, struct reason *reason)
 {
     const struct zplan_job *job = self->job;
-    bool is_shell = is_script (self->rules, job);
+    bool is_shell = runs_script (self->rules, job);
     char sh[] = "/bin/sh", dash_c[] = "-c", *script = is_shell ? script_of (job, reason) : NULL;
     char *const shell[] = {sh, dash_c, script, NULL};
     if (is_shell && !script)
@@ -377,7 +377,7 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
         return answer_failed (self, reason.text);
     int rc = start_child (self, environment, &reason);
     environment_free (environment, own);
-    return rc ? answer_failed (self, reason.text) : TASK_GOES_ON;
+    return rc ? answer_failed (self, reason.text) : TASK_RUNNING;
 }
 
 // Report a progress line: "40 copying", "40 % copying", "40" or "copying".
@@ -419,21 +419,21 @@ static void cancel_task (struct worker_task *self, const char *words)
 
 // Whether the time limit applies: not after the child has exited, when only its outputs are waited
 // for.
-static bool is_limited (const struct worker_task *self)
+static bool has_time_limit (const struct worker_task *self)
 {
     return self->limit_us && !self->child.exited;
 }
 
 // End the command if the job is cancelled or took too long: send SIGTERM, unless it was already
 // asked to end, and SIGKILL when the grace period is over.
-static void look_for_end (struct worker_task *self)
+static void task_check_end (struct worker_task *self)
 {
     char words[REASON_MAX];
     int64_t now_us = clock_mono_us ();
     if (!*self->why.text && zplan_job_cancelled (self->job)) {
         zplan_job_cancel_words (self->job, words, sizeof words);
         cancel_task (self, words);
-    } else if (!*self->why.text && is_limited (self) && now_us >= self->limit_us) {
+    } else if (!*self->why.text && has_time_limit (self) && now_us >= self->limit_us) {
         snprintf (words, sizeof words, "timeout after %" PRId64 " s", self->rules->timeout_s);
         cancel_task (self, words);
     }
@@ -444,7 +444,7 @@ static void look_for_end (struct worker_task *self)
 }
 
 // Whether a command that was asked to end has ended: its process group is empty, or was killed.
-static bool is_over (const struct worker_task *self)
+static bool has_command_ended (const struct worker_task *self)
 {
     return self->child.exited && (self->killed || child_group_gone (&self->child));
 }
@@ -456,15 +456,16 @@ enum task_end task_serve (struct worker_task *self)
     if (line)
         report_progress (self, line);
     if (!*self->why.text && child_done (&self->child))
-        return task_end_of (self);
-    look_for_end (self);
-    return is_over (self) && *self->why.text ? answer_failed (self, self->why.text) : TASK_GOES_ON;
+        return answer_result (self);
+    task_check_end (self);
+    return has_command_ended (self) && *self->why.text ? answer_failed (self, self->why.text)
+                                                       : TASK_RUNNING;
 }
 
 int64_t task_due_us (const struct worker_task *self)
 {
     int64_t due_us = self->kill_us;
-    if (!*self->why.text && is_limited (self))
+    if (!*self->why.text && has_time_limit (self))
         due_us = self->limit_us;
     int64_t turn_us = clock_mono_us () + GROUP_TURN_US;
     return self->child.exited && (!due_us || turn_us < due_us) ? turn_us : due_us;

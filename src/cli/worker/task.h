@@ -27,8 +27,8 @@ struct worker_task {
     struct reason why;  // why its command was asked to end; "" = it was not
 };
 
-// TASK_GOES_ON: the job is not answered yet. Otherwise it was answered, and is freed.
-enum task_end { TASK_GOES_ON, TASK_DONE, TASK_FAILED };
+// TASK_RUNNING: the job is not answered yet. Otherwise it was answered, and is freed.
+enum task_end { TASK_RUNNING, TASK_DONE, TASK_FAILED };
 
 // Run the command for the job. `rules` are borrowed.
 enum task_end task_start (struct worker_task *self, const struct task_rules *rules,

@@ -51,7 +51,7 @@ struct work {
     bool stopping;             // no more jobs
     int64_t end_us;            // monotonic; when commands are asked to end, 0 = never or done
     int64_t kill_us;           // when commands that did not end are killed, 0 = never or done
-    int64_t give_up_us;        // when the worker ends without waiting for answers, 0 = never
+    int64_t abandon_us;        // when the worker ends without waiting for answers, 0 = never
     unsigned reported_joined;
     bool reported_no_answer;
     bool reported_drained;
@@ -83,7 +83,7 @@ static void report_grace (const struct work *self)
 }
 
 // Read signals: the first one lets the commands end by themselves; a second one does not.
-static void take_signals (struct work *self)
+static void read_signals (struct work *self)
 {
     for (int number; (number = process_next_signal (self->signal_fd));) {
         if (number == SIGCHLD)
@@ -100,7 +100,7 @@ static void take_signals (struct work *self)
     }
 }
 
-static void end_tasks (struct work *self)
+static void end_overdue_tasks (struct work *self)
 {
     int64_t now_us = clock_mono_us ();
     if (self->end_us && now_us >= self->end_us) {
@@ -111,7 +111,7 @@ static void end_tasks (struct work *self)
     if (self->kill_us && now_us >= self->kill_us) {
         signal_tasks (self, SIGKILL);
         self->kill_us = 0;
-        self->give_up_us = now_us + REPORT_US;
+        self->abandon_us = now_us + REPORT_US;
     }
 }
 
@@ -125,7 +125,7 @@ static const char *served_name (const struct work *self)
 
 // Report why the worker is not joined yet: the station's error, or that it does not answer. Each is
 // reported once.
-static void report_trouble (struct work *self)
+static void report_not_joined (struct work *self)
 {
     char refusal[REASON_MAX];
     zplan_worker_refusal (self->worker, refusal, sizeof refusal);
@@ -157,7 +157,7 @@ static void report_joined (struct work *self)
     if (self->rules.quiet)
         return;
     if (!joined)
-        report_trouble (self);
+        report_not_joined (self);
     if (joined == self->reported_joined)
         return;
     // It may have both left and joined since the last check.
@@ -188,7 +188,7 @@ static int sleep_ms (const struct work *self)
     int64_t now_us = clock_mono_us (), until_us = 0;
     keep_earlier (&until_us, self->end_us);
     keep_earlier (&until_us, self->kill_us);
-    keep_earlier (&until_us, self->give_up_us);
+    keep_earlier (&until_us, self->abandon_us);
     if (!self->reported_joined && !self->reported_no_answer)
         keep_earlier (&until_us, self->started_us + SILENCE_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
@@ -231,16 +231,16 @@ static void take_jobs (struct work *self)
     }
 }
 
-static void loop (struct work *self)
+static void serve_jobs (struct work *self)
 {
     while (!zplan_worker_left (self->worker) &&
-           (!self->give_up_us || clock_mono_us () < self->give_up_us)) {
+           (!self->abandon_us || clock_mono_us () < self->abandon_us)) {
         wait_for_events (self);
-        take_signals (self);
+        read_signals (self);
         take_jobs (self);
         report_joined (self); // after take_jobs, which reads the pending events
         report_drained (self);
-        end_tasks (self);
+        end_overdue_tasks (self);
         for (int64_t i = 0; i < self->jobs; i++)
             if (self->tasks[i].job)
                 self->failures += task_serve (&self->tasks[i]) == TASK_FAILED;
@@ -421,7 +421,7 @@ static int run_worker (struct work *self)
     self->worker = open_worker (self, &key);
     if (self->worker) {
         make_tasks (self);
-        loop (self);
+        serve_jobs (self);
         code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
     } else {
         code = reject_start (self);
