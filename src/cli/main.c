@@ -18,7 +18,7 @@ static int fail_usage (const char *what)
 }
 
 // Report a word that is neither a verb nor an option before one.
-static int fail_unknown (const char *word)
+static int fail_unknown_word (const char *word)
 {
     size_t count;
     struct reason reason;
@@ -60,7 +60,7 @@ static int show_help (struct cli *cli)
         return print_verbs ();
     const struct verb *verb = verb_named (cli->argv[1]);
     if (!verb)
-        return fail_unknown (cli->argv[1]);
+        return fail_unknown_word (cli->argv[1]);
     cli->verb = verb->name;
     cli->argc = 2;
     cli->argv = (char *[]){cli->argv[1], "--help", NULL};
@@ -68,7 +68,7 @@ static int show_help (struct cli *cli)
 }
 
 // Run the verb. Only --help and --version can precede it now: the shared options were removed.
-static int run (struct cli *cli)
+static int run_verb (struct cli *cli)
 {
     const char *first = cli->argc > 0 ? cli->argv[0] : NULL;
     if (!first)
@@ -85,12 +85,12 @@ static int run (struct cli *cli)
         return fail_ambiguous (first);
     const struct verb *verb = verb_named (first);
     if (!verb)
-        return fail_unknown (first);
+        return fail_unknown_word (first);
     cli->verb = verb->name;
     return verb->run (cli);
 }
 
-static const char *environment (const char *name, const char *fallback)
+static const char *environment_value (const char *name, const char *fallback)
 {
     const char *value = getenv (name);
     return value && *value ? value : fallback;
@@ -111,10 +111,10 @@ int main (int argc, char **argv)
     if (argc < 1)
         return EXIT_USAGE;
     process_begin (HANGUP_KEPT);
-    struct cli cli = {.connect = environment ("ZPLAN_CONNECT", "tcp://127.0.0.1:7920"),
-                      .publish = environment ("ZPLAN_PUBLISH", "tcp://127.0.0.1:7921"),
-                      .key = environment ("ZPLAN_KEY", NULL),
-                      .server_key = environment ("ZPLAN_SERVER_KEY", NULL),
+    struct cli cli = {.connect = environment_value ("ZPLAN_CONNECT", "tcp://127.0.0.1:7920"),
+                      .publish = environment_value ("ZPLAN_PUBLISH", "tcp://127.0.0.1:7921"),
+                      .key = environment_value ("ZPLAN_KEY", NULL),
+                      .server_key = environment_value ("ZPLAN_SERVER_KEY", NULL),
                       .timeout_ms = 5000,
                       .color = "auto",
                       .times = "auto"};
@@ -127,7 +127,7 @@ int main (int argc, char **argv)
     cli.argv = argv + 1;
 
     look_decide (&cli);
-    int code = run (&cli);
+    int code = run_verb (&cli);
     if (fflush (stdout) == 0 && !ferror (stdout))
         return code;
     end_with_reader ();

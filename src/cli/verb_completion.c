@@ -139,7 +139,7 @@ static void print_flow_arguments (void)
 }
 
 // The shell functions that both scripts share.
-static void print_tables (void)
+static void print_script_tables (void)
 {
     size_t count;
     const struct verb *verbs = verb_table (&count);
@@ -289,7 +289,7 @@ static const char zsh_script[] =
 // -- the data that the scripts request
 
 // Print a line: the completion, a tab, and its description.
-static void print_offer (const struct cli *cli, const json_t *name, const json_t *text)
+static void print_completion (const struct cli *cli, const json_t *name, const json_t *text)
 {
     if (cli->json) {
         print_json_new (json_pack ("{s:O*, s:O*}", "name", name, "text", text));
@@ -306,8 +306,8 @@ static bool take_plan (void *owner, const json_t *plan)
     json_t *name = json_string (id_word (json_object_get (plan, "plan_id"), id));
     const json_t *key = json_object_get (plan, "key");
     if (key)
-        print_offer (owner, key, json_object_get (plan, "description"));
-    print_offer (owner, name, json_object_get (plan, "description"));
+        print_completion (owner, key, json_object_get (plan, "description"));
+    print_completion (owner, name, json_object_get (plan, "description"));
     json_decref (name);
     return true;
 }
@@ -335,8 +335,8 @@ static int print_stations (const struct cli *cli)
         return code;
     json_t *answer = call_command (cli, client, say, NULL, &code), *station;
     size_t i;
-    json_array_foreach (json_object_get (answer, "stations"), i, station)
-        print_offer (cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));
+    json_array_foreach (json_object_get (answer, "stations"), i, station) print_completion (
+        cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));
     json_decref (answer);
     zplan_client_destroy (&client);
     return code;
@@ -353,7 +353,7 @@ static int print_workers (const struct cli *cli)
     json_array_foreach (list, i, worker)
     {
         json_t *state = json_string (worker_is_draining (worker) ? "draining" : "serving");
-        print_offer (cli, json_object_get (worker, "name"), state);
+        print_completion (cli, json_object_get (worker, "name"), state);
         json_decref (state);
     }
     json_decref (list);
@@ -384,7 +384,7 @@ static const struct completion_kind {
 static int print_script (const struct completion_kind *kind)
 {
     puts (kind->head);
-    print_tables ();
+    print_script_tables ();
     fputs (kind->script, stdout);
     return EXIT_DONE;
 }

@@ -19,7 +19,7 @@ struct cli {
     const char *times;               // auto, relative, absolute, both or unix
     const struct describe *describe; // non-NULL: describe the options instead of running
     int argc;                        // the verb's own arguments, options not yet read
-    const char *verb;                // its name; argv[0] is what was typed, which may be an alias
+    const char *verb; // name of the verb; argv[0] is what was typed, possibly an alias
     char **argv;
 };
 

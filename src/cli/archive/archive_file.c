@@ -22,11 +22,11 @@ struct archive {
     int fd;           // the file that is open, locked; -1: none
     char name[NAME_SIZE];
     off_t size;
-    struct outcome_key *keys; // of the outcomes that it had when opened, sorted
+    struct outcome_key *keys; // outcomes in the file when it was opened, sorted
     size_t count, room;
 };
 
-static int fail_archive (const char *path, struct reason *reason)
+static int set_archive_error (const char *path, struct reason *reason)
 {
     return reason_set (reason, "%s: %s", path,
                        errno == EWOULDBLOCK ? "another archive is at work there"
@@ -66,7 +66,7 @@ struct archive *archive_open_folder (const char *folder, struct reason *reason)
     if (make_folder (folder) == 0)
         self->folder = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self->folder < 0 || lock_file (self->folder)) {
-        fail_archive (folder, reason);
+        set_archive_error (folder, reason);
         archive_close (&self);
     }
     return self;
@@ -147,13 +147,13 @@ static int read_lines (struct archive *self, FILE *file, struct reason *reason)
             done = -1;
         } else if (line == ARCHIVE_TORN) {
             self->size = lines->next;
-            done = repair_line (self, lines, text) ? fail_archive (self->path, reason) : 0;
+            done = repair_line (self, lines, text) ? set_archive_error (self->path, reason) : 0;
         } else {
             self->size = lines->next;
         }
     }
     if (done == 0 && ferror (file))
-        done = fail_archive (self->path, reason);
+        done = set_archive_error (self->path, reason);
     free (lines);
     return done;
 }
@@ -165,7 +165,7 @@ static int read_file (struct archive *self, struct reason *reason)
     if (!file) {
         if (copy >= 0)
             close (copy);
-        return fail_archive (self->path, reason);
+        return set_archive_error (self->path, reason);
     }
     self->size = 0;
     int done = read_lines (self, file, reason);
@@ -183,13 +183,13 @@ static int lock_and_read_file (struct archive *self, struct reason *reason)
 {
     struct stat about;
     if (self->fd < 0 || fstat (self->fd, &about) || lock_file (self->fd))
-        return fail_archive (self->path, reason);
+        return set_archive_error (self->path, reason);
     if (!S_ISREG (about.st_mode))
         return reason_set (reason, "%s: is not a file", self->path);
     if (read_file (self, reason))
         return -1;
     if (fsync (self->fd) || (self->folder >= 0 && fsync (self->folder)))
-        return fail_archive (self->path, reason);
+        return set_archive_error (self->path, reason);
     return 0;
 }
 
@@ -221,7 +221,7 @@ struct archive *archive_open_file (const char *file, struct reason *reason)
         return NULL;
     }
     if (sync_folder_of (file)) {
-        fail_archive (file, reason);
+        set_archive_error (file, reason);
         archive_close (&self);
     }
     return self;
@@ -276,7 +276,7 @@ int archive_append (struct archive *self, struct span lines, struct reason *reas
         self->size += (off_t)lines.size;
         return 0;
     }
-    fail_archive (self->path, reason);
+    set_archive_error (self->path, reason);
     if (ftruncate (self->fd, self->size))
         complain (self->name, span_text ("its last line may be cut"));
     return -1;

@@ -27,7 +27,7 @@ struct places {
     size_t count, room;
 };
 
-static int fail_read (const char *path, struct reason *reason)
+static int set_read_error (const char *path, struct reason *reason)
 {
     return reason_set (reason, "%s: %s", path, strerror (errno));
 }
@@ -100,10 +100,10 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     if (file && !S_ISREG (about.st_mode)) {
         errno = EINVAL;
         fclose (file);
-        return fail_read (name, reason);
+        return set_read_error (name, reason);
     }
     if (!file)
-        return fail_read (name, reason);
+        return set_read_error (name, reason);
     find_places (self, file, name, &places);
     bool read = !ferror (file);
     if (places.count)
@@ -111,7 +111,7 @@ static int read_file (struct archive_reading *self, int fd, const char *name, st
     bool going = take_places (self, fd, &places);
     free (places.rows);
     fclose (file);
-    return !read ? fail_read (name, reason) : going;
+    return !read ? set_read_error (name, reason) : going;
 }
 
 // Whether the name has the form history-YYYY-MM.ndjson.
@@ -134,7 +134,7 @@ static int read_folder (struct archive_reading *self, struct reason *reason)
     struct dirent **months;
     int count = scandir (self->path, &months, is_month_file, compare_names);
     int folder = count < 0 ? -1 : open (self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int going = folder < 0 ? fail_read (self->path, reason) : 1;
+    int going = folder < 0 ? set_read_error (self->path, reason) : 1;
     for (int i = 0; i < count; i++) {
         const char *name = months[self->newest ? count - 1 - i : i]->d_name;
         if (going > 0)
@@ -154,7 +154,7 @@ int archive_read (struct archive_reading *self, struct reason *reason)
 {
     struct stat about;
     if (stat (self->path, &about))
-        return fail_read (self->path, reason);
+        return set_read_error (self->path, reason);
     if (S_ISDIR (about.st_mode))
         return read_folder (self, reason);
     int fd = open (self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

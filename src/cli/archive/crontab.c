@@ -25,7 +25,7 @@ struct crontab_reader {
     size_t variable_count;
     size_t variable_bytes;
     int line;
-    const char *start, *at, *end; // of the line
+    const char *start, *at, *end; // start of the line, the cursor, end of the line
 };
 
 // Variables with a meaning to cron, for which a plan has another setting.
@@ -160,7 +160,8 @@ static void set_variable (struct crontab_reader *self, const char *at, char *nam
     self->variables[self->variable_count++] = (struct crontab_variable){name, value};
 }
 
-// "NAME = value", each possibly in quotes. False: not such a line, and the cursor is unchanged.
+// Read "NAME = value", each possibly in quotes. False: not such a line, and the cursor is
+// unchanged.
 static bool take_variable (struct crontab_reader *self)
 {
     const char *from = self->at;

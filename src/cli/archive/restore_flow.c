@@ -1,5 +1,5 @@
-// The station assigns its own numbers to versions of flows, as older ones may be gone. The file has
-// the versions of a flow in order, and they are found or added in this order.
+// The station assigns its own numbers to versions of flows, as older ones may have been removed.
+// The file has the versions of a flow in order, and they are found or added in this order.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,11 +27,11 @@ struct restoring {
     const char *text;                            // the current line
     int64_t added[TYPES], there[TYPES], refused; // records: added, already existing, rejected
     bool ended;                                  // the last line was read
-    bool stopped;                                // the next lines would be refused as well
+    bool stopped;                                // the next lines would be rejected as well
     bool unknown;                                // it is unknown whether a request was executed
     bool unread;                                 // a part of the file could not be read
     int code;
-    struct verdict failure; // why the import stopped, if its code is not EXIT_DONE
+    struct verdict failure; // the failed request, if `code` is not EXIT_DONE
     struct progress progress;
 };
 

@@ -90,8 +90,8 @@ static bool is_unused_default (struct restoring *self, const json_t *known)
     return unused;
 }
 
-// Only targets that were added at run time are added here; those of the settings or of a center
-// must come from there.
+// Restore a target. Only targets that were added at run time are added here; those of the settings
+// or of a center must come from there.
 static void take_target (struct restoring *self, const json_t *record)
 {
     const char *name = json_string_value (json_object_get (record, "name"));

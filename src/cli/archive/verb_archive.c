@@ -69,8 +69,8 @@ struct moving {
     char *plan;            // --plan in the form of plan_ref.h
     bool found;            // a run of the plan was found
     struct zplan_client *client;
-    struct archive *archive;      // the selected states
-    struct outcome_states states; // of `wanted`
+    struct archive *archive;      // NULL: a dry run
+    struct outcome_states states; // the selected states
     int64_t before_ms;            // only runs that ended earlier, Unix milliseconds
     struct outcome_key stop;      // the first entry that is not moved
     char epoch[64];               // the history's epoch, which must not change

@@ -87,7 +87,7 @@ struct importing {
     const struct cli *cli;
     const struct cron_wish *wish;
     const char *file, *prefix;
-    const char *timezone; // of lines without CRON_TZ
+    const char *timezone; // zone of lines without CRON_TZ
     struct crontab *crontab;
     struct zone *zone; // the zone that was used last
     const char *zone_name;
@@ -352,7 +352,7 @@ static int import_jobs (struct importing *self)
     if (!target) {
         struct zplan_client *client = call_open (self->cli, &code);
         if (client)
-            code = only_target (self->cli, client, "pull", "--target", only);
+            code = only_target_find (self->cli, client, "pull", "--target", only);
         zplan_client_destroy (&client);
         if (code)
             return code;

@@ -1,4 +1,4 @@
-// zplan export: plans with all that the station keeps of them, a line each.
+// zplan export: writes plans with all that the station keeps of each, one per line.
 #include <stdio.h>
 
 #include "everything.h"

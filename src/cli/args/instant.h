@@ -20,7 +20,7 @@ int instant_parse_date (const char *text, const struct zone *zone, int64_t *ret_
 // above; all in UTC. False: invalid.
 bool instant_since (const char *text, int64_t now, int64_t *ret_time);
 
-// "8:30", "08:30" or "08:30:15" to seconds since midnight. False: invalid.
+// Convert "8:30", "08:30" or "08:30:15" to seconds since midnight. False: invalid.
 bool clock_time_of_day (const char *text, int64_t *ret_s);
 
 // A comma-separated list of days and ranges: "mon,wed-fri". One bit per day, bit 0 is Sunday. 0:

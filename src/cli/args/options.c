@@ -225,7 +225,7 @@ static int check_words (const struct usage *usage, int argc, char **argv, struct
 }
 
 // Searches only the remaining arguments, not values of options: `add --arg -h` wants no help.
-static bool wants_help (char **argv)
+static bool has_help_option (char **argv)
 {
     for (int i = 1; argv[i] && strcmp (argv[i], "--") != 0; i++)
         if (strcmp (argv[i], "--help") == 0 || strcmp (argv[i], "-h") == 0)
@@ -328,7 +328,7 @@ bool options_read (const struct usage *usage, const struct cli *cli, int *ret_wo
     int argc = cli->argc;
     for (const struct option_group *group = usage->groups; group->rows && argc > 0; group++)
         argc = options_take (group, argc, cli->argv, &reason);
-    if (wants_help (cli->argv)) {
+    if (has_help_option (cli->argv)) {
         *ret_exit = print_help (usage);
         return false;
     }

@@ -29,15 +29,14 @@ struct option {
     const char *aliases; // further names, separated by spaces; not in the help; NULL: none
     const char *metavar; // what the help calls the value; NULL for a flag
     enum option_type type;
-    size_t offset;    // of the field in the group's struct `values`
-    const char *help; // may have several lines
-    int64_t min, max; // of OPTION_NUMBER
-    int64_t
-        unit_ms; // of an OPTION_NUMBER that is a time: 1 or 1000; durations such as 5m are accepted
-    const char *values; // of OPTION_TEXT: the allowed words, separated by spaces; NULL: any text
+    size_t offset;          // offset of the field in the group's struct `values`
+    const char *help;       // may have several lines
+    int64_t min, max;       // range of an OPTION_NUMBER
+    int64_t unit_ms;        // unit of a time: 1 or 1000; a duration such as 5m is accepted, too
+    const char *values;     // allowed words of an OPTION_TEXT, separated by spaces; NULL: any text
     const char *old_values; // further words that are accepted, but not in the help; or NULL
-    bool utf8;              // of OPTION_TEXT and OPTION_TEXTS: it must be UTF-8
-    bool once;              // of OPTION_TEXT: a second one is an error; else the last one counts
+    bool utf8;              // the texts must be UTF-8
+    bool once;              // a second OPTION_TEXT is an error; else the last one counts
     enum {
         VALUES_ALL,      // one of `values`, or any text if `values` is NULL
         VALUES_SOME,     // `values` are suggestions, others are allowed

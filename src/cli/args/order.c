@@ -118,7 +118,7 @@ int order_target (struct action_options *order, struct reason *reason)
 
 // Whether a param takes a text unchanged: its type or its default is a string. A default that is an
 // expression does not count, as its type is unknown before it is evaluated.
-static bool takes_text (const json_t *declared)
+static bool is_text_param (const json_t *declared)
 {
     const char *text = json_string_value (declared);
     return span_is (field_text (declared, "type"), "string") || (text && *text != '=');
@@ -132,7 +132,7 @@ int order_param (json_t *params, const json_t *declared, const char *text, struc
     if (!equals || equals == text || equals - text > POLICY_TEXT_MAX)
         return reason_set (reason, "--param: want NAME=VALUE, got %s", quoted (span_text (text)));
     memcpy (name, text, (size_t)(equals - text));
-    bool as_it_is = takes_text (json_object_get (declared, name));
+    bool as_it_is = is_text_param (json_object_get (declared, name));
     json_t *value = as_it_is ? NULL : expr_read_json (span_text (equals + 1), &ignored);
     json_object_set_new (params, name, value ? value : json_string (equals + 1));
     return 0;

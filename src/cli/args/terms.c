@@ -112,7 +112,7 @@ static json_t *make_retry (const struct making *self)
     return retry_read (self->text, self->reason);
 }
 
-// "5" runs, or the waits "2,3,5".
+// Make a number of runs of "5", or a list of waits of "2,3,5".
 static json_t *make_cycle (const struct making *self)
 {
     enum { DIGITS_MAX = 5 };

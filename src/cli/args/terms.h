@@ -17,7 +17,7 @@ struct terms {
 // How an option's text becomes a member.
 enum term_value {
     TERM_TEXT,
-    TERM_NUMBER,  // or a text if it is not a number
+    TERM_NUMBER,  // a number, or a text if it is none
     TERM_SECONDS, // a duration
     TERM_INSTANT,
     TERM_OBJECT, // JSON
@@ -31,7 +31,7 @@ enum term_value {
 struct term {
     const char *field, *option;
     enum term_value value;
-    size_t offset; // of the text in struct terms
+    size_t offset; // offset of the text in struct terms
 };
 enum {
 #define OPTION(heading, field, ...) TERM_OF_##field,

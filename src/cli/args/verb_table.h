@@ -30,7 +30,7 @@ const struct verb *verb_table (size_t *ret_count);
 // The verb with this name or alias, or NULL.
 const struct verb *verb_named (const char *name);
 
-// The options that every verb takes, which fill `cli`.
+// The options of every verb, which fill `cli`.
 struct option_group shared_options (struct cli *cli);
 
 // Print the list of verbs, for --help without a verb.

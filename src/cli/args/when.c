@@ -72,7 +72,7 @@ static const struct companion {
     {"--repeat", offsetof (struct when_words, repeat), REPEATING, REPEATING_WORDS},
 };
 
-static const char *word_at (const struct when_words *words, size_t offset)
+static const char *option_text_at (const struct when_words *words, size_t offset)
 {
     return *(const char *const *)((const uint8_t *)words + offset);
 }
@@ -84,7 +84,7 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
     const char *said = words->now ? "--now" : NULL;
     *ret_kind = NULL;
     for (size_t i = 0; i < WHEN_KINDS; i++) {
-        const char *text = word_at (words, when_kinds[i].offset);
+        const char *text = option_text_at (words, when_kinds[i].offset);
         if (!text || (when_kinds[i].bit == TYPE && words->cron.count &&
                       when_type (text) == SCHEDULE_CRON)) // it may be combined with --cron
             continue;
@@ -100,7 +100,7 @@ static int find_kind (const struct when_words *words, const struct when_kind **r
 static int check_companions (const struct when_words *words, unsigned kind, struct reason *reason)
 {
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
-        if (word_at (words, companions[i].offset) && !(companions[i].kinds & kind))
+        if (option_text_at (words, companions[i].offset) && !(companions[i].kinds & kind))
             return reason_set (reason, "%s: goes with %s only", companions[i].option,
                                companions[i].rule);
     }
@@ -223,9 +223,9 @@ int when_read (const struct when_words *words, const struct zone *zone, int64_t 
         .rule = {.type = SCHEDULE_NONE, .keep = words->keep, .received = now_us / 1000000},
         .members = json_object ()};
     const struct when_reading reading = {words, zone, now_us, &when.rule, when.members, reason};
-    if ((kind && kind->read (&reading, word_at (words, kind->offset))) || read_repeat (&reading) ||
-        read_members (&reading, kind ? kind->bit : NOW) || check_rules (&reading, &when) ||
-        read_skip (&reading, &when.skip)) {
+    if ((kind && kind->read (&reading, option_text_at (words, kind->offset))) ||
+        read_repeat (&reading) || read_members (&reading, kind ? kind->bit : NOW) ||
+        check_rules (&reading, &when) || read_skip (&reading, &when.skip)) {
         when_clear (&when);
         return -1;
     }

@@ -7,13 +7,13 @@
 #include "schedule.h"
 #include "terms.h"
 
-// For the option tables.
+// The words of --type, for the option tables.
 #define TYPE_WORDS SCHEDULE_TYPE_NAMES (" ")
 
 // The given options; NULL or false: not given.
 struct when_words {
     const char *in, *at, *every, *daily, *weekly,
-        *monthly;             // the kinds of time, of which at most one is given;
+        *monthly;             // kinds of time: of these and the next three one is given
     struct option_texts cron; // also a kind of time
     const char *type;         // also a kind of time; may be combined with --cron
     bool now;                 // also a kind of time

@@ -29,7 +29,7 @@ struct when_reading {
 struct when_kind {
     enum when_bit bit;
     const char *option;
-    size_t offset; // of its text in struct when_words
+    size_t offset; // offset of its text in struct when_words
     // Parse the text into the rule and the members. 0, or -1 with a reason that names the option.
     int (*read) (const struct when_reading *self, const char *text);
 };

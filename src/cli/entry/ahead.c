@@ -16,11 +16,11 @@ static int64_t count_moved (const struct schedule *rule, const struct zone *zone
     struct occurrence at;
     int64_t from = rule->start_time > now ? rule->start_time : now;
     int64_t count = (next - from) / schedule_period (rule->type);
-    count = count > 0 ? count - 1 : 0; // a clock change may have made them longer
+    count = count > 0 ? count - 1 : 0; // periods may be longer because of clock changes
     endless.repeat = SCHEDULE_FOREVER;
     endless.base_time = next + moved; // the time of day is that of the occurrence
     endless.start_time += rule->start_time ? moved : 0;
-    endless.end_time = 0; // it is not before `next`
+    endless.end_time = 0; // the end of the plan is not before `next`
     for (int step = 0; step < STEPS_MAX; step++, count++) {
         if (!schedule_first (&endless, zone, now + moved, count, &at) || at.time > next + moved)
             return -1;

@@ -203,7 +203,7 @@ static int read_option (const struct entry_line *self, const char *field, const 
 }
 
 // Whether the field is a policy in the wire's form, not in that of an option.
-static bool is_policy (const struct entry_line *self, const char *field, const json_t *value)
+static bool is_wire_policy (const struct entry_line *self, const char *field, const json_t *value)
 {
     struct span name = span_text (field);
     return words_include (WIRE_POLICIES " callback params defaults workers", name) ||
@@ -217,7 +217,7 @@ static int read_field (struct entry_line *self, const char *field, json_t *value
     bool vote = strcmp (field, "vote") == 0 && json_is_object (value);
     if (words_include ("id plan_id", span_text (field)))
         return 0;
-    if (is_policy (self, field, value))
+    if (is_wire_policy (self, field, value))
         return terms_put (self->plan, field, json_incref (value), self->reason);
     if (!vote && !words_include (RULE_FIELDS " description", span_text (field)))
         return read_option (self, field, value);
@@ -225,7 +225,7 @@ static int read_field (struct entry_line *self, const char *field, json_t *value
     return 0;
 }
 
-// "2,3,5" of [2,3,5]; NULL: invalid.
+// Convert [2,3,5] to "2,3,5"; NULL: invalid.
 static json_t *numbers_joined (const json_t *list)
 {
     enum { NUMBERS_MAX = 64, DIGITS_MAX = 5 };
@@ -372,7 +372,7 @@ static size_t next_frame (const struct entry *self, size_t at)
     return at;
 }
 
-bool entry_same (const struct entry *a, const struct entry *b)
+bool entry_equals (const struct entry *a, const struct entry *b)
 {
     size_t i = next_frame (a, 0), j = next_frame (b, 0);
     while (i < a->count && j < b->count && a->frames[i].type == b->frames[j].type &&

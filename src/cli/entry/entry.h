@@ -46,4 +46,4 @@ int entry_read (json_t *object, struct entry_zone zone, int64_t now_us, struct e
 void entry_clear (struct entry *self);
 
 // Whether both have the same target and the same frames, apart from GLOBAL_ID and REQUEST_ID.
-bool entry_same (const struct entry *a, const struct entry *b);
+bool entry_equals (const struct entry *a, const struct entry *b);

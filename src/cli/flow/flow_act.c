@@ -13,7 +13,7 @@ enum { WORDS_MAX = 4 };
 
 // The command for the station: subcommand, RUN and further words.
 struct act_words {
-    const char *words[WORDS_MAX + 1]; // and a NULL
+    const char *words[WORDS_MAX + 1]; // words of the command, and a NULL
     size_t count;
     char *options; // JSON, one of the words
 };

@@ -15,8 +15,8 @@ static json_t *reply_object (const struct zplan_reply *reply)
                      : NULL;
 }
 
-int flow_refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
-                 const json_t *reply)
+int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, const char *subject,
+                         const json_t *reply)
 {
     if (cli->json && verdict->code != EXIT_NO_ANSWER) {
         json_t *answer = json_object ();
@@ -61,7 +61,7 @@ json_t *flow_ask (const struct cli *cli, struct zplan_client *client, const char
     *ret_code = verdict.code;
     if (verdict.code == EXIT_DONE)
         return json;
-    *ret_code = flow_refuse (cli, &verdict, subject, json);
+    *ret_code = flow_report_refusal (cli, &verdict, subject, json);
     json_decref (json);
     return NULL;
 }
@@ -85,8 +85,8 @@ json_t *flow_page (const struct cli *cli, struct zplan_client *client, const cha
     return page;
 }
 
-int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
-               void *owner)
+int flow_for_each (const struct cli *cli, const char *pattern,
+                   void (*take) (void *, const json_t *), void *owner)
 {
     int code;
     struct zplan_client *client = call_open (cli, &code);

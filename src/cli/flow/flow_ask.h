@@ -16,8 +16,8 @@ json_t *flow_ask_quietly (const struct cli *cli, struct zplan_client *client,
 
 // Print a failed verdict on stderr after `subject`, which may be NULL, with each error of `reply`,
 // which may be NULL, on its own line; with --json on stdout too. Returns its exit code.
-int flow_refuse (const struct cli *cli, const struct verdict *verdict, const char *subject,
-                 const json_t *reply);
+int flow_report_refusal (const struct cli *cli, const struct verdict *verdict, const char *subject,
+                         const json_t *reply);
 
 // Make this text the next version of its flow; errors name `subject` as its source. Returns an
 // exit code.
@@ -34,5 +34,5 @@ bool flow_page_next (const json_t *page, json_t *filter);
 
 // Call `take` for each flow of the station, in the order of names, page by page. `pattern` NULL:
 // all. Returns an exit code.
-int flow_each (const struct cli *cli, const char *pattern, void (*take) (void *, const json_t *),
-               void *owner);
+int flow_for_each (const struct cli *cli, const char *pattern,
+                   void (*take) (void *, const json_t *), void *owner);

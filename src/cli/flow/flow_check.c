@@ -23,7 +23,7 @@ static void print_text_list (const char *before, const json_t *list)
         printf ("  %s: and perhaps more\n", before);
 }
 
-static const char *plural (int64_t count)
+static const char *plural_suffix (int64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -58,8 +58,9 @@ static void print_report (const struct flow_source *file)
     json_object_set_new (report, "has_tail", json_boolean (file->flow->report.has_tail));
     print_bytes (span_text (file->path));
     printf (": good\n  flow %s: %u step%s, %u edge%s, at most %" PRId64 " call%s\n",
-            file->flow->name, file->flow->step_count, plural (file->flow->step_count),
-            file->flow->edge_count, plural (file->flow->edge_count), calls, plural (calls));
+            file->flow->name, file->flow->step_count, plural_suffix (file->flow->step_count),
+            file->flow->edge_count, plural_suffix (file->flow->edge_count), calls,
+            plural_suffix (calls));
     print_bound (report);
     print_text_list ("not bounded", json_object_get (report, "because"));
     print_text_list ("warning", json_object_get (report, "warnings"));

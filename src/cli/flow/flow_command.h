@@ -15,7 +15,7 @@ struct flow_wish {
     enum flow_form form;           // the form that these options choose
     const char *at, *timezone, *cron, *input, *each;
     struct option_texts last, fail, never, value, outage, limit, rate, workers;
-    struct terms terms; // of the flow plan; only some are used
+    struct terms terms; // terms of a simulated flow plan; only some are used
     int64_t runs;
     // Options of runs at the station.
     const char *flow, *state, *steps, *batch, *unique, *title, *skip_value, *reason;
@@ -51,10 +51,10 @@ flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume
 // Draw the run wish->words[0], with the states of its steps.
 int flow_draw_run (const struct cli *cli, const struct flow_wish *wish);
 
-// For the completion: the names of all flows, one per line.
+// For the completion: print the names of all flows, one per line.
 int flow_print_names (const struct cli *cli);
 
-// For the completion: the newest runs, and the steps of one.
+// For the completion: print the newest runs, or the steps of one run.
 int flow_print_runs (const struct cli *cli);
 int flow_print_steps (const struct cli *cli, const char *run);
 

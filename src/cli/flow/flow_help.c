@@ -177,7 +177,7 @@ static int cut_line (const char **text)
     return (int)cut;
 }
 
-// "  put FILE [LAST]  make it the next version, ..."
+// Write a subcommand and its text: "  put FILE [LAST]  make it the next version, ..."
 static void write_entry (FILE *out, const struct flow_verb *entry)
 {
     int width =

@@ -164,7 +164,7 @@ static void list_flow (void *owner, const json_t *flow)
 {
     struct flow_list *self = owner;
     if (self->table)
-        table_row (self->table, flow);
+        table_add_row (self->table, flow);
     else
         print_for_programs (self->cli, flow);
 }
@@ -173,7 +173,7 @@ int flow_list (const struct cli *cli, const struct flow_wish *wish)
 {
     struct flow_list listing = {
         cli, cli->json ? NULL : table_new (columns, sizeof columns / sizeof *columns, stdout)};
-    int code = flow_each (cli, wish->count ? wish->words[0] : NULL, list_flow, &listing);
+    int code = flow_for_each (cli, wish->count ? wish->words[0] : NULL, list_flow, &listing);
     (code == EXIT_DONE ? table_end : table_end_if_rows) (&listing.table);
     return code;
 }
@@ -186,7 +186,7 @@ static void print_name (void *owner, const json_t *flow)
 
 int flow_print_names (const struct cli *cli)
 {
-    return flow_each (cli, NULL, print_name, NULL);
+    return flow_for_each (cli, NULL, print_name, NULL);
 }
 
 // -- remove

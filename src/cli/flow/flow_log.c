@@ -55,7 +55,7 @@ static void print_log_line (const struct cli *cli, const json_t *line)
 
 // How many lines at the start of `page` were already printed with the page before it. The station
 // keeps only the last lines, so the first ones may have been dropped meanwhile.
-static size_t lines_known (const json_t *before, const json_t *page)
+static size_t count_known_lines (const json_t *before, const json_t *page)
 {
     size_t old = json_array_size (before), size = json_array_size (page);
     for (size_t gone = 0; gone < old; gone++) {
@@ -71,7 +71,7 @@ static size_t lines_known (const json_t *before, const json_t *page)
 
 static void print_log_page (const struct cli *cli, const json_t *before, const json_t *page)
 {
-    for (size_t i = lines_known (before, page); i < json_array_size (page); i++)
+    for (size_t i = count_known_lines (before, page); i < json_array_size (page); i++)
         print_log_line (cli, json_array_get (page, i));
     fflush (stdout);
 }
@@ -86,8 +86,8 @@ struct log_follower {
     const char *run;
     json_t *page; // the last page that was printed
     int64_t answered_us;
-    json_int_t updated_ms; // of the run, when it was read last
-    int unchanged;         // how many times it was read since, unchanged
+    json_int_t updated_ms; // the run's last change, when it was read last
+    int unchanged;         // number of later reads that found it unchanged
     bool ended, parked;    // parked: the failed undo was reported
     int code;
 };
@@ -150,7 +150,7 @@ json_t *flow_follow (const struct cli *cli, struct zplan_client *client, const c
             usleep (PAUSE_US);
     }
     json_decref (self.page);
-    json_object_del (seen, "steps"); // it has only one page of them
+    json_object_del (seen, "steps"); // `seen` has only one page of them
     json_object_del (seen, "next");
     *ret_code = self.code;
     return seen;

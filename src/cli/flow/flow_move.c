@@ -43,7 +43,7 @@ int flow_export (const struct cli *cli, const struct flow_wish *wish)
     for (int at = 0; at < wish->count; at++)
         json_array_append_new (names, json_from_frame (span_text (wish->words[at])));
     if (!wish->count)
-        code = flow_each (cli, NULL, add_name, names);
+        code = flow_for_each (cli, NULL, add_name, names);
     struct zplan_client *client = code == EXIT_DONE ? call_open (cli, &code) : NULL;
     json_array_foreach (names, i, name)
     {
@@ -60,7 +60,7 @@ int flow_export (const struct cli *cli, const struct flow_wish *wish)
 // -- import
 
 struct moved {
-    char *text; // to be put
+    char *text; // the definition to be put
     json_t *json;
     enum { MOVED_NEW, MOVED_PENDING, MOVED_DONE } mark;
 };

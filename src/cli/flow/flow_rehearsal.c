@@ -192,7 +192,7 @@ static bool read_outages (struct rehearsal *self, struct reason *reason)
     return true;
 }
 
-// "TARGET" or "group:NAME", as `zplan limit` takes it; NULL: invalid.
+// Convert "TARGET" or "group:NAME", as in `zplan limit`, to a limit's name; NULL: invalid.
 static const char *limit_name (struct rehearsal *self, const char *name)
 {
     char full[LIMIT_NAME_MAX + 1];

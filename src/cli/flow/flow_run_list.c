@@ -207,7 +207,7 @@ static void write_string_cell (FILE *out, const json_t *word)
         fputc ('-', out);
 }
 
-static void write_took (FILE *out, const json_t *run)
+static void write_run_duration (FILE *out, const json_t *run)
 {
     json_int_t began = field_number (run, "began_ms");
     json_int_t ended = field_number (run, "ended_ms");
@@ -224,7 +224,7 @@ static const struct column columns[] = {
     COLUMN ("VERSION", 7, .may_omit = true, .field = "version", .write = column_number),
     COLUMN ("STATE", 9, .field = "state", .write = write_string_cell, .colour = flow_state_colour),
     COLUMN ("BEGAN", 20, .field = "began_ms", .write = column_time_ms),
-    COLUMN ("TOOK", 10, .write = write_took),
+    COLUMN ("TOOK", 10, .write = write_run_duration),
     COLUMN ("PLAN", 0, .rule = COLUMN_REST, .field = "plan", .write = write_string_cell),
 };
 
@@ -248,7 +248,7 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
             if (left-- > 0 && cli->json)
                 flow_run_print_json (cli, run);
             else if (left >= 0)
-                table_row (table, run);
+                table_add_row (table, run);
         }
         json_decref (answer);
     }

@@ -28,7 +28,7 @@ void flow_run_print_json (const struct cli *cli, const json_t *run);
 // Print how to resolve the failed undo for which the run waits.
 void flow_run_print_parked (FILE *out, const json_t *run);
 
-// "run 2a of flow etl: finished".
+// Print the state of a run: "run 2a of flow etl: finished".
 void flow_run_print_state (const json_t *run);
 
 bool flow_run_has_ended (const json_t *run);

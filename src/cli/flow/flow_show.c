@@ -175,10 +175,10 @@ static void add_steps (struct tree *self, const json_t *run, int depth)
     json_t *step;
     json_array_foreach (json_object_get (run, "steps"), i, step)
     {
-        struct verdict ignored; // a sub-run that is gone has no steps
+        struct verdict ignored; // a sub-run that no longer exists has no steps
         const char *sub = json_string_value (json_object_get (step, "run"));
         json_object_set_new (step, "depth", json_integer (depth));
-        table_row (self->table, step);
+        table_add_row (self->table, step);
         json_t *inner = sub && depth < DEPTH_MAX
                             ? flow_run_show (self->cli, self->client, sub, self->state, &ignored)
                             : NULL;
@@ -209,7 +209,7 @@ int flow_show (const struct cli *cli, const struct flow_wish *wish)
     if (client) {
         json_t *run = flow_run_show (cli, client, name, wish->steps, &verdict);
         if (!run)
-            code = flow_refuse (cli, &verdict, name, NULL);
+            code = flow_report_refusal (cli, &verdict, name, NULL);
         else if (cli->json)
             flow_run_print_json (cli, run);
         else

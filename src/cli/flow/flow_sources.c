@@ -82,7 +82,7 @@ bool flow_print_errors (const char *subject, const json_t *errors)
         const char *reason = json_string_value (json_object_get (error, "reason"));
         if (asprintf (&line, "%s%s%s", path ? path : "", path && *path ? ": " : "",
                       reason ? reason : "") < 0)
-            abort (); // only memory can lack
+            abort (); // only for lack of memory
         complain (subject, span_text (line));
         free (line);
     }

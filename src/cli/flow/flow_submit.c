@@ -309,7 +309,7 @@ static json_t *runs_by_batch (const struct starting *self, int *ret_code)
 }
 
 // Find the run of this time or date; NULL: none is known.
-static const json_t *run_of (const json_t *runs, const char *time)
+static const json_t *find_batch_run (const json_t *runs, const char *time)
 {
     char batch[BATCH_SIZE];
     snprintf (batch, sizeof batch, "%.20s%s", time, strchr (time, 'T') ? "" : "T00:00:00");
@@ -347,7 +347,7 @@ static int start_backfill (const struct cli *cli, const char *flow, const struct
         char key[FLOW_NAME_MAX + BATCH_SIZE + 2], title[FLOW_NAME_MAX + BATCH_SIZE + 2];
         snprintf (key, sizeof key, "%.*s@%s", FLOW_NAME_MAX, flow, times[i]);
         snprintf (title, sizeof title, "%.*s %s", FLOW_NAME_MAX, flow, times[i]);
-        const json_t *run = run_of (runs, times[i]);
+        const json_t *run = find_batch_run (runs, times[i]);
         starting.time = one.batch = times[i];
         one.unique = key;
         one.title = wish->title ? wish->title : title;

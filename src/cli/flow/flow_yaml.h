@@ -7,7 +7,7 @@
 
 #include "reason.h"
 
-enum { FLOW_YAML_DEPTH_MAX = 64 }; // of nested mappings and sequences
+enum { FLOW_YAML_DEPTH_MAX = 64 }; // nested mappings and sequences
 
 // The document as JSON, owned by the caller. NULL with a reason that names the line.
 json_t *flow_yaml_read (struct span text, struct reason *reason);

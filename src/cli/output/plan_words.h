@@ -8,7 +8,7 @@
 // The plan's name, or else its id.
 void write_plan_name (FILE *out, const json_t *plan);
 
-// "daily 02:00 Europe/Berlin"; without the time of day if this machine does not know the zone.
+// The schedule: "daily 02:00 Europe/Berlin"; without the time of day if the zone is unknown here.
 void write_plan_schedule (FILE *out, const json_t *plan);
 
 // Whether the plan waits for a time: its state is queued.

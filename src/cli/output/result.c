@@ -80,7 +80,7 @@ static json_t *frames_of (const struct zplan_result *result)
 static void print_object (const struct cli *cli, const struct zplan_result *result,
                           const json_t *plan)
 {
-    // `seq` and `epoch` allow to resume after this result, as in a run of the history.
+    // `seq` and `epoch` allow a watch to resume after this result, as in a run of the history.
     print_answer_new (cli, JSON_RUN,
                       json_pack ("{s:o, s:o, s:s, s:i, s:O*, s:O*, s:o, s:o}", "id",
                                  json_from_frame (span_of (result->id, result->id_size)), "title",

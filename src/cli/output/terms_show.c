@@ -228,7 +228,7 @@ void terms_show (const json_t *plan)
         print_iteration (plan, policy);
     policy_destroy (&policy);
     print_retry (plan);
-    if (workers) { // of pull targets; it has no option
+    if (workers) { // only plans of pull targets have them; there is no option
         terms_label ("workers");
         write_json (stdout, workers);
         putchar ('\n');

@@ -173,8 +173,8 @@ static void warn_of_pace (const struct when *when, const struct zone *zone)
         complain (NULL, span_text ("warning: the plan runs every second, 86400 times a day"));
 }
 
-static int send_order (const struct cli *cli, const struct action_options *order, const char *id,
-                       const struct zone *zone)
+static int add_one_plan (const struct cli *cli, const struct action_options *order, const char *id,
+                         const struct zone *zone)
 {
     struct reason reason;
     struct when when = {0};
@@ -202,7 +202,7 @@ static int send_order (const struct cli *cli, const struct action_options *order
     char only[TARGET_NAME_SIZE];
     struct action_options named = *order;
     if (client && !order->station) {
-        code = only_target (cli, client, NULL, "--target", only);
+        code = only_target_find (cli, client, NULL, "--target", only);
         named.station = only;
     }
     if (client && code == EXIT_DONE)
@@ -232,7 +232,7 @@ static const struct option from_rows[] = {
                  "with --from: stop at the first line that is rejected"),
 };
 
-static int add_from (const struct cli *cli, struct action_options *order, struct load *load)
+static int add_from_file (const struct cli *cli, struct action_options *order, struct load *load)
 {
     struct reason reason;
     load->timezone = order->words.timezone;
@@ -266,7 +266,7 @@ int verb_add (const struct cli *cli)
         return code;
 
     if (load.file)
-        return add_from (cli, &order, &load);
+        return add_from_file (cli, &order, &load);
     struct reason reason;
     char id[PLAN_ID_SIZE];
     if (order_target (&order, &reason) || check_order (&order, id, &reason))
@@ -275,7 +275,7 @@ int verb_add (const struct cli *cli)
     struct zone *zone = zonefile_load (name, &reason);
     if (!zone)
         return usage_error (cli->argv[0], &reason);
-    code = send_order (cli, &order, order.id ? id : NULL, zone);
+    code = add_one_plan (cli, &order, order.id ? id : NULL, zone);
     zone_destroy (&zone);
     return code;
 }

@@ -90,7 +90,7 @@ static void write_started (FILE *out, const json_t *run)
     fputs (is_missed (run) ? "-" : time_word (json_object_get (run, "fired"), word), out);
 }
 
-static void write_took (FILE *out, const json_t *run)
+static void write_duration_cell (FILE *out, const json_t *run)
 {
     char word[WORD_SIZE];
     if (is_missed (run))
@@ -106,7 +106,7 @@ static void write_outcome (FILE *out, const json_t *status)
     fputs (outcome_text (status, word), out);
 }
 
-static void write_why (FILE *out, const json_t *run)
+static void write_reason_cell (FILE *out, const json_t *run)
 {
     char from[WORD_SIZE], to[WORD_SIZE];
     const json_t *first = json_object_get (run, "missed_first");
@@ -125,9 +125,9 @@ static const struct column columns[] = {
     COLUMN ("TARGET", 12, .rule = COLUMN_SPARE, .may_omit = true, .field = "station"),
     COLUMN ("PLANNED", 20, .may_omit = true, .field = "nominal", .write = column_time),
     COLUMN ("STARTED", 20, .write = write_started),
-    COLUMN ("TOOK", 11, .is_number = true, .may_omit = true, .write = write_took),
+    COLUMN ("TOOK", 11, .is_number = true, .may_omit = true, .write = write_duration_cell),
     COLUMN ("OUTCOME", 9, .field = "status", .write = write_outcome, .colour = status_colour),
-    COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_why),
+    COLUMN ("REASON", 0, .rule = COLUMN_REST, .least = 24, .write = write_reason_cell),
 };
 
 static struct text_table *history_table (bool of_one_plan)
@@ -203,7 +203,7 @@ static void print_outcome (struct printing *self, const json_t *run, const json_
     else if (self->asked->output)
         print_run_output (run, write_plan_label);
     else
-        table_row (self->table, run);
+        table_add_row (self->table, run);
 }
 
 static bool take_page (struct pages *pages, const json_t *page)
@@ -279,7 +279,7 @@ static int print_runs (struct printing *printing, struct zplan_client *client, c
     printing->found = false;
     struct verdict verdict = pages_read (printing->cli, client, &pages);
     if (!plan && asked->station && verdict.code == EXIT_DONE && !printing->found)
-        only_warn_unknown (printing->cli, client, asked->station);
+        only_target_warn (printing->cli, client, asked->station);
     if (plan && verdict.code == EXIT_DONE && !printing->found) {
         verdict = check_absent_plan (printing, client, plan);
         char name[PLAN_REF_SIZE];
@@ -409,8 +409,8 @@ static int read_times (struct history_options *asked, struct reason *reason)
     return 0;
 }
 
-static int check_asked (const struct cli *cli, const struct history_options *asked, int plans,
-                        struct reason *reason)
+static int check_history_options (const struct cli *cli, const struct history_options *asked,
+                                  int plans, struct reason *reason)
 {
     char id[PLAN_REF_SIZE];
     for (int i = 1; i <= plans; i++)
@@ -446,7 +446,7 @@ int verb_history (const struct cli *cli)
     }
     if (asked.failed)
         asked.states = (struct option_texts){.texts = {"failed", "lost"}, .count = 2};
-    if (read_times (&asked, &reason) || check_asked (cli, &asked, count, &reason) ||
+    if (read_times (&asked, &reason) || check_history_options (cli, &asked, count, &reason) ||
         outcome_states_read (&asked.states, &states, &reason))
         return usage_error (cli->argv[0], &reason);
     return print_history (cli, &asked, &states, count);

@@ -45,7 +45,7 @@ static void write_state (FILE *out, const json_t *state)
     fputs (plain_state (state, word), out);
 }
 
-static enum colour colour_of_last (const json_t *plan)
+static enum colour last_run_colour (const json_t *plan)
 {
     return status_colour (json_last_status (plan));
 }
@@ -64,7 +64,7 @@ static const struct column columns[] = {
     COLUMN ("SCHEDULE", 20, .rule = COLUMN_SHORT, .least = 12, .write = write_plan_schedule),
     COLUMN ("NEXT", 20, .write = write_plan_next),
     COLUMN ("STATE", 8, .field = "plan_state", .write = write_state, .colour = state_colour),
-    COLUMN ("LAST", 10, .may_omit = true, .write = write_plan_last, .colour = colour_of_last),
+    COLUMN ("LAST", 10, .may_omit = true, .write = write_plan_last, .colour = last_run_colour),
     COLUMN ("TITLE", 0, .rule = COLUMN_REST, .least = 10, .write = write_title),
 };
 
@@ -74,7 +74,7 @@ static bool take_plan (void *owner, const json_t *plan)
     if (self->cli->json)
         print_plan (self->cli, plan);
     else
-        table_row (self->table, plan);
+        table_add_row (self->table, plan);
     return true;
 }
 

@@ -17,7 +17,7 @@
 #include "run_words.h"
 #include "settings.h"
 
-enum { RUNS_MAX = 50 }; // of a page with outputs
+enum { RUNS_MAX = 50 }; // runs on a page with outputs
 
 struct logs {
     const char *run;
@@ -163,7 +163,7 @@ static int follow_plan (const struct cli *cli, struct zplan_client *client, cons
         json_t *answer = request_runs (cli, client, filter, &code);
         json_decref (filter);
         size_t runs = answer ? print_runs (cli, json_object_get (answer, "runs"), &last) : 0;
-        json_t *next = json_object_get (answer, "next"); // is after the runs of other plans, too
+        json_t *next = json_object_get (answer, "next"); // skips the runs of other plans, too
         if (next) {
             json_decref (last);
             last = json_incref (next);

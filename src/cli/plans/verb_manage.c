@@ -140,7 +140,7 @@ static void report_cancelled (const json_t *answer, json_t *object)
 static const struct manage_verb {
     const char *name;    // the verb, and the command on the wire unless the next one is given
     const char *command; // the command on the wire, where it has another name; else NULL
-    const char *done;    // its past participle
+    const char *done;    // the verb's past participle
     const char *synopsis, *about;
     const struct option *row; // the verb's own options
     size_t row_count;
@@ -295,7 +295,7 @@ static int manage_plans (const struct cli *cli, const struct manage_verb *verb,
                             .done = verb->done,
                             .wanted = verb->wanted,
                             .gone_is_wanted = verb->gone_is_wanted,
-                            .one = manage_plan,
+                            .apply = manage_plan,
                             .owner = &managing,
                             .add_report = verb->add_report};
     if (!acting.client)

@@ -183,7 +183,7 @@ static json_t *request_results (const struct cli *cli, struct zplan_client *clie
     return NULL;
 }
 
-static int result (const struct cli *cli, struct zplan_client *client, const char *id)
+static int print_plan_result (const struct cli *cli, struct zplan_client *client, const char *id)
 {
     int code;
     char plan[PLAN_REF_SIZE];
@@ -206,5 +206,5 @@ int verb_result (const struct cli *cli)
         .words_max = INT_MAX,
         .words = "plan ids or names",
     };
-    return call_for_each_plan (cli, &usage, result);
+    return call_for_each_plan (cli, &usage, print_plan_result);
 }

@@ -182,7 +182,7 @@ static void print_counts (const json_t *plan)
 }
 
 // Print how the last run ended, and why.
-static void print_last (const json_t *plan)
+static void print_last_run (const json_t *plan)
 {
     char out[WORD_SIZE];
     const json_t *status = json_last_status (plan);
@@ -241,7 +241,7 @@ static void show_execution (const json_t *plan)
 {
     print_counts (plan);
     show_id ("flow run", json_object_get (plan, "flow_run"));
-    print_last (plan);
+    print_last_run (plan);
     if (field_number (plan, "add_time"))
         show_moment ("added", json_object_get (plan, "add_time"));
     terms_show (plan);

@@ -52,7 +52,7 @@ static void print_team (const char *id, const json_t *answer)
     print_bytes (field_text (answer, "state"));
     puts (field_is_true (answer, "current") ? ", a run is in progress" : "");
     struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, stdout);
-    json_array_foreach (workers, i, worker) table_row (table, worker);
+    json_array_foreach (workers, i, worker) table_add_row (table, worker);
     table_end_if_rows (&table); // prints nothing if there are no workers
 }
 

@@ -399,7 +399,7 @@ static int update_plans (const struct cli *cli, struct update_options *self, str
                             .client = call_open (cli, &code),
                             .name = "update",
                             .done = "updated",
-                            .one = update_one_plan,
+                            .apply = update_one_plan,
                             .owner = self};
     if (!acting.client)
         return code;
@@ -412,8 +412,8 @@ static int update_plans (const struct cli *cli, struct update_options *self, str
 
 // Check --repeat and --skip alone, for the stored kind of time: their limits are the same for all
 // kinds that repeat.
-static int check_counts (const struct when_words *given, const struct zone *zone,
-                         struct reason *reason)
+static int check_repeat_and_skip (const struct when_words *given, const struct zone *zone,
+                                  struct reason *reason)
 {
     struct when when;
     const struct when_words words = {.every = "1h", .repeat = given->repeat, .skip = given->skip};
@@ -424,7 +424,7 @@ static int check_counts (const struct when_words *given, const struct zone *zone
 }
 
 // Check all that does not depend on the stored plan, before any is read.
-static int check_change (struct update_options *self, struct reason *reason)
+static int check_update_options (struct update_options *self, struct reason *reason)
 {
     struct update_options trial = *self;
     struct when_words *words = &trial.order.words;
@@ -450,7 +450,7 @@ static int check_change (struct update_options *self, struct reason *reason)
     else if (words->wall_clock && self->no_wall_clock)
         reason_set (reason, "--wall-clock and --no-wall-clock: want one or the other");
     else if (!when_check_conflicts (&self->order.words, reason) &&
-             !(with_stored && check_counts (&self->order.words, self->zone, reason)) &&
+             !(with_stored && check_repeat_and_skip (&self->order.words, self->zone, reason)) &&
              !set_times_in_zone (&trial, self->zone, nothing, fields, reason))
         rc = order_vote (&self->order, NULL, &vote, reason);
     json_decref (vote);
@@ -481,7 +481,7 @@ int verb_update (const struct cli *cli)
     const char *zone = self.order.words.timezone ? self.order.words.timezone : "UTC";
     self.zone = zonefile_load (zone, &reason);
     if (!self.zone || bulk_check (&self.bulk, &which, count, &reason) ||
-        plan_ids_read (&ids, cli, count, &reason) || check_change (&self, &reason))
+        plan_ids_read (&ids, cli, count, &reason) || check_update_options (&self, &reason))
         code = usage_error (cli->argv[0], &reason);
     else
         code = update_plans (cli, &self, &ids);

@@ -290,7 +290,7 @@ static struct zplan_subscriber *open_subscriber (const struct cli *cli, int *ret
     return subscriber;
 }
 
-// Without --since the watch begins with results from now on, even if the history does not answer.
+// Begin the watch: without --since with results from now on, even if the history does not answer.
 // With --since it requires that answer.
 static int begin_watch (struct event_watch *self, const char *title,
                         const struct watch_wanted *wanted)
@@ -313,9 +313,9 @@ static int begin_watch (struct event_watch *self, const char *title,
     return usage_error (cli->argv[0], &reason);
 }
 
-// On the first start the file does not exist: write the current position, so that a restart loses
+// Create the position file at the first start, with the current position: so a restart loses
 // nothing even if no result was received before. Returns an exit code.
-static int place_make (struct event_watch *self, struct watch_wanted *wanted)
+static int place_create (struct event_watch *self, struct watch_wanted *wanted)
 {
     int code;
     const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
@@ -341,13 +341,13 @@ static int watch_results (struct event_watch *self, const char *title, struct wa
     self->subscriber = open_subscriber (self->cli, &code);
     if (!self->subscriber)
         return code;
-    code = self->place && wanted->since < 0 ? place_make (self, wanted) : EXIT_DONE;
+    code = self->place && wanted->since < 0 ? place_create (self, wanted) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = begin_watch (self, title, wanted);
     return code == EXIT_DONE ? wait_and_print (self) : code;
 }
 
-static int check_wanted (const struct watch_wanted *wanted, struct reason *reason)
+static int check_watch_options (const struct watch_wanted *wanted, struct reason *reason)
 {
     bool since = wanted->since >= 0;
     if (wanted->epoch && !since)
@@ -377,7 +377,7 @@ int verb_watch (const struct cli *cli)
     if (!options_read (&usage, cli, &count, &code))
         return code;
     struct reason reason;
-    if (check_wanted (&wanted, &reason) || (wanted.place && place_read (&wanted, &reason)))
+    if (check_watch_options (&wanted, &reason) || (wanted.place && place_read (&wanted, &reason)))
         return usage_error (cli->argv[0], &reason);
     if (wanted.program && hook_check (wanted.program, &reason))
         return complain (NULL, span_text (reason.text));

@@ -53,8 +53,8 @@ int act_report_refused (struct acting *self, const char *id, const struct verdic
     return verdict_print (verdict, plan_ref_shown (id));
 }
 
-static void report_outcome (const struct acting *self, const char *id,
-                            const struct zplan_reply *reply)
+static void report_changed_plan (const struct acting *self, const char *id,
+                                 const struct zplan_reply *reply)
 {
     struct reason reason;
     json_t *answer = NULL;
@@ -92,9 +92,10 @@ void act_note_unchanged (struct acting *self, const char *id)
                       json_pack ("{s:s, s:s}", "id", id, "already", self->name));
 }
 
-// The plan, if its state is already as wanted: then the station rejected the command with an
+// The plan, if its state needs no change: then the station rejected the command with an
 // argument error only because nothing is left to do. Else NULL.
-static json_t *plan_as_wanted (struct acting *self, const char *id, const struct verdict *verdict)
+static json_t *read_plan_in_wanted_state (struct acting *self, const char *id,
+                                          const struct verdict *verdict)
 {
     struct verdict ignored;
     int64_t state;
@@ -108,7 +109,7 @@ static json_t *plan_as_wanted (struct acting *self, const char *id, const struct
     return NULL;
 }
 
-static void report_already (struct acting *self, const char *id, const json_t *plan)
+static void report_unchanged (struct acting *self, const char *id, const json_t *plan)
 {
     char word[WORD_SIZE];
     act_note_unchanged (self, id_word (json_object_get (plan, "plan_id"), word));
@@ -125,7 +126,7 @@ int act_command (struct acting *self, const char *id, const char *argument)
     int outcome = zplan_client_manage (self->client, self->name, args, argument ? 2 : 1, &reply);
     struct verdict verdict = call_verdict (self->cli, outcome, &reply);
     if (verdict.code == EXIT_DONE) {
-        report_outcome (self, id, &reply);
+        report_changed_plan (self, id, &reply);
         self->count++;
         return EXIT_DONE;
     }
@@ -133,9 +134,9 @@ int act_command (struct acting *self, const char *id, const char *argument)
         act_note_unchanged (self, id);
         return EXIT_DONE;
     }
-    json_t *plan = plan_as_wanted (self, id, &verdict);
+    json_t *plan = read_plan_in_wanted_state (self, id, &verdict);
     if (plan) {
-        report_already (self, id, plan);
+        report_unchanged (self, id, plan);
         json_decref (plan);
         return EXIT_DONE;
     }
@@ -167,10 +168,10 @@ int act_on_plans (struct acting *self, const struct plan_ids *ids)
         snprintf (ref, sizeof ref, "key:%s", plan->name ? plan->name : "");
         char id[IDENT_SIZE];
         self->maybe_name = plan->id && plan->name;
-        int one = self->one (self, plan->id ? ident_text (plan->id, id) : ref);
+        int one = self->apply (self, plan->id ? ident_text (plan->id, id) : ref);
         if (one == ACT_UNKNOWN) {
             self->maybe_name = false;
-            one = self->one (self, ref);
+            one = self->apply (self, ref);
         }
         if (one != EXIT_DONE)
             code = one;

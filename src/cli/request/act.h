@@ -23,31 +23,31 @@ void plan_ids_add (struct plan_ids *self, uint64_t id);
 // Read the verb's first `count` arguments as ids and names. 0, or -1 with a reason.
 int plan_ids_read (struct plan_ids *self, const struct cli *cli, int count, struct reason *reason);
 
-// The state of one verb.
+// The state of a verb that changes plans.
 struct acting {
     const struct cli *cli;
     struct zplan_client *client;
-    const char *name;                                 // the verb, and the word on the wire
-    const char *done;                                 // its past participle
-    int (*one) (struct acting *self, const char *id); // changes one plan; returns an exit code
-    void *owner;                                      // of `one`
+    const char *name;                                   // the verb, and the word on the wire
+    const char *done;                                   // the verb's past participle
+    int (*apply) (struct acting *self, const char *id); // changes one plan; returns an exit code
+    void *owner;                                        // of `apply`
     // Report more about a changed plan, as text after "plan ID DONE", or as members of the JSON
     // object. NULL: with the plan as it is now.
     void (*add_report) (const json_t *answer, json_t *object);
     bool maybe_name; // the current id may be a name: "no such plan" is not reported yet
     bool stopped;    // the last rejection was not specific to its plan: the next would fail as well
-    // The plans were selected by a filter: one that is already as wanted is then no error.
+    // The plans were selected by a filter: one that needs no change is then no error.
     bool selected;
-    unsigned wanted;                // bit set of the states that are already as wanted; 0 = none
-    bool gone_is_wanted;            // a plan that no longer exists is as wanted, too
-    size_t count, already, refused; // numbers of plans: changed, already as wanted, rejected
+    unsigned wanted;                // bit set of the states that need no change; 0 = none
+    bool gone_is_wanted;            // a plan that no longer exists needs no change either
+    size_t count, already, refused; // numbers of plans: changed, needing no change, rejected
     struct progress progress;
 };
 
-// Count a plan that is already as wanted, and print it with --json.
+// Count a plan that needs no change, and print it with --json.
 void act_note_unchanged (struct acting *self, const char *id);
 
-// Call `one` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or
+// Call `apply` for each plan. Returns EXIT_DONE, EXIT_REFUSED if at least one was rejected, or
 // EXIT_NO_ANSWER. Plans that were not tried are reported.
 int act_on_plans (struct acting *self, const struct plan_ids *ids);
 

@@ -78,7 +78,7 @@ struct collecting {
     bool dry_run;
 };
 
-static bool is_plan_as_wanted (const struct acting *acting, const json_t *plan)
+static bool needs_no_change (const struct acting *acting, const json_t *plan)
 {
     int64_t state;
     return json_get_integer (plan, "plan_state", 0, 31, &state) && acting->wanted >> state & 1;
@@ -94,7 +94,7 @@ static bool take_plan (void *owner, const json_t *plan)
         return true;
     }
     ident_text ((uint64_t)id, text);
-    if (is_plan_as_wanted (self->acting, plan)) {
+    if (needs_no_change (self->acting, plan)) {
         act_note_unchanged (self->acting, text);
         return true;
     }
@@ -142,7 +142,7 @@ static int apply_to_selected (struct acting *acting, const struct bulk *self, st
 int bulk_apply (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     if (self->dry_run)
-        acting->one = preview_one_plan;
+        acting->apply = preview_one_plan;
     progress_start (&acting->progress, acting->name, PROGRESS_LINES);
     return ids->count ? act_on_plans (acting, ids) : apply_to_selected (acting, self, ids);
 }

@@ -19,6 +19,6 @@ int bulk_check (const struct bulk *self, const struct option_group *which, int i
                 struct reason *reason);
 
 // Apply the verb to the plans with these ids, or, if there are none, to the selected ones; with
-// --dry-run only list them. Selected plans that are already as wanted are skipped, and counted in
-// the summary, which is printed last. Returns an exit code.
+// --dry-run only list them. Selected plans that are in no need of a change are skipped, and counted
+// in the summary, which is printed last. Returns an exit code.
 int bulk_apply (struct acting *acting, const struct bulk *self, struct plan_ids *ids);

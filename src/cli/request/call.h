@@ -39,7 +39,7 @@ enum { VERDICT_WORDS_MAX = 512 };
 // The result of a request.
 struct verdict {
     int code;       // EXIT_DONE, EXIT_REFUSED or EXIT_NO_ANSWER
-    uint8_t status; // of the wire, if the station rejected the request; else 0
+    uint8_t status; // the wire's status if the station rejected the request; else 0
     size_t size;
     uint8_t words[VERDICT_WORDS_MAX]; // the error: bytes, as the station sent them
 };

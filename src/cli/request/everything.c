@@ -31,7 +31,7 @@ static void write_record (const char *type, json_t *record)
 
 // Whether `import` will reject the callback of this plan or kind: without the role manage its URLs
 // are masked.
-static bool is_masked (const json_t *fields)
+static bool has_masked_callback (const json_t *fields)
 {
     struct reason ignored;
     json_t *callback = json_object_get (fields, "callback");
@@ -76,7 +76,7 @@ static int write_kinds (struct everything_export *self)
         call_command (self->cli, self->client, (const char *[]){"kind", "list", NULL}, NULL, &code);
     json_object_foreach (json_object_get (answer, "kinds"), name, fields)
     {
-        self->plans.masked += is_masked (fields);
+        self->plans.masked += has_masked_callback (fields);
         write_record ("kind", json_pack ("{s:s, s:O}", "name", name, "fields", fields));
         self->kinds++;
     }
@@ -191,7 +191,7 @@ bool plan_export_flush (struct plan_export *self)
     for (size_t i = 0; i < self->count; i++) {
         if (!self->plans[i])
             continue;
-        self->masked += is_masked (self->plans[i]);
+        self->masked += has_masked_callback (self->plans[i]);
         self->write (self->plans[i]);
         self->plans[i] = NULL;
         self->written++;

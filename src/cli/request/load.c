@@ -173,7 +173,7 @@ static bool is_same_plan (const struct load_run *self, const struct load_line *i
     bool same = plan && entry_read (plan, (struct entry_zone){self->zone, NULL}, clock_wall_us (),
                                     &kept, &reason) == 0;
     if (same) {
-        same = entry_same (&kept, &item->entry);
+        same = entry_equals (&kept, &item->entry);
         entry_clear (&kept);
     }
     json_decref (plan);
@@ -302,7 +302,7 @@ static bool add_target (struct load_run *self, json_t *object, struct reason *re
         int code;
         struct reason why = {"the station cannot be asked"};
         struct zplan_client *client = call_open (self->cli, &code);
-        if (client && only_ask (self->cli, client, NULL, self->only, &why) != EXIT_DONE)
+        if (client && only_target_request (self->cli, client, NULL, self->only, &why) != EXIT_DONE)
             self->only[0] = '\0';
         zplan_client_destroy (&client);
         self->asked_only = true;

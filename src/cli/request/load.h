@@ -12,7 +12,7 @@ struct load {
     FILE *opened;         // that file after its first line was read; NULL: load_file opens it
     const char *first;    // the line that was already read
     size_t first_size;    // 0: there is none
-    const char *timezone; // of local times in lines; NULL: UTC
+    const char *timezone; // zone of local times in lines; NULL: UTC
     enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;
     bool stop_on_error; // at the first line that is invalid or rejected
     // Without --json: called with the result of each line, in any order (`done` as in JSON), and

@@ -21,9 +21,9 @@ static int find_only_target (const json_t *stations, const char *type, char out[
     {
         const char *name = json_string_value (json_object_get (station, "name"));
         const char *its = json_string_value (json_object_get (station, "type"));
-        bool fits = type ? its && strcmp (its, type) == 0 : !its || strcmp (its, "flow") != 0;
-        fits = fits && !json_object_get (station, "callbacks"); // the station's own target
-        if (!name || strlen (name) >= TARGET_NAME_SIZE || !fits)
+        bool matches = type ? its && strcmp (its, type) == 0 : !its || strcmp (its, "flow") != 0;
+        matches = matches && !json_object_get (station, "callbacks"); // the station's own target
+        if (!name || strlen (name) >= TARGET_NAME_SIZE || !matches)
             continue;
         if (count++ == 0)
             snprintf (out, TARGET_NAME_SIZE, "%s", name);
@@ -39,8 +39,8 @@ static int find_only_target (const json_t *stations, const char *type, char out[
     return reason_set (reason, "no %s%starget is known: zplan target add jobs=pull", kind, blank);
 }
 
-int only_ask (const struct cli *cli, struct zplan_client *client, const char *type,
-              char out[TARGET_NAME_SIZE], struct reason *reason)
+int only_target_request (const struct cli *cli, struct zplan_client *client, const char *type,
+                         char out[TARGET_NAME_SIZE], struct reason *reason)
 {
     struct verdict verdict;
     json_t *answer =
@@ -60,7 +60,7 @@ int only_ask (const struct cli *cli, struct zplan_client *client, const char *ty
     return rc ? EXIT_USAGE : EXIT_DONE;
 }
 
-void only_warn_unknown (const struct cli *cli, struct zplan_client *client, const char *name)
+void only_target_warn (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     size_t i;
     const json_t *station;
@@ -82,11 +82,11 @@ void only_warn_unknown (const struct cli *cli, struct zplan_client *client, cons
         complain (NULL, span_text (reason.text));
 }
 
-int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
-                 const char *option, char out[TARGET_NAME_SIZE])
+int only_target_find (const struct cli *cli, struct zplan_client *client, const char *type,
+                      const char *option, char out[TARGET_NAME_SIZE])
 {
     struct reason reason, named;
-    int code = only_ask (cli, client, type, out, &reason);
+    int code = only_target_request (cli, client, type, out, &reason);
     if (code == EXIT_USAGE) {
         reason_set (&named, "%s: %s", option, reason.text);
         return usage_error (cli->argv[0], &named);

@@ -11,12 +11,13 @@ enum { TARGET_NAME_SIZE = 65 };
 
 // Ask the station for its only target of this type, NULL = of any. EXIT_DONE, or another exit code
 // with a reason, which lists the known targets if there are several.
-int only_ask (const struct cli *cli, struct zplan_client *client, const char *type,
-              char out[TARGET_NAME_SIZE], struct reason *reason);
+int only_target_request (const struct cli *cli, struct zplan_client *client, const char *type,
+                         char out[TARGET_NAME_SIZE], struct reason *reason);
 
 // After an empty result for this target: print a note on stderr if the station has no such target.
-void only_warn_unknown (const struct cli *cli, struct zplan_client *client, const char *name);
+void only_target_warn (const struct cli *cli, struct zplan_client *client, const char *name);
 
-// As only_ask, but errors are reported on stderr, after `option`, the one that names a target.
-int only_target (const struct cli *cli, struct zplan_client *client, const char *type,
-                 const char *option, char out[TARGET_NAME_SIZE]);
+// As only_target_request, but errors are reported on stderr, after `option`, the one that names a
+// target.
+int only_target_find (const struct cli *cli, struct zplan_client *client, const char *type,
+                      const char *option, char out[TARGET_NAME_SIZE]);

@@ -17,8 +17,8 @@
 enum {
     BUSY_MS_MAX = 60000, // maximum delay before resending to a busy station
     BUSY_TRIES = 10000,
-    AWAY_MS = 500,        // delay before resending while Redis is away,
-    AWAY_TRIES = 6,       // and the number of tries
+    AWAY_MS = 500,        // delay before resending while Redis is away
+    AWAY_TRIES = 6,       // number of tries while Redis is away
     QUEUE_FULL_US = 10000 // delay before resending if the connection's queue is full
 };
 
@@ -228,12 +228,13 @@ static int64_t next_due_us (const struct pipeline *self)
 static bool pipeline_process_event (struct pipeline *self)
 {
     send_due_requests (self);
-    int64_t silent_us = self->answered_us + self->timeout_us, wake_us = next_due_us (self);
-    int64_t left_ms = ((wake_us < silent_us ? wake_us : silent_us) - clock_mono_us ()) / 1000 + 1;
+    int64_t deadline_us = self->answered_us + self->timeout_us, wake_us = next_due_us (self);
+    int64_t left_ms =
+        ((wake_us < deadline_us ? wake_us : deadline_us) - clock_mono_us ()) / 1000 + 1;
     struct pollfd item = {.fd = zplan_client_fd (self->client), .events = POLLIN};
     if (poll (&item, 1, left_ms < 0 ? 0 : left_ms > INT_MAX ? INT_MAX : (int)left_ms) > 0)
         zplan_client_process (self->client);
-    else if (clock_mono_us () >= silent_us)
+    else if (clock_mono_us () >= deadline_us)
         end_all_requests (self);
     return self->client;
 }

@@ -15,7 +15,7 @@ enum { PIPELINE_ROOM = 256 }; // requests in flight
 // NULL unless `outcome` is ZPLAN_OK. After ZPLAN_OK the callback may send one request.
 typedef void pipeline_fn (void *owner, void *item, int outcome, const struct zplan_reply *reply);
 
-// NULL: reported on stderr, and the verb ends with `ret_exit`.
+// Connect. NULL: reported on stderr, and the verb ends with `ret_exit`.
 struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, void *owner,
                                 int *ret_exit);
 

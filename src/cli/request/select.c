@@ -153,6 +153,6 @@ struct verdict select_walk (const struct cli *cli, struct zplan_client *client,
                           .owner = &walk};
     struct verdict verdict = pages_read (cli, client, &pages);
     if (verdict.code == EXIT_DONE && walk.selected.room == selected->room && selection->station)
-        only_warn_unknown (cli, client, selection->station);
+        only_target_warn (cli, client, selection->station);
     return verdict;
 }

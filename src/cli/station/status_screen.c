@@ -126,7 +126,7 @@ static void print_table (const struct column *columns, size_t count, const json_
         return;
     putchar ('\n');
     struct text_table *table = table_new (columns, count, stdout);
-    json_array_foreach (rows, i, row) table_row (table, row);
+    json_array_foreach (rows, i, row) table_add_row (table, row);
     table_end (&table);
 }
 

@@ -106,7 +106,7 @@ static bool take_page (struct pages *pages, const json_t *page)
         if (self->cli->json)
             print_answer (self->cli, JSON_PLAN, plan);
         else
-            table_row (self->table, plan);
+            table_add_row (self->table, plan);
     }
     return true;
 }

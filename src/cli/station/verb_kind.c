@@ -129,7 +129,7 @@ static int kind_remove (const struct subcommand_call *request)
 
 // -- put
 
-enum { FIELDS_MAX = 65536 }; // the station takes less
+enum { FIELDS_MAX = 65536 }; // the station accepts less
 
 // Read standard input, NUL-terminated. NULL with a reason.
 static char *read_input (struct reason *reason)

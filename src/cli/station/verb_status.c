@@ -40,8 +40,8 @@ struct status_query {
 // -- the parts
 
 // Note that a part is unknown. False: the station does not answer at all.
-static bool note_unknown (struct status_query *self, const char *part,
-                          const struct verdict *verdict)
+static bool note_unknown_part (struct status_query *self, const char *part,
+                               const struct verdict *verdict)
 {
     if (verdict->code == EXIT_NO_ANSWER)
         return false;
@@ -102,7 +102,7 @@ static bool take_running_page (struct pages *pages, const json_t *page)
 
 // Take the plans that run next: they arrive in the order of their times. Plans being retried are
 // not listed.
-static bool take_next (struct pages *pages, const json_t *page)
+static bool take_next_plans (struct pages *pages, const json_t *page)
 {
     struct status_query *self = pages->owner;
     size_t i;
@@ -184,14 +184,14 @@ static struct verdict request_plans (struct status_query *self)
             verdict = read_pages (self, "order", "stopped", INT64_MAX, count_stopped_page);
     }
     if (verdict.code == EXIT_DONE)
-        verdict = read_pages (self, "order", "time", PLANS_MAX, take_next);
+        verdict = read_pages (self, "order", "time", PLANS_MAX, take_next_plans);
     json_array_foreach (status->running, i, plan) add_progress (self, plan);
     return verdict;
 }
 
 // -- failures
 
-static bool has_failed (const json_t *run)
+static bool has_run_failed (const json_t *run)
 {
     const char *word = outcome_word ((int)(field_number (run, "status") & UINT8_MAX));
     return strcmp (word, "failed") == 0 || strcmp (word, "lost") == 0;
@@ -202,7 +202,7 @@ static void count_run (struct status_query *self, json_t *run)
 {
     struct status *status = &self->status;
     const char *plan = json_string_value (json_object_get (run, "plan"));
-    bool failed = has_failed (run), ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
+    bool failed = has_run_failed (run), ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (!plan || (!failed && !ok))
         return; // missed and cancelled runs are neither
     if (!json_object_get (self->seen, plan))
@@ -311,20 +311,20 @@ static struct verdict request_failed_runs (struct status_query *self)
 static bool request_parts (struct status_query *self, struct verdict *verdict)
 {
     self->status.health = call_with_filter (self->cli, self->client, "health", NULL, verdict);
-    if (!note_unknown (self, "health", verdict))
+    if (!note_unknown_part (self, "health", verdict))
         return false;
     json_t *stats = call_with_filter (self->cli, self->client, "stats", NULL, verdict);
-    if (!note_unknown (self, "targets", verdict))
+    if (!note_unknown_part (self, "targets", verdict))
         return false;
     json_array_extend (self->status.targets, json_object_get (stats, "targets"));
     if (self->status.health && stats)
         doctor_check_work (self->cli, self->client, self->status.health, stats);
     json_decref (stats);
     *verdict = request_failed_runs (self);
-    if (!note_unknown (self, "failures", verdict))
+    if (!note_unknown_part (self, "failures", verdict))
         return false;
     *verdict = request_plans (self);
-    return note_unknown (self, "plans", verdict);
+    return note_unknown_part (self, "plans", verdict);
 }
 
 // Convert a list to the form of --json.

@@ -49,7 +49,7 @@ struct top {
 // -- the numbers
 
 // The growth of a counter; for a new target, or after a restart of the station, it starts from 0.
-static double growth (const json_t *now, const json_t *before, const char *name)
+static double counter_growth (const json_t *now, const json_t *before, const char *name)
 {
     json_int_t value = field_number (now, name);
     json_int_t last = field_number (before, name);
@@ -57,21 +57,21 @@ static double growth (const json_t *now, const json_t *before, const char *name)
 }
 
 // Round to six decimals, to be short as JSON.
-static double rounded (double number)
+static double round_to_micro (double number)
 {
     return (double)(int64_t)(number * 1e6 + 0.5) / 1e6;
 }
 
 static void set_rate (json_t *view, const char *name, double growth, double seconds)
 {
-    json_object_set_new (view, name,
-                         seconds > 0 ? json_real (rounded (growth / seconds)) : json_null ());
+    json_object_set_new (
+        view, name, seconds > 0 ? json_real (round_to_micro (growth / seconds)) : json_null ());
 }
 
-static void set_late (json_t *view, double late_ms, double runs)
+static void set_lateness (json_t *view, double late_ms, double runs)
 {
     json_object_set_new (view, "late_ms",
-                         runs > 0 ? json_real (rounded (late_ms / runs)) : json_null ());
+                         runs > 0 ? json_real (round_to_micro (late_ms / runs)) : json_null ());
 }
 
 static const json_t *target_of (const json_t *stats, const json_t *name)
@@ -98,10 +98,11 @@ static json_t *make_target_view (const json_t *now, const json_t *stats_before, 
     json_t *view = json_object ();
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         json_object_set (view, same[i], json_object_get (now, same[i]));
-    struct lateness late = {growth (now, before, "late_ms"), growth (now, before, "fresh")};
-    set_rate (view, "done_per_s", growth (now, before, "ended_well"), seconds);
-    set_rate (view, "failed_per_s", growth (now, before, "failed"), seconds);
-    set_late (view, late.ms, seconds > 0 ? late.runs : 0);
+    struct lateness late = {counter_growth (now, before, "late_ms"),
+                            counter_growth (now, before, "fresh")};
+    set_rate (view, "done_per_s", counter_growth (now, before, "ended_well"), seconds);
+    set_rate (view, "failed_per_s", counter_growth (now, before, "failed"), seconds);
+    set_lateness (view, late.ms, seconds > 0 ? late.runs : 0);
     all->ms += late.ms;
     all->runs += late.runs;
     return view;
@@ -120,12 +121,12 @@ static json_t *make_view (const json_t *now, const json_t *before, double second
         json_object_set (view, same[i], json_object_get (now, same[i]));
     const json_t *counters = json_object_get (now, "counters");
     const json_t *counted = json_object_get (before, "counters");
-    set_rate (view, "accepted_per_s", growth (counters, counted, "accepted"), seconds);
-    set_rate (view, "done_per_s", growth (counters, counted, "runs_ended_well"), seconds);
-    set_rate (view, "failed_per_s", growth (counters, counted, "runs_failed"), seconds);
+    set_rate (view, "accepted_per_s", counter_growth (counters, counted, "accepted"), seconds);
+    set_rate (view, "done_per_s", counter_growth (counters, counted, "runs_ended_well"), seconds);
+    set_rate (view, "failed_per_s", counter_growth (counters, counted, "runs_failed"), seconds);
     json_array_foreach (json_object_get (now, "targets"), i, target)
         json_array_append_new (targets, make_target_view (target, before, seconds, &late));
-    set_late (view, late.ms, seconds > 0 ? late.runs : 0);
+    set_lateness (view, late.ms, seconds > 0 ? late.runs : 0);
     json_object_set_new (view, "targets", targets);
     return view;
 }
@@ -150,7 +151,7 @@ static void write_rate (FILE *out, const json_t *number)
     write_decimals (out, number, 1);
 }
 
-static enum colour colour_of_failed (const json_t *rate)
+static enum colour failed_rate_colour (const json_t *rate)
 {
     return json_number_value (rate) > 0 ? RED : PLAIN;
 }
@@ -162,7 +163,7 @@ static const struct column columns[] = {
     COLUMN ("UNANSWERED", 10, .is_number = true, .field = "unanswered", .write = write_whole),
     COLUMN ("DONE/S", 8, .is_number = true, .field = "done_per_s", .write = write_rate),
     COLUMN ("FAILED/S", 8, .is_number = true, .field = "failed_per_s", .write = write_rate,
-            .colour = colour_of_failed),
+            .colour = failed_rate_colour),
     COLUMN ("LATE/MS", 8, .is_number = true, .field = "late_ms", .write = write_whole),
     COLUMN ("SINCE", 0, .rule = COLUMN_REST, .field = "since", .write = column_time),
 };
@@ -241,7 +242,7 @@ static void draw_top (const struct top *self)
     write_heading (self, out);
     struct text_table *table = table_new (columns, sizeof columns / sizeof *columns, out);
     json_array_foreach (json_object_get (self->view, "targets"), i, target)
-        table_row (table, target);
+        table_add_row (table, target);
     table_end (&table);
     if (!self->screen.shown)
         fputc ('\n', out);
@@ -283,7 +284,7 @@ static void show_top (struct top *self)
 }
 
 // Wait until the next request is due. False: the view ends.
-static bool wait_for_next (struct top *self, int64_t next_us)
+static bool wait_for_next_update (struct top *self, int64_t next_us)
 {
     for (;;) {
         enum screen_event event = screen_wait (&self->screen, next_us);
@@ -309,7 +310,7 @@ static int watch_top (struct top *self)
         next_us += self->wanted->interval_s * 1000000;
         if (next_us < clock_mono_us ())
             next_us = clock_mono_us ();
-        if (!wait_for_next (self, next_us))
+        if (!wait_for_next_update (self, next_us))
             return EXIT_DONE;
         int code = request_stats (self);
         // A key or a signal also interrupts the wait for an answer: unless it ends the view, repeat

@@ -11,7 +11,7 @@ static const char about[] =
     "  zplan whoami\n"
     "  zplan --key ops.key_secret whoami\n";
 
-static void print_lines (const json_t *answer)
+static void print_rights (const json_t *answer)
 {
     const json_t *name = json_object_get (answer, "name"), *role;
     const json_t *targets = json_object_get (answer, "targets");
@@ -39,7 +39,7 @@ int verb_whoami (const struct cli *cli)
     if (answer && cli->json)
         print_answer (cli, JSON_ANSWER, answer);
     else if (answer)
-        print_lines (answer);
+        print_rights (answer);
     json_decref (answer);
     zplan_client_destroy (&client);
     return code;

@@ -29,7 +29,7 @@ static void write_state (FILE *out, const json_t *draining)
     fputs (json_is_true (draining) ? "draining" : "serving", out);
 }
 
-static enum colour colour_of_state (const json_t *draining)
+static enum colour worker_state_colour (const json_t *draining)
 {
     return json_is_true (draining) ? YELLOW : GREEN;
 }
@@ -50,7 +50,7 @@ static const struct column columns[] = {
     COLUMN ("NAME", 24, .rule = COLUMN_SHORT, .field = "name"),
     COLUMN ("JOBS", 4, .is_number = true, .field = "jobs", .write = column_number),
     COLUMN ("CREDITS", 7, .is_number = true, .field = "credits", .write = column_number),
-    COLUMN ("STATE", 8, .field = "draining", .write = write_state, .colour = colour_of_state),
+    COLUMN ("STATE", 8, .field = "draining", .write = write_state, .colour = worker_state_colour),
     COLUMN ("SINCE", 20, .field = "since", .write = column_time),
     COLUMN ("COMMANDS", 0, .rule = COLUMN_REST, .least = 8, .field = "commands",
             .write = write_commands),

@@ -35,7 +35,7 @@ struct look_size look_size (void)
     return (struct look_size){COLUMNS_DEFAULT, 0};
 }
 
-static bool wants_colours (const struct cli *cli, bool terminal)
+static bool uses_colours (const struct cli *cli, bool terminal)
 {
     const char *none = getenv ("NO_COLOR");
     if (cli->json || strcmp (cli->color, "never") == 0)
@@ -72,7 +72,7 @@ void look_decide (const struct cli *cli)
     decided.terminal = decided.columns > 0;
     const char *kind = getenv ("TERM");
     decided.obeys = kind && strcmp (kind, "dumb") != 0;
-    decided.coloured = wants_colours (cli, decided.terminal);
+    decided.coloured = uses_colours (cli, decided.terminal);
     times = cli->times;
     decide_times ();
     decided.now = clock_wall_us () / 1000000;

@@ -81,7 +81,7 @@ FILE *text_open (char **ret_text, size_t *ret_size)
     *ret_text = NULL;
     FILE *file = open_memstream (ret_text, ret_size);
     if (!file)
-        abort (); // only memory can lack
+        abort (); // only for lack of memory
     return file;
 }
 

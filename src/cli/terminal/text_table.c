@@ -265,7 +265,7 @@ struct text_table *table_new (const struct column *columns, size_t count, FILE *
     return self;
 }
 
-void table_row (struct text_table *self, const json_t *row)
+void table_add_row (struct text_table *self, const json_t *row)
 {
     if (!self->settled && self->buffered_count == SAMPLE)
         choose_widths (self);
@@ -308,7 +308,7 @@ void table_print (const struct cli *cli, enum json_kind kind, const struct colum
     json_array_foreach (list, i, row)
     {
         if (table)
-            table_row (table, row);
+            table_add_row (table, row);
         else
             print_answer (cli, kind, row);
     }

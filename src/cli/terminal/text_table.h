@@ -13,8 +13,8 @@ struct column {
     enum {
         COLUMN_WHOLE, // never cut
         COLUMN_SHORT, // cut if the line would not fit otherwise
-        COLUMN_SPARE, // the same, but cut before COLUMN_SHORT
-        COLUMN_REST   // cut like COLUMN_SHORT, but before it
+        COLUMN_SPARE, // cut like COLUMN_SHORT, but before it
+        COLUMN_REST   // the last column: takes the rest of the line
     } rule;
     int least;         // minimum width on a terminal, also of COLUMN_REST; 0 = default of the rule
     bool may_omit;     // omitted if the line would not fit otherwise, the first such column first
@@ -46,7 +46,7 @@ struct text_table;
 struct text_table *table_new (const struct column *columns, size_t count, FILE *out);
 
 // Add a row; it may be printed later.
-void table_row (struct text_table *self, const json_t *row);
+void table_add_row (struct text_table *self, const json_t *row);
 
 // Print the buffered rows, or only the heading if there were none, and free the table.
 void table_end (struct text_table **self);
@@ -55,5 +55,5 @@ void table_end (struct text_table **self);
 void table_print (const struct cli *cli, enum json_kind kind, const struct column *columns,
                   size_t count, const json_t *list);
 
-// As table_end, after an error: without any row nothing is printed.
+// As table_end, but without any row print nothing, not even the heading, as after an error.
 void table_end_if_rows (struct text_table **self);

@@ -241,7 +241,7 @@ void child_serve (struct child *self)
     lines_read (&self->progress);
 }
 
-bool child_done (const struct child *self)
+bool child_has_ended (const struct child *self)
 {
     bool complete = self->out.fd < 0 && self->err.fd < 0;
     return self->exited && (complete || clock_mono_us () - self->exited_us >= ORPHAN_WAIT_US);
@@ -253,7 +253,7 @@ void child_signal (const struct child *self, int number)
         kill (-self->pid, number);
 }
 
-bool child_group_gone (const struct child *self)
+bool child_group_has_ended (const struct child *self)
 {
     return self->exited && kill (-self->pid, 0) < 0 && errno == ESRCH;
 }

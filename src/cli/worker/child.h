@@ -26,7 +26,7 @@ struct child_output {
 };
 
 struct child {
-    pid_t pid;        // of the process and its group; 0 = never started
+    pid_t pid;        // number of the process and its group; 0 = never started
     int input;        // our end of its standard input; -1 after all was written or it was closed
     struct span left; // input that is not written yet
     struct child_output out;
@@ -59,7 +59,7 @@ void child_serve (struct child *self);
 
 // Whether the child has ended and its outputs are complete. If a grandchild keeps an output open,
 // this waits for at most one more second.
-bool child_done (const struct child *self);
+bool child_has_ended (const struct child *self);
 
 // Initialize as a child that is not running; then child_start and child_free are allowed.
 void child_reset (struct child *self);
@@ -69,7 +69,7 @@ void child_signal (const struct child *self, int number);
 
 // Whether the child has ended and its process group is empty: such a group is not signalled, as its
 // number may have been reused.
-bool child_group_gone (const struct child *self);
+bool child_group_has_ended (const struct child *self);
 
 // Close and free; a running child is killed with its process group.
 void child_free (struct child *self);

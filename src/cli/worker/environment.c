@@ -50,7 +50,7 @@ char **environment_new (const struct environment_variable *variables, size_t cou
         }
         if (asprintf (&environment[at++], "%s=%.*s", variables[i].name, (int)value->size,
                       value->size ? (const char *)value->data : "") < 0)
-            abort (); // only memory can lack
+            abort (); // only for lack of memory
     }
     *ret_own = at;
     for (size_t i = 0; i < inherited; i++)

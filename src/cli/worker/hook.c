@@ -48,7 +48,7 @@ static void copy_field (json_t *outcome, const char *name, const json_t *object,
     json_object_set_new (outcome, name, value ? json_incref (value) : json_string (""));
 }
 
-static json_t *outcome_of (const struct zplan_result *result, const json_t *object)
+static json_t *outcome_object (const struct zplan_result *result, const json_t *object)
 {
     char exec_id[24];
     json_t *outcome = json_object ();
@@ -115,7 +115,7 @@ static char **hook_environment (const json_t *outcome, size_t *ret_own, struct r
 // Wait for the program to end; false: a signal ends the watch.
 static bool wait_for_child (struct child *child, int signal_fd)
 {
-    while (!child_done (child)) {
+    while (!child_has_ended (child)) {
         struct pollfd items[CHILD_ITEMS_MAX + 1] = {{.fd = signal_fd, .events = POLLIN}};
         size_t count = child_poll_items (child, items + 1);
         if (poll (items, count + 1, 1000) < 0 && errno != EINTR)
@@ -150,7 +150,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
     struct reason reason;
     struct child child;
     bool goes_on = true;
-    json_t *outcome = outcome_of (result, object);
+    json_t *outcome = outcome_object (result, object);
     size_t own;
     char *text = json_write (outcome), **variables = hook_environment (outcome, &own, &reason);
     size_t size = strlen (text);

@@ -17,8 +17,8 @@ int hook_check (const char *program, struct reason *reason);
 
 struct hook {
     const char *program;
-    int signal_fd; // of process_prepare
-    mode_t umask;  // of the program
+    int signal_fd; // the watch's signals, from process_prepare
+    mode_t umask;  // umask for the program
 };
 
 // Run it, with the outcome as JSON on its standard input and in ZPLAN_ variables, and wait for its

@@ -218,7 +218,7 @@ static void log_text (const char *text)
 // Log a run that ended: the time, the plan, the result, the duration, why it was asked to end, and
 // the last line of standard error. `cut_at`: bytes of the output that are sent, 0 = all; `reason`:
 // why no command was run.
-static void log_end (const struct worker_task *self, size_t cut_at, const char *reason)
+static void log_task_end (const struct worker_task *self, size_t cut_at, const char *reason)
 {
     if (self->rules->quiet)
         return;
@@ -258,9 +258,9 @@ static enum task_end answer_job (struct worker_task *self, const struct zplan_an
     return failed || rc ? TASK_FAILED : TASK_DONE;
 }
 
-static enum task_end answer_failed (struct worker_task *self, const char *reason)
+static enum task_end answer_failure (struct worker_task *self, const char *reason)
 {
-    log_end (self, 0, reason);
+    log_task_end (self, 0, reason);
     return answer_job (self,
                        &(struct zplan_answer){.status = ZERO_STATUS_FAILED_ID, .reason = reason});
 }
@@ -274,7 +274,7 @@ static enum task_end answer_result (struct worker_task *self)
     size_t cut = 0;
     struct reason reason;
     if (json && is_json_result (self, output, &reason)) {
-        log_end (self, 0, "");
+        log_task_end (self, 0, "");
         return answer_job (self, &(struct zplan_answer){.status = ZERO_STATUS_OK_ID,
                                                         .content_type = ZERO_FRAME_JSON,
                                                         .content = output->bytes,
@@ -285,7 +285,7 @@ static enum task_end answer_result (struct worker_task *self)
         self->why = reason;
     else
         describe_end (child, cut, &reason);
-    log_end (self, cut, reason.text);
+    log_task_end (self, cut, reason.text);
     return answer_job (self,
                        &(struct zplan_answer){
                            .status = done && !json ? ZERO_STATUS_OK_ID : ZERO_STATUS_FAILED_ID,
@@ -374,10 +374,10 @@ enum task_end task_start (struct worker_task *self, const struct task_rules *rul
     self->why.text[0] = '\0';
     char **environment = job_environment (job, &own, &reason);
     if (!environment)
-        return answer_failed (self, reason.text);
+        return answer_failure (self, reason.text);
     int rc = start_child (self, environment, &reason);
     environment_free (environment, own);
-    return rc ? answer_failed (self, reason.text) : TASK_RUNNING;
+    return rc ? answer_failure (self, reason.text) : TASK_RUNNING;
 }
 
 // Report a progress line: "40 copying", "40 % copying", "40" or "copying".
@@ -404,7 +404,7 @@ void task_stop (struct worker_task *self, int number, const char *why)
     if (!*self->why.text)
         reason_set (&self->why, "%s", why);
     self->killed = self->killed || number == SIGKILL;
-    if (!child_group_gone (&self->child))
+    if (!child_group_has_ended (&self->child))
         child_signal (&self->child, number);
 }
 
@@ -446,19 +446,19 @@ static void task_check_end (struct worker_task *self)
 // Whether a command that was asked to end has ended: its process group is empty, or was killed.
 static bool has_command_ended (const struct worker_task *self)
 {
-    return self->child.exited && (self->killed || child_group_gone (&self->child));
+    return self->child.exited && (self->killed || child_group_has_ended (&self->child));
 }
 
 enum task_end task_serve (struct worker_task *self)
 {
     child_serve (&self->child);
-    const char *line = lines_last (&self->child.progress);
+    const char *line = lines_take_last (&self->child.progress);
     if (line)
         report_progress (self, line);
-    if (!*self->why.text && child_done (&self->child))
+    if (!*self->why.text && child_has_ended (&self->child))
         return answer_result (self);
     task_check_end (self);
-    return has_command_ended (self) && *self->why.text ? answer_failed (self, self->why.text)
+    return has_command_ended (self) && *self->why.text ? answer_failure (self, self->why.text)
                                                        : TASK_RUNNING;
 }
 

@@ -10,9 +10,9 @@ struct task_rules {
     bool shell;           // a job of the command `sh` brings a script for /bin/sh
     bool output_json;     // the size limit of an answer's content applies to its JSON form
     bool json_result;     // the output of a command is a JSON value
-    mode_t umask;         // for the command
-    int64_t timeout_s;    // of a command; 0 = none
-    int64_t grace_s;      // from SIGTERM to SIGKILL, if a job is cancelled
+    mode_t umask;         // umask for the command
+    int64_t timeout_s;    // time limit of a command; 0 = none
+    int64_t grace_s;      // seconds from SIGTERM to SIGKILL if a job is cancelled
     bool quiet;           // do not log how runs ended
 };
 

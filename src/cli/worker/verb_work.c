@@ -25,7 +25,7 @@
 enum {
     KILL_AFTER_US = 2000000, // from SIGTERM to SIGKILL of all commands
     REPORT_US = 5000000,     // after SIGKILL, for the station to accept the last answers
-    SILENCE_US = 3000000,    // without an answer for so long, this is reported
+    NO_ANSWER_US = 3000000,  // without an answer for so long, this is reported
     GRACE_S = 10,
     GRACE_MAX_S = 86400,
     TIMEOUT_MAX_S = 31536000,
@@ -135,7 +135,7 @@ static void report_not_joined (struct work *self)
         write_error (stderr, span_text (refusal));
         fputc ('\n', stderr);
     } else if (!self->reported_no_answer && !*self->reported_refusal &&
-               clock_mono_us () - self->started_us > SILENCE_US) {
+               clock_mono_us () - self->started_us > NO_ANSWER_US) {
         self->reported_no_answer = true;
         fprintf (stderr, "zplan work: no answer from %s yet%s\n", served_name (self),
                  keyfile_hint (self->cli));
@@ -176,7 +176,7 @@ static void report_joined (struct work *self)
 
 // -- the loop
 
-static void keep_earlier (int64_t *until_us, int64_t at_us)
+static void keep_earlier_time (int64_t *until_us, int64_t at_us)
 {
     if (at_us && (!*until_us || at_us < *until_us))
         *until_us = at_us;
@@ -186,14 +186,14 @@ static void keep_earlier (int64_t *until_us, int64_t at_us)
 static int sleep_ms (const struct work *self)
 {
     int64_t now_us = clock_mono_us (), until_us = 0;
-    keep_earlier (&until_us, self->end_us);
-    keep_earlier (&until_us, self->kill_us);
-    keep_earlier (&until_us, self->abandon_us);
+    keep_earlier_time (&until_us, self->end_us);
+    keep_earlier_time (&until_us, self->kill_us);
+    keep_earlier_time (&until_us, self->abandon_us);
     if (!self->reported_joined && !self->reported_no_answer)
-        keep_earlier (&until_us, self->started_us + SILENCE_US + 1000);
+        keep_earlier_time (&until_us, self->started_us + NO_ANSWER_US + 1000);
     for (int64_t i = 0; i < self->jobs; i++)
         if (self->tasks[i].job)
-            keep_earlier (&until_us, task_due_us (&self->tasks[i]));
+            keep_earlier_time (&until_us, task_due_us (&self->tasks[i]));
     if (!until_us)
         return -1;
     int64_t left_ms = until_us > now_us ? (until_us - now_us + 999) / 1000 : 0;
@@ -367,7 +367,7 @@ static struct zplan_worker *open_worker (const struct work *self, const struct k
     });
 }
 
-static int reject_start (const struct work *self)
+static int report_start_error (const struct work *self)
 {
     struct reason reason;
     if (errno != EINVAL) {
@@ -396,7 +396,7 @@ static int find_target (struct work *self, char out[TARGET_NAME_SIZE])
         return code;
     struct zplan_client *client = call_open (self->cli, &code);
     if (client)
-        code = only_target (self->cli, client, "pull", "--pull", out);
+        code = only_target_find (self->cli, client, "pull", "--pull", out);
     zplan_client_destroy (&client);
     self->pull = out;
     return code;
@@ -424,7 +424,7 @@ static int run_worker (struct work *self)
         serve_jobs (self);
         code = self->once && self->failures && !self->stopping ? EXIT_REFUSED : EXIT_DONE;
     } else {
-        code = reject_start (self);
+        code = report_start_error (self);
     }
     zplan_worker_destroy (&self->worker);
     free (self->tasks);
