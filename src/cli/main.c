@@ -17,7 +17,7 @@ static int fail_usage (const char *what)
     return EXIT_USAGE;
 }
 
-// Report a word that is neither a verb nor an option before one.
+// Report a first word that is neither a verb nor an option.
 static int fail_unknown_word (const char *word)
 {
     size_t count;

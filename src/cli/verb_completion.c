@@ -138,7 +138,7 @@ static void print_flow_arguments (void)
     }
 }
 
-// The shell functions that both scripts share.
+// Print the shell functions that both scripts share.
 static void print_script_tables (void)
 {
     size_t count;

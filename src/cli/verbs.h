@@ -7,7 +7,8 @@
 // The exit statuses of every verb.
 enum exit_code { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_ANSWER = 3 };
 
-// What main.c read before the verb runs: the options that all verbs share, at any position.
+// What main.c read before the verb runs: the options that all verbs share, wherever they were
+// given.
 struct cli {
     const char *connect;             // the station's request endpoint
     const char *publish;             // the station's result endpoint

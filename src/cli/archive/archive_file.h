@@ -8,7 +8,7 @@
 
 struct archive;
 
-// `folder` is created if it does not exist. NULL with a reason, also if another archive uses it.
+// Open or create the folder. NULL with a reason, also if another archive uses it.
 struct archive *archive_open_folder (const char *folder, struct reason *reason);
 struct archive *archive_open_file (const char *file, struct reason *reason);
 void archive_close (struct archive **self);
@@ -20,10 +20,10 @@ bool archive_file_covers (const struct archive *self, int64_t ended_ms);
 // stderr. 0, or -1 with a reason.
 int archive_open_month (struct archive *self, int64_t ended_ms, struct reason *reason);
 
-// Whether the file that is open had this outcome when it was opened.
+// Whether the open file had this outcome when it was opened.
 bool archive_has (const struct archive *self, const struct outcome_key *key);
 
-// Append whole lines. 0: they are on disk; -1 with a reason: none was added.
+// Append whole lines. 0: they are on disk; -1 with a reason: none of them was added.
 int archive_append (struct archive *self, struct span lines, struct reason *reason);
 
 // The name of the file that is open, without its folder.

@@ -23,8 +23,8 @@ struct archive_lines {
     char text[ARCHIVE_LINE_MAX];
 };
 
-// Start at the first line.
+// Start reading at the first line; `file` is borrowed.
 void archive_lines_start (struct archive_lines *self, FILE *file);
 
-// The next line, without its newline. The text is valid until the next call.
+// Return the next line, without its newline. The text is valid until the next call.
 enum archive_line archive_lines_next (struct archive_lines *self, struct span *ret);

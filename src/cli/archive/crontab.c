@@ -28,7 +28,7 @@ struct crontab_reader {
     const char *start, *at, *end; // start of the line, the cursor, end of the line
 };
 
-// Variables with a meaning to cron, for which a plan has another setting.
+// Variables with a meaning to cron; a plan has other settings for it.
 static const struct {
     const char *name, *instead;
 } ignored_variables[] = {
@@ -73,7 +73,7 @@ static void skip_blanks (struct crontab_reader *self)
         self->at++;
 }
 
-// The word that begins at the cursor.
+// Take the word that begins at the cursor, which moves past it.
 static struct span take_word (struct crontab_reader *self)
 {
     const char *from = self->at;
@@ -92,8 +92,8 @@ static char *copy_text (const char *from, const char *end)
 
 // -- variables
 
-// A text in single or double quotes; the cursor moves past it. NULL: no opening or no closing
-// quote.
+// Take a text in single or double quotes; the cursor moves past it. NULL: there is no opening or no
+// closing quote.
 static char *take_quoted (struct crontab_reader *self)
 {
     char quote = self->at < self->end ? *self->at : '\0';
@@ -121,7 +121,7 @@ static bool is_shell_name (const char *name)
     return size > 0 && !name[size] && !isdigit ((unsigned char)*name);
 }
 
-// Takes ownership of `name` and `value`.
+// Set a variable for the next lines. Takes ownership of `name` and `value`.
 static void set_variable (struct crontab_reader *self, const char *at, char *name, char *value)
 {
     for (size_t i = 0; i < sizeof ignored_variables / sizeof *ignored_variables; i++) {
@@ -209,7 +209,7 @@ static void write_quoted (FILE *out, const char *text)
     fputc ('\'', out);
 }
 
-// A script for /bin/sh that runs the command as cron's own shell would.
+// Make a script for /bin/sh that runs the command as cron's own shell would.
 static char *script_of (const struct crontab_reader *self, const char *command)
 {
     char *text = NULL;
@@ -255,7 +255,8 @@ static const char *copy_command (const char *at, const char *end, char *out)
     return at;
 }
 
-// The input: each further % is a newline, and one is added at the end; NULL: there is no input.
+// Make the input: each further % is a newline, and one is added at the end; NULL: there is no
+// input.
 static char *input_of (const char *at, const char *end)
 {
     if (at == end)
@@ -274,7 +275,7 @@ static char *input_of (const char *at, const char *end)
 
 // -- jobs
 
-// FNV-1a of the texts, each including its NUL.
+// Set the digest: FNV-1a of the texts, each including its NUL.
 static void job_digest (struct crontab_job *job)
 {
     const char *const texts[] = {job->times, job->timezone, job->user, job->script, job->input};
@@ -288,7 +289,7 @@ static void job_digest (struct crontab_job *job)
     snprintf (job->digest, sizeof job->digest, "%012" PRIx64, (hash ^ hash >> 48) & 0xffffffffffff);
 }
 
-// The five fields or the @word at the cursor, which moves past them. NULL: rejected.
+// Take the five fields or the @word at the cursor, which moves past them. NULL: rejected.
 static char *take_times (struct crontab_reader *self)
 {
     struct cron_rule rule;

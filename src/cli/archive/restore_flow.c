@@ -56,7 +56,8 @@ static json_t *restored_flow (struct restoring *self, const char *name)
     return flow;
 }
 
-// This station's number of the next version that equals `definition`; 0: there is none.
+// Find the next of the station's versions that equals `definition`. Returns its number; 0: there is
+// none.
 static json_int_t find_version (struct restoring *self, const char *name, json_t *flow,
                                 const json_t *definition)
 {

@@ -42,7 +42,7 @@ void restore_take_line (struct restoring *self, const char *text);
 void restore_send_outcomes (struct restoring *self);
 
 // Send a command, a NULL-terminated list of words, and wait for the answer: an object, owned by the
-// caller. NULL: it was rejected, which is reported, or the station did not answer.
+// caller. NULL: the station did not answer, or rejected the command, which is reported.
 json_t *restore_request (struct restoring *self, const char *const *words);
 
 // Count a record as added or, if `there`, as already existing.

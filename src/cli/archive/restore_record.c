@@ -301,7 +301,7 @@ static void pause_plan (json_t *plan)
     json_object_set_new (plan, "held", json_integer (1));
 }
 
-// A plan may be larger than a frame, so it is sent in several.
+// Send a plan, in several frames if it is larger than one.
 static void send_plan (struct restoring *self, const char *text)
 {
     const char *args[ZPLAN_MANAGE_ARGS_MAX] = {"plan"};
@@ -342,7 +342,7 @@ static void take_plan (struct restoring *self, const json_t *record)
 {
     json_t *plan = json_object_get (record, "plan");
     const char *target = json_string_value (json_object_get (plan, "station"));
-    restore_send_outcomes (self); // before a plan runs
+    restore_send_outcomes (self); // before the plan can run
     if (!json_is_object (plan) || !target) {
         refuse_record (self, "plan: want an object with its station");
         return;

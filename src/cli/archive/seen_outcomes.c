@@ -5,7 +5,7 @@
 
 #include "memory.h"
 
-// Two sums of the text: FNV-1a, and a polynomial over another prime.
+// Compute two sums of the outcome's text: FNV-1a, and a polynomial over another prime.
 static struct seen_outcome sums_of (const json_t *run)
 {
     json_t *bare = json_copy ((json_t *)(uintptr_t)run);
@@ -47,7 +47,7 @@ bool seen_outcomes_find (struct seen_outcomes *self, const json_t *run)
         qsort (self->at, self->count, sizeof *self->at, compare_sums);
     self->sorted = true;
     size_t low = 0, high = self->count;
-    while (low < high) { // the first that is not below it
+    while (low < high) { // find the first that is not below `wanted`
         size_t middle = low + (high - low) / 2;
         if (compare_sums (&self->at[middle], &wanted) < 0)
             low = middle + 1;

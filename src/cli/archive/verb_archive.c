@@ -224,7 +224,7 @@ static bool skip_kept (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Read pages with `take`, at most `room` outcomes.
+// Read pages of the history with `take`, at most `room` outcomes.
 static int read_pages (struct moving *self, bool newest, int64_t room,
                        bool (*take) (struct pages *pages, const json_t *page), int64_t *ret_left)
 {
@@ -265,7 +265,7 @@ static int find_stop (struct moving *self)
     if (self->wanted->keep == 0)
         return EXIT_DONE;
     code = read_pages (self, true, self->wanted->keep, skip_kept, &left);
-    if (left > 0) // there are fewer
+    if (left > 0) // there are fewer outcomes than --keep retains: none is moved
         self->stop = (struct outcome_key){0};
     return code;
 }
@@ -318,8 +318,8 @@ static void report_moved (const struct moving *self, const char *where)
     putchar ('\n');
 }
 
-// Start with a dry run of an empty `forget`, to detect a missing role, or a station without this
-// command, before anything is written.
+// Move the outcomes. A dry run of an empty `forget` comes first, to detect a missing role, or a
+// station without this command, before anything is written.
 static int move_outcomes (struct moving *self)
 {
     int64_t left;

@@ -99,7 +99,7 @@ struct importing {
 
 // -- the zone
 
-// The zone of this name. NULL with a reason.
+// Load the zone of this name. NULL with a reason.
 static const struct zone *zone_of (struct importing *self, const char *name, struct reason *reason)
 {
     if (self->zone && strcmp (self->zone_name, name) == 0)
@@ -160,7 +160,8 @@ static int check_options (struct importing *self, char zone_room[ZONEFILE_NAME_S
     return -1;
 }
 
-// Check what the syntax of the times does not show: days that do not exist, unknown zones.
+// Check what the syntax of the times does not show: days that do not exist, unknown zones. An
+// invalid job gets an error remark, and is not imported.
 static void check_job (struct importing *self, struct crontab_job *job)
 {
     struct when when;
@@ -178,7 +179,7 @@ static void check_job (struct importing *self, struct crontab_job *job)
                            : "",
                 why.text + (of_times ? 8 : 0));
     crontab_remark (self->crontab, job->line, CRONTAB_ERROR, remark.text);
-    job->times[0] = '\0'; // it is not imported
+    job->times[0] = '\0'; // marks it as not imported
 }
 
 static void report_remarks (const struct importing *self)
@@ -193,7 +194,7 @@ static void report_remarks (const struct importing *self)
     }
 }
 
-// Note that jobs of several users will all run as the same user.
+// Report that jobs of several users will all run as the same user.
 static void report_users (const struct importing *self)
 {
     const char *first = NULL;
@@ -283,7 +284,7 @@ static int preview_jobs (struct importing *self)
 
 // -- the import
 
-// Lines of JSON, at the same line numbers as in the crontab. Free the text.
+// Write the jobs as lines of JSON, at the same line numbers as in the crontab. Free the text.
 static char *job_lines (const struct importing *self, const char *target, size_t *ret_size)
 {
     char *text = NULL;
@@ -404,7 +405,7 @@ static int import_crontab (struct importing *self)
                                                "or skip them with --skip-bad"));
 }
 
-// Read the whole file; NULL: reported on stderr.
+// Read and parse the whole file; NULL: reported on stderr.
 static struct crontab *read_file (const char *name, enum crontab_format format)
 {
     FILE *file = load_open (name);

@@ -1,4 +1,4 @@
-// zplan import: plans that zplan export wrote, into a station.
+// zplan import: submits plans that zplan export wrote to a station.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

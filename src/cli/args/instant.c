@@ -95,7 +95,7 @@ int clock_instant (const char *text, const struct zone *zone, int64_t now, int64
     int64_t local = now + zone_offset (zone, now), day = civil_day_of (local), time_of_day;
     char word[WORD_MAX] = "";
     size_t size = strcspn (text, " @");
-    int ahead = 0, period = 1; // days until the same words mean another day
+    int ahead = 0, period = 1; // days until the same weekday or time of day comes again; 0: never
     const char *clock = text;
     if (text[size]) {
         if (size >= sizeof word)
@@ -123,7 +123,8 @@ int clock_instant (const char *text, const struct zone *zone, int64_t now, int64
     return 0;
 }
 
-// Complete "2026-12-24T18:00" to the form that rfc3339_parse accepts; a missing offset becomes Z.
+// Complete "2026-12-24T18:00" to the form that rfc3339_parse accepts: a missing offset becomes Z,
+// and is reported as local. False: the text has another form.
 static bool complete_instant (const char *text, char out[40], bool *ret_local)
 {
     enum { DATE = 10, MINUTES = 5, SECONDS = 8, OFFSET_MAX = 6 };

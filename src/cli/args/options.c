@@ -29,7 +29,8 @@ bool option_has_name (const struct option *row, struct span name)
     return span_is (name, row->name) || words_include (row->aliases, name);
 }
 
-// The row that this argument names, or NULL. Also returns its joined value, or NULL.
+// Find the row that this argument names; NULL: there is none. `ret_joined` is its joined value, or
+// NULL.
 static const struct option *find_row (const struct option_group *group, const char *argument,
                                       const char **ret_joined)
 {
@@ -202,7 +203,8 @@ static void refuse_option (const struct usage *usage, const char *argument, stru
                 nearest_hint (&nearest));
 }
 
-// Called after all groups have removed their options: the rest are words and unknown options.
+// Check what the groups left in argv: words and unknown options. Returns the number of words, which
+// are moved to the front; -1 with a reason.
 static int check_words (const struct usage *usage, int argc, char **argv, struct reason *reason)
 {
     int words = 0;
@@ -224,7 +226,8 @@ static int check_words (const struct usage *usage, int argc, char **argv, struct
     return reason_set (reason, "want %s, got %d", usage->words, words);
 }
 
-// Searches only the remaining arguments, not values of options: `add --arg -h` wants no help.
+// Whether --help is among the remaining arguments; values of options do not count, as in `add --arg
+// -h`.
 static bool has_help_option (char **argv)
 {
     for (int i = 1; argv[i] && strcmp (argv[i], "--") != 0; i++)

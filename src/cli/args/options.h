@@ -10,7 +10,7 @@
 
 enum { OPTION_TEXTS_MAX = 16 };
 
-// The values of an option that may be given several times, in order.
+// The values of an option that may be given several times, in the order of the command line.
 struct option_texts {
     const char *texts[OPTION_TEXTS_MAX];
     size_t count;
@@ -126,7 +126,7 @@ const char *options_given (const struct option_group *group);
 // The first OPTION_TEXT of the group whose value is empty; NULL: none.
 const char *options_empty (const struct option_group *group);
 
-// The lines of the group's help, to stdout.
+// Print the lines of the group's help to stdout.
 void options_help (const struct option_group *group);
 
 // Report a usage error on stderr. Returns EXIT_USAGE.
@@ -139,7 +139,7 @@ struct subcommand {
     const char *rule; // the error for any other number of arguments
 };
 
-// The index of the subcommand that the verb's first argument names; without arguments 0. Checks the
-// number of arguments after it. -1 with a reason.
+// Find the subcommand that the verb's first argument names, and check the number of arguments after
+// it. Returns its index, 0 without arguments; -1 with a reason.
 int subcommand_read (const struct subcommand *words, size_t count, const struct cli *cli,
                      int arguments, struct reason *reason);

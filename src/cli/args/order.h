@@ -39,7 +39,8 @@ size_t order_frames (const struct action_options *order, struct zplan_frame ret[
 int order_vote (const struct action_options *order, const json_t *stored, json_t **ret,
                 struct reason *reason);
 
-// The target of a flow plan is its flow: set `station` from `flow`. 0, or -1 with a reason.
+// Set `station` to `flow`, if that is given: the target of a flow plan is its flow. 0, or -1 with a
+// reason.
 int order_target (struct action_options *order, struct reason *reason);
 
 // Add NAME=VALUE to the params of a flow. VALUE is read as JSON; if it is not JSON, such as an

@@ -46,7 +46,7 @@ static bool set_max (json_t *object, const char *text)
            json_object_set_new (object, "max", json_integer (max)) == 0;
 }
 
-// Parse the part before the first comma.
+// Parse the part before the first comma: the strategy, its intervals and the maximum.
 static bool set_strategy (json_t *object, char *text)
 {
     char *rest = text, *name = strsep (&rest, ":");
@@ -60,7 +60,7 @@ static bool set_strategy (json_t *object, char *text)
     return good && set_max (object, rest);
 }
 
-// Parse a part after a comma.
+// Parse a part after a comma: "manual" or "jitter=DURATION".
 static bool set_retry_suffix (json_t *object, const char *text)
 {
     if (strcmp (text, "manual") == 0)
@@ -179,7 +179,7 @@ static void write_pace (FILE *file, const json_t *retry, const char *strategy)
     }
 }
 
-// The maximum number of tries of an occurrence; 0 = until it succeeds.
+// The maximum number of tries of an occurrence; 0 = no limit.
 static json_int_t tries_of (const json_t *retry)
 {
     const char *strategy = json_string_value (json_object_get (retry, "strategy"));

@@ -74,7 +74,8 @@ static json_t *make_text (const struct making *self)
     return json_string (self->text);
 }
 
-// A number, or a string if it is not a number: the member's check decides whether it is valid.
+// Make a number, or a string if the text is not a number: the member's check decides whether that
+// is valid.
 static json_t *make_number (const struct making *self)
 {
     int64_t number;
@@ -143,7 +144,7 @@ static make_fn *const makers[TERM_VALUES] = {
     [TERM_CYCLE] = make_cycle,
 };
 
-// The option for this member; NULL: there is none.
+// Find the option for this member; NULL: there is none.
 static const char *option_of (struct span name)
 {
     // The options of times are not in terms_table, but in when.c.
@@ -159,7 +160,7 @@ static const char *option_of (struct span name)
     return NULL;
 }
 
-// A reason begins with the name of its member.
+// Replace the name of a member, with which a reason begins, by its option.
 void terms_reason (const struct reason *why, struct reason *ret)
 {
     struct span name = span_of (why->text, strcspn (why->text, ": "));
@@ -198,14 +199,14 @@ static int put_member (const struct term *term, const char *text,
     if (reading->use == TERMS_CHANGED && strcmp (text, "-") == 0)
         return json_object_set_new (members, term->field, json_null ());
     json_t *value = makers[term->value](&(struct making){text, reading, &why});
-    if (json_is_null (value)) // no such member
+    if (json_is_null (value)) // the option's value means that the member is absent
         return reading->use == TERMS_CHANGED ? json_object_set (members, term->field, value) : 0;
     if (value)
         return terms_put (members, term->field, value, reason);
     return reason_set (reason, "%s: %.170s", term->option, why.text);
 }
 
-// Make one member from two options.
+// Make the member `on_failure` from two options.
 static int put_on_failure (const struct terms *terms, const struct terms_reading *reading,
                            json_t *members, struct reason *reason)
 {
@@ -222,7 +223,7 @@ static int put_on_failure (const struct terms *terms, const struct terms_reading
     return terms_put (members, "on_failure", call, reason);
 }
 
-// Make one member from three options.
+// Make the member `callback` from three options.
 static int put_callback (const struct terms *terms, const struct terms_reading *reading,
                          json_t *members, struct reason *reason)
 {

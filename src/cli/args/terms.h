@@ -23,7 +23,7 @@ enum term_value {
     TERM_OBJECT, // JSON
     TERM_RETRY,  // retry_words.h
     TERM_CYCLE,  // "5" runs, or the waits "2,3,5"
-    TERM_PART,   // combined with other options
+    TERM_PART,   // handled together with other options
     TERM_VALUES
 };
 
@@ -49,7 +49,7 @@ struct option_group terms_names (struct terms *terms);
 struct option_group terms_names_changed (struct terms *terms);
 
 // Add the members to an object. Local times are in this zone; the list of --cycle holds multiples
-// of `step`, in the plan's unit. TERMS_CHANGED: the value - removes a member, which becomes null.
+// of `step`, in the plan's unit. TERMS_CHANGED: a value "-" removes a member, which becomes null.
 // 0, or -1 with a reason that names the option and the rule.
 struct terms_reading {
     const struct zone *zone;

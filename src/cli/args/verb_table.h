@@ -27,7 +27,7 @@ struct verb {
 
 const struct verb *verb_table (size_t *ret_count);
 
-// The verb with this name or alias, or NULL.
+// Find the verb with this name or alias; NULL: there is none.
 const struct verb *verb_named (const char *name);
 
 // The options of every verb, which fill `cli`.

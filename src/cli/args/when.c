@@ -112,7 +112,7 @@ static bool has_value (const char *text)
     return text && strcmp (text, "-") != 0; // - removes the setting
 }
 
-// Rejects options that set the same thing.
+// Reject options that set the same thing.
 int when_check_conflicts (const struct when_words *words, struct reason *reason)
 {
     if (words->keep && has_value (words->terms.misfire))

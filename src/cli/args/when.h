@@ -32,13 +32,13 @@ struct when {
     struct policy *policy; // the parsed `members`; NULL = none
 };
 
-// The option rows that fill the words, except --now, to which `zplan next` gives another meaning.
+// The option rows that fill `words`, except --now, to which `zplan next` gives another meaning.
 struct option_group when_options (struct when_words *words);
 
 // Whether any kind of time was given.
 bool when_is_given (const struct when_words *words);
 
-// Convert the words to a rule, as of `now_us` (Unix microseconds), local times in this zone;
+// Convert the options to a rule, as of `now_us` (Unix microseconds), local times in this zone;
 // without a kind of time the plan runs at once. 0: free the result with when_clear; -1 with a
 // reason that names the option and the rule.
 int when_read (const struct when_words *words, const struct zone *zone, int64_t now_us,
@@ -54,8 +54,8 @@ int when_duration (const char *option, const char *text, struct duration *ret,
 
 void when_clear (struct when *self);
 
-// The first occurrence. False: there is none, and the station would reject the plan.
+// Find the first occurrence. False: there is none, and the station would reject the plan.
 bool when_first (const struct when *self, const struct zone *zone, struct occurrence *ret);
 
-// The PLAN frame of these times, without title and vote.
+// Make the PLAN frame of these times, without title and vote.
 json_t *when_frame (const struct when *self);

@@ -10,7 +10,8 @@
 #include "plan_frame.h"
 #include "settings.h"
 
-// Parse a date, but not the start of 1970: 0 on the wire means that no time was given.
+// Read a date as the base time, but not the start of 1970: 0 on the wire means that no time was
+// given.
 static int read_base_time (const struct when_reading *self, const char *option, const char *text)
 {
     struct reason why;
@@ -127,7 +128,8 @@ static int read_every (const struct when_reading *self, const char *text)
     return self->words->start ? read_start (self, duration.seconds) : 0;
 }
 
-// Several days or times of one plan become cron expressions: append "[S] M H" and then `days`.
+// Append a cron expression, "[S] M H" and then `days`: several days or times of one plan become
+// cron expressions.
 static int add_expression (json_t *list, int64_t time_of_day, const char *days)
 {
     char text[2 * DAY_MAX];

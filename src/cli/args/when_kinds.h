@@ -37,5 +37,5 @@ struct when_kind {
 enum { WHEN_KINDS = 8 };
 extern const struct when_kind when_kinds[WHEN_KINDS];
 
-// The type with this name or number. Invalid: the result is outside 0..SCHEDULE_TYPES - 1.
+// Find the type with this name or number. Invalid: the result is outside 0..SCHEDULE_TYPES - 1.
 int64_t when_type (const char *text);

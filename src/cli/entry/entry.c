@@ -143,7 +143,7 @@ static int read_id (json_t *object, struct entry *ret, struct reason *reason)
 static const struct option *option_row_named (const struct entry_line *self, const char *field,
                                               void **ret_values)
 {
-    char option[64]; // longer than any
+    char option[64]; // longer than the name of any option
     snprintf (option, sizeof option, "--%s", field);
     for (char *at = option; *at; at++)
         *at = *at == '_' ? '-' : *at;
@@ -172,7 +172,7 @@ static int refuse_field (const struct entry_line *self, const char *field)
                        nearest_hint (&nearest));
 }
 
-// Set one value of an option. The text is owned by the object.
+// Set one value of an option; the object `value` keeps the text.
 static int set_option (const struct entry_line *self, const struct option *row, const char *field,
                        void *values, const json_t *value)
 {
@@ -363,7 +363,7 @@ void entry_clear (struct entry *self)
     *self = (struct entry){0};
 }
 
-// The next frame from `at` on that is neither GLOBAL_ID nor REQUEST_ID, or the end.
+// Find the next frame from `at` on that is neither GLOBAL_ID nor REQUEST_ID, or the end.
 static size_t next_frame (const struct entry *self, size_t at)
 {
     while (at < self->count && (self->frames[at].type == ZERO_FRAME_GLOBAL_ID ||

@@ -32,7 +32,7 @@ struct entry {
     uint8_t *bytes; // owns frame data that the object does not have as text
 };
 
-// A zone, and its name if one was given: plans that name no zone then get this one.
+// A zone, and its name if one was given, which plans that name no zone then get.
 struct entry_zone {
     const struct zone *zone;
     const char *name; // NULL: none was given, it is UTC

@@ -50,8 +50,8 @@ static struct kept_entry kept_entry_of (const json_t *object, const struct polic
     return kept;
 }
 
-// How many occurrences a copy of this plan must skip to start with the plan's pending one, because
-// a calendar rule starts at the time of submission.
+// How many occurrences a copy of this plan must skip: a calendar rule starts at the time of
+// submission, and the copy must start with the plan's pending occurrence.
 static int64_t occurrences_to_skip (const struct kept_entry *kept, const struct zone *zone,
                                     int64_t now)
 {
@@ -65,7 +65,8 @@ static int64_t occurrences_to_skip (const struct kept_entry *kept, const struct 
     return skip;
 }
 
-// The plan_time for a copy of an interval plan: the first occurrence is one step later.
+// The plan_time for a copy of an interval plan, one step before the pending occurrence: the first
+// occurrence is one step after plan_time.
 static int64_t interval_base (const struct kept_entry *kept)
 {
     const struct cycle *cycle = kept->rule.cycle;
@@ -75,8 +76,8 @@ static int64_t interval_base (const struct kept_entry *kept)
     return kept->next - steps * schedule_period (kept->rule.type);
 }
 
-// The policy of the copy: a cycle of waits continues at its position, and the iterations are the
-// remaining ones.
+// Add the policy of the copy: a cycle of waits continues at its position, and the iterations are
+// the remaining ones.
 static void add_remaining_policy (const struct kept_entry *kept, int64_t repeats, json_t *plan)
 {
     const char *name;
@@ -87,7 +88,7 @@ static void add_remaining_policy (const struct kept_entry *kept, int64_t repeats
         if (policy_field (name))
             json_object_set (plan, name, value);
     }
-    policy_show (plan);                  // objects are kept as texts
+    policy_show (plan);                  // convert objects, which are stored as texts
     json_object_del (plan, "if_exists"); // was for its submission: an import changes no plan
     if (kept->policy && kept->policy->misfire)
         json_object_del (plan, "no_keep");
@@ -106,8 +107,8 @@ static void add_remaining_policy (const struct kept_entry *kept, int64_t repeats
         json_object_set_new (plan, "iteration", json_integer (repeats / runs));
 }
 
-// The PLAN frame of a plan that continues where this one is. Its first occurrence is the pending
-// one, or that of the run in flight.
+// Make the PLAN frame of a plan that continues where this one is. Its first occurrence is the
+// pending one, or that of the run in flight.
 static json_t *remaining_plan (const struct kept_entry *kept, int64_t left, int64_t skip)
 {
     const struct schedule *rule = &kept->rule;
@@ -134,7 +135,7 @@ static json_t *remaining_plan (const struct kept_entry *kept, int64_t left, int6
     return plan;
 }
 
-// The frames of the messages: mailbox, description, frames. 0, or -1: invalid.
+// Read the frames of the messages: mailbox, description, frames. 0, or -1: invalid.
 static int read_messages (const json_t *messages, struct entry *ret)
 {
     enum { DESCRIPTION = 1, FIRST = 2 };

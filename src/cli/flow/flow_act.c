@@ -11,11 +11,11 @@
 
 enum { WORDS_MAX = 4 };
 
-// The command for the station: subcommand, RUN and further words.
+// The command for the station: the subcommand, RUN and further words.
 struct act_words {
     const char *words[WORDS_MAX + 1]; // words of the command, and a NULL
     size_t count;
-    char *options; // JSON, one of the words
+    char *options; // JSON, the text of one of the words; freed at the end
 };
 
 static json_t *read_value (const char *option, const char *text, struct reason *reason)

@@ -5,7 +5,8 @@
 
 #include "flow_help.h"
 
-// Each subcommand has its own options and help, so it is searched before the options are read.
+// Find the subcommand among the arguments, before the options are read: each has its own options
+// and help. NULL: there is none.
 static const struct flow_verb *find_word (const struct cli *cli)
 {
     for (int i = 1; !cli->describe && i < cli->argc; i++)

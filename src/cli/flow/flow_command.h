@@ -9,7 +9,7 @@ enum flow_form { FLOW_LAYERS, FLOW_DOT, FLOW_MERMAID, FLOW_SVG };
 
 // The values of the options.
 struct flow_wish {
-    char **words; // after the subcommand
+    char **words; // the arguments after the subcommand
     int count;
     bool ascii, dot, mermaid, svg; // options of `graph`
     enum flow_form form;           // the form that these options choose
@@ -20,7 +20,7 @@ struct flow_wish {
     // Options of runs at the station.
     const char *flow, *state, *steps, *batch, *unique, *title, *skip_value, *reason;
     struct option_texts params;
-    int64_t rows; // a limit; 0 = the default
+    int64_t rows; // maximum number of rows; 0 = the default
     bool wait, follow, graph, fresh, restart, force;
     int64_t version;       // --version of `retry`; 0 = the run's own
     const char *from, *to; // options of `backfill`
@@ -39,11 +39,11 @@ flow_fn flow_list;     // [PATTERN]
 flow_fn flow_use;      // NAME VERSION
 flow_fn flow_remove;   // NAME...
 flow_fn flow_export;   // [NAME...]: definitions in use as a file
-flow_fn flow_import;   // FILE: of flow_export
+flow_fn flow_import;   // FILE that flow_export wrote
 flow_fn flow_start;    // NAME
 flow_fn flow_backfill; // NAME
 flow_fn flow_runs;
-flow_fn flow_show;      // RUN; with wish->graph as flow_draw_run
+flow_fn flow_show;      // RUN; with wish->graph it does flow_draw_run
 flow_fn flow_log;       // RUN
 flow_fn flow_step_word; // RUN/STEP: why, done, reset or cancel, given in cli->argv[1]
 flow_fn flow_act;       // RUN ...: signal, reject, skip, retry, suspend, resume, cancel

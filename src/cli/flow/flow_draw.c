@@ -1,4 +1,4 @@
-// zplan flow graph
+// zplan flow graph: draws a definition, or a run with the states of its steps.
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "flow_run_view.h"
 #include "print.h"
 
-// Start Graphviz with the reading end of a pipe as its standard input. 0, or why not.
+// Start Graphviz with the reading end of a pipe as its standard input. 0, or an errno.
 static int start_dot (int input, pid_t *ret_pid)
 {
     static char *const argv[] = {"dot", "-Tsvg", NULL};
@@ -25,7 +25,8 @@ static int start_dot (int input, pid_t *ret_pid)
     return rc;
 }
 
-// Graphviz reads the text from us, and writes the picture directly to our standard output.
+// Draw with Graphviz, which reads the text from us, and writes the picture directly to our standard
+// output.
 static int draw_svg (const char *text, size_t size)
 {
     struct reason reason;

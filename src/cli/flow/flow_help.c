@@ -165,7 +165,7 @@ static const char intro[] =
 
 enum { TEXT_COLUMN = 18, TEXT_WIDTH = 62 };
 
-// The size of the text's first line; `text` is moved past it and the blank after it.
+// Cut the first line off `text`, which is moved past it and the blank after it. Returns its size.
 static int cut_line (const char **text)
 {
     size_t size = strlen (*text), cut = size;

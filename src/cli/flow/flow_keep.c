@@ -16,7 +16,7 @@
 
 // -- answers
 
-// Print for programs, with times as everywhere else.
+// Print a flow as JSON, with times as everywhere else.
 static void print_for_programs (const struct cli *cli, const json_t *flow)
 {
     json_t *copy = json_copy ((json_t *)(uintptr_t)flow);
@@ -117,7 +117,8 @@ int flow_use (const struct cli *cli, const struct flow_wish *wish)
 
 // -- get
 
-// Print it in a form that `flow put` accepts; on a terminal, control characters are escaped.
+// Print a definition in a form that `flow put` accepts; on a terminal, control characters are
+// escaped.
 static void print_definition (const json_t *definition)
 {
     size_t flags = JSON_INDENT (2) | (isatty (STDOUT_FILENO) ? JSON_ENSURE_ASCII : 0);

@@ -1,4 +1,4 @@
-// zplan flow log, and following a run until it has ended.
+// zplan flow log: prints the log of a run, and follows it until the run has ended.
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,7 +88,7 @@ struct log_follower {
     int64_t answered_us;
     json_int_t updated_ms; // the run's last change, when it was read last
     int unchanged;         // number of later reads that found it unchanged
-    bool ended, parked;    // parked: the failed undo was reported
+    bool ended, parked;    // parked: the failed undo of the run was reported
     int code;
 };
 

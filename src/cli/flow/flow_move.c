@@ -116,7 +116,7 @@ static bool move_read (struct move *self, const char *text, size_t size)
 
 static void move_put (struct move *self, size_t place);
 
-// If a target is a flow of this file, put it first.
+// If the target is a flow of this file, put that flow first.
 static void put_target (void *owner, const char *target)
 {
     struct move *self = owner;
@@ -129,7 +129,7 @@ static void move_put (struct move *self, size_t place)
 {
     if (self->flows[place].mark != MOVED_NEW || self->code == EXIT_NO_ANSWER)
         return;
-    self->flows[place].mark = MOVED_PENDING; // a cycle: the station rejects it
+    self->flows[place].mark = MOVED_PENDING; // reached again: a cycle, which the station rejects
     const json_t *json = self->flows[place].json;
     flow_stored_targets (json, put_target, self);
     self->flows[place].mark = MOVED_DONE;

@@ -119,7 +119,7 @@ static const struct option cancel_rows[] = {
                  "nothing more is undone, and the step of `finally` does not run"),
 };
 
-// Options of `zplan add` that a flow plan may have here.
+// Choose the options of `zplan add` that a simulated flow plan may have. Returns their number.
 static size_t choose_terms (struct terms *terms, struct option *ret, size_t max)
 {
     static const char *const names[] = {"--misfire", "--misfire-window", "--overlap-policy",

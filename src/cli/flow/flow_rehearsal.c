@@ -28,10 +28,10 @@ struct rehearsal {
     struct flow_outage outages[OPTION_TEXTS_MAX];
     struct flow_limit limits[2 * OPTION_TEXTS_MAX];
     struct flow_workers workers[OPTION_TEXTS_MAX];
-    char *names[TEXTS_MAX]; // owned
+    char *names[TEXTS_MAX]; // owned texts
     size_t step_count, name_count, limit_count;
     struct zone *zone;
-    json_t *plan; // fields of the flow plan
+    json_t *plan; // members of the PLAN frame
     json_t *input;
     int64_t last_s;
 };
@@ -42,7 +42,7 @@ static const struct flow *find_flow (void *context, const char *name)
     return source ? source->flow : NULL;
 }
 
-// Copy "NAME", and return the text after the separator, or NULL.
+// Copy the text up to the last separator, and return the copy; `ret` is the text after it, or NULL.
 static char *split_name (struct rehearsal *self, const char *text, char separator, const char **ret)
 {
     char *name = self->names[self->name_count++] = memory_text (text);

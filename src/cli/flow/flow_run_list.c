@@ -258,7 +258,7 @@ int flow_runs (const struct cli *cli, const struct flow_wish *wish)
     return code;
 }
 
-// For the completion: the newest runs, a line each.
+// For the completion: print the newest runs, one per line.
 int flow_print_runs (const struct cli *cli)
 {
     enum { RUNS_OFFERED = 50 };

@@ -20,8 +20,8 @@ struct flow_source *flow_source_named (const struct flow_sources *files, const c
     return NULL;
 }
 
-// A target is a flow if its definition is among the files. Any other name is accepted, as a target
-// of the station, or a flow with unknown bounds.
+// Report whether a target is a flow: its definition is then among the files. Any other name is
+// accepted, as a target of the station, or a flow with unknown bounds.
 static bool target_find (void *context, const char *name, struct flow_target *ret)
 {
     struct flow_sources *files = context;

@@ -3,7 +3,7 @@
 
 #include "flow.h"
 
-// A definition among others.
+// A file with a definition.
 struct flow_source {
     const char *path;
     char *text;
@@ -20,7 +20,7 @@ struct flow_sources {
 };
 
 // Read these files; unreadable files, and further ones of the same flow, are reported and skipped.
-// False: at least one was. In both cases free the result with flow_sources_clear.
+// False: at least one was skipped. In both cases free the result with flow_sources_clear.
 bool flow_sources_read (struct flow_sources *self, char **paths, int count);
 void flow_sources_clear (struct flow_sources *self);
 

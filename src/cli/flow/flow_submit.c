@@ -128,7 +128,7 @@ static void print_started (const struct cli *cli, const char *flow, const char *
     fflush (stdout);
 }
 
-// The parts that all plans of a start share.
+// What all plans of a start or of a backfill share.
 struct starting {
     const struct cli *cli;
     const struct flow_wish *wish;
@@ -217,7 +217,7 @@ int flow_start (const struct cli *cli, const struct flow_wish *wish)
 
 enum { BACKFILL_MAX = 10000, BATCH_SIZE = 40 };
 
-// The times are local to the flow plan's zone, in which `batch` is interpreted too.
+// The times of a backfill are local to the flow plan's zone, in which `batch` is interpreted too.
 struct backfill {
     struct zone *wall;
     struct cron *cron;

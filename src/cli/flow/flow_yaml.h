@@ -9,5 +9,5 @@
 
 enum { FLOW_YAML_DEPTH_MAX = 64 }; // nested mappings and sequences
 
-// The document as JSON, owned by the caller. NULL with a reason that names the line.
+// Parse the document to JSON, owned by the caller. NULL with a reason that names the line.
 json_t *flow_yaml_read (struct span text, struct reason *reason);

@@ -74,7 +74,7 @@ const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SI
 
 enum { STATUS_CANCELLED = 0x90, STATUS_MISSED = 0x91 };
 
-// The first matching row applies.
+// Ranges of statuses and their words: the first matching row applies.
 static const struct outcome_word {
     const char *word;
     int from, to;

@@ -23,19 +23,19 @@ bool outcome_key_read (const json_t *run, struct outcome_key *ret);
 // Parse a line of JSON to an outcome and its key; NULL: invalid.
 json_t *outcome_read (struct span line, struct outcome_key *ret);
 
-// Order by time, then by entry; returns like strcmp.
+// Compare by time, then by entry, then by run; returns a value as strcmp.
 int outcome_key_compare (const struct outcome_key *a, const struct outcome_key *b);
 
 // Whether entry `a` is before `b` in the history.
 bool outcome_is_before (const struct outcome_key *a, const struct outcome_key *b);
 
-// The entry in the form that `forget` accepts: with its time, if it has one. Returns `out`.
+// Write the entry in the form that `forget` accepts: with its time, if it has one. Returns `out`.
 const char *outcome_name (const struct outcome_key *self, char out[ENTRY_NAME_SIZE]);
 
 // -- how it ended
 
 #define OUTCOME_WORDS "ok failed lost cancelled missed"
-// The word of a status of the wire, 0..255.
+// The word of OUTCOME_WORDS for a status of the wire, 0..255.
 const char *outcome_word (int status);
 
 // How a run ended, for people; an error that is more specific than `failed` is explained. `status`

@@ -9,10 +9,11 @@
 // and a newline at the end. On a terminal control characters are escaped.
 void output_print (FILE *file, const json_t *output);
 
-// Print the bytes of one frame in the same way, without adding a newline. Returns whether the last
-// byte was a newline.
+// Print the bytes of one frame, escaped on a terminal, without adding a newline. Returns whether
+// the last byte was a newline.
 bool output_print_frame (FILE *file, const json_t *frame);
 
-// The last line that is not empty. Returns `out`; "" if there is none, or the output is not text.
+// Copy the last line that is not empty. Returns `out`; "" if there is none, or the output is not
+// text.
 enum { OUTPUT_LINE_SIZE = 256 };
 const char *output_last_line (const json_t *output, char out[OUTPUT_LINE_SIZE]);

@@ -5,17 +5,18 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-// The plan's name, or else its id.
+// Write the plan's name, or else its id.
 void write_plan_name (FILE *out, const json_t *plan);
 
-// The schedule: "daily 02:00 Europe/Berlin"; without the time of day if the zone is unknown here.
+// Write the schedule: "daily 02:00 Europe/Berlin"; without the time of day if the zone is unknown
+// here.
 void write_plan_schedule (FILE *out, const json_t *plan);
 
 // Whether the plan waits for a time: its state is queued.
 bool plan_waits (const json_t *plan);
 
-// When the plan runs next; "-" if it does not wait for a time.
+// Write when the plan runs next; "-" if it does not wait for a time.
 void write_plan_next (FILE *out, const json_t *plan);
 
-// How the plan's last run ended, and when it was started: "ok 2 h ago".
+// Write how the plan's last run ended, and when it was started: "ok 2 h ago".
 void write_plan_last (FILE *out, const json_t *plan);

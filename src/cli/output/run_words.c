@@ -13,7 +13,7 @@ static bool frame_has_text (const json_t *frame)
     return json_is_object (frame) || json_string_length (frame) > 0;
 }
 
-// Write ".3" for an item of a step: its plan's title is only that of the step.
+// Write the item of a step, as ".3": its plan's title is only that of the step.
 static void write_item (FILE *out, const json_t *run)
 {
     struct span step = field_text (run, "step");
@@ -65,7 +65,7 @@ void write_run_reason (FILE *out, const json_t *run)
         output_last_line (whole, line);
         json_decref (whole);
     }
-    // A reason of several lines is the start of what the run wrote.
+    // A reason of several lines is the start of the run's output, of which `line` is the end.
     char *text = has_lines ? NULL : reason_text (run);
     bool repeated = raw && *line && strstr (raw, line);
     fputs (text ? text : "", out);

@@ -4,15 +4,17 @@
 #include <jansson.h>
 #include <stdio.h>
 
-// The name of the run's plan, or else its title, or else its id. Also takes a plan itself, for
-// which the command comes before the id.
+// Write the name of the run's plan, or else its title, or else its id. Also takes a plan itself,
+// for which the command comes before the id.
 void write_plan_label (FILE *out, const json_t *run);
 
-// The reason for the run's result, with the last line of a failed run's output, if the history has
-// it and the reason does not contain it. Of a reason of several lines only the last one.
+// Write the reason for the run's result, with the last line of a failed run's output, if the
+// history has it and the reason does not contain it. Of a reason of several lines only the last one
+// is written.
 void write_run_reason (FILE *out, const json_t *run);
 
-// The run's sequence number, or its place after one, in the form that `zplan logs --run` accepts.
+// Write the run's sequence number, or its entry if it has none, in the form that `zplan logs --run`
+// accepts.
 void write_run_number (FILE *out, const json_t *run);
 
 // Print a line about the run, and its output if the history has it. `label` writes what follows

@@ -91,7 +91,7 @@ static int submit_plan (struct zplan_client *client, const struct action_options
 
 // -- the answer
 
-// The request, for the report of its answer.
+// What the request had, for the report of its answer.
 struct add_report {
     const struct when *when;
     const struct zone *zone;
@@ -107,7 +107,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     if (reply->status != ZERO_STATUS_PLAN_ID || id.size == 0)
         return complain (cli->connect,
                          span_text ("answers, but keeps no plan: is it a plan station?"));
-    // The words for people and programs.
+    // The results, as people and programs read them.
     static const char *const words[] = {[ZPLAN_STORED_NEW] = "added",
                                         [ZPLAN_STORED_BEFORE] = "exists",
                                         [ZPLAN_STORED_UPDATED] = "updated",
@@ -131,7 +131,8 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     print_between ("plan ", id, "");
     if (stored != ZPLAN_STORED_NEW) {
         printf (" %s", stored == ZPLAN_STORED_BEFORE ? "already exists" : words[stored]);
-        // "+plan: already exists, and is running", "+plan: updated; its state is pause".
+        // The status is "+plan: already exists, and is running", or "+plan: updated; its state is
+        // pause".
         char status[REASON_MAX];
         const char *more = strpbrk (zplan_reply_words (reply, status, sizeof status), ",;");
         if (more)
@@ -156,7 +157,7 @@ static int report_added (const struct cli *cli, const struct zplan_reply *reply,
     return EXIT_DONE;
 }
 
-// Warn about a plan that keeps its target busy: usually a typing error.
+// Warn about a plan that keeps its target busy all the time: usually a typing error.
 static void warn_of_pace (const struct when *when, const struct zone *zone)
 {
     const struct schedule *rule = &when->rule;

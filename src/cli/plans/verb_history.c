@@ -147,7 +147,7 @@ struct printing {
     bool found;               // the plan has an outcome, printed or not
 };
 
-// With outputs pages are smaller, as an output may be large.
+// Outcomes per page with --output: fewer, as an output may be large.
 enum { OUTPUTS_PAGE = 50 };
 
 // -- the pages
@@ -185,7 +185,7 @@ static void report_missed (struct printing *self, const json_t *page)
     self->missed_reported = true;
 }
 
-// A table shows only the last line of the output: drop the rest to save memory.
+// Keep only the last line of the output, which is all that a table shows, to save memory.
 static void keep_last_line (json_t *run)
 {
     char line[OUTPUT_LINE_SIZE];
@@ -297,7 +297,7 @@ static bool is_in_period (const struct history_options *asked, const json_t *run
     return ended >= (double)asked->since_s && (!asked->until_s || ended < (double)asked->until_s);
 }
 
-// Whether the outcome is after --since; with a given epoch, only outcomes of that epoch are.
+// Whether the outcome is after --since; with --epoch, outcomes of other epochs are not.
 static bool is_after_since (const struct history_options *asked, const json_t *run,
                             const struct outcome_key *key)
 {
@@ -363,7 +363,7 @@ static int print_plans (struct printing *printing, struct zplan_client *client, 
         struct reason reason;
         const char *plan = i ? id : NULL;
         if (i)
-            plan_ref_read (cli->argv[i], id, &reason); // was checked
+            plan_ref_read (cli->argv[i], id, &reason); // valid: check_history_options read it
         int one = client ? print_runs (printing, client, plan) : print_archived (printing, plan);
         code = one == EXIT_DONE ? code : one;
     }

@@ -105,8 +105,8 @@ static void print_run (const struct cli *cli, const json_t *run)
         print_run_output (run, NULL);
 }
 
-// Print the runs, the oldest first. Returns their number; `last` is set to the entry of the last
-// one.
+// Print the runs, the oldest first. Returns their number; `last` is replaced by the entry of the
+// last one.
 static size_t print_runs (const struct cli *cli, const json_t *runs, json_t **last)
 {
     size_t printed = 0, i;

@@ -59,7 +59,7 @@ static char *count_argument (struct acting *acting, const struct manage_wish *wi
 
 static char *text_argument (struct acting *acting, const struct manage_wish *wish, const char *id)
 {
-    const char *text = wish->reason ? wish->reason : wish->remark; // a verb has one of the two
+    const char *text = wish->reason ? wish->reason : wish->remark; // a verb has at most one
     (void)acting;
     (void)id;
     return text ? memory_text (text) : NULL;
@@ -326,7 +326,7 @@ int verb_manage (const struct cli *cli)
         return code;
     struct reason reason;
     struct plan_ids ids = {0};
-    json_t *params = read_params (&wish, NULL, &reason); // only to check the syntax
+    json_t *params = read_params (&wish, NULL, &reason); // checks only the syntax
     if (!params || bulk_check (&wish.bulk, &which, count, &reason) ||
         plan_ids_read (&ids, cli, count, &reason)) {
         code = usage_error (cli->argv[0], &reason);

@@ -161,7 +161,7 @@ int verb_next (const struct cli *cli)
     struct option_group plan = order_options (&ignored), time = when_options (&words);
     struct option_group policy = terms_options (&words.terms);
     plan.heading = "Plan, as add takes it; it changes nothing here";
-    plan.count--; // --now
+    plan.count--; // omit --now, the last row
     struct next_options preview = {.count = COUNT_DEFAULT};
     const struct usage usage = {
         .synopsis = "zplan next TIME [--now INSTANT] [-n N]  |  zplan next ID [-n N]",

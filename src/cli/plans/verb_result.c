@@ -66,7 +66,7 @@ static void print_result (const json_t *frames, const struct desc *desc)
         putchar ('\n');
 }
 
-// Print the heading of one voter's result, if there are several.
+// Print the heading of one worker's result, if there are several.
 static void print_worker (const json_t *worker, uint8_t status)
 {
     char word[WORD_SIZE];

@@ -284,7 +284,7 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
     char id[WORD_SIZE];
     struct verdict ignored;
     json_t *next = NULL, *time;
-    // A manual run is not an occurrence.
+    // A manual run is not an occurrence: the next one is then still plan_time.
     bool manual = field_number (plan, "extra") > 0;
     json_int_t from = field_number (plan, "plan_time") + !manual;
     const char *const say[] = {"next", id_word (json_object_get (plan, "plan_id"), id), "2", NULL};

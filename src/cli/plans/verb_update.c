@@ -28,7 +28,7 @@ static const struct option rows[] = {
                  "the plan keeps no time zone of its own: the station's counts"),
 };
 
-// The filters of the other verbs, but named --of-...: --title and --type are new values here.
+// The filters of the other verbs, but named --of-...: here --title and --type are new values.
 static const struct option which_rows[] = {
     TEXT_OPTION (struct update_options, bulk.selection.station, "--of-target", "NAME",
                  "plans for this target", .aliases = "--of-station", .offered = VALUES_STATIONS,
@@ -132,7 +132,7 @@ static void set_kind (const struct when *when, const struct when_words *words, c
     const struct schedule *rule = &when->rule;
     bool zone_stays =
         !words->timezone && has_member (plan, "timezone") && !has_member (fields, "timezone");
-    json_object_update_missing (fields, when->members); // --no-wall-clock removed the zone
+    json_object_update_missing (fields, when->members); // no zone after --no-wall-clock
     if (zone_stays)
         json_object_del (fields, "timezone");
     json_object_set_new (fields, "plan_type", json_integer (rule->type));

@@ -93,7 +93,7 @@ static const char about[] =
 static void count_line (struct event_watch *self)
 {
     self->left--;
-    // main reports failed writes at its end.
+    // main reports failed writes when the verb has ended.
     if (fflush (stdout) || self->left == 0)
         self->ended = true;
 }

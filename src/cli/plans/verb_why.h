@@ -1,4 +1,4 @@
-// Reasons why a plan does not run now, as `why` of the station gives them.
+// Prints reasons why a plan does not run now, as the station's `why` returns them.
 #pragma once
 
 #include <jansson.h>

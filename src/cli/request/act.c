@@ -87,7 +87,7 @@ void act_note_unchanged (struct acting *self, const char *id)
 {
     self->already++;
     if (!self->cli->json)
-        return; // the summary has their number
+        return; // the summary has the number of such plans
     print_answer_new (self->cli, JSON_ANSWER,
                       json_pack ("{s:s, s:s}", "id", id, "already", self->name));
 }

@@ -6,15 +6,15 @@
 #include "call.h"
 #include "progress.h"
 
-// A plan: by its id, by its name, or by an id that may be a name.
+// A plan as it was given: by its id, by its name, or by a text that may be either.
 struct plan_id {
-    uint64_t id;      // 0: only the name
-    const char *name; // as it was typed; NULL: only the id
+    uint64_t id;      // 0: only the name is given
+    const char *name; // as it was typed; NULL: only the id is given
 };
 
-// Plans, 16 bytes each: a selection may hold all plans of a station.
+// A list of plans, 16 bytes each: a selection may hold all plans of a station.
 struct plan_ids {
-    struct plan_id *at; // free ()
+    struct plan_id *at; // owned; the user frees it
     size_t count, room;
 };
 
@@ -32,7 +32,7 @@ struct acting {
     int (*apply) (struct acting *self, const char *id); // changes one plan; returns an exit code
     void *owner;                                        // of `apply`
     // Report more about a changed plan, as text after "plan ID DONE", or as members of the JSON
-    // object. NULL: with the plan as it is now.
+    // object. NULL: the JSON object gets the plan as it is now.
     void (*add_report) (const json_t *answer, json_t *object);
     bool maybe_name; // the current id may be a name: "no such plan" is not reported yet
     bool stopped;    // the last rejection was not specific to its plan: the next would fail as well

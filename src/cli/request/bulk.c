@@ -108,7 +108,7 @@ static bool take_plan (void *owner, const json_t *plan)
 static void print_totals (const struct acting *acting)
 {
     if (acting->cli->json)
-        return; // there is an object for each
+        return; // with --json each plan has its own object
     printf ("%zu %s", acting->count, acting->done);
     if (acting->already)
         printf (", %zu already", acting->already);
@@ -117,7 +117,8 @@ static void print_totals (const struct acting *acting)
     putchar ('\n');
 }
 
-// Read all pages before changing any plan, because a change may shift the pages.
+// Apply the verb to the selected plans. All pages are read before any plan is changed, because a
+// change may shift the pages.
 static int apply_to_selected (struct acting *acting, const struct bulk *self, struct plan_ids *ids)
 {
     acting->selected = true;

@@ -139,7 +139,7 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
     return verdict;
 }
 
-// The status whose wire word is at the start of the text; 0: none.
+// The status whose wire word begins the text; 0: none.
 static uint8_t leading_status (struct span text)
 {
     for (int status = ZERO_STATUS_ERROR_FLAG; status <= UINT8_MAX; status++) {

@@ -56,7 +56,7 @@ struct verdict call_verdict (const struct cli *cli, int outcome, const struct zp
 // away, or the station's quota of plans is exceeded.
 bool verdict_is_common (const struct verdict *self);
 
-// A verdict of the client itself: rejected, with this reason.
+// Make a verdict of the client itself: rejected, with this reason.
 struct verdict verdict_refused (const char *words);
 
 // Report the error on stderr, after `subject` if that is not NULL. Returns the exit code.
@@ -65,14 +65,15 @@ int verdict_print (const struct verdict *self, const char *subject);
 // Add an error to the object that `--json` prints: the status as `code`, the text as `detail`.
 void refusal_add_to (json_t *answer, const struct cli *cli, const struct verdict *verdict);
 
-// call_verdict and verdict_print together.
+// Report the result of a call on stderr: call_verdict and verdict_print together. Returns the exit
+// code.
 int call_report (const struct cli *cli, int outcome, const struct zplan_reply *reply,
                  const char *subject);
 
-// The first frame of this type, or an empty span.
+// Find the first frame of this type; an empty span: there is none.
 struct span call_frame (const struct zplan_reply *reply, uint8_t type);
 
-// The JSON object of a reply; NULL: there is none, reported on stderr.
+// Parse the JSON object of a reply; NULL: there is none, which is reported on stderr.
 json_t *call_json (const struct zplan_reply *reply);
 
 // Convert a plan's id as the user typed it to the wire's form. 0, or -1 with a reason.
@@ -106,9 +107,9 @@ json_t *call_with_filter (const struct cli *cli, struct zplan_client *client, co
 // How to report a change of an object of the station, such as a limit.
 struct change_report {
     struct span name;
-    const char *field;        // the JSON member for the name
+    const char *field;        // the JSON member that has the name
     const char *label, *past; // "limit of ", " removed": around the name
-    const char *done;         // in JSON
+    const char *done;         // the JSON member `done`
 };
 
 // Send the NULL-terminated words, and report the change; errors on stderr, after `subject`. Returns
@@ -129,7 +130,7 @@ int call_for_each_plan (const struct cli *cli, const struct usage *usage,
                         int (*ask) (const struct cli *cli, struct zplan_client *client,
                                     const char *id));
 
-// The start of a verb without options and arguments: handles its usage, then does call_open.
+// Begin a verb without options and arguments: handle its usage, then call_open.
 struct zplan_client *verb_begin (const struct cli *cli, const char *synopsis, const char *about,
                                  int *ret_exit);
 
@@ -138,7 +139,7 @@ struct subcommand_call {
     const struct cli *cli;
     struct zplan_client *client;
     const void *wish; // the values of its options
-    char **args;      // after the subcommand
+    char **args;      // the arguments after the subcommand
     int count;
 };
 

@@ -131,7 +131,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Write the outcomes after those that were already written.
+// Write the outcomes that were not written yet.
 static int write_history (struct everything_export *self)
 {
     struct pages pages = {

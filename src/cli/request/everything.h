@@ -16,7 +16,7 @@
 
 enum { EVERYTHING_FORMAT = 1 };
 
-enum { PLAN_BATCH = 32 }; // plans asked for at once; each may be large
+enum { PLAN_BATCH = 32 }; // plans requested at once; each may be large
 
 // Reads plans completely, in batches, and writes them.
 struct plan_export {
@@ -40,13 +40,13 @@ bool plan_export_begin (struct plan_export *self, const struct cli *cli,
 // Add a plan, as `list` returns it, to the batch. False: the station is unresponsive.
 bool plan_export_add (struct plan_export *self, const json_t *plan);
 
-// Write the plans of the batch. False as above.
+// Write the plans of the batch. False: the station is unresponsive.
 bool plan_export_flush (struct plan_export *self);
 
 void plan_export_progress (struct plan_export *self);
 
-// Report on stderr how many were omitted or are masked. Returns an exit code: masked ones are an
-// error, because the file is then not a complete backup.
+// Report on stderr how many plans were omitted or are masked. Returns an exit code: masked ones are
+// an error, because the file is then not a complete backup.
 int plan_export_report (const struct plan_export *self);
 
 // Write everything to stdout. Returns an exit code.

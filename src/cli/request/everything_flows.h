@@ -1,4 +1,4 @@
-// The definitions of flows, for `zplan export --everything`.
+// Writes the definitions of flows, for `zplan export --everything`.
 #pragma once
 
 #include "call.h"

@@ -27,7 +27,7 @@ bool flow_stored_write (FILE *file, struct span object)
         json_decref (definition);
         return text.size > 0;
     }
-    for (size_t i = 0; i < text.size; i++) // line breaks are between tokens only
+    for (size_t i = 0; i < text.size; i++) // line breaks occur only between tokens
         fputc (text.data[i] == '\n' || text.data[i] == '\r' ? ' ' : text.data[i], file);
     return text.size > 0;
 }

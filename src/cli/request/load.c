@@ -297,7 +297,7 @@ static bool add_target (struct load_run *self, json_t *object, struct reason *re
 {
     bool orders = json_object_get (object, "command") || json_object_get (object, "publish_title");
     if (!orders || json_object_get (object, "station") || json_object_get (object, "target"))
-        return true; // an invalid entry is reported by its own check
+        return true; // entry_read reports an invalid entry
     if (!self->asked_only) {
         int code;
         struct reason why = {"the station cannot be asked"};

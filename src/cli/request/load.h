@@ -8,13 +8,13 @@
 #include "options.h"
 
 struct load {
-    const char *file;     // "-" is stdin
-    FILE *opened;         // that file after its first line was read; NULL: load_file opens it
-    const char *first;    // the line that was already read
+    const char *file; // "-" is stdin
+    FILE *opened; // `file`, of which the first line may have been read; NULL: load_file opens it
+    const char *first;    // the line that was read from `opened`
     size_t first_size;    // 0: there is none
     const char *timezone; // zone of local times in lines; NULL: UTC
     enum { LOAD_AS_THEY_ARE, LOAD_HELD } how;
-    bool stop_on_error; // at the first line that is invalid or rejected
+    bool stop_on_error; // stop at the first line that is invalid or rejected
     // Without --json: called with the result of each line, in any order (`done` as in JSON), and
     // once with line 0 before the summary. NULL: only the summary is printed.
     void (*on_line) (void *owner, int64_t line, const char *done);

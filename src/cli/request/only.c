@@ -45,7 +45,7 @@ int only_target_request (const struct cli *cli, struct zplan_client *client, con
     struct verdict verdict;
     json_t *answer =
         call_command_quietly (cli, client, (const char *[]){"station", "list", NULL}, &verdict);
-    if (verdict.status == ZERO_STATUS_DENY_ID) { // a key that may only submit, or work
+    if (verdict.status == ZERO_STATUS_DENY_ID) { // the key may only submit, or work
         reason_set (reason, "must be given: this key may not list the targets");
         return EXIT_USAGE;
     }

@@ -1,4 +1,4 @@
-// The default target: the only one that the station knows.
+// Finds the default target: the only one that the station knows.
 #pragma once
 
 #include <jansson.h>
@@ -14,7 +14,7 @@ enum { TARGET_NAME_SIZE = 65 };
 int only_target_request (const struct cli *cli, struct zplan_client *client, const char *type,
                          char out[TARGET_NAME_SIZE], struct reason *reason);
 
-// After an empty result for this target: print a note on stderr if the station has no such target.
+// Print a note on stderr if the station has no such target: for a verb whose result was empty.
 void only_target_warn (const struct cli *cli, struct zplan_client *client, const char *name);
 
 // As only_target_request, but errors are reported on stderr, after `option`, the one that names a

@@ -45,7 +45,7 @@ json_t *output_runs (const struct cli *cli, struct zplan_client *client, int64_t
 {
     char name[PLAN_REF_SIZE];
     json_t *found = request_output_runs (cli, client, count, plan, ret_code);
-    // An id without runs may be a name.
+    // An id without runs may be a name: try that.
     if (found && json_array_size (found) == 0 && plan_ref_as_name (cli, plan, name)) {
         json_decref (found);
         found = request_output_runs (cli, client, count, name, ret_code);

@@ -9,13 +9,13 @@
 enum { PAGE_SIZE = 100, PAGE_LARGE = 1000 }; // items per request: the default, and the maximum
 
 struct pages {
-    const char *word; // list or history
+    const char *word; // the command: list or history
     json_t *filter;   // pages_read takes ownership, and sets `after` and `limit` in it
     int64_t room;     // items still wanted: `take` decrements it
     int64_t size;     // items per request; 0 = PAGE_SIZE
-    // Called with each page, an object. False: stop.
+    // Called with each page, an object. Returns false to stop.
     bool (*take) (struct pages *self, const json_t *page);
-    void *owner; // of `take`
+    void *owner; // for `take`
 };
 
 // Read pages up to the last one, until `room` is 0, or until `take` returns false.

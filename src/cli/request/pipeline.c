@@ -27,7 +27,7 @@ struct pipeline_request {
     bool used;
     bool in_flight;  // the client has it; otherwise it must be sent
     int64_t due_us;  // do not send it before this time
-    uint64_t number; // increasing: the order of pipeline_send
+    uint64_t number; // increasing, in the order of pipeline_send
     uint8_t command;
     size_t count;
     struct zplan_frame frames[ZPLAN_FRAMES_MAX]; // into `bytes`

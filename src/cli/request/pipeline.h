@@ -19,7 +19,7 @@ typedef void pipeline_fn (void *owner, void *item, int outcome, const struct zpl
 struct pipeline *pipeline_open (const struct cli *cli, pipeline_fn *answered, void *owner,
                                 int *ret_exit);
 
-// Requests in flight are dropped, without their callbacks.
+// Close the connection. Requests in flight are dropped, without their callbacks.
 void pipeline_destroy (struct pipeline **self);
 
 // Send a request; its bytes are copied. At most 32 frames, including the REQUEST_ID, which is added
@@ -30,9 +30,9 @@ void pipeline_destroy (struct pipeline **self);
 bool pipeline_send (struct pipeline *self, uint8_t command, const struct zplan_frame *frames,
                     size_t count, void *item);
 
-// An admin command, as zplan_client_manage.
+// Send an admin command, as zplan_client_manage does. False: as for pipeline_send.
 bool pipeline_manage (struct pipeline *self, const char *word, const char *const *args,
                       size_t count, void *item);
 
-// Wait until no request is in flight. False as above.
+// Wait until no request is in flight. False: the station is unresponsive.
 bool pipeline_drain (struct pipeline *self);

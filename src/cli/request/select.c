@@ -85,7 +85,7 @@ static json_t *station_filter (const struct selection *selection)
         const char *field, *text;
     } owners[] = {{"tenant", selection->tenant}, {"creator", selection->creator}};
     json_t *filter = json_object ();
-    if (selection->dead && !selection->state) // these plans are in no other state
+    if (selection->dead && !selection->state) // plans with such a verdict are in no other state
         json_object_set_new (filter, "state", json_string ("error"));
     if (selection->held)
         json_object_set_new (filter, "held", json_true ());

@@ -38,7 +38,7 @@ static void count_waiting (const struct cli *cli, struct zplan_client *client, c
 {
     size_t i;
     const json_t *plan;
-    struct verdict ignored; // if it is rejected, `health` has the reason
+    struct verdict ignored; // `health` has the reason of a rejection
     json_t *page =
         call_with_filter (cli, client, "list",
                           json_pack ("{s:O, s:s, s:i}", "station", json_object_get (target, "name"),
@@ -200,7 +200,7 @@ static bool report_parked_undos (const struct cli *cli, struct zplan_client *cli
     size_t i;
     int found = 0;
     const json_t *listed;
-    struct verdict ignored; // there may be no flows, or none that the key may see
+    struct verdict ignored; // there may be no flows, or the key may see none
     json_t *page = call_command_quietly (
         cli, client, (const char *[]){"flow", "runs", newest_undoing, NULL}, &ignored);
     json_array_foreach (json_object_get (page, "runs"), i, listed)

@@ -5,7 +5,7 @@
 
 #include "reason.h"
 
-// The text to serve; free it. Called at most once a second.
+// Makes the text to serve, which the server frees. Called at most once a second.
 typedef char *metrics_make_fn (void *owner, size_t *ret_size);
 
 // Which addresses the server may bind to.

@@ -1,4 +1,4 @@
-// zplan handover: the owner gives the plans to a standby.
+// zplan handover: makes the owner release the plans, so that a standby takes over.
 #include <jansson.h>
 #include <stdio.h>
 

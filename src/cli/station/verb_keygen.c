@@ -1,4 +1,4 @@
-// zplan keygen: a pair of keys in two certificate files.
+// zplan keygen: makes a pair of keys, in two certificate files.
 #include <jansson.h>
 #include <stdio.h>
 

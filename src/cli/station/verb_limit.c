@@ -95,7 +95,7 @@ static bool write_rule (const struct limit_wish *wish, char *out, size_t size,
 
 enum { LIMIT_NAME_SIZE = 1024 };
 
-// The station's name of a limit. A target may be given by its name alone, or after "target:".
+// Write the station's name of a limit: a target may be given by its name alone, or after "target:".
 static const char *full_name (const char *name, char out[LIMIT_NAME_SIZE])
 {
     static const char target[] = "target:";

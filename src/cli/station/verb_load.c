@@ -1,4 +1,4 @@
-// zplan load: a chart of the runs of the next hours.
+// zplan load: draws a chart of the runs of the next hours.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

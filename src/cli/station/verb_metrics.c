@@ -1,4 +1,4 @@
-// zplan metrics: the station's numbers as Prometheus reads them.
+// zplan metrics: prints the station's numbers in the format of Prometheus, or serves them.
 #include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>

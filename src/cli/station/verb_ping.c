@@ -1,4 +1,4 @@
-// zplan ping: whether the station answers, and the round-trip time.
+// zplan ping: reports whether the station answers, and the round-trip time.
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// zplan stats: the station in numbers.
+// zplan stats: prints the station in numbers.
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static void print_fields (const json_t *object, int indent)
     json_object_foreach ((json_t *)(uintptr_t)object, name, value)
     {
         if (indent == 0 && strcmp (name, "histograms") == 0)
-            continue; // for programs: --json, zplan metrics
+            continue; // only programs read them: --json, zplan metrics
         printf ("%*s", indent, "");
         print_column (span_text (name), NAME_WIDTH - indent);
         if (json_is_object (value) && indent == 0) {

@@ -1,4 +1,4 @@
-// zplan status: the station on one screen.
+// zplan status: prints the station on one screen.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const char about[] =
     "  zplan status\n"
     "  zplan status --json | jq .failed\n";
 
-// The state of requesting one part.
+// The state of the requests, and the parts that were read.
 struct status_query {
     struct status status;
     const struct cli *cli;
@@ -204,7 +204,7 @@ static void count_run (struct status_query *self, json_t *run)
     const char *plan = json_string_value (json_object_get (run, "plan"));
     bool failed = has_run_failed (run), ok = field_number (run, "status") < ZERO_STATUS_ERROR_FLAG;
     if (!plan || (!failed && !ok))
-        return; // missed and cancelled runs are neither
+        return; // missed and cancelled runs are neither success nor failure
     if (!json_object_get (self->seen, plan))
         json_object_set_new (self->seen, plan, json_boolean (ok));
     json_t *row = json_object_get (self->failing, plan);
@@ -238,7 +238,7 @@ static bool take_runs (struct pages *pages, const json_t *page)
     return true;
 }
 
-// Read the run's output: request the plan's first outcome after the entry before its own.
+// Add the run's output: request the plan's first outcome after the entry before its own.
 static void add_output (struct status_query *self, json_t *run)
 {
     struct outcome_key key;

@@ -1,5 +1,4 @@
-// zplan target: the targets that the station knows, and adding and removing them while it
-// runs.
+// zplan target: lists the station's targets, and adds and removes them while it runs.
 #include <jansson.h>
 #include <errno.h>
 #include <limits.h>

@@ -48,7 +48,8 @@ struct top {
 
 // -- the numbers
 
-// The growth of a counter; for a new target, or after a restart of the station, it starts from 0.
+// The growth of a counter since the last answer; for a new target, or after a restart of the
+// station, since 0.
 static double counter_growth (const json_t *now, const json_t *before, const char *name)
 {
     json_int_t value = field_number (now, name);

@@ -1,4 +1,4 @@
-// zplan web: users of the HTTP gateway.
+// zplan web: makes users of the HTTP gateway.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static int write_user (const struct web_wish *wish, const char *name, const char
 static int make_user (const struct cli *cli, const struct web_wish *wish)
 {
     const char *name = cli->argv[2];
-    // $ZPLAN_KEY is the operator's own: the user would get its rights.
+    // $ZPLAN_KEY is the operator's own key: with it the user would get the operator's rights.
     const char *given = cli->key != getenv ("ZPLAN_KEY") ? cli->key : NULL;
     char token[TOKEN_SIZE], key[PATH_MAX];
     struct curve_cert cert;

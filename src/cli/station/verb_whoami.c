@@ -1,4 +1,4 @@
-// zplan whoami: what this key may do.
+// zplan whoami: prints what this key may do.
 #include <jansson.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// zplan workers, zplan drain: the workers of a target station. The request is sent to that station.
+// zplan workers and drain: list and drain the workers of a target station, which gets the request.
 #include "verb_workers.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-// The workers of a target station, for `zplan workers` and the completion.
+// Lists the workers of a target station, for `zplan workers` and the completion.
 #pragma once
 
 #include "call.h"

@@ -65,7 +65,7 @@ static void decide_times (void)
 
 void look_decide (const struct cli *cli)
 {
-    // For the widths of characters; titles are UTF-8 in any locale.
+    // LC_CTYPE is for the widths of characters; titles are UTF-8 in any locale.
     if (!setlocale (LC_CTYPE, "") || strcmp (nl_langinfo (CODESET), "UTF-8") != 0)
         setlocale (LC_CTYPE, "C.UTF-8");
     decided.columns = look_size ().columns;

@@ -8,7 +8,7 @@
 #include "verbs.h"
 
 struct display {
-    bool terminal;                 // stdout is one
+    bool terminal;                 // stdout is a terminal
     int columns;                   // the terminal's width; 0 = nothing is cut
     bool obeys;                    // the terminal accepts control sequences; false if it is dumb
     bool coloured;                 // never with --json

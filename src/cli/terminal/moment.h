@@ -12,6 +12,7 @@ enum moment_style {
 
 enum { MOMENT_SIZE = 48 };
 
-// Both times in Unix seconds, 0..9999-12-31. A distance is truncated to whole units; a unit is used
-// until the distance reaches two of the next larger one: 119 s, 119 min, 47 h. Returns `out`.
+// Format `time` in this style; both times are Unix seconds, 0..9999-12-31. A distance is truncated
+// to whole units; a unit is used until the distance reaches two of the next larger one: 119 s, 119
+// min, 47 h. Returns `out`.
 const char *moment_text (int64_t time, int64_t now, enum moment_style style, char out[MOMENT_SIZE]);

@@ -159,7 +159,7 @@ bool field_is_true (const json_t *object, const char *name)
     return json_is_true (json_object_get (object, name));
 }
 
-enum { REAL_DIGITS = 15, REAL_DIGITS_MAX = 17, REAL_SIZE = 32 }; // 17 represent any number
+enum { REAL_DIGITS = 15, REAL_DIGITS_MAX = 17, REAL_SIZE = 32 }; // 17 digits represent any number
 
 // The least number of digits that represents this number exactly.
 static int digits_of (double real)
@@ -227,7 +227,7 @@ void write_json (FILE *file, const json_t *value)
     char *text = json_dumps (value, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_ENCODE_ANY |
                                         JSON_REAL_PRECISION ((size_t)digits));
     for (const char *at = text; at && *at; at++) {
-        if (*at == 0x7F) // the only control character that jansson does not escape; in a string
+        if (*at == 0x7F) // in strings jansson escapes all control characters but this
             fputs ("\\u007f", file);
         else
             fputc (*at, file);

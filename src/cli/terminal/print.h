@@ -1,4 +1,4 @@
-// Output of bytes from peers: none of them may reach the terminal as a control sequence.
+// Prints bytes from peers so that none of them reaches the terminal as a control sequence.
 #pragma once
 
 #include <jansson.h>
@@ -19,7 +19,7 @@ void print_between (const char *before, struct span bytes, const char *after);
 void write_bytes (FILE *file, struct span bytes);
 void write_coloured (FILE *file, enum colour colour, struct span bytes);
 
-// Open a file in memory. Its text is complete after fclose; free it.
+// Open a file in memory. Its text is complete after fclose, and the caller frees it.
 FILE *text_open (char **ret_text, size_t *ret_size);
 
 // Write an error or reason. Names in it are already quoted, so backslashes are not escaped.
@@ -51,7 +51,7 @@ json_int_t field_number (const json_t *object, const char *name);
 struct span field_text (const json_t *object, const char *name);
 bool field_is_true (const json_t *object, const char *name);
 
-// Compact JSON in printable ASCII: control characters are escaped, DEL among them.
+// Write compact JSON in printable ASCII: control characters are escaped, DEL among them.
 void write_json (FILE *file, const json_t *value);
 void print_json (const json_t *value); // as a line
 void print_json_new (json_t *value);   // as a line; takes ownership of the value
@@ -70,11 +70,11 @@ void print_plan (const struct cli *cli, const json_t *plan);
 // Texts for the numbers of a plan: a word, or the number itself if it has no word, or "-" if there
 // is no number. Return `out` or a constant.
 enum { WORD_SIZE = MOMENT_SIZE };
-const char *time_word (const json_t *seconds, char out[WORD_SIZE]);   // in a table, as --times says
-const char *moment_word (const json_t *seconds, char out[WORD_SIZE]); // on a line of its own
+const char *time_word (const json_t *seconds, char out[WORD_SIZE]);   // style of --times in a table
+const char *moment_word (const json_t *seconds, char out[WORD_SIZE]); // on its own line
 const char *instant_word (const json_t *seconds, char out[WORD_SIZE]); // RFC 3339, for programs
 const char *took_word (const json_t *from, const json_t *to, char out[WORD_SIZE]); // "1.250 s"
-const char *id_word (const json_t *id, char out[WORD_SIZE]);                       // hex
+const char *id_word (const json_t *id, char out[WORD_SIZE]);                       // in hex
 const char *state_word (const json_t *state, char out[WORD_SIZE]);  // the wire's word
 const char *plain_state (const json_t *state, char out[WORD_SIZE]); // for people: "queued"
 const char *verdict_word (const json_t *verdict, char out[WORD_SIZE]);

@@ -29,5 +29,5 @@ enum screen_event screen_wait (struct screen *self, int64_t until_us);
 // Whether a signal or a key is pending.
 bool screen_has_event (const struct screen *self);
 
-// Show these lines from the top, as many as fit. Without a terminal they are only printed.
+// Show these lines from the top, as many as fit on the screen. Without a terminal all are printed.
 void screen_draw (const struct screen *self, const char *lines);

@@ -42,7 +42,7 @@ enum colour connected_colour (const json_t *value);
 
 struct text_table;
 
-// The columns and the file, stdout or a buffer that is shown there, are borrowed.
+// Make a table. The columns and the file, stdout or a buffer that is shown there, are borrowed.
 struct text_table *table_new (const struct column *columns, size_t count, FILE *out);
 
 // Add a row; it may be printed later.

@@ -1,6 +1,6 @@
-// The number of columns of a text on a terminal. Character widths are those of the locale
-// (LC_CTYPE), which must be a UTF-8 one. The text is printable (print.h); each byte of invalid
-// UTF-8 counts as one column.
+// Counts the columns of a text on a terminal. Character widths are those of the locale (LC_CTYPE),
+// which must be a UTF-8 one. The text is printable (print.h); each byte of invalid UTF-8 counts as
+// one column.
 #pragma once
 
 #include "span.h"

@@ -29,7 +29,7 @@ enum { IN, OUT, ERR, PROGRESS, EXEC_ERROR, PIPES };
 
 struct pipes {
     int ends[PIPES][2]; // read end, write end
-    int context;        // a file; -1 = there is none
+    int context;        // a file in memory; -1 = there is none
 };
 
 static void pipes_close (struct pipes *self)
@@ -102,7 +102,7 @@ static void exec_command (const struct child_command *command, const struct pipe
         execvpe (command->argv[0], command->argv, command->environment);
     int error = errno;
     ssize_t size = write (error_fd, &error, sizeof error);
-    (void)size; // if this fails, nothing can be done
+    (void)size; // a failure to report a failure is ignored
     _exit (EXIT_NOT_EXECUTED);
 }
 

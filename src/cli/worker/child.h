@@ -10,13 +10,13 @@
 #include "reason.h"
 
 enum {
-    CHILD_OUTPUT_MAX = (1 << 20) - 4096, // a frame's limit, less what else a result holds
+    CHILD_OUTPUT_MAX = (1 << 20) - 4096, // the limit of a frame, less the other parts of a result
     CHILD_ITEMS_MAX = 4,
     CHILD_PROGRESS_FD = 3, // where the child writes its progress lines
     CHILD_CONTEXT_FD = 4   // where the child reads its context
 };
 
-// What the child wrote to one of its outputs.
+// The bytes that the child wrote to one of its outputs.
 struct child_output {
     int fd; // -1 when it is closed
     uint8_t *bytes;

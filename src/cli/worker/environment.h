@@ -9,8 +9,8 @@ struct environment_variable {
     const struct zplan_frame *value; // NULL = unset, and not inherited either
 };
 
-// The environment; its first `ret_own` entries are our variables. Free it with environment_free.
-// NULL with a reason.
+// Make the environment; its first `ret_own` entries are our variables. Free it with
+// environment_free. NULL with a reason.
 char **environment_new (const struct environment_variable *variables, size_t count, size_t *ret_own,
                         struct reason *reason);
 void environment_free (char **environment, size_t own);

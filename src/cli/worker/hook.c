@@ -112,7 +112,7 @@ static char **hook_environment (const json_t *outcome, size_t *ret_own, struct r
     return environment_new (variables, VARIABLES, ret_own, reason);
 }
 
-// Wait for the program to end; false: a signal ends the watch.
+// Wait for the program to end. False: a signal ends the watch.
 static bool wait_for_child (struct child *child, int signal_fd)
 {
     while (!child_has_ended (child)) {

@@ -21,7 +21,7 @@ struct hook {
     mode_t umask;  // umask for the program
 };
 
-// Run it, with the outcome as JSON on its standard input and in ZPLAN_ variables, and wait for its
-// end; any exit status but 0 is reported on stderr. Its output is printed too. False: a signal
-// ended the watch; the program was then stopped.
+// Run the program, with the outcome as JSON on its standard input and in ZPLAN_ variables, and wait
+// for its end; any exit status but 0 is reported on stderr. Its output is printed too. False: a
+// signal ended the watch; the program was then stopped.
 bool hook_run (const struct hook *self, const struct zplan_result *result, const json_t *object);

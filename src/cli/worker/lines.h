@@ -18,5 +18,5 @@ struct line_reader {
 // Read what is available, up to a limit, and close the pipe at its end.
 void lines_read (struct line_reader *self);
 
-// The last line that arrived since the previous call, or NULL.
+// Take the last line that arrived since the previous call; NULL: none did.
 const char *lines_take_last (struct line_reader *self);

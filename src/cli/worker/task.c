@@ -85,7 +85,7 @@ static bool is_utf8 (struct span bytes)
 
 enum { CHILD_END_SIZE = 32 };
 
-// How a child that has exited ended: "exit 3", "killed by signal 9". Returns `out`.
+// Write how a child that has exited ended: "exit 3", "killed by signal 9". Returns `out`.
 static const char *child_end_word (const struct child *self, char out[CHILD_END_SIZE])
 {
     if (WIFSIGNALED (self->wait_status))
@@ -95,8 +95,8 @@ static const char *child_end_word (const struct child *self, char out[CHILD_END_
     return out;
 }
 
-// The last line of an output, trimmed; invalid UTF-8 and control bytes are replaced by question
-// marks. It is truncated to fit. Returns `out`; "" = the output is empty.
+// Copy the last line of an output, trimmed and truncated to fit; invalid UTF-8 and control bytes
+// are replaced by question marks. Returns `out`; "" = the output is empty.
 static const char *child_last_line (const struct child_output *output, char out[REASON_MAX])
 {
     const uint8_t *end = output->size ? output->bytes + output->size : NULL;
@@ -146,8 +146,8 @@ static size_t json_size (struct span content)
     return size;
 }
 
-// The part of the output that is sent in the answer, in whole characters. `ret_cut` is its size if
-// the output was cut; 0 = it is complete.
+// Cut the output to the part that is sent in the answer, in whole characters. `ret_cut` is its size
+// if the output was cut; 0 = it is complete.
 static struct span content_of (const struct worker_task *self, const struct child_output *output,
                                size_t *ret_cut)
 {

@@ -1,4 +1,4 @@
-// A job of `zplan work`, and its command, which runs until the job is answered.
+// A job of `zplan work` and its command: a task lasts until the job is answered.
 #pragma once
 
 #include "child.h"
@@ -34,7 +34,7 @@ enum task_end { TASK_RUNNING, TASK_DONE, TASK_FAILED };
 enum task_end task_start (struct worker_task *self, const struct task_rules *rules,
                           struct zplan_job *job);
 
-// Do what can be done without waiting.
+// Serve the child without waiting, and answer the job when it has ended.
 enum task_end task_serve (struct worker_task *self);
 
 // Send the command a signal to end it. When its process group has ended or was killed, the job is

@@ -1,8 +1,8 @@
-// zplan work: a worker that runs a command for each job: of a target station, or of a pull target
-// of the station itself.
+// zplan work: a worker that runs a command for each job, of a target station or of a pull target of
+// the station.
 //
-// One loop waits for jobs, for signals and for the commands' pipes at once. The library's thread
-// keeps the conversation with the station going.
+// One loop waits for jobs, for signals and for the commands' pipes. The library's thread keeps up
+// the conversation with the station.
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -35,20 +35,20 @@ enum {
 
 struct work {
     const struct cli *cli;
-    // options
+    // Options.
     const char *station; // a target station's port; NULL = a pull target's plans are fetched
-    const char *pull;    // the name of that pull target
+    const char *pull;    // name of the pull target
     const char *name;
-    const char *commands; // separated by commas; NULL = all
+    const char *commands; // names of commands, separated by commas; NULL = all
     const char *output;   // what the commands print: NULL = text
     int64_t jobs;         // at most so many concurrent jobs; 0 = not given
     bool once;
     struct task_rules rules; // grace_s is also the time from the first signal to SIGTERM
-    // state
+    // State.
     int signal_fd;
     struct zplan_worker *worker;
-    struct worker_task *tasks; // `jobs` of them
-    bool stopping;             // no more jobs
+    struct worker_task *tasks; // `jobs` tasks
+    bool stopping;             // the worker takes no more jobs
     int64_t end_us;            // monotonic; when commands are asked to end, 0 = never or done
     int64_t kill_us;           // when commands that did not end are killed, 0 = never or done
     int64_t abandon_us;        // when the worker ends without waiting for answers, 0 = never
