@@ -329,11 +329,11 @@ static int print_plans (const struct cli *cli)
 static int print_stations (const struct cli *cli)
 {
     int code;
-    const char *const say[] = {"station", "list", NULL};
+    const char *const request_words[] = {"station", "list", NULL};
     struct zplan_client *client = call_open (cli, &code);
     if (!client)
         return code;
-    json_t *answer = call_command (cli, client, say, NULL, &code), *station;
+    json_t *answer = call_command (cli, client, request_words, NULL, &code), *station;
     size_t i;
     json_array_foreach (json_object_get (answer, "stations"), i, station) print_completion (
         cli, json_object_get (station, "name"), json_object_get (station, "endpoint"));

@@ -115,14 +115,14 @@ static int report_restore (const struct restoring *self)
         json_t *added = json_object (), *there = json_object ();
         for (size_t i = 0; i < TYPES; i++) {
             json_object_set_new (added, restore_type_names[i], json_integer (self->added[i]));
-            json_object_set_new (there, restore_type_names[i], json_integer (self->there[i]));
+            json_object_set_new (there, restore_type_names[i], json_integer (self->existing[i]));
         }
         json_object_set_new (sum, "added", added);
         json_object_set_new (sum, "there", there);
         print_answer_new (self->cli, JSON_ANSWER, json_pack ("{s:o}", "summary", sum));
     } else {
         print_sums (self->restore->dry_run ? "would be added" : "added", self->added);
-        print_sums ("already there", self->there);
+        print_sums ("already there", self->existing);
         if (self->refused)
             printf ("%" PRId64 " refused\n", self->refused);
     }

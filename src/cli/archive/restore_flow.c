@@ -25,9 +25,9 @@ static json_t *request_version (struct restoring *self, const char *name, json_i
 {
     char number[NUMBER_SIZE];
     struct verdict verdict;
-    const char *const say[] = {"flow", "get", name, version ? number_text (version, number) : NULL,
-                               NULL};
-    json_t *flow = call_command_quietly (self->cli, self->client, say, &verdict);
+    const char *const request_words[] = {"flow", "get", name,
+                                         version ? number_text (version, number) : NULL, NULL};
+    json_t *flow = call_command_quietly (self->cli, self->client, request_words, &verdict);
     if (flow || verdict.status == ZERO_STATUS_NOT_FIND_ID)
         return flow;
     self->stopped = true;
@@ -65,9 +65,9 @@ static json_int_t find_version (struct restoring *self, const char *name, json_t
     size_t i = (size_t)field_number (flow, "found");
     for (; i < json_array_size (versions) && !self->stopped; i++) {
         json_int_t number = json_integer_value (json_array_get (versions, i));
-        json_t *there = request_version (self, name, number);
-        bool same = json_equal (json_object_get (there, "definition"), definition);
-        json_decref (there);
+        json_t *stored = request_version (self, name, number);
+        bool same = json_equal (json_object_get (stored, "definition"), definition);
+        json_decref (stored);
         if (same) {
             json_object_set_new (flow, "found", json_integer ((json_int_t)i + 1));
             return number;
@@ -118,16 +118,16 @@ void restore_take_flow (struct restoring *self, const json_t *record)
     json_t *flow = restored_flow (self, name);
     json_int_t here = find_version (self, name, flow, definition);
     size_t found = (size_t)field_number (flow, "found");
-    bool there = here != 0;
+    bool existing = here != 0;
     if (self->stopped)
         return;
-    if (!there && found < json_array_size (json_object_get (flow, "versions"))) {
+    if (!existing && found < json_array_size (json_object_get (flow, "versions"))) {
         snprintf (text, sizeof text,
                   "flow: there are other versions of %.64s; remove it, or leave it", name);
         restore_refuse (self, self->line, span_text (text));
         return;
     }
-    if (!there)
+    if (!existing)
         here = self->restore->dry_run ? version : add_version (self, flow, stored);
     if (!here)
         return;
@@ -136,5 +136,5 @@ void restore_take_flow (struct restoring *self, const json_t *record)
     if (!self->restore->dry_run)
         restore_use (self, name, flow, record, here);
     json_object_set (self->targets, name, (json_t *)(uintptr_t)record);
-    restore_count (self, FLOWS, there);
+    restore_count (self, FLOWS, existing);
 }

@@ -22,14 +22,14 @@ struct restoring {
     bool history_seen; // the station's outcomes were read
     json_t *runs;      // outcomes to be sent with the next batch
     size_t runs_bytes;
-    json_t *missing;                             // target -> how many plans wait for it
-    int64_t line;                                // number of the current line
-    const char *text;                            // the current line
-    int64_t added[TYPES], there[TYPES], refused; // records: added, already existing, rejected
-    bool ended;                                  // the last line was read
-    bool stopped;                                // the next lines would be rejected as well
-    bool unknown;                                // it is unknown whether a request was executed
-    bool unread;                                 // a part of the file could not be read
+    json_t *missing;                                // target -> how many plans wait for it
+    int64_t line;                                   // number of the current line
+    const char *text;                               // the current line
+    int64_t added[TYPES], existing[TYPES], refused; // records: added, already existing, rejected
+    bool ended;                                     // the last line was read
+    bool stopped;                                   // the next lines would be rejected as well
+    bool unknown;                                   // it is unknown whether a request was executed
+    bool unread;                                    // a part of the file could not be read
     int code;
     struct verdict failure; // the failed request, if `code` is not EXIT_DONE
     struct progress progress;
@@ -45,8 +45,8 @@ void restore_send_outcomes (struct restoring *self);
 // caller. NULL: the station did not answer, or rejected the command, which is reported.
 json_t *restore_request (struct restoring *self, const char *const *words);
 
-// Count a record as added or, if `there`, as already existing.
-void restore_count (struct restoring *self, enum restore_type type, bool there);
+// Count a record as already existing on the station, or as added.
+void restore_count (struct restoring *self, enum restore_type type, bool existing);
 
 // Restore one version of a flow.
 void restore_take_flow (struct restoring *self, const json_t *record);

@@ -56,10 +56,10 @@ json_t *restore_request (struct restoring *self, const char *const *words)
     return answer;
 }
 
-void restore_count (struct restoring *self, enum restore_type type, bool there)
+void restore_count (struct restoring *self, enum restore_type type, bool existing)
 {
-    if (there)
-        self->there[type]++;
+    if (existing)
+        self->existing[type]++;
     else
         self->added[type]++;
 }
@@ -408,7 +408,7 @@ void restore_take_line (struct restoring *self, const char *text)
                                     : reason.text);
     json_decref (record);
     progress_step (&self->progress,
-                   (size_t)(self->added[PLANS] + self->there[PLANS] + self->added[OUTCOMES] +
-                            self->there[OUTCOMES]),
+                   (size_t)(self->added[PLANS] + self->existing[PLANS] + self->added[OUTCOMES] +
+                            self->existing[OUTCOMES]),
                    0);
 }

@@ -1,5 +1,5 @@
-// Instants as people say them, times of day, days of the week: "8:30", "mon-fri", "tomorrow 8:00".
-// Pure.
+// Instants as people write them, times of day, days of the week: "8:30", "mon-fri", "tomorrow
+// 8:00". Pure.
 #pragma once
 
 #include <stdbool.h>

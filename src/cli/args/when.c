@@ -81,17 +81,17 @@ static const char *option_text_at (const struct when_words *words, size_t offset
 static int find_kind (const struct when_words *words, const struct when_kind **ret_kind,
                       struct reason *reason)
 {
-    const char *said = words->now ? "--now" : NULL;
+    const char *given = words->now ? "--now" : NULL;
     *ret_kind = NULL;
     for (size_t i = 0; i < WHEN_KINDS; i++) {
         const char *text = option_text_at (words, when_kinds[i].offset);
         if (!text || (when_kinds[i].bit == TYPE && words->cron.count &&
                       when_type (text) == SCHEDULE_CRON)) // it may be combined with --cron
             continue;
-        if (said)
-            return reason_set (reason, "%s and %s: want one kind of time", said,
+        if (given)
+            return reason_set (reason, "%s and %s: want one kind of time", given,
                                when_kinds[i].option);
-        said = when_kinds[i].option;
+        given = when_kinds[i].option;
         *ret_kind = &when_kinds[i];
     }
     return 0;

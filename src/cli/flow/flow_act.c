@@ -28,62 +28,63 @@ static json_t *read_value (const char *option, const char *text, struct reason *
     return value;
 }
 
-static void add_options (struct act_words *say, json_t *options)
+static void add_options (struct act_words *command, json_t *options)
 {
-    say->options = json_write (options);
+    command->options = json_write (options);
     json_decref (options);
-    say->words[say->count++] = say->options;
+    command->words[command->count++] = command->options;
 }
 
-static bool add_signal (struct act_words *say, char **args, int count, struct reason *reason)
+static bool add_signal (struct act_words *command, char **args, int count, struct reason *reason)
 {
     json_t *value = count > 1 ? read_value ("signal", args[1], reason) : NULL;
-    say->words[say->count++] = args[0];
+    command->words[command->count++] = args[0];
     if (value)
-        say->words[say->count++] = args[1];
+        command->words[command->count++] = args[1];
     json_decref (value);
     return value || count < 2;
 }
 
-static bool add_skip (struct act_words *say, char **args, const struct flow_wish *wish,
+static bool add_skip (struct act_words *command, char **args, const struct flow_wish *wish,
                       struct reason *reason)
 {
     json_t *value = wish->skip_value ? read_value ("--value", wish->skip_value, reason) : NULL;
-    say->words[say->count++] = args[0];
-    add_options (say, json_pack ("{s:o*, s:s*}", "value", value, "reason", wish->reason));
+    command->words[command->count++] = args[0];
+    add_options (command, json_pack ("{s:o*, s:s*}", "value", value, "reason", wish->reason));
     return value || !wish->skip_value;
 }
 
-static void add_retry (struct act_words *say, char **args, int count, const struct flow_wish *wish)
+static void add_retry (struct act_words *command, char **args, int count,
+                       const struct flow_wish *wish)
 {
     json_t *steps = count ? json_array () : NULL;
     for (int i = 0; i < count; i++)
         json_array_append_new (steps, json_from_frame (span_text (args[i])));
-    add_options (say, json_pack ("{s:o*, s:o*, s:o*, s:o*, s:s*}", "steps", steps, "fresh",
-                                 wish->fresh ? json_true () : NULL, "restart",
-                                 wish->restart ? json_true () : NULL, "version",
-                                 wish->version ? json_integer (wish->version) : NULL, "reason",
-                                 wish->reason));
+    add_options (command, json_pack ("{s:o*, s:o*, s:o*, s:o*, s:s*}", "steps", steps, "fresh",
+                                     wish->fresh ? json_true () : NULL, "restart",
+                                     wish->restart ? json_true () : NULL, "version",
+                                     wish->version ? json_integer (wish->version) : NULL, "reason",
+                                     wish->reason));
 }
 
 // Add the words of the subcommand; `args` are the `count` arguments after RUN.
-static bool add_words (struct act_words *say, char **args, int count, const struct flow_wish *wish,
-                       struct reason *reason)
+static bool add_words (struct act_words *command, char **args, int count,
+                       const struct flow_wish *wish, struct reason *reason)
 {
-    const char *word = say->words[0];
+    const char *word = command->words[0];
     if (strcmp (word, "signal") == 0)
-        return add_signal (say, args, count, reason);
+        return add_signal (command, args, count, reason);
     if (strcmp (word, "skip") == 0)
-        return add_skip (say, args, wish, reason);
+        return add_skip (command, args, wish, reason);
     if (strcmp (word, "retry") == 0) {
-        add_retry (say, args, count, wish);
+        add_retry (command, args, count, wish);
     } else if (strcmp (word, "cancel") == 0) {
         // Always send both words, so that the reason `force` is not taken for the flag.
-        say->words[say->count++] = count ? args[0] : "";
-        say->words[say->count++] = wish->force ? "force" : "";
+        command->words[command->count++] = count ? args[0] : "";
+        command->words[command->count++] = wish->force ? "force" : "";
     } else {
-        for (int i = 0; i < count && say->count < WORDS_MAX; i++)
-            say->words[say->count++] = args[i];
+        for (int i = 0; i < count && command->count < WORDS_MAX; i++)
+            command->words[command->count++] = args[i];
     }
     return true;
 }
@@ -95,21 +96,21 @@ int flow_act (const struct cli *cli, const struct flow_wish *wish)
     const char *word = cli->argv[1];
     struct reason reason;
     char run[IDENT_SIZE];
-    struct act_words say = {.words = {word, run}, .count = 2};
+    struct act_words command = {.words = {word, run}, .count = 2};
     if (strcmp (word, "cancel") == 0 && strchr (args[0], '/'))
         return flow_step_word (cli, wish);
-    if (!add_words (&say, args + 1, wish->count - 1, wish, &reason)) {
-        free (say.options);
+    if (!add_words (&command, args + 1, wish->count - 1, wish, &reason)) {
+        free (command.options);
         return usage_error (cli->argv[0], &reason);
     }
     struct zplan_client *client = flow_run_open (cli, args[0], wish->flow, run, &code);
-    json_t *answer = client ? flow_ask (cli, client, say.words, run, &code) : NULL;
+    json_t *answer = client ? flow_ask (cli, client, command.words, run, &code) : NULL;
     if (answer && cli->json)
         flow_run_print_json (cli, answer);
     else if (answer)
         flow_run_print_state (answer);
     json_decref (answer);
-    free (say.options);
+    free (command.options);
     zplan_client_destroy (&client);
     return code;
 }

@@ -23,8 +23,8 @@ static void add_name (void *names, const json_t *flow)
 static int export_flow (const struct cli *cli, struct zplan_client *client, const char *name)
 {
     struct zplan_reply reply;
-    const char *const say[] = {"get", name};
-    int outcome = zplan_client_manage (client, "flow", say, 2, &reply);
+    const char *const request_words[] = {"get", name};
+    int outcome = zplan_client_manage (client, "flow", request_words, 2, &reply);
     int code = call_report (cli, outcome, &reply, name);
     if (code != EXIT_DONE)
         return code;

@@ -255,12 +255,13 @@ static void print_progress (const struct cli *cli, struct zplan_client *client, 
     size_t i;
     char id[WORD_SIZE];
     struct verdict ignored;
-    const json_t *worker, *said = json_object_get (plan, "progress");
-    show_text ("progress", said);
-    if (said || state_of (plan) != PLAN_EXECUTE)
+    const json_t *worker, *plan_progress = json_object_get (plan, "progress");
+    show_text ("progress", plan_progress);
+    if (plan_progress || state_of (plan) != PLAN_EXECUTE)
         return;
-    const char *const say[] = {"team", id_word (json_object_get (plan, "plan_id"), id), NULL};
-    json_t *team = call_command_quietly (cli, client, say, &ignored);
+    const char *const request_words[] = {"team", id_word (json_object_get (plan, "plan_id"), id),
+                                         NULL};
+    json_t *team = call_command_quietly (cli, client, request_words, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         const json_t *progress = json_object_get (worker, "progress");
@@ -287,8 +288,9 @@ static json_t *next_occurrence (const struct cli *cli, struct zplan_client *clie
     // A manual run is not an occurrence: the next one is then still plan_time.
     bool manual = field_number (plan, "extra") > 0;
     json_int_t from = field_number (plan, "plan_time") + !manual;
-    const char *const say[] = {"next", id_word (json_object_get (plan, "plan_id"), id), "2", NULL};
-    json_t *answer = call_command_quietly (cli, client, say, &ignored);
+    const char *const request_words[] = {"next", id_word (json_object_get (plan, "plan_id"), id),
+                                         "2", NULL};
+    json_t *answer = call_command_quietly (cli, client, request_words, &ignored);
     json_array_foreach (json_object_get (answer, "next"), i, time)
     {
         if (!next && json_integer_value (time) >= from)

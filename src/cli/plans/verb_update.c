@@ -154,11 +154,11 @@ static void set_keep (const struct update_options *self, const struct when *when
     bool keep = when->rule.keep;
     // --in and --at run a missed time late; a plan that repeats from now on should not inherit
     // this.
-    bool lapses = new_kind && repeat_changes (when, plan) && schedule_repeats (when->rule.type);
-    bool said = self->no_keep || words->keep;
-    if (!said && has_policy (fields, plan, "misfire"))
+    bool resets = new_kind && repeat_changes (when, plan) && schedule_repeats (when->rule.type);
+    bool is_set = self->no_keep || words->keep;
+    if (!is_set && has_policy (fields, plan, "misfire"))
         return; // the misfire policy decides
-    if (said || (new_kind && keep) || lapses)
+    if (is_set || (new_kind && keep) || resets)
         json_object_set_new (fields, "no_keep",
                              json_boolean (!self->no_keep && (words->keep || keep)));
 }

@@ -318,9 +318,9 @@ static int begin_watch (struct event_watch *self, const char *title,
 static int place_create (struct event_watch *self, struct watch_wanted *wanted)
 {
     int code;
-    const char *const say[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
+    const char *const request_words[] = {"history", "{\"newest\":true,\"limit\":1}", NULL};
     struct zplan_client *client = call_open (self->cli, &code);
-    json_t *answer = client ? call_command (self->cli, client, say, NULL, &code) : NULL;
+    json_t *answer = client ? call_command (self->cli, client, request_words, NULL, &code) : NULL;
     const char *text = json_string_value (json_object_get (answer, "epoch"));
     int64_t last = field_number (answer, "last");
     if (text && *text && strlen (text) < EPOCH_SIZE && last >= 0) {

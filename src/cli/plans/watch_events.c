@@ -131,19 +131,19 @@ static void receive_events (const struct cli *cli, struct zplan_events *events, 
                             int64_t count)
 {
     int signal_fd = process_prepare ();
-    bool goes_on = true;
-    while (goes_on && !is_signal_pending (signal_fd)) {
+    bool continues = true;
+    while (continues && !is_signal_pending (signal_fd)) {
         struct pollfd items[] = {{.fd = zplan_events_fd (events), .events = POLLIN},
                                  {.fd = signal_fd, .events = POLLIN}};
         struct zplan_event event;
         if (poll (items, 2, -1) < 0 && errno != EINTR)
             break;
-        for (int i = 0; goes_on && i < EVENTS_AT_ONCE; i++) {
+        for (int i = 0; continues && i < EVENTS_AT_ONCE; i++) {
             if (zplan_events_recv (events, 0, &event) != ZPLAN_OK)
                 break;
             report_missed (&event);
             if (is_event_wanted (&event, title))
-                goes_on = print_event (cli, &event, &count);
+                continues = print_event (cli, &event, &count);
         }
     }
     close (signal_fd);

@@ -32,8 +32,8 @@ static int for_each_flow_page (const struct flow_export *self, const char *word,
     bool more = true;
     while (more) {
         char *text = json_write (filter);
-        const char *const say[] = {"flow", word, text, NULL};
-        json_t *page = call_command (self->cli, self->client, say, NULL, &code);
+        const char *const request_words[] = {"flow", word, text, NULL};
+        json_t *page = call_command (self->cli, self->client, request_words, NULL, &code);
         free (text);
         json_t *next = json_object_get (page, "next");
         more = next && !json_equal (next, json_object_get (filter, "after"));
@@ -77,8 +77,9 @@ static struct flow_version *read_flow_version (struct flow_export *self, const c
 {
     char number[WORD_SIZE];
     struct zplan_reply reply;
-    const char *const say[] = {"get", name, number_word (version, number)};
-    int outcome = zplan_client_manage (self->client, "flow", say, version ? 3 : 2, &reply);
+    const char *const request_words[] = {"get", name, number_word (version, number)};
+    int outcome =
+        zplan_client_manage (self->client, "flow", request_words, version ? 3 : 2, &reply);
     if (outcome == ZPLAN_OK && reply.status == ZERO_STATUS_NOT_FIND_ID)
         return NULL;
     struct verdict verdict = call_verdict (self->cli, outcome, &reply);

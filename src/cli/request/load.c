@@ -36,7 +36,7 @@ struct load_run {
     FILE *file;
     int64_t size, read; // bytes of the file; 0 = not known
     int64_t line;
-    int64_t added, there, updated, over, refused, unknown;
+    int64_t added, existing, updated, ended, refused, unknown; // numbers of lines
     int64_t untaken; // lines that failed for a common reason; after one no further lines are read
     int64_t untaken_line; // the first of these lines
     struct verdict why;   // why the station rejected that line
@@ -61,7 +61,7 @@ static void show_progress (struct load_run *self)
 {
     progress_share (
         &self->progress,
-        (size_t)(self->added + self->there + self->updated + self->over + self->refused),
+        (size_t)(self->added + self->existing + self->updated + self->ended + self->refused),
         self->size ? self->read : 0, self->size);
 }
 
@@ -188,7 +188,7 @@ static void on_checked (struct load_run *self, struct load_line *item,
     } else if (verdict->code != EXIT_DONE) {
         refuse_item (self, &item, verdict);
     } else if (is_same_plan (self, item, reply)) {
-        count_item (self, &item, &self->there, "nothing");
+        count_item (self, &item, &self->existing, "nothing");
     } else {
         struct verdict other = verdict_refused ("id: there is another plan with it");
         refuse_item (self, &item, &other);
@@ -200,7 +200,7 @@ static void count_stored_item (struct load_run *self, struct load_line *item,
 {
     enum zplan_stored stored = zplan_reply_stored (reply);
     if (stored == ZPLAN_STORED_BEFORE)
-        count_item (self, &item, &self->there, "nothing");
+        count_item (self, &item, &self->existing, "nothing");
     else if (stored == ZPLAN_STORED_UPDATED || stored == ZPLAN_STORED_REPLACED)
         count_item (self, &item, &self->updated,
                     stored == ZPLAN_STORED_UPDATED ? "update" : "replace");
@@ -245,7 +245,7 @@ static void on_answer (void *owner, void *given, int outcome, const struct zplan
         on_submitted (self, item, &verdict, reply);
     } else if (item->stage == STAGE_COMPARE && verdict.code == EXIT_DONE &&
                is_same_plan (self, item, reply)) {
-        count_item (self, &item, &self->there, "nothing");
+        count_item (self, &item, &self->existing, "nothing");
     } else {
         refuse_item (self, &item, &item->refusal);
     }
@@ -276,7 +276,7 @@ static bool send_item (struct load_run *self, struct load_line *item)
 {
     bool holds = self->load->how == LOAD_HELD || item->entry.state == ENTRY_PAUSED;
     if (item->entry.state == ENTRY_OVER) {
-        count_item (self, &item, &self->over, "nothing");
+        count_item (self, &item, &self->ended, "nothing");
         return true;
     }
     if (holds)
@@ -395,8 +395,8 @@ static int report_load (struct load_run *self)
             self->cli, JSON_ANSWER,
             json_pack ("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}}", "summary", "lines",
                        (json_int_t)self->line, "added", (json_int_t)self->added, "there",
-                       (json_int_t)self->there, "updated", (json_int_t)self->updated, "ended",
-                       (json_int_t)self->over, "refused", (json_int_t)self->refused, "unknown",
+                       (json_int_t)self->existing, "updated", (json_int_t)self->updated, "ended",
+                       (json_int_t)self->ended, "refused", (json_int_t)self->refused, "unknown",
                        (json_int_t)self->unknown, "not_taken", (json_int_t)self->untaken));
     } else {
         if (self->load->on_line)
@@ -405,9 +405,9 @@ static int report_load (struct load_run *self)
         const struct {
             int64_t count;
             const char *words;
-        } more[] = {{self->there, self->there == 1 ? "already exists" : "already exist"},
+        } more[] = {{self->existing, self->existing == 1 ? "already exists" : "already exist"},
                     {self->updated, "updated"},
-                    {self->over, "ended and skipped"},
+                    {self->ended, "ended and skipped"},
                     {self->refused, "refused"},
                     {self->untaken, "not taken"},
                     {self->unknown, "not known"}};

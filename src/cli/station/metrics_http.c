@@ -236,10 +236,10 @@ void metrics_serve (int listener, int stop_fd, metrics_make_fn *make, void *owne
         // Iterate backwards: a closed connection is replaced by the last one.
         for (size_t i = self->count; i-- > 0;) {
             struct metrics_connection *one = &self->connections[i];
-            bool goes_on = clock_mono_us () < one->end_us;
-            if (goes_on && items[2 + i].revents)
-                goes_on = one->answer ? write_answer (one) : read_head (self, one);
-            if (!goes_on)
+            bool continues = clock_mono_us () < one->end_us;
+            if (continues && items[2 + i].revents)
+                continues = one->answer ? write_answer (one) : read_head (self, one);
+            if (!continues)
                 close_connection (self, i);
         }
         if (items[1].revents)

@@ -74,8 +74,8 @@ static void print_kinds (const struct cli *cli, const json_t *kinds)
 static int kind_list (const struct subcommand_call *request)
 {
     int code;
-    const char *const say[] = {"kind", "list", NULL};
-    json_t *answer = call_command (request->cli, request->client, say, NULL, &code);
+    const char *const request_words[] = {"kind", "list", NULL};
+    json_t *answer = call_command (request->cli, request->client, request_words, NULL, &code);
     if (answer)
         print_kinds (request->cli, json_object_get (answer, "kinds"));
     json_decref (answer);
@@ -89,9 +89,9 @@ static int kind_get (const struct subcommand_call *request)
     for (int i = 0; i < request->count && code != EXIT_NO_ANSWER; i++) {
         int one;
         const char *name = request->args[i];
-        const char *const say[] = {"kind", "get", name, NULL};
-        json_t *answer =
-            call_command (request->cli, request->client, say, quoted (span_text (name)), &one);
+        const char *const request_words[] = {"kind", "get", name, NULL};
+        json_t *answer = call_command (request->cli, request->client, request_words,
+                                       quoted (span_text (name)), &one);
         json_object_update (found, json_object_get (answer, "kinds"));
         json_decref (answer);
         code = one == EXIT_DONE ? code : one;

@@ -149,8 +149,8 @@ static int change_limits (const struct subcommand_call *request, const char *rul
 static int limit_list (const struct subcommand_call *request)
 {
     int code;
-    const char *const say[] = {"limit", "list", NULL};
-    json_t *answer = call_command (request->cli, request->client, say, NULL, &code);
+    const char *const request_words[] = {"limit", "list", NULL};
+    json_t *answer = call_command (request->cli, request->client, request_words, NULL, &code);
     if (answer)
         print_limits (request->cli, json_object_get (answer, "limits"));
     json_decref (answer);

@@ -141,8 +141,9 @@ static void add_progress (struct status_query *self, json_t *plan)
     struct verdict ignored;
     if (json_object_get (plan, "progress"))
         return;
-    const char *const say[] = {"team", id_word (json_object_get (plan, "plan_id"), id), NULL};
-    json_t *team = call_command_quietly (self->cli, self->client, say, &ignored);
+    const char *const request_words[] = {"team", id_word (json_object_get (plan, "plan_id"), id),
+                                         NULL};
+    json_t *team = call_command_quietly (self->cli, self->client, request_words, &ignored);
     json_array_foreach (json_object_get (team, "workers"), i, worker)
     {
         json_t *progress = json_object_get (worker, "progress");

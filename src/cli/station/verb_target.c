@@ -54,8 +54,8 @@ static const struct column columns[] = {
 static int target_list (const struct subcommand_call *request)
 {
     int code;
-    const char *const say[] = {"station", "list", NULL};
-    json_t *answer = call_command (request->cli, request->client, say, NULL, &code);
+    const char *const request_words[] = {"station", "list", NULL};
+    json_t *answer = call_command (request->cli, request->client, request_words, NULL, &code);
     if (answer)
         table_print (request->cli, JSON_TARGET, columns, sizeof columns / sizeof *columns,
                      json_object_get (answer, "stations"));

@@ -149,7 +149,7 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
 {
     struct reason reason;
     struct child child;
-    bool goes_on = true;
+    bool continues = true;
     json_t *outcome = outcome_object (result, object);
     size_t own;
     char *text = json_write (outcome), **variables = hook_environment (outcome, &own, &reason);
@@ -166,12 +166,12 @@ bool hook_run (const struct hook *self, const struct zplan_result *result, const
                                              .umask = self->umask},
                      &reason))
         complain (self->program, span_text (reason.text));
-    else if ((goes_on = wait_for_child (&child, self->signal_fd)))
+    else if ((continues = wait_for_child (&child, self->signal_fd)))
         report_output (self->program, &child);
     child_free (&child);
     environment_free (variables, own);
     free (name);
     free (text);
     json_decref (outcome);
-    return goes_on;
+    return continues;
 }
