@@ -9,7 +9,7 @@
 
 // -- targets
 
-struct core_target *target_find_in (const struct core *self, struct span name)
+struct core_target *core_find_target (const struct core *self, struct span name)
 {
     struct table_node *node = table_find (&self->targets, table_hash (name));
     for (; node; node = table_next (node)) {
@@ -20,10 +20,10 @@ struct core_target *target_find_in (const struct core *self, struct span name)
     return NULL;
 }
 
-struct core_target *target_for (struct core *self, struct span name)
+struct core_target *core_target_for (struct core *self, struct span name)
 {
     char limit[LIMIT_NAME_MAX + 1];
-    struct core_target *target = target_find_in (self, name);
+    struct core_target *target = core_find_target (self, name);
     if (target)
         return target;
     target = memory_new (sizeof *target);
@@ -64,7 +64,7 @@ void core_load_numbers (struct core *self, const struct core_numbers *numbers)
 
 void core_load_count (struct core *self, struct span target, int64_t plans)
 {
-    target_for (self, target)->plans = plans;
+    core_target_for (self, target)->plans = plans;
 }
 
 bool core_has_classes (const struct core *self)
@@ -78,30 +78,30 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
     if (run.size)
         memcpy (text, run.data, run.size < sizeof text ? run.size : sizeof text - 1);
     if (text[0] < '1' || text[0] > '9') {
-        self->pasts = self->pasts || text[0] == '+';
+        self->has_earlier = self->has_earlier || text[0] == '+';
         return;
     }
     char *at;
-    struct open_plan *plan = open_for (self, target_for (self, target), id);
+    struct open_plan *plan = open_for (self, core_target_for (self, target), id);
     plan->exec_id = strtoull (text, &at, 10);
     if (plan->exec_id > self->exec_id)
         self->exec_id = plan->exec_id;
     plan->earlier_may_answer = *at == '+';
     at += plan->earlier_may_answer;
-    plan->flight = FLIGHT_OUT;
+    plan->flight = FLIGHT_TAKEN;
     if (*at == '?')
-        plan->flight = at[1] == '!' ? FLIGHT_OFFERED : FLIGHT_DOUBT;
+        plan->flight = at[1] == '!' ? FLIGHT_OFFERED : FLIGHT_NO_STATUS;
     else if (*at == '~')
         plan->flight = FLIGHT_FLOW;
     at = strchr (at, ' ');
     plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
-    if (plan->flight == FLIGHT_OUT && !plan->charged)
-        open_charge_again (self, plan); // for its group when that is known
+    if (plan->flight == FLIGHT_TAKEN && !plan->charged)
+        open_charge_running (self, plan); // for its group when that is known
     else if (plan->flight == FLIGHT_FLOW)
-        open_hold (self, plan);
+        open_charge_flow (self, plan);
     plan->pull_run = plan->flight == FLIGHT_OFFERED;
     if (plan->pull_run)
-        pull_unread (self, plan);
+        pull_note_unread (self, plan);
 }
 
 void core_load_class (struct core *self, struct span target, uint64_t id, struct span class)
@@ -146,12 +146,12 @@ static void target_free (struct table_node *node, void *owner)
     (void)owner;
     struct core_target *target = (struct core_target *)node;
     ready_free (&target->ready);
-    ready_free (&target->renewed);
+    ready_free (&target->exempt);
     free (target->offers.at);
     free (target);
 }
 
-static void drop_open (struct table_node *node, void *owner)
+static void drop_open_plan (struct table_node *node, void *owner)
 {
     open_drop (owner, (struct open_plan *)node);
 }
@@ -164,7 +164,7 @@ uint64_t core_resets (const struct core *self)
 void core_reset (struct core *self)
 {
     self->resets++;
-    table_each (&self->open, drop_open, self);
+    table_each (&self->open, drop_open_plan, self);
     table_each (&self->targets, target_free, NULL);
     table_free (&self->targets);
     self->first_ready = self->page_target = NULL;
@@ -222,13 +222,13 @@ void core_destroy (struct core **self_p)
     *self_p = NULL;
 }
 
-struct running {
+struct running_ids {
     struct span target;
     uint64_t after, *ids; // a heap, the greatest first
     size_t count, most;
 };
 
-static void sift_down (struct running *self, size_t at, uint64_t id)
+static void sift_down (struct running_ids *self, size_t at, uint64_t id)
 {
     for (size_t child; (child = 2 * at + 1) < self->count; at = child) {
         child += child + 1 < self->count && self->ids[child + 1] > self->ids[child];
@@ -239,9 +239,9 @@ static void sift_down (struct running *self, size_t at, uint64_t id)
     self->ids[at] = id;
 }
 
-static void take_running (struct table_node *node, void *owner)
+static void collect_running (struct table_node *node, void *owner)
 {
-    struct running *self = owner;
+    struct running_ids *self = owner;
     const struct open_plan *plan =
         (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
     if (!open_has_run (plan) || plan->gone || plan->id <= self->after ||
@@ -266,20 +266,20 @@ static int compare_ids (const void *a, const void *b)
 size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
                      size_t most)
 {
-    struct running each = {.target = target, .after = after, .ids = ids, .most = most};
-    table_each (&self->open, take_running, &each);
+    struct running_ids each = {.target = target, .after = after, .ids = ids, .most = most};
+    table_each (&self->open, collect_running, &each);
     qsort (ids, each.count, sizeof *ids, compare_ids);
     return each.count;
 }
 
-struct taking_off {
+struct lease_counts {
     int64_t from_us, step_us, *counts;
     size_t count;
 };
 
-static void take_off_lease (struct table_node *node, void *owner)
+static void subtract_lease (struct table_node *node, void *owner)
 {
-    const struct taking_off *self = owner;
+    const struct lease_counts *self = owner;
     const struct open_plan *plan =
         (const struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, node));
     if (!open_has_run (plan) || !plan->placed || !plan->queued || plan->score_us < self->from_us)
@@ -292,6 +292,6 @@ static void take_off_lease (struct table_node *node, void *owner)
 void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count)
 {
-    struct taking_off each = {from_s * 1000000, step_s * 1000000, counts, count};
-    table_each (&self->open, take_off_lease, &each);
+    struct lease_counts each = {from_s * 1000000, step_s * 1000000, counts, count};
+    table_each (&self->open, subtract_lease, &each);
 }

@@ -187,7 +187,7 @@ size_t core_running (const struct core *self, struct span target, uint64_t after
 // How many plans there are. When plan:ids had `found` members where `counted` were expected: the
 // missing ones were removed by hand.
 int64_t core_plan_count (const struct core *self);
-void core_plans_are (struct core *self, int64_t counted, int64_t found);
+void core_correct_plan_count (struct core *self, int64_t counted, int64_t found);
 
 // Whether the core knows the number of the caller's plans, if a bound needs it; if not, read the
 // caller's field of plan:count for core_load_caller.
@@ -325,7 +325,7 @@ struct core_change {
     uint64_t exec_id; // of the run in flight, 0 = none
     enum { CORE_KEEP, CORE_OUT, CORE_AT, CORE_AT_LEASE } place;
     int64_t due_us;
-    bool begins_anew; // CORE_AT: its former workers do not count for its next run
+    bool resets_team; // CORE_AT: its former workers do not count for its next run
     int priority;
     struct span group;
     struct span caller_before, caller;

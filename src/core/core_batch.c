@@ -22,7 +22,7 @@ struct span member_of (struct core *self, const struct open_plan *plan)
     return rows_copy (self->gathering, span_of (member, size));
 }
 
-static struct span list_entry (struct core *self, const struct open_plan *plan)
+static struct span index_entry (struct core *self, const struct open_plan *plan)
 {
     char entry[KEY_MAX];
     uint64_t id = plan->id;
@@ -51,14 +51,14 @@ static struct span score_text (struct core *self, int64_t score_us)
 static struct span run_text (struct core *self, const struct open_plan *plan)
 {
     static const char *const marks[] = {
-        [FLIGHT_DOUBT] = "?", [FLIGHT_OFFERED] = "?!", [FLIGHT_FLOW] = "~"};
+        [FLIGHT_NO_STATUS] = "?", [FLIGHT_OFFERED] = "?!", [FLIGHT_FLOW] = "~"};
     char text[2 * DECIMAL_SIZE + 8];
-    if (plan->flight == FLIGHT_PAST)
+    if (plan->flight == FLIGHT_EARLIER)
         return span_text ("+");
     size_t size = decimal_text ((int64_t)plan->exec_id, text);
     if (plan->earlier_may_answer)
         text[size++] = '+';
-    if (plan->flight != FLIGHT_OUT)
+    if (plan->flight != FLIGHT_TAKEN)
         size = span_put (text, size, span_text (marks[plan->flight]));
     text[size++] = ' ';
     if (plan->revision >= 0)
@@ -68,7 +68,7 @@ static struct span run_text (struct core *self, const struct open_plan *plan)
     return rows_copy (self->gathering, span_of (text, size));
 }
 
-size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM])
+size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM])
 {
     unsigned long long exec_id = plan->exec_id;
     return (size_t)snprintf (out, HEAD_ROOM,
@@ -152,7 +152,7 @@ int64_t core_plan_count (const struct core *self)
     return self->plans;
 }
 
-void core_plans_are (struct core *self, int64_t counted, int64_t found)
+void core_correct_plan_count (struct core *self, int64_t counted, int64_t found)
 {
     int64_t missing = counted - found;
     if (missing > 0)
@@ -181,14 +181,14 @@ static void emit_commands (struct core *self, struct open_plan *plan, unsigned w
     if (plan->gone)
         return;
     if (writes & WRITE_HEAD) {
-        size_t size = open_head (plan, head);
+        size_t size = open_running_head (plan, head);
         const struct span words[] = {span_text ("SETRANGE"), member_of (self, plan),
                                      span_text ("0"),
                                      rows_copy (self->gathering, span_of (head, size))};
-        rows_command (self->gathering, words, sizeof words / sizeof *words);
+        rows_add_command (self->gathering, words, sizeof words / sizeof *words);
     }
     if (writes & WRITE_TEAM)
-        pull_write (self, plan);
+        pull_write_team (self, plan);
 }
 
 static void emit_rows (struct core *self, struct open_plan *plan, unsigned writes)
@@ -199,7 +199,7 @@ static void emit_rows (struct core *self, struct open_plan *plan, unsigned write
         if (writes & WRITE_MESSAGE)
             rows_add (rows, COLUMN_DEL, member, none);
         if (writes & WRITE_LISTED)
-            rows_add (rows, COLUMN_UNLIST, list_entry (self, plan), none);
+            rows_add (rows, COLUMN_UNLIST, index_entry (self, plan), none);
     } else {
         if (writes & WRITE_MESSAGE && plan->message) {
             rows_add (rows, COLUMN_SET, member, span_of (plan->message, plan->message_size));
@@ -208,7 +208,7 @@ static void emit_rows (struct core *self, struct open_plan *plan, unsigned write
             plan->lent = true;
         }
         if (writes & WRITE_LISTED)
-            rows_add (rows, COLUMN_LIST, span_text ("0"), list_entry (self, plan));
+            rows_add (rows, COLUMN_LIST, span_text ("0"), index_entry (self, plan));
     }
     if (writes & WRITE_QUEUE && plan->queued)
         rows_add (rows, COLUMN_QUEUE, score_text (self, plan->score_us), member);
@@ -229,8 +229,8 @@ static void emit_count (struct table_node *node, void *owner)
     struct plan_tally *tally = (struct plan_tally *)node;
     struct rows *rows = owner;
     if (tally->plans)
-        rows_count (rows, rows_copy (rows, span_text (tally->name)),
-                    rows_number (rows, tally->plans));
+        rows_add_count (rows, rows_copy (rows, span_text (tally->name)),
+                        rows_number (rows, tally->plans));
     free (tally);
 }
 
@@ -246,7 +246,7 @@ static void emit_tokens (struct table_node *node, void *owner)
     const struct span words[] = {span_text ("HSET"), span_text (KEY_TOKENS),
                                  rows_copy (rows, span_text (state->name)),
                                  rows_copy (rows, span_of (used, (size_t)size))};
-    rows_command (rows, words, sizeof words / sizeof *words);
+    rows_add_command (rows, words, sizeof words / sizeof *words);
 }
 
 static void emit_numbers (struct core *self)
@@ -275,7 +275,7 @@ static void emit_numbers (struct core *self)
         self->new_epoch = false;
     }
     if (count > 2)
-        rows_command (rows, words, count);
+        rows_add_command (rows, words, count);
 }
 
 int64_t core_batch (const struct core *self)
@@ -341,7 +341,8 @@ void core_acked (struct core *self, int64_t now_us)
         bool pull_run = plan->pull_run && !idle;
         if (plan->lent) { // copy the message if it is needed, as the rows will be freed
             bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
-            bool needed = plan->chosen || plan->keeps || pull_run || written || (soon && idle);
+            bool needed =
+                plan->chosen || plan->changed_in_run || pull_run || written || (soon && idle);
             plan->lent = false;
             plan->message = needed ? memory_copy (plan->message, plan->message_size) : NULL;
             plan->message_size = needed ? plan->message_size : 0;
@@ -350,7 +351,7 @@ void core_acked (struct core *self, int64_t now_us)
         if (!plan->submitted && plan->caller)
             open_set_caller (plan, (struct span){0});
         plan->listed_in--;
-        open_settle (self, plan, now_us);
+        open_close_if_idle (self, plan, now_us);
     }
     self->batch_plans.count = 0;
     if (self->reports_in_flight)
@@ -377,13 +378,13 @@ void core_trim (struct core *self)
 }
 
 // The same batch has counted the plan: subtract it again.
-static void count_back (const struct open_plan *plan, struct rows *rows)
+static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = span_of (plan->target->name, plan->target->name_size);
-    rows_count (rows, rows_copy (rows, target_field (target, field)), span_text ("-1"));
+    rows_add_count (rows, rows_copy (rows, target_field (target, field)), span_text ("-1"));
     if (plan->caller)
-        rows_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
+        rows_add_count (rows, rows_copy (rows, span_text (plan->caller)), span_text ("-1"));
 }
 
 // Drop the missed occurrences of plans whose submission is dropped.
@@ -401,7 +402,7 @@ static void drop_missed (const struct core *self, struct rows *rows)
 
 // Drop the rows of a submission. If the plan was removed since, its removal is counted already: in
 // the same batch, or in the open one, which may also submit it again.
-static void refuse_submission (struct core *self, struct open_plan *plan, struct rows *rows)
+static void drop_submission (struct core *self, struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = span_of (plan->target->name, plan->target->name_size);
@@ -419,10 +420,10 @@ static void refuse_submission (struct core *self, struct open_plan *plan, struct
             tally->plans--;
     }
     if (later || !plan->gone)
-        count_back (plan, rows);
+        uncount_plan (plan, rows);
     plan->gone = plan->gone || !later;
     plan->listed_in--;
-    open_settle (self, plan, 0);
+    open_close_if_idle (self, plan, 0);
 }
 
 const struct rows *core_without_submissions (struct core *self)
@@ -436,7 +437,7 @@ const struct rows *core_without_submissions (struct core *self)
     for (size_t i = 0; i < self->batch_plans.count; i++) {
         struct written_plan written = self->batch_plans.at[i];
         if (written.plan->submitted) {
-            refuse_submission (self, written.plan, rows);
+            drop_submission (self, written.plan, rows);
             continue;
         }
         emit_rows (self, written.plan, written.writes);
@@ -449,5 +450,5 @@ const struct rows *core_without_submissions (struct core *self)
 
 void core_write (struct core *self, const struct span *words, size_t count)
 {
-    rows_write (self->gathering, words, count);
+    rows_merge_command (self->gathering, words, count);
 }

@@ -9,18 +9,18 @@
 bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority)
 {
     return target->cut && priority <= target->cut_priority &&
-           !is_within (&target->cut_at, target, id, score_us);
+           !cursor_covers (&target->cut_at, target, id, score_us);
 }
 
-void cut_left (struct core_target *target)
+void cut_plan_left (struct core_target *target)
 {
     target->unread -= target->unread > 0;
 }
 
-void cut_end (struct core *self, struct core_target *target)
+void cut_clear (struct core *self, struct core_target *target)
 {
     self->cuts -= target->cut;
-    target->cut = target->reads_on = false;
+    target->cut = target->read_more = false;
     target->unread = target->unread_us = 0;
     target->kept = 0;
 }
@@ -33,11 +33,11 @@ struct cutting {
 };
 
 // Whether to cut a plan. An open plan stays, but one that was only prefetched is read again later.
-static bool cuts_ready (void *owner, struct ready_plan ready)
+static bool should_cut (void *owner, struct ready_plan ready)
 {
     const struct cutting *self = owner;
     struct core_target *target = self->target;
-    if (is_within (&target->cut_at, target, ready.id, ready.due_us))
+    if (cursor_covers (&target->cut_at, target, ready.id, ready.due_us))
         return false;
     struct open_plan *plan =
         open_find (self->core, span_of (target->name, target->name_size), ready.id);
@@ -54,7 +54,7 @@ static bool cuts_ready (void *owner, struct ready_plan ready)
 static int priority_to_cut (const struct ready *ready)
 {
     size_t at = ready->level_count - 1;
-    while (at && ready_below (ready, ready->levels[at].priority) * 2 < ready->count)
+    while (at && ready_count_below (ready, ready->levels[at].priority) * 2 < ready->count)
         at--;
     return ready->levels[at].priority;
 }
@@ -63,40 +63,40 @@ static void cut_target (struct core *self, struct core_target *target)
 {
     struct ready_plan middle;
     int priority = priority_to_cut (&target->ready);
-    if (!ready_middle (&target->ready, priority, &middle))
+    if (!ready_median (&target->ready, priority, &middle))
         return;
     struct core_cursor at = {.score_us = middle.due_us, .id = middle.id};
     memcpy (at.target, target->name, sizeof at.target);
-    if (!target->cut || is_within (&target->cut_at, target, middle.id, middle.due_us))
+    if (!target->cut || cursor_covers (&target->cut_at, target, middle.id, middle.due_us))
         target->cut_at = at; // else the plans after the former cut stay cut off
     if (!target->cut || priority > target->cut_priority)
         target->cut_priority = priority;
     self->cuts += !target->cut;
     target->cut = true;
-    target->reads_on = false;
+    target->read_more = false;
     struct cutting cutting = {self, target};
     target->unread +=
-        (int64_t)ready_cut (&target->ready, target->cut_priority, cuts_ready, &cutting);
+        (int64_t)ready_remove (&target->ready, target->cut_priority, should_cut, &cutting);
     target->kept = target->ready.count;
     if (self->reading && self->page_target == target)
         self->rereads++; // the page was read from the former cut on
 }
 
-static bool never_cut (void *owner, struct ready_plan ready)
+static bool cut_nothing (void *owner, struct ready_plan ready)
 {
     (void)owner, (void)ready;
     return false;
 }
 
 // Whether most of the memory is free space of plans that were taken.
-static bool is_empty_room (const struct ready *ready)
+static bool is_mostly_unused (const struct ready *ready)
 {
     enum { PART = 3, GROUP_BYTES = 128 };
     return ready->bytes / PART >
            ready->count * sizeof (struct ready_plan) + ready->groups.count * GROUP_BYTES;
 }
 
-void core_bound_ready (struct core *self)
+void core_bound_ready_memory (struct core *self)
 {
     size_t most = (size_t)(self->bounds.ready_bytes ? self->bounds.ready_bytes : CORE_READY_BYTES);
     struct core_target *largest = NULL;
@@ -111,8 +111,8 @@ void core_bound_ready (struct core *self)
     if (bytes <= most || bytes / 5 * 4 < self->uncut_bytes)
         return;
     size_t before = largest->ready.bytes;
-    if (is_empty_room (&largest->ready))
-        ready_cut (&largest->ready, MAX_PRIORITY, never_cut, NULL);
+    if (is_mostly_unused (&largest->ready))
+        ready_remove (&largest->ready, MAX_PRIORITY, cut_nothing, NULL);
     else if (largest->ready.count > 1)
         cut_target (self, largest);
     size_t freed = before - largest->ready.bytes;
@@ -127,12 +127,12 @@ struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
     if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))
         return NULL;
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-        if (target->cut && (target->reads_on || target->ready.count <= target->kept / 2))
+        if (target->cut && (target->read_more || target->ready.count <= target->kept / 2))
             return target;
     return NULL;
 }
 
-static bool is_of_cut (struct core_target *target, const struct core_member *member)
+static bool has_cut_priority (struct core_target *target, const struct core_member *member)
 {
     int priority = 0;
     if (!span_is (member->target, target->name))
@@ -142,30 +142,30 @@ static bool is_of_cut (struct core_target *target, const struct core_member *mem
     return priority <= target->cut_priority;
 }
 
-void cut_page (struct core *self, struct core_target *target, const struct core_member *members,
-               size_t count, size_t all)
+void cut_load_page (struct core *self, struct core_target *target,
+                    const struct core_member *members, size_t count, size_t all)
 {
     bool ends = all < CORE_PAGE;
     size_t found = 0;
-    window_ripen (self, target->unread_us, INT_MAX);
+    window_move_due (self, target->unread_us, INT_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct core_member *member = &members[i];
-        struct core_target *of = target_for (self, member->target);
+        struct core_target *of = core_target_for (self, member->target);
         ends = ends || member->score_us > target->unread_us ||
-               !is_within_cursor (self, of, member->id, member->score_us);
+               !core_cursor_covers (self, of, member->id, member->score_us);
         if (member->score_us > target->unread_us ||
-            !is_within_cursor (self, of, member->id, member->score_us))
+            !core_cursor_covers (self, of, member->id, member->score_us))
             break;
-        if (is_within (&target->cut_at, of, member->id, member->score_us))
+        if (cursor_covers (&target->cut_at, of, member->id, member->score_us))
             continue;
         target->cut_at = (struct core_cursor){.score_us = member->score_us, .id = member->id};
         memcpy (target->cut_at.target, of->name, sizeof of->name);
-        if (is_of_cut (target, member) && core_see_member (self, member)) {
-            cut_left (target);
+        if (has_cut_priority (target, member) && core_load_member (self, member)) {
+            cut_plan_left (target);
             found++;
         }
     }
-    target->reads_on = !ends && target->ready.count + found < target->kept;
+    target->read_more = !ends && target->ready.count + found < target->kept;
     if (ends)
-        cut_end (self, target);
+        cut_clear (self, target);
 }

@@ -8,7 +8,7 @@ static void recount_run (struct table_node *node, void *owner)
     struct core *self = owner;
     struct open_plan *plan = (struct open_plan *)node;
     struct limit_state *group = group_limit (self, plan);
-    if ((plan->charged || plan->holds) && plan->target->limit)
+    if ((plan->charged || plan->flow_charged) && plan->target->limit)
         plan->target->limit->busy++;
     if (plan->charged && group)
         group->busy++;
@@ -21,14 +21,14 @@ static void clear_busy (struct table_node *node, void *owner)
 }
 
 // Look up the limits of all targets and groups again, and count their runs again.
-static void limits_changed (struct core *self)
+static void recount_limits (struct core *self)
 {
     char name[LIMIT_NAME_MAX + 1];
     for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
         int size = snprintf (name, sizeof name, "s:%s", target->name);
         target->limit = limits_find (&self->limits, span_of (name, (size_t)size));
-        ready_limits (&target->ready, &self->limits);
-        ready_limits (&target->renewed, &self->limits);
+        ready_update_limits (&target->ready, &self->limits);
+        ready_update_limits (&target->exempt, &self->limits);
     }
     table_each (&self->limits.states, clear_busy, NULL);
     table_each (&self->open, recount_run, self);
@@ -37,29 +37,29 @@ static void limits_changed (struct core *self)
 void core_set_limit (struct core *self, struct span name, const struct limit *limit)
 {
     if (limits_set (&self->limits, name, limit))
-        limits_changed (self);
+        recount_limits (self);
 }
 
 void core_configure_limit (struct core *self, struct span name, const struct limit *limit)
 {
     if (limits_configure (&self->limits, name, limit))
-        limits_changed (self);
+        recount_limits (self);
 }
 
 void core_begin_limits (struct core *self)
 {
-    limits_begin (&self->limits);
+    limits_begin_reload (&self->limits);
 }
 
 void core_end_limits (struct core *self)
 {
-    if (limits_end (&self->limits))
-        limits_changed (self);
+    if (limits_end_reload (&self->limits))
+        recount_limits (self);
 }
 
 void core_load_tokens (struct core *self, struct span name, double used_us)
 {
-    limits_used (&self->limits, name, used_us);
+    limits_load_rate (&self->limits, name, used_us);
 }
 
 const struct limit_state *core_limit (const struct core *self, struct span name)

@@ -17,7 +17,7 @@ enum {
 // -- the offers of a target
 
 // Order offers by `order`, then by the bytes of the id, as Redis orders members.
-static bool goes_first (const struct pull_record *one, const struct pull_record *other)
+static bool offer_precedes (const struct pull_record *one, const struct pull_record *other)
 {
     char id[IDENT_SIZE], other_id[IDENT_SIZE];
     if (one->order != other->order)
@@ -25,12 +25,12 @@ static bool goes_first (const struct pull_record *one, const struct pull_record 
     return strcmp (ident_text (one->plan->id, id), ident_text (other->plan->id, other_id)) < 0;
 }
 
-static size_t place_of (const struct offer_list *list, const struct pull_record *pull)
+static size_t offer_index (const struct offer_list *list, const struct pull_record *pull)
 {
     size_t first = list->first, end = list->end;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
-        if (goes_first (list->at[middle]->pull, pull))
+        if (offer_precedes (list->at[middle]->pull, pull))
             first = middle + 1;
         else
             end = middle;
@@ -43,7 +43,8 @@ void pull_withdraw (struct open_plan *plan)
     struct offer_list *list = &plan->target->offers;
     if (!plan->pull || !plan->pull->offered)
         return;
-    size_t at = place_of (list, plan->pull), before = at - list->first, behind = list->end - at - 1;
+    size_t at = offer_index (list, plan->pull), before = at - list->first,
+           behind = list->end - at - 1;
     if (before < behind)
         memmove (&list->at[list->first + 1], &list->at[list->first], before * sizeof *list->at);
     else
@@ -54,7 +55,7 @@ void pull_withdraw (struct open_plan *plan)
     plan->pull->offered = false;
 }
 
-static void list_offer (struct open_plan *plan, int64_t order)
+static void insert_offer (struct open_plan *plan, int64_t order)
 {
     struct offer_list *list = &plan->target->offers;
     struct pull_record *pull = plan->pull;
@@ -72,21 +73,21 @@ static void list_offer (struct open_plan *plan, int64_t order)
         list->room = list->room ? 2 * list->room : 16;
         list->at = memory_resize (list->at, list->room * sizeof *list->at);
     }
-    size_t at = place_of (list, pull);
+    size_t at = offer_index (list, pull);
     memmove (&list->at[at + 1], &list->at[at], (list->end++ - at) * sizeof *list->at);
     list->at[at] = plan;
     pull->offered = true;
 }
 
 // The highest priority first; within it plans restricted to named workers; then the oldest.
-static int64_t order_of (const struct team *team)
+static int64_t offer_order (const struct team *team)
 {
     int64_t class = (MAX_PRIORITY - team->rule.priority) * 2 + (team->rule.only ? 0 : 1);
     return class * ((int64_t)1 << SINCE_BITS) + (int64_t)(team->since / 1000);
 }
 
 // How many plans of this priority and above are offered.
-static size_t offered_above (const struct offer_list *list, int priority)
+static size_t count_offered_above (const struct offer_list *list, int priority)
 {
     int64_t behind = (int64_t)(MAX_PRIORITY - priority + 1) * 2 * ((int64_t)1 << SINCE_BITS);
     size_t first = list->first, end = list->end;
@@ -102,14 +103,14 @@ static size_t offered_above (const struct offer_list *list, int priority)
 
 // The number of offers is limited: other plans wait as ready ones, which need less memory. The
 // first OFFERS_SURE are offered even if they exceed OFFERS_BYTES_MAX.
-int offers_floor (const struct core *self, const struct core_target *target)
+int offers_lowest_priority (const struct core *self, const struct core_target *target)
 {
     const struct offer_list *list = &target->offers;
     size_t most = (size_t)(self->bounds.offers ? self->bounds.offers : CORE_OFFERS);
     bool large = list->bytes >= OFFERS_BYTES_MAX;
     int floor = MAX_PRIORITY + 1, priority;
     for (size_t i = 0; (priority = ready_priority (&target->ready, i)) >= 0; i++) {
-        size_t above = offered_above (list, priority);
+        size_t above = count_offered_above (list, priority);
         if (above >= most || (large && above >= OFFERS_SURE))
             break;
         floor = priority;
@@ -119,13 +120,13 @@ int offers_floor (const struct core *self, const struct core_target *target)
 
 int64_t core_pull_offers (const struct core *self, struct span target)
 {
-    const struct core_target *of = target_find_in (self, target);
+    const struct core_target *of = core_find_target (self, target);
     return of ? (int64_t)(of->offers.end - of->offers.first) : 0;
 }
 
 int64_t core_oldest_us (const struct core *self, struct span name)
 {
-    const struct core_target *target = target_find_in (self, name);
+    const struct core_target *target = core_find_target (self, name);
     int64_t oldest_us = target ? ready_oldest_us (&target->ready) : INT64_MAX;
     for (size_t i = target ? target->offers.first : 0; target && i < target->offers.end; i++) {
         // The exec_id of a run is the time of its claim in microseconds.
@@ -140,7 +141,7 @@ struct each_offer {
     void *owner;
 };
 
-static void each_of_target (struct table_node *node, void *owner)
+static void visit_offers (struct table_node *node, void *owner)
 {
     const struct core_target *target = (struct core_target *)node; // it is the first member
     const struct each_offer *each = owner;
@@ -153,12 +154,12 @@ static void each_of_target (struct table_node *node, void *owner)
 void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
 {
     struct each_offer each = {call, owner};
-    table_each (&self->targets, each_of_target, &each);
+    table_each (&self->targets, visit_offers, &each);
 }
 
 // -- life
 
-struct pull_record *pull_for (struct open_plan *plan)
+struct pull_record *pull_record_for (struct open_plan *plan)
 {
     if (plan->pull)
         return plan->pull;
@@ -168,13 +169,13 @@ struct pull_record *pull_for (struct open_plan *plan)
     return plan->pull;
 }
 
-void pull_read_message (struct open_plan *plan)
+void pull_read_rule (struct open_plan *plan)
 {
     if (plan->pull && plan->message)
         team_rule_read (&plan->pull->team->rule, span_of (plan->message, plan->message_size));
 }
 
-void offers_leave (struct core *self, struct open_plan *plan)
+void pull_end_run (struct core *self, struct open_plan *plan)
 {
     if (!plan->pull)
         return;
@@ -182,17 +183,17 @@ void offers_leave (struct core *self, struct open_plan *plan)
     heap_remove (&self->busy, &plan->pull->busy);
 }
 
-void pull_forget (struct core *self, struct open_plan *plan)
+void pull_drop_record (struct core *self, struct open_plan *plan)
 {
     if (!plan->pull)
         return;
-    offers_leave (self, plan);
+    pull_end_run (self, plan);
     team_destroy (&plan->pull->team);
     free (plan->pull);
     plan->pull = NULL;
 }
 
-void pull_write (struct core *self, struct open_plan *plan)
+void pull_write_team (struct core *self, struct open_plan *plan)
 {
     char key[16 + STATION_NAME_MAX + IDENT_SIZE], id[IDENT_SIZE];
     if (!plan->pull)
@@ -205,7 +206,7 @@ void pull_write (struct core *self, struct open_plan *plan)
 
 // -- who is at work
 
-void pull_advance (struct core *self, int64_t now_us)
+void pull_discharge_late (struct core *self, int64_t now_us)
 {
     for (struct heap_node *node; (node = heap_first (&self->busy)) && node->at <= now_us;) {
         struct pull_record *pull =
@@ -215,8 +216,8 @@ void pull_advance (struct core *self, int64_t now_us)
     }
 }
 
-static void set_busy (struct core *self, struct open_plan *plan, const struct team_tally *tally,
-                      int64_t now_us)
+static void update_charge (struct core *self, struct open_plan *plan,
+                           const struct team_tally *tally, int64_t now_us)
 {
     bool works = tally->running && tally->last_late_ms > now_us / 1000;
     if (works)
@@ -224,12 +225,12 @@ static void set_busy (struct core *self, struct open_plan *plan, const struct te
     else
         heap_remove (&self->busy, &plan->pull->busy);
     if (works && !plan->charged)
-        open_charge_again (self, plan);
+        open_charge_running (self, plan);
     else if (!works)
         open_discharge (self, plan);
 }
 
-static int64_t free_slots (const struct team *team, const struct team_tally *tally)
+static int64_t team_free_slots (const struct team *team, const struct team_tally *tally)
 {
     int64_t taken = tally->running + tally->ended;
     return team->rule.count > taken ? team->rule.count - taken : 0;
@@ -249,33 +250,33 @@ static struct team_outcome outcome_of (const struct team_tally *tally)
                                                         : tally->last->advice};
 }
 
-struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,
-                               int64_t now_us)
+struct pull_state pull_update_run (struct core *self, struct open_plan *plan, int64_t lease_us,
+                                   int64_t now_us)
 {
     struct team *team = plan->pull->team;
-    struct team_tally tally = team_count (team);
-    struct pull_placed placed = {.free = free_slots (team, &tally)};
+    struct team_tally tally = team_count_workers (team);
+    struct pull_state state = {.free = team_free_slots (team, &tally)};
     int64_t now_ms = now_us / 1000, since_ms = (int64_t)(team->since / 1000);
-    bool done = tally.running == 0 && placed.free == 0;
-    int64_t look_ms = done            ? now_ms + PULL_END_US / 1000
-                      : tally.running ? tally.first_late_ms
-                                      : now_ms + lease_us / 1000;
+    bool done = tally.running == 0 && state.free == 0;
+    int64_t examine_ms = done            ? now_ms + PULL_END_US / 1000
+                         : tally.running ? tally.first_late_ms
+                                         : now_ms + lease_us / 1000;
     int64_t end_ms =
         team->rule.run_timeout_s ? since_ms + team->rule.run_timeout_s * 1000 : INT64_MAX;
-    placed.over = end_ms <= now_ms;
+    state.over = end_ms <= now_ms;
     if (done)
-        placed.outcome = outcome_of (&tally);
-    if (placed.free)
-        list_offer (plan, order_of (team));
+        state.outcome = outcome_of (&tally);
+    if (state.free)
+        insert_offer (plan, offer_order (team));
     else
         pull_withdraw (plan);
-    set_busy (self, plan, &tally, now_us);
+    update_charge (self, plan, &tally, now_us);
     if (end_ms < now_ms)
         end_ms = now_ms;
     if (plan->placed && plan->queued && !plan->chosen) // else the claim will offer it again
-        open_queue (self, plan, (look_ms < end_ms ? look_ms : end_ms) * 1000);
+        open_queue (self, plan, (examine_ms < end_ms ? examine_ms : end_ms) * 1000);
     open_touch (self, plan, WRITE_TEAM);
-    return placed;
+    return state;
 }
 
 struct team_outcome outcome_copy (struct core *self, const struct team_outcome *outcome)
@@ -289,7 +290,7 @@ struct team_outcome outcome_copy (struct core *self, const struct team_outcome *
 
 // -- loading
 
-void pull_unread (struct core *self, struct open_plan *plan)
+void pull_note_unread (struct core *self, struct open_plan *plan)
 {
     if (self->unread_count == self->unread_room) {
         self->unread_room = self->unread_room ? 2 * self->unread_room : 64;
@@ -315,12 +316,12 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
 static void resume_offer (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     const struct team *team = plan->pull->team;
-    struct team_tally tally = team_count (team);
+    struct team_tally tally = team_count_workers (team);
     if (!team_is_current (team))
         return;
-    if (free_slots (team, &tally))
-        list_offer (plan, order_of (team));
-    set_busy (self, plan, &tally, now_us);
+    if (team_free_slots (team, &tally))
+        insert_offer (plan, offer_order (team));
+    update_charge (self, plan, &tally, now_us);
 }
 
 void core_load_team (struct core *self, struct span target, uint64_t id,
@@ -344,8 +345,8 @@ void core_load_team (struct core *self, struct span target, uint64_t id,
         return;
     plan->team_known = true;
     for (size_t i = 0; i + 1 < found->team_count; i += 2)
-        team_load (pull_for (plan)->team, found->team[i], found->team[i + 1]);
-    pull_read_message (plan);
+        team_load (pull_record_for (plan)->team, found->team[i], found->team[i + 1]);
+    pull_read_rule (plan);
     if (plan->flight == FLIGHT_OFFERED && plan->pull && plan->message)
         resume_offer (self, plan, now_us);
 }

@@ -8,16 +8,17 @@
 
 // -- open plans
 
-static bool is_kept (const struct open_plan *plan)
+static bool is_findable (const struct open_plan *plan)
 {
-    bool flies = plan->listed_in && !plan->writes && !open_has_run (plan);
-    return !PLANTED (OPEN_NOT_KEPT) || !flies || plan->submitted || plan->gone;
+    bool rows_in_flight = plan->listed_in && !plan->writes && !open_has_run (plan);
+    return !PLANTED (OPEN_NOT_KEPT) || !rows_in_flight || plan->submitted || plan->gone;
 }
 
 struct open_plan *open_find_id (const struct core *self, uint64_t id)
 {
     struct table_node *node = table_find (&self->open, table_hash_number (id));
-    while (node && (((struct open_plan *)node)->id != id || !is_kept ((struct open_plan *)node)))
+    while (node &&
+           (((struct open_plan *)node)->id != id || !is_findable ((struct open_plan *)node)))
         node = table_next (node);
     return (struct open_plan *)node; // it is the first member
 }
@@ -28,7 +29,7 @@ static struct open_plan *find_open (const struct core *self, const struct core_t
     struct table_node *node = table_find (&self->open, table_hash_number (id));
     for (; node; node = table_next (node)) {
         struct open_plan *plan = (struct open_plan *)node;
-        if (plan->id == id && plan->target == target && is_kept (plan))
+        if (plan->id == id && plan->target == target && is_findable (plan))
             return plan;
     }
     return NULL;
@@ -36,7 +37,7 @@ static struct open_plan *find_open (const struct core *self, const struct core_t
 
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id)
 {
-    struct core_target *of = target_find_in (self, target);
+    struct core_target *of = core_find_target (self, target);
     return of ? find_open (self, of, id) : NULL;
 }
 
@@ -55,7 +56,7 @@ struct open_plan *open_for (struct core *self, struct core_target *target, uint6
 
 bool open_has_run (const struct open_plan *plan)
 {
-    return plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_PAST;
+    return plan->flight != FLIGHT_NONE && plan->flight != FLIGHT_EARLIER;
 }
 
 static void drop_message (struct open_plan *plan)
@@ -78,7 +79,7 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     plan->writes &= (uint8_t)~WRITE_HEAD; // of the message before
     open_touch (self, plan, WRITE_MESSAGE);
     if (plan->pull)
-        pull_read_message (plan);
+        pull_read_rule (plan);
 }
 
 void open_set_caller (struct open_plan *plan, struct span caller)
@@ -103,7 +104,7 @@ void open_set_class (struct core *self, struct open_plan *plan, int priority, st
     plan->priority = (uint8_t)priority;
     struct limit_state *new = plan->charged ? group_limit (self, plan) : NULL;
     if (old) // its run counts for the new group
-        limit_end (old);
+        limit_end_run (old);
     if (new)
         new->busy++;
     self->classes = true;
@@ -123,34 +124,34 @@ char *open_class (const struct open_plan *plan)
 }
 
 // The plan leaves its position in the queue: its ready entry becomes stale.
-static void leave_place (struct core *self, const struct open_plan *plan)
+static void leave_queue_position (struct core *self, const struct open_plan *plan)
 {
-    bool flies = open_has_run (plan);
+    bool has_run = open_has_run (plan);
     bool was_ready =
         plan->placed && plan->queued && !plan->chosen && !plan->submitted &&
-        is_within_cursor (self, plan->target, plan->id, plan->score_us) &&
-        (flies ? plan->overdue : plan->prepared || plan->score_us <= self->ahead_until_us);
-    if (was_ready && !flies && !plan->prepared &&
+        core_cursor_covers (self, plan->target, plan->id, plan->score_us) &&
+        (has_run ? plan->lease_expired : plan->prepared || plan->score_us <= self->ahead_until_us);
+    if (was_ready && !has_run && !plan->prepared &&
         is_cut (plan->target, plan->id, plan->score_us, plan->priority))
-        cut_left (plan->target);
+        cut_plan_left (plan->target);
     else
         self->stale += was_ready;
 }
 
 void open_unqueue (struct core *self, struct open_plan *plan)
 {
-    leave_place (self, plan);
+    leave_queue_position (self, plan);
     plan->placed = true;
-    plan->queued = plan->overdue = false;
+    plan->queued = plan->lease_expired = false;
     heap_remove (&self->leases, &plan->lease);
     open_touch (self, plan, WRITE_QUEUE);
 }
 
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us)
 {
-    leave_place (self, plan);
+    leave_queue_position (self, plan);
     plan->placed = plan->queued = true;
-    plan->overdue = false;
+    plan->lease_expired = false;
     plan->score_us = score_us;
     if (!open_has_run (plan))
         heap_remove (&self->leases, &plan->lease);
@@ -178,7 +179,7 @@ void open_drop (struct core *self, struct open_plan *plan)
     table_remove (&self->open, &plan->node);
     heap_remove (&self->leases, &plan->lease);
     if (plan->pull)
-        pull_forget (self, plan);
+        pull_drop_record (self, plan);
     drop_message (plan);
     free (plan->group);
     free (plan->caller);
@@ -186,7 +187,7 @@ void open_drop (struct core *self, struct open_plan *plan)
 }
 
 // A plan without a run and with nothing to write goes to the window or becomes ready.
-void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
+void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;
     if (plan->listed_in || plan->chosen || plan->reading_ahead ||
@@ -195,7 +196,7 @@ void open_settle (struct core *self, struct open_plan *plan, int64_t now_us)
     bool dropped = PLANTED (WINDOW_DROPPED) && plan->score_us > now_us + PREPARED_US;
     plan->prepared = false;
     if (plan->gone || !plan->placed || !plan->queued || dropped ||
-        !is_within_cursor (self, target, plan->id, plan->score_us)) {
+        !core_cursor_covers (self, target, plan->id, plan->score_us)) {
         open_drop (self, plan);
         return;
     }
@@ -228,19 +229,19 @@ struct limit_state *group_limit (const struct core *self, const struct open_plan
 
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us)
 {
-    if (open_is_free (plan))
+    if (open_is_exempt (plan))
         return;
     struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
     struct limit_state *names[] = {plan->target->limit, group};
     plan->charged = true;
     for (int i = 0; i < 2; i++)
-        if (names[i] && limit_begin (names[i], now_us))
+        if (names[i] && limit_begin_run (names[i], now_us))
             names[i]->unwritten = self->tokens_changed = true;
 }
 
-void open_charge_again (struct core *self, struct open_plan *plan)
+void open_charge_running (struct core *self, struct open_plan *plan)
 {
-    if (open_is_free (plan))
+    if (open_is_exempt (plan))
         return;
     struct limit_state *names[] = {plan->target->limit, group_limit (self, plan)};
     plan->charged = true;
@@ -249,27 +250,27 @@ void open_charge_again (struct core *self, struct open_plan *plan)
             names[i]->busy++;
 }
 
-void open_hold (struct core *self, struct open_plan *plan)
+void open_charge_flow (struct core *self, struct open_plan *plan)
 {
-    if (plan->holds)
+    if (plan->flow_charged)
         return;
     open_discharge (self, plan);
-    plan->holds = true;
+    plan->flow_charged = true;
     if (plan->target->limit)
         plan->target->limit->busy++;
 }
 
 void open_discharge (struct core *self, struct open_plan *plan)
 {
-    if (plan->holds && plan->target->limit)
-        limit_end (plan->target->limit);
-    plan->holds = false;
+    if (plan->flow_charged && plan->target->limit)
+        limit_end_run (plan->target->limit);
+    plan->flow_charged = false;
     if (!plan->charged)
         return;
     struct limit_state *group = plan->group ? group_limit (self, plan) : NULL;
     plan->charged = false;
     if (plan->target->limit)
-        limit_end (plan->target->limit);
+        limit_end_run (plan->target->limit);
     if (group)
-        limit_end (group);
+        limit_end_run (group);
 }

@@ -12,7 +12,7 @@ enum { REPORTED_US = 60000000, REPORTED_MAX = 100000 };
 static void set_flight (struct core *self, struct open_plan *plan, enum flight flight)
 {
     plan->flight = (uint8_t)flight;
-    self->pasts = self->pasts || flight == FLIGHT_PAST;
+    self->has_earlier = self->has_earlier || flight == FLIGHT_EARLIER;
     open_touch (self, plan, WRITE_RUN);
 }
 
@@ -28,12 +28,12 @@ static void delete_keys (struct core *self, const struct open_plan *plan, const 
                              (int)(member.size - start), (const char *)member.data + start);
         words[count] = rows_copy (self->gathering, span_of (key, (size_t)size));
     }
-    rows_command (self->gathering, words, count);
+    rows_add_command (self->gathering, words, count);
 }
 
-static const char *const answers_of[] = {KEY_WORK, KEY_FAILED, NULL};
-static const char *const team_of[] = {KEY_TEAM, NULL};
-static const char *const all_of[] = {KEY_WORK, KEY_FAILED, KEY_TEAM, NULL};
+static const char *const answer_keys[] = {KEY_WORK, KEY_FAILED, NULL};
+static const char *const team_keys[] = {KEY_TEAM, NULL};
+static const char *const all_keys[] = {KEY_WORK, KEY_FAILED, KEY_TEAM, NULL};
 
 // -- outcomes
 
@@ -43,20 +43,20 @@ void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, 
     struct rows *rows = self->gathering;
     if (!record.size || !self->bounds.outcomes)
         return;
-    rows_outcome (rows, &(struct outcome_row){
-                            .seq = seq,
-                            .sub = sub,
-                            .station = span_of (plan->target->name, plan->target->name_size),
-                            .plan_id = plan->id,
-                            .ended_ms = now_us / 1000,
-                            .record = rows_copy (rows, record),
-                            .output = rows_copy (rows, output),
-                        });
+    rows_add_outcome (rows, &(struct outcome_row){
+                                .seq = seq,
+                                .sub = sub,
+                                .station = span_of (plan->target->name, plan->target->name_size),
+                                .plan_id = plan->id,
+                                .ended_ms = now_us / 1000,
+                                .record = rows_copy (rows, record),
+                                .output = rows_copy (rows, output),
+                            });
 }
 
 // Add an outcome after the last broadcast.
-void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,
-                 struct span record, struct span output)
+void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
+                      struct span record, struct span output)
 {
     if (record.size)
         add_outcome (self, plan, self->seq, ++self->sub, now_us, record, output);
@@ -65,8 +65,8 @@ void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us
 void core_outcome (struct core *self, struct span target, uint64_t id, int64_t ended_ms,
                    struct span record, struct span output)
 {
-    const struct open_plan plan = {.target = target_for (self, target), .id = id};
-    add_silent (self, &plan, ended_ms * 1000, record, output);
+    const struct open_plan plan = {.target = core_target_for (self, target), .id = id};
+    add_unpublished (self, &plan, ended_ms * 1000, record, output);
 }
 
 int64_t next_seq (struct core *self, int64_t now_us)
@@ -108,7 +108,7 @@ static struct reported *reported_find (const struct core *self, const struct ope
     return NULL;
 }
 
-bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us)
+bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, int64_t now_us)
 {
     for (struct reported *one;
          (one = self->reported_first) &&
@@ -134,11 +134,11 @@ bool reports_failure (struct core *self, const struct open_plan *plan, int64_t n
 
 // -- submissions
 
-static bool is_full (const struct core *self, const struct core_submission *submission,
-                     struct core_refusal *ret)
+static bool reaches_bound (const struct core *self, const struct core_submission *submission,
+                           struct core_refusal *ret)
 {
     const struct core_bounds *bounds = &self->bounds;
-    const struct core_target *target = target_find_in (self, submission->target);
+    const struct core_target *target = core_find_target (self, submission->target);
     const struct plan_tally *caller = tally_find (&self->callers, submission->caller);
     const struct {
         const char *name;
@@ -157,9 +157,11 @@ static bool is_full (const struct core *self, const struct core_submission *subm
 }
 
 // Add a new plan; the caller has checked that its id is free.
-static void put_in (struct core *self, const struct core_submission *submission, int64_t now_us)
+static void insert_plan (struct core *self, const struct core_submission *submission,
+                         int64_t now_us)
 {
-    struct open_plan *plan = open_for (self, target_for (self, submission->target), submission->id);
+    struct open_plan *plan =
+        open_for (self, core_target_for (self, submission->target), submission->id);
     plan->gone = plan->earlier_may_answer = plan->queued = false;
     plan->placed = plan->team_known = true;
     plan->exec_id = 0;
@@ -169,7 +171,7 @@ static void put_in (struct core *self, const struct core_submission *submission,
     open_touch (self, plan, WRITE_LISTED);
     if (!submission->made_here && !submission->first) { // it must not inherit keys of a former plan
         open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
-        delete_keys (self, plan, all_of);
+        delete_keys (self, plan, all_keys);
     }
     if (submission->queued)
         open_queue (self, plan, submission->due_us);
@@ -179,7 +181,7 @@ static void put_in (struct core *self, const struct core_submission *submission,
     plan->target->plans++;
     core_count (self, 's', submission->target, 1);
     core_count (self, 'c', submission->caller, 1);
-    add_silent (self, plan, now_us, submission->missed, (struct span){0});
+    add_unpublished (self, plan, now_us, submission->missed, (struct span){0});
 }
 
 enum core_result core_submit (struct core *self, const struct core_submission *submission,
@@ -191,25 +193,25 @@ enum core_result core_submit (struct core *self, const struct core_submission *s
     if (forgotten) { // its message was deleted by hand
         open_discharge (self, plan);
         heap_remove (&self->leases, &plan->lease);
-        pull_forget (self, plan);
+        pull_drop_record (self, plan);
     }
     if (plan && !plan->gone && !forgotten)
         return CORE_IN_USE;
-    if (is_full (self, submission, ret))
+    if (reaches_bound (self, submission, ret))
         return CORE_FULL;
-    plan = open_for (self, target_for (self, submission->target), submission->id);
+    plan = open_for (self, core_target_for (self, submission->target), submission->id);
     plan->submitted = !submission->follows;
     if (plan->submitted)
         open_set_caller (plan, submission->caller);
     self->gathering->kinds |= plan->submitted ? ROWS_SUBMISSION : ROWS_RESULT;
-    put_in (self, submission, now_us);
+    insert_plan (self, submission, now_us);
     return CORE_DONE;
 }
 
 void core_place (struct core *self, const struct core_submission *submission, int64_t now_us)
 {
     self->gathering->kinds |= ROWS_RESULT;
-    put_in (self, submission, now_us);
+    insert_plan (self, submission, now_us);
 }
 
 uint64_t core_last_id (const struct core *self)
@@ -219,8 +221,7 @@ uint64_t core_last_id (const struct core *self)
 
 // -- ends and leases of runs
 
-void open_wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
-                           int64_t now_us)
+void open_set_waiting (struct core *self, const struct open_plan *plan, bool waits, int64_t now_us)
 {
     struct rows *rows = self->gathering;
     char key[10 + STATION_NAME_MAX + 1];
@@ -232,18 +233,18 @@ void open_wait_for_target (struct core *self, const struct open_plan *plan, bool
                                member_of (self, plan)};
     const struct span remove[] = {span_text ("ZREM"), name, add[3]};
     if (waits)
-        rows_command (rows, add, 4);
+        rows_add_command (rows, add, 4);
     else
-        rows_command (rows, remove, 3);
+        rows_add_command (rows, remove, 3);
     plan->target->has_waiting = plan->target->has_waiting || waits;
     plan->target->waits += waits;
 }
 
 static void forget_team (struct core *self, struct open_plan *plan)
 {
-    delete_keys (self, plan, team_of);
+    delete_keys (self, plan, team_keys);
     if (plan->pull)
-        pull_forget (self, plan);
+        pull_drop_record (self, plan);
     plan->team_known = true;
 }
 
@@ -254,9 +255,9 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
     struct span target = span_of (plan->target->name, plan->target->name_size);
     open_discharge (self, plan);
     open_unqueue (self, plan);
-    open_wait_for_target (self, plan, false, now_us);
+    open_set_waiting (self, plan, false, now_us);
     if (has_work)
-        delete_keys (self, plan, answers_of);
+        delete_keys (self, plan, answer_keys);
     if (has_team || plan->pull)
         forget_team (self, plan);
     plan->team_known = true;
@@ -275,8 +276,8 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
                               struct core_committed *ret)
 {
     static const enum flight flights[] = {
-        [CORE_LEASE] = FLIGHT_OUT,  [CORE_FLOW] = FLIGHT_FLOW, [CORE_DOUBT] = FLIGHT_DOUBT,
-        [CORE_RETRY] = FLIGHT_NONE, [CORE_PAST] = FLIGHT_PAST, [CORE_OVER] = FLIGHT_NONE};
+        [CORE_LEASE] = FLIGHT_TAKEN, [CORE_FLOW] = FLIGHT_FLOW,    [CORE_DOUBT] = FLIGHT_NO_STATUS,
+        [CORE_RETRY] = FLIGHT_NONE,  [CORE_PAST] = FLIGHT_EARLIER, [CORE_OVER] = FLIGHT_NONE};
     struct open_plan *plan = open_find (self, commit->target, commit->id);
     *ret = (struct core_committed){0};
     if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != commit->exec_id)
@@ -288,45 +289,48 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
     }
     if (commit->end != CORE_LEASE && commit->end != CORE_FLOW)
         self->gathering->kinds |= ROWS_RESULT;
-    bool published = commit->broadcast == CORE_PUBLISHED ||
-                     (commit->broadcast == CORE_FAILURE && reports_failure (self, plan, now_us));
+    bool published =
+        commit->broadcast == CORE_PUBLISHED ||
+        (commit->broadcast == CORE_FAILURE && allow_failure_broadcast (self, plan, now_us));
     if (published) {
         ret->seq = next_seq (self, now_us);
         add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
     } else {
-        add_silent (self, plan, now_us, commit->record, commit->output);
+        add_unpublished (self, plan, now_us, commit->record, commit->output);
     }
     if (commit->missed.size)
-        add_silent (self, plan, now_us, commit->missed, (struct span){0});
+        add_unpublished (self, plan, now_us, commit->missed, (struct span){0});
     if (commit->message.data) {
         open_set_message (self, plan, commit->message, commit->revision);
-        plan->keeps = false;
+        plan->changed_in_run = false;
     }
     if (commit->end == CORE_GONE) {
         delete_plan (self, plan, commit->has_work, commit->has_team, commit->caller, now_us);
         return CORE_DONE;
     }
     // An earlier run whose lease expired may still answer.
-    enum flight flight =
-        commit->end == CORE_RETRY && plan->earlier_may_answer ? FLIGHT_PAST : flights[commit->end];
-    if (flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // its run was over, or in doubt
+    enum flight flight = commit->end == CORE_RETRY && plan->earlier_may_answer
+                             ? FLIGHT_EARLIER
+                             : flights[commit->end];
+    if (flight == FLIGHT_TAKEN && !plan->charged &&
+        !plan->pull_run) // its run was over, or in doubt
         open_charge (self, plan, now_us);
     else if (flight == FLIGHT_FLOW)
-        open_hold (self, plan);
-    else if (flight != FLIGHT_OUT)
+        open_charge_flow (self, plan);
+    else if (flight != FLIGHT_TAKEN)
         open_discharge (self, plan);
     set_flight (self, plan, flight);
     if (flight == FLIGHT_NONE)
         plan->earlier_may_answer = false;
-    else if (flight == FLIGHT_PAST)
+    else if (flight == FLIGHT_EARLIER)
         plan->earlier_may_answer = true;
     if (plan->pull && !open_has_run (plan))
-        offers_leave (self, plan);
+        pull_end_run (self, plan);
     if (commit->queued)
         open_queue (self, plan, commit->due_us);
     else
         open_unqueue (self, plan);
-    open_wait_for_target (self, plan, commit->waits, now_us);
+    open_set_waiting (self, plan, commit->waits, now_us);
     return CORE_DONE;
 }
 
@@ -337,7 +341,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
     if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != exec_id || !plan->queued ||
         plan->score_us >= due_us)
         return;
-    if (plan->flight == FLIGHT_OUT && !plan->charged && !plan->pull_run) // its run was over
+    if (plan->flight == FLIGHT_TAKEN && !plan->charged && !plan->pull_run) // its run was over
         open_charge (self, plan, now_us);
     open_queue (self, plan, due_us);
 }
@@ -345,7 +349,7 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
 // -- admin commands
 
 // Move a plan that waits or is ready to the position of its new class.
-static void move_class (struct core *self, const struct open_plan *plan)
+static void move_to_class (struct core *self, const struct open_plan *plan)
 {
     struct ready *ready = &plan->target->ready;
     const struct ready_group *group;
@@ -363,25 +367,25 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     struct open_plan *plan = open_find (self, change->target, change->id);
     if (plan && plan->gone)
         return CORE_NONE;
-    bool flies = plan && open_has_run (plan);
-    if ((flies ? plan->exec_id : 0) != change->exec_id ||
+    bool has_run = plan && open_has_run (plan);
+    if ((has_run ? plan->exec_id : 0) != change->exec_id ||
         (plan && plan->revision >= 0 && plan->revision != change->was_revision))
         return CORE_CHANGED;
     if (!plan)
-        plan = open_for (self, target_for (self, change->target), change->id);
+        plan = open_for (self, core_target_for (self, change->target), change->id);
     open_set_message (self, plan, change->message, change->revision);
-    if (flies)
-        plan->keeps = true;
+    if (has_run)
+        plan->changed_in_run = true;
     if (self->classes)
         open_touch (self, plan, WRITE_CLASS);
     open_set_class (self, plan, change->priority, change->group);
-    move_class (self, plan);
+    move_to_class (self, plan);
     if (!span_equal (change->caller_before, change->caller)) {
         core_count (self, 'c', change->caller_before, -1);
         core_count (self, 'c', change->caller, 1);
     }
-    add_silent (self, plan, now_us, change->missed, (struct span){0});
-    if (flies)
+    add_unpublished (self, plan, now_us, change->missed, (struct span){0});
+    if (has_run)
         open_touch (self, plan, WRITE_RUN); // the revision of its run is in that row
     if (change->place == CORE_KEEP) {
         if (plan->flight == FLIGHT_OFFERED && plan->queued &&
@@ -389,20 +393,20 @@ enum core_result core_change (struct core *self, const struct core_change *chang
             open_queue (self, plan, now_us);
         return CORE_DONE;
     }
-    open_wait_for_target (self, plan, false, now_us);
+    open_set_waiting (self, plan, false, now_us);
     if (change->place == CORE_OUT) {
         open_unqueue (self, plan);
         return CORE_DONE;
     }
     if (change->place == CORE_AT) { // a run in flight ends: it is of the former plan
-        bool expected = plan->flight == FLIGHT_PAST || plan->flight == FLIGHT_OUT ||
+        bool expected = plan->flight == FLIGHT_EARLIER || plan->flight == FLIGHT_TAKEN ||
                         (open_has_run (plan) && plan->earlier_may_answer);
         open_discharge (self, plan);
-        offers_leave (self, plan);
+        pull_end_run (self, plan);
         if (plan->flight != FLIGHT_NONE)
-            set_flight (self, plan, expected ? FLIGHT_PAST : FLIGHT_NONE);
+            set_flight (self, plan, expected ? FLIGHT_EARLIER : FLIGHT_NONE);
         plan->earlier_may_answer = expected;
-        if (change->begins_anew)
+        if (change->resets_team)
             forget_team (self, plan);
     }
     open_queue (self, plan, change->due_us);
@@ -411,7 +415,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
 
 void core_remove (struct core *self, const struct core_removal *removal, int64_t now_us)
 {
-    struct open_plan *plan = open_for (self, target_for (self, removal->target), removal->id);
+    struct open_plan *plan = open_for (self, core_target_for (self, removal->target), removal->id);
     if (plan->gone)
         return;
     delete_plan (self, plan, true, true, removal->caller, now_us);
@@ -435,29 +439,29 @@ void core_wake (struct core *self, const struct core_member *member, int64_t now
     if (plan && plan->placed)
         score_us = plan->queued ? plan->score_us : -1;
     if (!plan) {
-        plan = open_for (self, target_for (self, member->target), member->id);
+        plan = open_for (self, core_target_for (self, member->target), member->id);
         core_load_class (self, member->target, member->id, member->class);
     }
     plan->placed = true;
     plan->queued = score_us >= 0;
     plan->score_us = score_us;
-    open_wait_for_target (self, plan, false, now_us);
+    open_set_waiting (self, plan, false, now_us);
     if (score_us > now_us)
         open_queue (self, plan, now_us);
     else
-        open_settle (self, plan, now_us);
+        open_close_if_idle (self, plan, now_us);
 }
 
 bool core_has_waiting (const struct core *self, struct span target, uint64_t *ret_number)
 {
-    const struct core_target *of = target_find_in (self, target);
+    const struct core_target *of = core_find_target (self, target);
     *ret_number = of ? of->waits : 0;
     return !of || of->has_waiting;
 }
 
 void core_none_waiting (struct core *self, struct span target, uint64_t number)
 {
-    struct core_target *of = target_for (self, target);
+    struct core_target *of = core_target_for (self, target);
     if (of->waits == number)
         of->has_waiting = false;
 }

@@ -10,11 +10,11 @@
 // The run of a plan, as plan:run has it.
 enum flight {
     FLIGHT_NONE,
-    FLIGHT_OUT,     // "EXEC"
-    FLIGHT_DOUBT,   // "EXEC?": it sent no status in time
-    FLIGHT_OFFERED, // "EXEC?!": workers may take it
-    FLIGHT_FLOW,    // "EXEC~": the run of a flow, which continues beyond its lease
-    FLIGHT_PAST     // "+": none, but an earlier run may still answer
+    FLIGHT_TAKEN,     // "EXEC"
+    FLIGHT_NO_STATUS, // "EXEC?": it sent no status in time
+    FLIGHT_OFFERED,   // "EXEC?!": workers may take it
+    FLIGHT_FLOW,      // "EXEC~": the run of a flow, which continues beyond its lease
+    FLIGHT_EARLIER    // "+": none, but an earlier run may still answer
 };
 
 // The parts of a plan that the next batch writes.
@@ -45,12 +45,12 @@ struct core_target {
     struct ready ready;
     // If `cut`: memory was full, so due plans of `cut_priority` and below, after `cut_at`, are in
     // Redis only.
-    bool cut, reads_on;
+    bool cut, read_more;
     int cut_priority;
     struct core_cursor cut_at;
     int64_t unread, unread_us; // how many plans are in Redis only, and their greatest score
     size_t kept;               // plans that were ready after the cut
-    struct ready renewed;      // offered runs that are due to be examined; they remain offered
+    struct ready exempt;       // offered runs that are due to be examined; they remain offered
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
     // Of the present claim:
@@ -93,14 +93,15 @@ struct open_plan {
     bool queued : 1;
     bool submitted : 1; // and not yet acknowledged
     bool gone : 1;
-    bool keeps : 1; // an admin changed it while it runs: `message` is kept until the run ends
-    bool lent : 1;  // `message` belongs to the rows of the batch in flight
+    bool changed_in_run : 1; // an admin changed it while it runs: `message` is kept until the run
+                             // ends
+    bool lent : 1;           // `message` belongs to the rows of the batch in flight
     bool chosen : 1;
     bool reading_ahead : 1; // its message and score are being read
     bool charged : 1;       // it counts toward the limits of its target and group
-    bool holds : 1;         // the run of a flow: it counts for its target; its calls for its group
+    bool flow_charged : 1;  // the run of a flow: it counts for its target; its calls for its group
     bool prepared : 1;      // it is ready, and its message is known
-    bool overdue : 1;       // its lease has expired, and it is ready
+    bool lease_expired : 1; // its lease has expired, and it is ready
     bool pull_run : 1;      // its run is for workers: its message stays here until the run ends
     bool team_known : 1;    // its team is loaded; `pull` NULL = it has none
 };
@@ -183,7 +184,7 @@ struct core {
     char epoch[24];
     bool limit_waits; // ready plans wait for the end of a run of their target or group
     bool new_epoch, classes, tokens_changed;
-    bool pasts;            // some have FLIGHT_PAST in Redis
+    bool has_earlier;      // some have FLIGHT_EARLIER in Redis
     struct table reported; // failures that were broadcast within the last minute
     struct reported *reported_first, **reported_last;
 
@@ -204,8 +205,8 @@ struct core {
 // PREPARED_...: how long before it is due, and up to how many bytes, a message is kept for its run.
 enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536, PREPARED_MAX = 32768 };
 
-struct core_target *target_find_in (const struct core *self, struct span name);
-struct core_target *target_for (struct core *self, struct span name);
+struct core_target *core_find_target (const struct core *self, struct span name);
+struct core_target *core_target_for (struct core *self, struct span name);
 
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id);
 struct open_plan *open_find_id (const struct core *self, uint64_t id);
@@ -215,7 +216,7 @@ struct open_plan *open_for (struct core *self, struct core_target *target, uint6
 void open_touch (struct core *self, struct open_plan *plan, unsigned writes);
 
 // Close a plan if nothing keeps it open; else make sure that it is taken when it is due.
-void open_settle (struct core *self, struct open_plan *plan, int64_t now_us);
+void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_us);
 
 // Forget a plan that has no run and nothing to write.
 void open_drop (struct core *self, struct open_plan *plan);
@@ -225,11 +226,11 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
 // Whether its message begins with the fixed-width numbers that the station writes: they can be
 // overwritten in place.
 bool open_has_head (const struct open_plan *plan);
-size_t open_head (const struct open_plan *plan, char out[HEAD_ROOM]);
+size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 
 void open_set_caller (struct open_plan *plan, struct span caller);
 // Whether its group is CORE_FREE.
-static inline bool open_is_free (const struct open_plan *plan)
+static inline bool open_is_exempt (const struct open_plan *plan)
 {
     return plan->group && strcmp (plan->group, CORE_FREE) == 0;
 }
@@ -240,18 +241,17 @@ void open_unqueue (struct core *self, struct open_plan *plan);
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 
 // The plan begins to wait for its target to connect, or stops waiting.
-void open_wait_for_target (struct core *self, const struct open_plan *plan, bool waits,
-                           int64_t now_us);
+void open_set_waiting (struct core *self, const struct open_plan *plan, bool waits, int64_t now_us);
 
 // The run of a plan begins to count toward limits, or stops counting.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
 void open_discharge (struct core *self, struct open_plan *plan);
 
 // The run of a flow counts toward the limit of its target until it ends.
-void open_hold (struct core *self, struct open_plan *plan);
+void open_charge_flow (struct core *self, struct open_plan *plan);
 
 // Count a run that was in progress already: it uses no rate.
-void open_charge_again (struct core *self, struct open_plan *plan);
+void open_charge_running (struct core *self, struct open_plan *plan);
 
 // The limit of its group, NULL = none.
 struct limit_state *group_limit (const struct core *self, const struct open_plan *plan);
@@ -268,21 +268,22 @@ void tallies_free (struct table *table);
 int64_t next_seq (struct core *self, int64_t now_us);
 
 // Whether to broadcast a failure of this plan: only if none was within the last minute.
-bool reports_failure (struct core *self, const struct open_plan *plan, int64_t now_us);
+bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, int64_t now_us);
 
-// Add an outcome to the history. add_silent: one without a broadcast, after the last broadcast.
+// Add an outcome to the history. add_unpublished: one without a broadcast, after the last
+// broadcast.
 void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
                   int64_t now_us, struct span record, struct span output);
-void add_silent (struct core *self, const struct open_plan *plan, int64_t now_us,
-                 struct span record, struct span output);
+void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
+                      struct span record, struct span output);
 
 // Move plans that are due within `ahead_us` to the ready ones.
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 
 void window_push (struct core *self, struct window_plan plan);
 void window_set_class (struct core *self, const struct open_plan *plan); // if it is in the window
-bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
-                       int64_t score_us);
+bool core_cursor_covers (const struct core *self, const struct core_target *target, uint64_t id,
+                         int64_t score_us);
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group);
 
@@ -290,25 +291,26 @@ void core_make_ready (struct core *self, struct core_target *target, struct read
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                        int priority, struct span group);
 
-// Whether this due plan is in Redis only (core_cut.c). cut_left: one of these is no longer due.
+// Whether this due plan is in Redis only (core_cut.c). cut_plan_left: one of these is no longer
+// due.
 bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority);
-void cut_left (struct core_target *target);
+void cut_plan_left (struct core_target *target);
 
 // If memory is full, drop ready plans of the target that uses most of it: of its lowest
 // priorities, the half that is due last.
-void core_bound_ready (struct core *self);
+void core_bound_ready_memory (struct core *self);
 
-// A target whose cut plans are to be read now; NULL = none. cut_page takes a page of them.
+// A target whose cut plans are to be read now; NULL = none. cut_load_page takes a page of them.
 struct core_target *cut_wants_page (const struct core *self, int64_t now_us);
-void cut_page (struct core *self, struct core_target *target, const struct core_member *members,
-               size_t count, size_t all);
-void cut_end (struct core *self, struct core_target *target);
+void cut_load_page (struct core *self, struct core_target *target,
+                    const struct core_member *members, size_t count, size_t all);
+void cut_clear (struct core *self, struct core_target *target);
 
-// In core_queue.c. window_ripen makes plans of the window that are due until `until_us` ready.
-bool is_within (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
-                int64_t score_us);
-bool core_see_member (struct core *self, const struct core_member *member);
-void window_ripen (struct core *self, int64_t until_us, int most);
+// In core_queue.c. window_move_due makes plans of the window that are due until `until_us` ready.
+bool cursor_covers (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
+                    int64_t score_us);
+bool core_load_member (struct core *self, const struct core_member *member);
+void window_move_due (struct core *self, int64_t until_us, int most);
 
 // Make an open plan ready: its lease has expired, or it was not taken.
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us);
@@ -319,42 +321,43 @@ bool open_has_run (const struct open_plan *plan);
 // -- plans that workers fetch
 
 // The record of a plan with its team; a new team has no rule yet.
-struct pull_record *pull_for (struct open_plan *plan);
+struct pull_record *pull_record_for (struct open_plan *plan);
 
-// The run has ended: withdraw its offer, and nobody works on it. pull_forget also drops the team.
-void offers_leave (struct core *self, struct open_plan *plan);
-void pull_forget (struct core *self, struct open_plan *plan);
+// The run has ended: withdraw its offer, and nobody works on it. pull_drop_record also drops the
+// team.
+void pull_end_run (struct core *self, struct open_plan *plan);
+void pull_drop_record (struct core *self, struct open_plan *plan);
 
 // Read the rule of the team from a changed message.
-void pull_read_message (struct open_plan *plan);
+void pull_read_rule (struct open_plan *plan);
 
 // Runs whose workers are all late stop counting toward limits.
-void pull_advance (struct core *self, int64_t now_us);
+void pull_discharge_late (struct core *self, int64_t now_us);
 
 // The end of a run must be decided and written within this time; else the run is examined again.
 enum { PULL_END_US = 1000000 };
 
 // Offer a run if it has free slots, count it while workers are at work, and queue it for when a
 // worker, the lease or the run times out.
-struct pull_placed {
+struct pull_state {
     int64_t free;
     bool over;
     struct team_outcome outcome; // borrowed from the team
 };
-struct pull_placed pull_place (struct core *self, struct open_plan *plan, int64_t lease_us,
-                               int64_t now_us);
+struct pull_state pull_update_run (struct core *self, struct open_plan *plan, int64_t lease_us,
+                                   int64_t now_us);
 
 // The lowest priority of which more plans may be offered; MAX_PRIORITY + 1 = none.
-int offers_floor (const struct core *self, const struct core_target *target);
+int offers_lowest_priority (const struct core *self, const struct core_target *target);
 
 // Remove the plan from the offers.
 void pull_withdraw (struct open_plan *plan);
 
 // Remember a plan that was loaded as offered: its team must be read.
-void pull_unread (struct core *self, struct open_plan *plan);
+void pull_note_unread (struct core *self, struct open_plan *plan);
 
 // Add the rows of the team of a plan, and of the reports of the open batch.
-void pull_write (struct core *self, struct open_plan *plan);
+void pull_write_team (struct core *self, struct open_plan *plan);
 void reports_write (struct core *self);
 void reports_free (struct kept_report **list);
 

@@ -12,7 +12,7 @@
 static const uint64_t EXEC_ID_MAX = 9999999999999999; // that fits into a head
 
 // Set the state in the message to running, unless the plan was paused or closed since it was taken.
-static void begin_message (struct core *self, struct open_plan *plan)
+static void mark_message_running (struct core *self, struct open_plan *plan)
 {
     struct span message = span_of (plan->message, plan->message_size);
     if (plan->revision < 0)
@@ -29,7 +29,7 @@ static void begin_message (struct core *self, struct open_plan *plan)
         return;
     }
     uint8_t *running = memory_copy (plan->message, plan->message_size);
-    size = open_head (plan, head);
+    size = open_running_head (plan, head);
     memcpy (running, head, size);
     if (!plan->lent)
         free (plan->message);
@@ -62,20 +62,20 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     if (result != CORE_DONE)
         return result;
     plan->pull_run = true;
-    begin_message (self, plan);
-    struct team *team = pull_for (plan)->team;
-    pull_read_message (plan);
+    mark_message_running (self, plan);
+    struct team *team = pull_record_for (plan)->team;
+    pull_read_rule (plan);
     plan->flight = FLIGHT_OFFERED;
     open_touch (self, plan, WRITE_RUN);
-    team_gather (team, offer->exec_id, offer->already_offered);
+    team_begin_run (team, offer->exec_id, offer->already_offered);
     team_remove_late (team, now_us / 1000);
-    struct pull_placed placed = pull_place (self, plan, offer->lease_us, now_us);
+    struct pull_state state = pull_update_run (self, plan, offer->lease_us, now_us);
     // If it stayed due, each claim would take it and make the decision on its end stale.
-    if (placed.over && plan->queued && !plan->chosen)
+    if (state.over && plan->queued && !plan->chosen)
         open_queue (self, plan, now_us + PULL_END_US);
-    ret->free = placed.free;
-    ret->over = placed.over;
-    ret->outcome = outcome_copy (self, &placed.outcome);
+    ret->free = state.free;
+    ret->over = state.over;
+    ret->outcome = outcome_copy (self, &state.outcome);
     ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
     return CORE_DONE;
 }
@@ -88,7 +88,7 @@ struct limits_seen {
     int64_t wake_us;          // when a rate allows the next
 };
 
-static bool limit_lets (const struct limit_state *limit, int64_t now_us, struct limits_seen *seen)
+static bool check_limit (const struct limit_state *limit, int64_t now_us, struct limits_seen *seen)
 {
     if (!limit || limit_allows (limit, now_us, &seen->wake_us))
         return true;
@@ -97,17 +97,17 @@ static bool limit_lets (const struct limit_state *limit, int64_t now_us, struct 
 }
 
 // The run begins with its first worker: check and charge the limits of its target and group.
-static bool begin_run (struct core *self, struct open_plan *plan, int64_t now_us,
-                       struct limits_seen *seen)
+static bool charge_first_worker (struct core *self, struct open_plan *plan, int64_t now_us,
+                                 struct limits_seen *seen)
 {
-    seen->target_waits = !limit_lets (plan->target->limit, now_us, seen);
-    if (seen->target_waits || !limit_lets (group_limit (self, plan), now_us, seen))
+    seen->target_waits = !check_limit (plan->target->limit, now_us, seen);
+    if (seen->target_waits || !check_limit (group_limit (self, plan), now_us, seen))
         return false;
     open_charge (self, plan, now_us);
     return true;
 }
 
-static bool has_members (const struct open_plan *plan, const struct core_pull_take *take)
+static bool message_matches (const struct open_plan *plan, const struct core_pull_take *take)
 {
     for (size_t i = 0; i < take->member_count; i++)
         if (!message_has_member (span_of (plan->message, plan->message_size), take->members[i]))
@@ -116,37 +116,38 @@ static bool has_members (const struct open_plan *plan, const struct core_pull_ta
 }
 
 // A worker that failed an earlier try may take it again if no other worker has asked for a while.
-static bool may_enter (const struct team *team, const struct core_pull_take *take, int64_t now_us)
+static bool may_join (const struct team *team, const struct core_pull_take *take, int64_t now_us)
 {
     enum { OTHERS_US = 5000000 };
     const struct team_worker *worker = team_find (team, take->worker);
-    return !worker || (worker->state == WORKER_OUT && take->alone &&
+    return !worker || (worker->state == WORKER_FAILED_EARLIER && take->alone &&
                        now_us - (int64_t)team->since > OTHERS_US);
 }
 
 // Whether the worker gets the plan of this offer.
-static bool may_take (struct core *self, struct open_plan *plan, const struct core_pull_take *take,
-                      int64_t now_us, struct limits_seen *seen)
+static bool admit_worker (struct core *self, struct open_plan *plan,
+                          const struct core_pull_take *take, int64_t now_us,
+                          struct limits_seen *seen)
 {
     struct team *team = plan->pull->team;
-    if (team->rule.state == PLAN_PAUSE || !has_members (plan, take) ||
+    if (team->rule.state == PLAN_PAUSE || !message_matches (plan, take) ||
         !team_rule_allows (&team->rule, take->worker))
         return false;
     size_t before = team->count;
     team_remove_late (team, now_us / 1000);
     if (team->count != before)
         open_touch (self, plan, WRITE_TEAM);
-    struct team_tally tally = team_count (team);
-    return may_enter (team, take, now_us) && tally.running + tally.ended < team->rule.count &&
-           (tally.running || begin_run (self, plan, now_us, seen));
+    struct team_tally tally = team_count_workers (team);
+    return may_join (team, take, now_us) && tally.running + tally.ended < team->rule.count &&
+           (tally.running || charge_first_worker (self, plan, now_us, seen));
 }
 
-static struct core_job enter_team (struct core *self, struct open_plan *plan,
+static struct core_job assign_job (struct core *self, struct open_plan *plan,
                                    const struct core_pull_take *take, int64_t now_us)
 {
     const struct team_rule *rule = &plan->pull->team->rule;
-    team_enter (plan->pull->team, take->worker, plan->exec_id, now_us / 1000);
-    pull_place (self, plan, take->lease_us, now_us);
+    team_add_worker (plan->pull->team, take->worker, plan->exec_id, now_us / 1000);
+    pull_update_run (self, plan, take->lease_us, now_us);
     return (struct core_job){
         .target = span_of (plan->target->name, plan->target->name_size),
         .id = plan->id,
@@ -157,13 +158,14 @@ static struct core_job enter_team (struct core *self, struct open_plan *plan,
 }
 
 // Whether the offer is still valid: the plan was not closed, and its run not changed by hand.
-static bool is_sound (const struct open_plan *plan)
+static bool is_valid_offer (const struct open_plan *plan)
 {
     return plan->message && team_is_current (plan->pull->team) &&
            plan->pull->team->rule.state != PLAN_CLOSE;
 }
 
-static void set_wait (const struct limits_seen *seen, int64_t now_us, struct core_pull_taken *ret)
+static void set_limited (const struct limits_seen *seen, int64_t now_us,
+                         struct core_pull_taken *ret)
 {
     ret->limited = seen->waits;
     if (!seen->waits || seen->wake_us == INT64_MAX)
@@ -177,32 +179,32 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
                      struct core_job *jobs, struct core_pull_taken *ret)
 {
     struct open_plan *page[PULL_LOOK_MAX];
-    struct core_target *target = target_for (self, take->target);
+    struct core_target *target = core_target_for (self, take->target);
     struct limits_seen seen = {.wake_us = INT64_MAX};
     struct offer_list *list = &target->offers;
     size_t from = take->from > 0 ? (size_t)take->from : 0, offers = list->end - list->first;
-    size_t count = from < offers ? offers - from : 0, looked = 0, bytes = 0;
+    size_t count = from < offers ? offers - from : 0, examined = 0, bytes = 0;
     int64_t left = 0, taken = 0;
     *ret = (struct core_pull_taken){0};
     core_advance (self, now_us, 0); // runs that are lost by now stop counting toward limits
     count = count < PULL_LOOK_MAX ? count : PULL_LOOK_MAX;
     if (count) // taking an offer moves the others
         memcpy (page, &list->at[list->first + from], count * sizeof *page);
-    for (; looked < count && taken < take->limit && bytes <= PULL_BYTES_MAX; looked++) {
-        struct open_plan *plan = page[looked];
-        if (!is_sound (plan)) {
+    for (; examined < count && taken < take->limit && bytes <= PULL_BYTES_MAX; examined++) {
+        struct open_plan *plan = page[examined];
+        if (!is_valid_offer (plan)) {
             pull_withdraw (plan);
             continue;
         }
-        if (may_take (self, plan, take, now_us, &seen)) {
-            jobs[taken] = enter_team (self, plan, take, now_us);
+        if (admit_worker (self, plan, take, now_us, &seen)) {
+            jobs[taken] = assign_job (self, plan, take, now_us);
             bytes += jobs[taken++].message.size;
         }
         left += plan->pull->offered;
     }
     // If the target itself is at its limit, later offers cannot begin either.
-    if (looked == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
+    if (examined == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
         ret->next = (int64_t)from + left;
     ret->count = (size_t)taken;
-    set_wait (&seen, now_us, ret);
+    set_limited (&seen, now_us, ret);
 }

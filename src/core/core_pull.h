@@ -124,7 +124,7 @@ struct core_worker {
     const struct core_found *found; // NULL = nothing was read
 };
 
-struct core_sign {
+struct core_heartbeat {
     struct span progress; // empty = nothing new
     bool release;         // the worker returns the plan without having begun
 };
@@ -136,7 +136,7 @@ struct core_alive {
 
 // A worker sends a heartbeat, or returns the plan. CORE_DONE, CORE_UNREAD.
 enum core_result core_pull_alive (struct core *self, const struct core_worker *worker,
-                                  const struct core_sign *sign, int64_t now_us,
+                                  const struct core_heartbeat *heartbeat, int64_t now_us,
                                   struct core_alive *ret);
 
 struct core_report {

@@ -15,7 +15,7 @@ enum {
 
 // -- the window
 
-static bool goes_first (const struct window_plan *one, const struct window_plan *other)
+static bool window_precedes (const struct window_plan *one, const struct window_plan *other)
 {
     return one->due_us != other->due_us ? one->due_us < other->due_us : one->id < other->id;
 }
@@ -28,7 +28,7 @@ void window_push (struct core *self, struct window_plan plan)
         window->plans = memory_resize (window->plans, window->room * sizeof *window->plans);
     }
     size_t at = window->count++;
-    for (size_t parent; at && goes_first (&plan, &window->plans[parent = (at - 1) / 2]);
+    for (size_t parent; at && window_precedes (&plan, &window->plans[parent = (at - 1) / 2]);
          at = parent)
         window->plans[at] = window->plans[parent];
     window->plans[at] = plan;
@@ -51,8 +51,8 @@ static struct window_plan window_pop (struct window *window)
     size_t at = 0;
     for (size_t child; (child = 2 * at + 1) < window->count; at = child) {
         child += child + 1 < window->count &&
-                 goes_first (&window->plans[child + 1], &window->plans[child]);
-        if (!goes_first (&window->plans[child], &last))
+                 window_precedes (&window->plans[child + 1], &window->plans[child]);
+        if (!window_precedes (&window->plans[child], &last))
             break;
         window->plans[at] = window->plans[child];
     }
@@ -74,18 +74,18 @@ static int compare_members (const char *target, uint64_t id, const char *other, 
     return strcmp (ident_text (id, digits), ident_text (other_id, other_digits));
 }
 
-bool is_within (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
-                int64_t score_us)
+bool cursor_covers (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
+                    int64_t score_us)
 {
     if (score_us != cursor->score_us)
         return score_us < cursor->score_us;
     return cursor->all || compare_members (target->name, id, cursor->target, cursor->id) <= 0;
 }
 
-bool is_within_cursor (const struct core *self, const struct core_target *target, uint64_t id,
-                       int64_t score_us)
+bool core_cursor_covers (const struct core *self, const struct core_target *target, uint64_t id,
+                         int64_t score_us)
 {
-    return is_within (&self->cursor, target, id, score_us);
+    return cursor_covers (&self->cursor, target, id, score_us);
 }
 
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret)
@@ -107,7 +107,7 @@ void core_page_lost (struct core *self)
 }
 
 // Drop a prefetched message: somebody may have edited it since.
-static void drop_prepared (struct table_node *node, void *owner)
+static void drop_prefetched (struct table_node *node, void *owner)
 {
     struct core *self = owner;
     struct open_plan *plan = (struct open_plan *)node;
@@ -117,21 +117,21 @@ static void drop_prepared (struct table_node *node, void *owner)
     open_drop (self, plan);
 }
 
-static void wait_for_lease (struct table_node *node, void *owner)
+static void restore_lease (struct table_node *node, void *owner)
 {
     struct core *self = owner;
     struct open_plan *plan = (struct open_plan *)node;
-    if (plan->overdue)
+    if (plan->lease_expired)
         heap_set (&self->leases, &plan->lease, plan->score_us);
-    plan->overdue = plan->prepared = false;
+    plan->lease_expired = plan->prepared = false;
 }
 
 void core_reread (struct core *self)
 {
     for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
         ready_free (&target->ready);
-        ready_free (&target->renewed);
-        cut_end (self, target);
+        ready_free (&target->exempt);
+        cut_clear (self, target);
     }
     for (size_t i = 0; i < self->window.count; i++)
         free (self->window.plans[i].class);
@@ -139,18 +139,18 @@ void core_reread (struct core *self)
     self->cursor = (struct core_cursor){.score_us = INT64_MIN};
     self->stale = 0;
     self->rereads++;
-    table_each (&self->open, drop_prepared, self);
-    table_each (&self->open, wait_for_lease, self);
+    table_each (&self->open, drop_prefetched, self);
+    table_each (&self->open, restore_lease, self);
 }
 
 // A member of an open plan was read. The record here is newer, but for a run that was loaded the
 // score says when its lease ends.
-static void meet_open (struct core *self, struct open_plan *plan, int64_t score_us)
+static void load_open_score (struct core *self, struct open_plan *plan, int64_t score_us)
 {
-    bool flies = open_has_run (plan);
-    if (!flies || plan->listed_in || plan->chosen || plan->overdue)
+    bool has_run = open_has_run (plan);
+    if (!has_run || plan->listed_in || plan->chosen || plan->lease_expired)
         return;
-    if (PLANTED (SENT_GIVEN_UP) && !plan->placed && plan->flight == FLIGHT_OUT)
+    if (PLANTED (SENT_GIVEN_UP) && !plan->placed && plan->flight == FLIGHT_TAKEN)
         score_us = 0;
     plan->placed = plan->queued = true;
     plan->score_us = score_us;
@@ -158,19 +158,19 @@ static void meet_open (struct core *self, struct open_plan *plan, int64_t score_
 }
 
 // Whether a plan is open only to read or write its message: then the score in Redis is up to date.
-static bool is_where_read (const struct open_plan *plan)
+static bool is_score_current (const struct open_plan *plan)
 {
     bool moves = plan->placed && plan->listed_in;
     return !open_has_run (plan) && !moves && !plan->chosen && !plan->submitted && !plan->gone;
 }
 
 // Returns whether the plan is in the window now.
-bool core_see_member (struct core *self, const struct core_member *member)
+bool core_load_member (struct core *self, const struct core_member *member)
 {
-    struct core_target *target = target_for (self, member->target);
+    struct core_target *target = core_target_for (self, member->target);
     struct open_plan *plan = open_find (self, member->target, member->id);
-    if (plan && !is_where_read (plan)) {
-        meet_open (self, plan, member->score_us);
+    if (plan && !is_score_current (plan)) {
+        load_open_score (self, plan, member->score_us);
         return false;
     }
     if (plan && plan->placed)
@@ -191,15 +191,15 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
     if (self->page_of != self->rereads)
         return;
     if (self->page_target) {
-        cut_page (self, self->page_target, members, count, all);
+        cut_load_page (self, self->page_target, members, count, all);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const struct core_member *member = &members[i];
-        struct core_target *target = target_for (self, member->target);
-        if (is_within_cursor (self, target, member->id, member->score_us))
+        struct core_target *target = core_target_for (self, member->target);
+        if (core_cursor_covers (self, target, member->id, member->score_us))
             continue;
-        core_see_member (self, member);
+        core_load_member (self, member);
         *cursor = (struct core_cursor){.score_us = member->score_us, .id = member->id};
         memcpy (cursor->target, target->name, sizeof cursor->target);
     }
@@ -209,11 +209,11 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
 
 // -- what is due
 
-static void make_ready (struct core *self, struct core_target *target, bool counts,
-                        struct ready_plan plan, int priority, struct span group)
+static void add_ready_entry (struct core *self, struct core_target *target, bool counts,
+                             struct ready_plan plan, int priority, struct span group)
 {
     bool free = counts || span_is (group, CORE_FREE);
-    struct ready *to = free ? &target->renewed : &target->ready;
+    struct ready *to = free ? &target->exempt : &target->ready;
     to->unlimited = to->unlimited || free;
     ready_add (to, plan, priority, group, &self->limits);
 }
@@ -221,15 +221,15 @@ static void make_ready (struct core *self, struct core_target *target, bool coun
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group)
 {
-    make_ready (self, target, false, plan, priority, group);
+    add_ready_entry (self, target, false, plan, priority, group);
 }
 
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us)
 {
     // The run of a flow, or an offered one, counts already.
     bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
-    make_ready (self, plan->target, counts, (struct ready_plan){due_us, plan->id}, plan->priority,
-                span_text (plan->group ? plan->group : ""));
+    add_ready_entry (self, plan->target, counts, (struct ready_plan){due_us, plan->id},
+                     plan->priority, span_text (plan->group ? plan->group : ""));
 }
 
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
@@ -245,7 +245,7 @@ bool core_place_ready (struct core *self, struct core_target *target, struct rea
     return false;
 }
 
-void window_ripen (struct core *self, int64_t until_us, int most)
+void window_move_due (struct core *self, int64_t until_us, int most)
 {
     struct window *window = &self->window;
     for (int i = 0; i < most && window->count && window->plans[0].due_us <= until_us; i++) {
@@ -264,19 +264,19 @@ void window_ripen (struct core *self, int64_t until_us, int most)
 
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
 {
-    window_ripen (self, now_us + ahead_us, MOVED_MAX);
-    pull_advance (self, now_us);
+    window_move_due (self, now_us + ahead_us, MOVED_MAX);
+    pull_discharge_late (self, now_us);
     for (struct heap_node *node; (node = heap_first (&self->leases)) && node->at <= now_us;) {
         struct open_plan *plan =
             (struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, lease));
         heap_remove (&self->leases, node);
-        bool goes_on = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
-        if (!goes_on) // for an offered run workers may be at work
+        bool run_continues = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
+        if (!run_continues) // for an offered run workers may be at work
             open_discharge (self, plan);
-        plan->overdue = true;
+        plan->lease_expired = true;
         open_make_ready (self, plan, plan->score_us);
     }
-    core_bound_ready (self);
+    core_bound_ready_memory (self);
 }
 
 bool core_is_quiet (const struct core *self)
@@ -289,11 +289,11 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
     int64_t count = -self->stale;
     core_advance (self, now_us, 0);
     *ret_until_us = now_us > self->ahead_until_us ? now_us : self->ahead_until_us;
-    table_each (&self->open, drop_prepared, self);
+    table_each (&self->open, drop_prefetched, self);
     if (!core_is_quiet (self) || self->cursor.score_us <= *ret_until_us)
         return -1;
     for (struct core_target *target = self->first_ready; target; target = target->next_ready)
-        count += (int64_t)(target->ready.count + target->renewed.count) + target->unread;
+        count += (int64_t)(target->ready.count + target->exempt.count) + target->unread;
     return count;
 }
 

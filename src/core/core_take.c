@@ -23,7 +23,7 @@ static void set_free_slots (struct core *self, const struct core_wish *wish)
     }
     for (size_t i = 0; i < wish->target_count; i++) {
         const struct core_slots *slots = &wish->targets[i];
-        struct core_target *target = target_for (self, slots->target);
+        struct core_target *target = core_target_for (self, slots->target);
         target->slots = slots;
         target->free_slots = slots->free_slots;
         target->ready.unlimited = slots->pull;
@@ -33,8 +33,9 @@ static void set_free_slots (struct core *self, const struct core_wish *wish)
 static bool has_ready (const struct core *self, const struct core_target *target)
 {
     bool pull = target->slots && target->slots->pull;
-    return target->renewed.count ||
-           (target->ready.count && (!pull || offers_floor (self, target) <= MAX_PRIORITY));
+    return target->exempt.count ||
+           (target->ready.count &&
+            (!pull || offers_lowest_priority (self, target) <= MAX_PRIORITY));
 }
 
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us)
@@ -49,8 +50,8 @@ bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_
 }
 
 // The open plan of a ready entry, opened if needed; NULL: the entry is stale.
-static struct open_plan *open_ready (struct core *self, struct core_target *target,
-                                     struct ready_plan ready, const struct ready_group *group)
+static struct open_plan *open_ready_plan (struct core *self, struct core_target *target,
+                                          struct ready_plan ready, const struct ready_group *group)
 {
     struct open_plan *plan = open_find (self, span_of (target->name, target->name_size), ready.id);
     if (!plan) {
@@ -59,8 +60,9 @@ static struct open_plan *open_ready (struct core *self, struct core_target *targ
         plan->group = *group->name ? memory_text (group->name) : NULL;
         return plan;
     }
-    bool flies = open_has_run (plan);
-    bool stale = plan->gone || plan->chosen || plan->submitted || (flies && !plan->overdue) ||
+    bool has_run = open_has_run (plan);
+    bool stale = plan->gone || plan->chosen || plan->submitted ||
+                 (has_run && !plan->lease_expired) ||
                  (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
     if (!stale && !plan->group && !plan->priority) { // it was opened for prefetching
         plan->priority = (uint8_t)group->priority;
@@ -70,17 +72,17 @@ static struct open_plan *open_ready (struct core *self, struct core_target *targ
 }
 
 // Choose the next plan of a target. False: it has none that may run now.
-static bool choose_one (struct core *self, struct core_target *target, int64_t until_us,
-                        int64_t now_us, struct core_choice *ret)
+static bool choose_plan (struct core *self, struct core_target *target, int64_t until_us,
+                         int64_t now_us, struct core_choice *ret)
 {
     const struct ready_group *group;
     struct ready_plan ready;
     bool pull = target->slots && target->slots->pull, waits = false;
     while (has_ready (self, target)) {
-        target->ready.floor = pull ? offers_floor (self, target) : 0;
+        target->ready.floor = pull ? offers_lowest_priority (self, target) : 0;
         bool found = false;
         if (target->free_slots > 0) {
-            found = ready_take (&target->renewed, until_us, now_us, &ready, &group,
+            found = ready_take (&target->exempt, until_us, now_us, &ready, &group,
                                 &self->rate_wake_us, &waits);
             if (!found && !pull && target->limit &&
                 !limit_allows (target->limit, now_us, &self->rate_wake_us)) {
@@ -95,7 +97,7 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         self->limit_waits = self->limit_waits || waits;
         if (!found)
             return false;
-        struct open_plan *plan = open_ready (self, target, ready, group);
+        struct open_plan *plan = open_ready_plan (self, target, ready, group);
         if (!plan) {
             self->stale -= self->stale > 0;
             continue;
@@ -103,7 +105,7 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
         plan->chosen = true;
         plan->prepared = false;
         plan->pull_run = pull;
-        if (!pull && !plan->holds)
+        if (!pull && !plan->flow_charged)
             open_charge (self, plan, now_us);
         target->free_slots -= target->free_slots > 0 && target->free_slots < INT64_MAX;
         target->taken++;
@@ -114,8 +116,8 @@ static bool choose_one (struct core *self, struct core_target *target, int64_t u
 }
 
 // Each target gets an equal share of the choices; the others get what a target does not use.
-static size_t choose_until (struct core *self, int64_t until_us, int64_t now_us,
-                            struct core_choice *out, size_t count, size_t max)
+static size_t choose_shares (struct core *self, int64_t until_us, int64_t now_us,
+                             struct core_choice *out, size_t count, size_t max)
 {
     for (bool some = true; some && count < max;) {
         size_t targets = 0;
@@ -126,7 +128,7 @@ static size_t choose_until (struct core *self, int64_t until_us, int64_t now_us,
         for (struct core_target *target = self->first_ready; target && count < max;
              target = target->next_ready)
             for (size_t i = 0; i < share && count < max; i++) {
-                if (!choose_one (self, target, until_us, now_us, &out[count]))
+                if (!choose_plan (self, target, until_us, now_us, &out[count]))
                     break;
                 count++;
                 some = true;
@@ -143,9 +145,9 @@ size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now
     self->limit_waits = false;
     core_advance (self, now_us, wish->ahead_us);
     set_free_slots (self, wish);
-    size_t count = choose_until (self, now_us, now_us, out, 0, limit);
+    size_t count = choose_shares (self, now_us, now_us, out, 0, limit);
     if (wish->ahead_us)
-        count = choose_until (self, now_us + wish->ahead_us, now_us, out, count, limit);
+        count = choose_shares (self, now_us + wish->ahead_us, now_us, out, count, limit);
     return count;
 }
 
@@ -173,7 +175,7 @@ size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
     for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
         if (target->taken < TAKEN_MANY || target->ready.unlimited)
             continue;
-        size_t seen = ready_look (&target->ready, ids, LOOK_MAX);
+        size_t seen = ready_peek (&target->ready, ids, LOOK_MAX);
         struct span name = span_of (target->name, target->name_size);
         for (size_t i = 0; i < seen && count < max; i++) {
             if (open_find (self, name, ids[i]))
@@ -192,12 +194,12 @@ void core_prepared (struct core *self, const struct core_choice *choice, bool re
     plan->reading_ahead = false;
     plan->prepared = read && plan->message && plan->queued && !plan->listed_in && !plan->chosen;
     if (!plan->prepared)
-        open_settle (self, plan, 0);
+        open_close_if_idle (self, plan, 0);
 }
 
 bool core_wants_runs (const struct core *self)
 {
-    return self->pasts;
+    return self->has_earlier;
 }
 
 void core_found_message (const struct core_choice *choice, struct span message)
@@ -224,33 +226,34 @@ void core_found_run (const struct core_choice *choice, struct span run)
     struct open_plan *plan = choice->plan;
     if (plan->flight != FLIGHT_NONE || !run.size || run.data[0] != '+')
         return;
-    plan->flight = FLIGHT_PAST;
+    plan->flight = FLIGHT_EARLIER;
     plan->earlier_may_answer = true;
 }
 
 // -- taking
 
-static void give_back (struct core *self, struct open_plan *plan)
+static void undo_charge (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
-    bool goes_on = plan->flight == FLIGHT_OUT && !plan->overdue; // its lease was extended since
-    if (!plan->charged || goes_on || plan->pull_run)             // or a worker is working on it
+    bool run_continues =
+        plan->flight == FLIGHT_TAKEN && !plan->lease_expired; // its lease was extended since
+    if (!plan->charged || run_continues || plan->pull_run)    // or a worker is working on it
         return;
     plan->charged = false;
     if (plan->target->limit)
-        limit_give_back (plan->target->limit);
+        limit_undo_begin (plan->target->limit);
     if (group)
-        limit_give_back (group);
+        limit_undo_begin (group);
 }
 
 void core_unchoose (struct core *self, const struct core_choice *choice)
 {
     struct open_plan *plan = choice->plan;
     plan->chosen = false;
-    give_back (self, plan);
+    undo_charge (self, plan);
     open_make_ready (self, plan, choice->due_us);
     if (!plan->placed)
-        open_settle (self, plan, 0);
+        open_close_if_idle (self, plan, 0);
 }
 
 // The station writes a message with these numbers first, padded to a fixed width (plan_json.h).
@@ -262,7 +265,7 @@ bool open_has_head (const struct open_plan *plan)
 }
 
 // The revision follows the head.
-static int64_t revision_of (const struct open_plan *plan)
+static int64_t revision_in_message (const struct open_plan *plan)
 {
     static const char name[] = ",\"revision\":";
     if (!open_has_head (plan) || plan->message_size < 90 ||
@@ -293,36 +296,36 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     *ret = (struct core_taken){.target = core_choice_target (choice), .id = plan->id};
     bool stale = plan->gone || !plan->queued || plan->score_us != choice->due_us;
     if (stale || !plan->message) {
-        give_back (self, plan);
+        undo_charge (self, plan);
         self->stale -= stale && self->stale > 0;
         if (!stale) { // its message was deleted by hand
             plan->gone = true;
             plan->flight = FLIGHT_NONE;
-            pull_forget (self, plan);
+            pull_drop_record (self, plan);
             open_unqueue (self, plan);
             open_touch (self, plan, WRITE_RUN | WRITE_CLASS);
         }
         plan->chosen = false;
-        open_settle (self, plan, now_us);
+        open_close_if_idle (self, plan, now_us);
         return stale ? CORE_NONE : CORE_CHANGED;
     }
-    bool ended = plan->flight == FLIGHT_OUT; // its lease has expired
-    bool past = plan->flight == FLIGHT_PAST;
+    bool ended = plan->flight == FLIGHT_TAKEN; // its lease has expired
+    bool past = plan->flight == FLIGHT_EARLIER;
     ret->earlier_may_answer = ended || past || plan->earlier_may_answer;
     ret->lost = ended ? plan->exec_id : 0;
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
-        plan->revision = revision_of (plan);
+        plan->revision = revision_in_message (plan);
     if (plan->flight != FLIGHT_FLOW) { // a flow is examined, and its run continues
         self->exec_id =
             self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
         plan->exec_id = self->exec_id;
-        plan->flight = FLIGHT_OUT;
+        plan->flight = FLIGHT_TAKEN;
     }
     ret->exec_id = plan->exec_id;
     self->gathering->kinds |= ROWS_CLAIM;
     plan->earlier_may_answer = ret->earlier_may_answer;
-    plan->keeps = false;
+    plan->changed_in_run = false;
     if (plan->lent)
         plan->message = memory_copy (plan->message, plan->message_size);
     rows_keep (self->gathering, plan->message); // the rows own it now, as it was before the run
@@ -336,6 +339,6 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     if (ret->written && !open_has_head (plan))
         write_as_running (self, plan); // somebody edited it
     plan->chosen = false;
-    open_wait_for_target (self, plan, false, now_us);
+    open_set_waiting (self, plan, false, now_us);
     return CORE_DONE;
 }

@@ -6,7 +6,7 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
     const struct open_plan *plan = open_find_id (self, id);
     if (!plan)
         return false;
-    bool flies = open_has_run (plan);
+    bool has_run = open_has_run (plan);
     *ret = (struct core_view){.gone = plan->gone,
                               .submitted = plan->submitted,
                               .settled = !plan->listed_in,
@@ -17,17 +17,17 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
                               .queued = plan->queued,
                               .score_us = plan->score_us,
                               .counted = plan->charged,
-                              .exec_id = flies ? plan->exec_id : 0,
+                              .exec_id = has_run ? plan->exec_id : 0,
                               .earlier_may_answer = plan->earlier_may_answer,
-                              .no_status = plan->flight == FLIGHT_DOUBT,
+                              .no_status = plan->flight == FLIGHT_NO_STATUS,
                               .offered = plan->flight == FLIGHT_OFFERED};
     return true;
 }
 
 bool core_is_ready (const struct core *self, struct span target, uint64_t id, int64_t score_us)
 {
-    const struct core_target *of = target_find_in (self, target);
-    return of && score_us <= self->ahead_until_us && is_within_cursor (self, of, id, score_us);
+    const struct core_target *of = core_find_target (self, target);
+    return of && score_us <= self->ahead_until_us && core_cursor_covers (self, of, id, score_us);
 }
 
 void core_each_target (const struct core *self, core_target_fn *call, void *owner)
@@ -39,19 +39,19 @@ void core_each_target (const struct core *self, core_target_fn *call, void *owne
 
 int64_t core_unread (const struct core *self, struct span target)
 {
-    const struct core_target *of = target_find_in (self, target);
+    const struct core_target *of = core_find_target (self, target);
     return of ? of->unread : 0;
 }
 
 int64_t core_ready (const struct core *self, struct span target)
 {
-    const struct core_target *of = target_find_in (self, target);
-    return of ? (int64_t)(of->ready.count + of->renewed.count) : 0;
+    const struct core_target *of = core_find_target (self, target);
+    return of ? (int64_t)(of->ready.count + of->exempt.count) : 0;
 }
 
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
                      int64_t due_us, uint64_t id)
 {
-    const struct core_target *of = target_find_in (self, target);
-    return of ? ready_before (&of->ready, priority, group, due_us, id) : 0;
+    const struct core_target *of = core_find_target (self, target);
+    return of ? ready_count_before (&of->ready, priority, group, due_us, id) : 0;
 }

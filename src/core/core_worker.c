@@ -18,8 +18,8 @@ static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // Whether a plan with this id exists; `ret` NULL: nothing else of it is known here. CORE_DONE,
 // CORE_NONE, CORE_UNREAD.
-static enum core_result find_any (struct core *self, const struct core_worker *of, int64_t now_us,
-                                  struct open_plan **ret)
+static enum core_result find_worker_plan (struct core *self, const struct core_worker *of,
+                                          int64_t now_us, struct open_plan **ret)
 {
     const struct core_found *found = of->found;
     struct open_plan *plan =
@@ -49,7 +49,7 @@ static enum core_result find_worker (struct core *self, const struct core_worker
                                      struct team_worker **ret_worker, const char **ret_why)
 {
     struct open_plan *plan;
-    enum core_result result = find_any (self, of, now_us, &plan);
+    enum core_result result = find_worker_plan (self, of, now_us, &plan);
     *ret = plan;
     *ret_worker = NULL;
     *ret_why = NULL;
@@ -67,28 +67,28 @@ static enum core_result find_worker (struct core *self, const struct core_worker
         *ret_why = "the worker has another run of this plan now";
     else if (worker_is_late (worker, now_us / 1000))
         *ret_why = LATE;
-    else if (worker->state == WORKER_OUT) // it failed in an earlier try
+    else if (worker->state == WORKER_FAILED_EARLIER) // it failed in an earlier try
         *ret_why = "the run is over";
     *ret_worker = worker;
     return CORE_DONE;
 }
 
 // Remove late workers from the team. `why` is LATE if the worker itself is one of them.
-static void remove_late (struct core *self, struct open_plan *plan, const struct core_worker *of,
-                         const char *why, int64_t now_us)
+static void remove_late_workers (struct core *self, struct open_plan *plan,
+                                 const struct core_worker *of, const char *why, int64_t now_us)
 {
     if (why && why != LATE)
         return;
     team_remove_late (plan->pull->team, now_us / 1000);
     open_touch (self, plan, WRITE_TEAM);
     if (why)
-        pull_place (self, plan, of->lease_us, now_us);
+        pull_update_run (self, plan, of->lease_us, now_us);
 }
 
 // -- alive
 
 enum core_result core_pull_alive (struct core *self, const struct core_worker *of,
-                                  const struct core_sign *sign, int64_t now_us,
+                                  const struct core_heartbeat *heartbeat, int64_t now_us,
                                   struct core_alive *ret)
 {
     struct open_plan *plan;
@@ -96,7 +96,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
     *ret = (struct core_alive){0};
     if (find_worker (self, of, now_us, &plan, &worker, &ret->stop) == CORE_UNREAD)
         return CORE_UNREAD;
-    remove_late (self, plan, of, ret->stop, now_us);
+    remove_late_workers (self, plan, of, ret->stop, now_us);
     if (ret->stop)
         return CORE_DONE;
     struct team *team = plan->pull->team;
@@ -105,21 +105,21 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
         ret->stop = "the worker has ended its work";
         return CORE_DONE;
     }
-    if (!allowed || sign->release) {
+    if (!allowed || heartbeat->release) {
         ret->stop = allowed ? "the worker released the plan" : NOT_NAMED;
         team_remove (team, worker);
     } else {
-        worker->heard_ms = now_us / 1000;
+        worker->last_report_ms = now_us / 1000;
         worker->unwritten = true;
-        if (sign->progress.size)
-            worker_set (&worker->progress, sign->progress);
+        if (heartbeat->progress.size)
+            worker_set_text (&worker->progress, heartbeat->progress);
         if (team->rule.ping_s >=
             worker->timeout_s) // the new heartbeat interval would exceed its former timeout
             worker->timeout_s = team->rule.timeout_s;
         ret->ping_s = team->rule.ping_s;
         ret->timeout_s = worker->timeout_s;
     }
-    pull_place (self, plan, of->lease_us, now_us);
+    pull_update_run (self, plan, of->lease_us, now_us);
     return CORE_DONE;
 }
 
@@ -139,7 +139,7 @@ size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_
     return size < REPORT_NAME_SIZE ? (size_t)size : REPORT_NAME_SIZE - 1;
 }
 
-static int64_t sum_of (const struct core_report *report)
+static int64_t report_checksum (const struct core_report *report)
 {
     uint8_t sum[SHA1_SIZE];
     char advice[48] = "";
@@ -158,14 +158,14 @@ static void remember_report (struct core *self, const struct core_worker *worker
     char name[REPORT_NAME_SIZE];
     size_t size = core_report_name (worker, name);
     struct kept_report *kept = memory_new (sizeof *kept + size + 1);
-    kept->score = now_us / 1000 * SUMS + sum_of (report);
+    kept->score = now_us / 1000 * SUMS + report_checksum (report);
     memcpy (kept->name, name, size);
     kept->next = self->reports;
     self->reports = kept;
 }
 
 // The score of a report in a batch that is not acknowledged, or -1.
-static int64_t kept_score (const struct core *self, const char *name)
+static int64_t unwritten_report_score (const struct core *self, const char *name)
 {
     const struct kept_report *lists[] = {self->reports, self->reports_in_flight};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
@@ -200,33 +200,35 @@ void reports_write (struct core *self)
         words[at++] = rows_number (rows, kept->score);
         words[at++] = rows_copy (rows, span_text (kept->name));
     }
-    rows_command (rows, words, at);
+    rows_add_command (rows, words, at);
     // Keep the last 100,000, and those for one day.
-    rows_command (rows,
-                  (const struct span[]){span_text ("ZREMRANGEBYRANK"), key, span_text ("0"),
-                                        span_text ("-100001")},
-                  4);
-    rows_command (rows, (const struct span[]){span_text ("EXPIRE"), key, span_text ("86400")}, 3);
+    rows_add_command (rows,
+                      (const struct span[]){span_text ("ZREMRANGEBYRANK"), key, span_text ("0"),
+                                            span_text ("-100001")},
+                      4);
+    rows_add_command (rows, (const struct span[]){span_text ("EXPIRE"), key, span_text ("86400")},
+                      3);
     free (words);
     self->reports_in_flight = self->reports;
     self->reports = NULL;
 }
 
 // Answer a report from a worker that has no part in the run now: it may be a repeat.
-static enum core_result report_again (const struct core *self, const struct core_worker *worker,
-                                      const struct core_report *report, const char *why,
-                                      struct core_reported *ret)
+static enum core_result check_repeated_report (const struct core *self,
+                                               const struct core_worker *worker,
+                                               const struct core_report *report, const char *why,
+                                               struct core_reported *ret)
 {
     char name[REPORT_NAME_SIZE];
     name[core_report_name (worker, name)] = '\0';
-    int64_t score = kept_score (self, name);
+    int64_t score = unwritten_report_score (self, name);
     if (score < 0 && !worker->found)
         return CORE_UNREAD;
     if (score < 0)
         score = worker->found->report;
     if (score < 0)
         ret->refused = why;
-    else if (score % SUMS != sum_of (report))
+    else if (score % SUMS != report_checksum (report))
         ret->refused = OTHER_REPORT;
     return CORE_DONE;
 }
@@ -234,7 +236,7 @@ static enum core_result report_again (const struct core *self, const struct core
 // -- report
 
 // False: the worker has reported something else before.
-static bool accept_report (struct core *self, struct team_worker *worker,
+static bool record_report (struct core *self, struct team_worker *worker,
                            const struct core_worker *of, const struct core_report *report,
                            int64_t now_us)
 {
@@ -247,8 +249,8 @@ static bool accept_report (struct core *self, struct team_worker *worker,
     worker->state = state;
     worker->ended_ms = now_us / 1000;
     worker->advice = report->advice;
-    worker_set (&worker->reason, report->reason);
-    worker_set (&worker->result, report->result);
+    worker_set_text (&worker->reason, report->reason);
+    worker_set_text (&worker->result, report->result);
     worker->unwritten = true;
     remember_report (self, of, report, now_us);
     return true;
@@ -263,31 +265,31 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     const char *why = NULL;
     *ret = (struct core_reported){0};
     if (report->repeat)
-        return report_again (self, of, report, NO_PLAN, ret);
+        return check_repeated_report (self, of, report, NO_PLAN, ret);
     if (find_worker (self, of, now_us, &plan, &worker, &why) == CORE_UNREAD)
         return CORE_UNREAD;
-    if (why && report_again (self, of, report, why, ret) == CORE_UNREAD)
+    if (why && check_repeated_report (self, of, report, why, ret) == CORE_UNREAD)
         return CORE_UNREAD;
-    remove_late (self, plan, of, why, now_us);
+    remove_late_workers (self, plan, of, why, now_us);
     if (why)
         return CORE_DONE;
     struct team *team = plan->pull->team;
     if (worker->state == WORKER_RUNNING && !team_rule_allows (&team->rule, of->worker)) {
         ret->refused = NOT_NAMED;
         team_remove (team, worker);
-        pull_place (self, plan, of->lease_us, now_us);
+        pull_update_run (self, plan, of->lease_us, now_us);
         return CORE_DONE;
     }
     if (report->advice.kind == ADVICE_RELEASE && team->rule.count > 1) {
         ret->refused = MORE_WORKERS;
         return CORE_DONE;
     }
-    if (!accept_report (self, worker, of, report, now_us)) {
+    if (!record_report (self, worker, of, report, now_us)) {
         ret->refused = OTHER_REPORT;
         return CORE_DONE;
     }
-    struct pull_placed placed = pull_place (self, plan, of->lease_us, now_us);
-    ret->outcome = outcome_copy (self, &placed.outcome);
+    struct pull_state state = pull_update_run (self, plan, of->lease_us, now_us);
+    ret->outcome = outcome_copy (self, &state.outcome);
     ret->target = span_of (plan->target->name, plan->target->name_size);
     ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
     ret->exec_id = plan->exec_id;
@@ -302,7 +304,7 @@ enum core_result core_pull_team (struct core *self, const struct core_worker *of
 {
     struct open_plan *plan;
     const struct core_found *found = of->found;
-    enum core_result result = find_any (self, of, now_us, &plan);
+    enum core_result result = find_worker_plan (self, of, now_us, &plan);
     *ret = (struct core_team){.now_ms = now_us / 1000};
     team_destroy (&self->shown);
     if (result == CORE_DONE && plan && !plan->team_known && !found)
@@ -330,6 +332,6 @@ bool core_team_member (const struct core_team *self, size_t index, struct team_m
 {
     if (index >= self->count)
         return false;
-    *ret = worker_show (self->team->workers[index], self->now_ms);
+    *ret = worker_describe (self->team->workers[index], self->now_ms);
     return true;
 }

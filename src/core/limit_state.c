@@ -58,7 +58,7 @@ static bool limit_equals (const struct limit *one, const struct limit *other)
            !(one->rate > other->rate) && one->burst == other->burst;
 }
 
-static bool apply_setting (struct limit_state *state)
+static bool update_limit_in_force (struct limit_state *state)
 {
     struct limit before = state->limit;
     state->limit = state->is_set ? state->set : state->by_settings;
@@ -72,7 +72,7 @@ bool limits_set (struct limit_table *self, struct span name, const struct limit 
         return false;
     state->is_set = state->is_renewed = limit != NULL;
     state->set = limit ? *limit : (struct limit){0};
-    return apply_setting (state);
+    return update_limit_in_force (state);
 }
 
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit)
@@ -82,7 +82,7 @@ bool limits_configure (struct limit_table *self, struct span name, const struct 
     if (!state)
         return false;
     state->by_settings = *limit;
-    return apply_setting (state);
+    return update_limit_in_force (state);
 }
 
 static void unmark_renewed (struct table_node *node, void *owner)
@@ -91,29 +91,29 @@ static void unmark_renewed (struct table_node *node, void *owner)
     state_of (node)->is_renewed = false;
 }
 
-void limits_begin (struct limit_table *self)
+void limits_begin_reload (struct limit_table *self)
 {
     table_each (&self->states, unmark_renewed, NULL);
 }
 
-static void unset_unrenewed (struct table_node *node, void *owner)
+static void drop_unrenewed_limit (struct table_node *node, void *owner)
 {
     struct limit_state *state = state_of (node);
     bool *dropped = owner;
     if (!state->is_set || state->is_renewed)
         return;
     state->is_set = false;
-    *dropped = apply_setting (state) || *dropped;
+    *dropped = update_limit_in_force (state) || *dropped;
 }
 
-bool limits_end (struct limit_table *self)
+bool limits_end_reload (struct limit_table *self)
 {
     bool dropped = false;
-    table_each (&self->states, unset_unrenewed, &dropped);
+    table_each (&self->states, drop_unrenewed_limit, &dropped);
     return dropped;
 }
 
-void limits_used (struct limit_table *self, struct span name, double used_us)
+void limits_load_rate (struct limit_table *self, struct span name, double used_us)
 {
     struct limit_state *state = state_for (self, name);
     if (state)
@@ -122,7 +122,7 @@ void limits_used (struct limit_table *self, struct span name, double used_us)
 
 // -- at work
 
-static double every_us (const struct limit_state *self)
+static double start_interval_us (const struct limit_state *self)
 {
     return 1e6 / self->limit.rate;
 }
@@ -134,10 +134,10 @@ static double burst_of (const struct limit_state *self)
 
 // Until when the rate is used up. Never before now, so that unused starts do not add up beyond the
 // burst; never later than a burst from now, in case the clock was set back.
-static double used_us (const struct limit_state *self, int64_t now_us)
+static double rate_used_until_us (const struct limit_state *self, int64_t now_us)
 {
     double now = (double)now_us;
-    return fmin (fmax (self->used_us, now), now + burst_of (self) * every_us (self));
+    return fmin (fmax (self->used_us, now), now + burst_of (self) * start_interval_us (self));
 }
 
 int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wake_us)
@@ -147,7 +147,7 @@ int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wak
         left = self->limit.concurrency > self->busy ? self->limit.concurrency - self->busy : 0;
     if (!(self->limit.rate > 0) || left == 0)
         return left;
-    double used = used_us (self, now_us), every = every_us (self);
+    double used = rate_used_until_us (self, now_us), every = start_interval_us (self);
     double tokens = floor (((double)now_us - used) / every + burst_of (self) + 1e-6);
     int64_t next_us = (int64_t)ceil (used - (burst_of (self) - 1) * every);
     if (tokens < 1 && next_us < *wake_us)
@@ -160,23 +160,23 @@ bool limit_allows (const struct limit_state *self, int64_t now_us, int64_t *wake
     return limit_left (self, now_us, wake_us) > 0;
 }
 
-bool limit_begin (struct limit_state *self, int64_t now_us)
+bool limit_begin_run (struct limit_state *self, int64_t now_us)
 {
     self->busy++;
     if (!(self->limit.rate > 0))
         return false;
-    self->used_us = used_us (self, now_us) + every_us (self);
+    self->used_us = rate_used_until_us (self, now_us) + start_interval_us (self);
     return true;
 }
 
-void limit_give_back (struct limit_state *self)
+void limit_undo_begin (struct limit_state *self)
 {
     self->busy--;
     if (self->limit.rate > 0)
-        self->used_us -= every_us (self);
+        self->used_us -= start_interval_us (self);
 }
 
-void limit_end (struct limit_state *self)
+void limit_end_run (struct limit_state *self)
 {
     if (self->busy > 0)
         self->busy--;

@@ -23,7 +23,7 @@ struct limit_state {
     struct table_node node;
     char name[LIMIT_NAME_MAX + 1];
     struct limit set;        // by an admin; it overrides the limit of the settings
-    bool is_set, is_renewed; // renewed: set again since limits_begin
+    bool is_set, is_renewed; // renewed: set again since limits_begin_reload
     struct limit by_settings;
     struct limit limit; // the one in force
     int64_t busy;       // runs in progress
@@ -45,13 +45,13 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit);
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit);
 
-// Replace the limits set by admins: limits_end drops those that were not set since limits_begin.
-// Returns whether any was dropped.
-void limits_begin (struct limit_table *self);
-bool limits_end (struct limit_table *self);
+// Replace the limits set by admins: limits_end_reload drops those that were not set since
+// limits_begin_reload. Returns whether any was dropped.
+void limits_begin_reload (struct limit_table *self);
+bool limits_end_reload (struct limit_table *self);
 
 // Load until when the rate of a name is used up, as read from Redis.
-void limits_used (struct limit_table *self, struct span name, double used_us);
+void limits_load_rate (struct limit_table *self, struct span name, double used_us);
 
 // Whether another run may begin. False: `wake_us` is lowered to when the rate allows it, unless the
 // end of a run must come first.
@@ -61,12 +61,12 @@ bool limit_allows (const struct limit_state *self, int64_t now_us, int64_t *wake
 int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wake_us);
 
 // A run begins: count it and charge the rate. Returns whether `used_us` has changed.
-bool limit_begin (struct limit_state *self, int64_t now_us);
+bool limit_begin_run (struct limit_state *self, int64_t now_us);
 
-// Undo limit_begin: the run did not begin after all.
-void limit_give_back (struct limit_state *self);
+// Undo limit_begin_run: the run did not begin after all.
+void limit_undo_begin (struct limit_state *self);
 
-void limit_end (struct limit_state *self);
+void limit_end_run (struct limit_state *self);
 
 // The text of a limit in Redis (plan:limits). A text that is not valid is read as no limit.
 enum { LIMIT_TEXT_MAX = 80 };

@@ -11,24 +11,24 @@ enum { ROOM_FIRST = 4 };
 
 // -- the plans of a group, by (due_us, id)
 
-static bool goes_first (struct ready_plan one, struct ready_plan other)
+static bool ready_precedes (struct ready_plan one, struct ready_plan other)
 {
     return one.due_us != other.due_us ? one.due_us < other.due_us : one.id < other.id;
 }
 
-static size_t count_of (const struct ready_group *self)
+static size_t group_count (const struct ready_group *self)
 {
     return self->end - self->first + self->heaped;
 }
 
-static void set_room (struct ready *of, struct ready_plan **plans, size_t *room, size_t count)
+static void resize_plans (struct ready *of, struct ready_plan **plans, size_t *room, size_t count)
 {
     of->bytes += (count - *room) * sizeof **plans; // modulo 2^64
     *room = count;
     *plans = memory_resize (*plans, count * sizeof **plans);
 }
 
-static size_t room_after (size_t room)
+static size_t grown_room (size_t room)
 {
     return room ? 2 * room : ROOM_FIRST;
 }
@@ -36,9 +36,9 @@ static size_t room_after (size_t room)
 static void heap_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
 {
     if (self->heaped == self->heap_room)
-        set_room (of, &self->heap, &self->heap_room, room_after (self->heap_room));
+        resize_plans (of, &self->heap, &self->heap_room, grown_room (self->heap_room));
     size_t at = self->heaped++;
-    for (size_t parent; at && goes_first (plan, self->heap[parent = (at - 1) / 2]); at = parent)
+    for (size_t parent; at && ready_precedes (plan, self->heap[parent = (at - 1) / 2]); at = parent)
         self->heap[at] = self->heap[parent];
     self->heap[at] = plan;
 }
@@ -48,11 +48,12 @@ static void heap_remove_at (struct ready_group *self, size_t at)
     struct ready_plan last = self->heap[--self->heaped];
     if (at == self->heaped)
         return;
-    for (size_t parent; at && goes_first (last, self->heap[parent = (at - 1) / 2]); at = parent)
+    for (size_t parent; at && ready_precedes (last, self->heap[parent = (at - 1) / 2]); at = parent)
         self->heap[at] = self->heap[parent];
     for (size_t child; (child = 2 * at + 1) < self->heaped; at = child) {
-        child += child + 1 < self->heaped && goes_first (self->heap[child + 1], self->heap[child]);
-        if (!goes_first (self->heap[child], last))
+        child +=
+            child + 1 < self->heaped && ready_precedes (self->heap[child + 1], self->heap[child]);
+        if (!ready_precedes (self->heap[child], last))
             break;
         self->heap[at] = self->heap[child];
     }
@@ -67,14 +68,14 @@ static void line_push (struct ready *of, struct ready_group *self, struct ready_
         self->end -= self->first;
         self->first = 0;
     } else if (self->end == self->line_room) {
-        set_room (of, &self->line, &self->line_room, room_after (self->line_room));
+        resize_plans (of, &self->line, &self->line_room, grown_room (self->line_room));
     }
     self->line[self->end++] = plan;
 }
 
 static void group_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
 {
-    if (self->first == self->end || !goes_first (plan, self->line[self->end - 1]))
+    if (self->first == self->end || !ready_precedes (plan, self->line[self->end - 1]))
         line_push (of, self, plan);
     else
         heap_push (of, self, plan);
@@ -85,7 +86,7 @@ static struct ready_plan group_first (const struct ready_group *self)
 {
     if (self->first == self->end)
         return self->heap[0];
-    bool heap = self->heaped && goes_first (self->heap[0], self->line[self->first]);
+    bool heap = self->heaped && ready_precedes (self->heap[0], self->line[self->first]);
     return heap ? self->heap[0] : self->line[self->first];
 }
 
@@ -122,14 +123,15 @@ static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_
 
 // -- levels and groups
 
-static size_t head_bytes (const struct ready_group *group)
+static size_t group_own_bytes (const struct ready_group *group)
 {
     return sizeof *group + strlen (group->name) + 1;
 }
 
 static void group_free (struct ready *of, struct ready_group *group)
 {
-    of->bytes -= head_bytes (group) + (group->line_room + group->heap_room) * sizeof *group->line;
+    of->bytes -=
+        group_own_bytes (group) + (group->line_room + group->heap_room) * sizeof *group->line;
     free (group->line);
     free (group->heap);
     free (group->name);
@@ -153,7 +155,7 @@ static struct ready_level *level_for (struct ready *self, int priority)
     return &self->levels[at];
 }
 
-static void find_limit (struct ready_group *group, const struct limit_table *limits)
+static void set_group_limit (struct ready_group *group, const struct limit_table *limits)
 {
     char name[LIMIT_NAME_MAX + 1];
     int size = *group->name ? snprintf (name, sizeof name, "g:%s", group->name) : 0;
@@ -165,7 +167,7 @@ static uint64_t group_hash (int priority, struct span name)
     return table_hash (name) + (uint64_t)priority;
 }
 
-static struct ready_group *group_in (const struct ready *self, int priority, struct span name)
+static struct ready_group *group_find (const struct ready *self, int priority, struct span name)
 {
     struct table_node *node = table_find (&self->groups, group_hash (priority, name));
     for (; node; node = table_next (node)) {
@@ -180,15 +182,15 @@ static struct ready_group *group_in (const struct ready *self, int priority, str
 static struct ready_group *group_for (struct ready *self, int priority, struct span name,
                                       const struct limit_table *limits)
 {
-    struct ready_group *group = group_in (self, priority, name);
+    struct ready_group *group = group_find (self, priority, name);
     if (group)
         return group;
     struct ready_level *level = level_for (self, priority);
     group = memory_new (sizeof *group);
     group->priority = priority;
     group->name = memory_copy (name.data, name.size);
-    self->bytes += head_bytes (group);
-    find_limit (group, limits);
+    self->bytes += group_own_bytes (group);
+    set_group_limit (group, limits);
     table_add (&self->groups, &group->node, group_hash (priority, name));
     group->next = level->turn ? level->turn : group;
     group->previous = level->turn ? level->turn->previous : group;
@@ -214,9 +216,9 @@ static void group_remove (struct ready *self, struct ready_group *group)
 }
 
 // Free the group that became empty with the last call, which returned it.
-static void sweep_groups (struct ready *self)
+static void remove_emptied_group (struct ready *self)
 {
-    if (self->emptied && count_of (self->emptied) == 0)
+    if (self->emptied && group_count (self->emptied) == 0)
         group_remove (self, self->emptied);
     self->emptied = NULL;
 }
@@ -246,7 +248,7 @@ static struct ready_group *next_group (const struct ready *self, const struct re
 {
     struct ready_group *group = level->turn;
     do {
-        if (count_of (group) && group_first (group).due_us <= until_us) {
+        if (group_count (group) && group_first (group).due_us <= until_us) {
             if (self->unlimited || !group->limit || limit_allows (group->limit, now_us, wake_us))
                 return group;
             *ret_waits = true;
@@ -256,17 +258,17 @@ static struct ready_group *next_group (const struct ready *self, const struct re
     return NULL;
 }
 
-static void taken_from (struct ready *self, struct ready_group *group)
+static void note_plan_taken (struct ready *self, struct ready_group *group)
 {
     self->count--;
-    if (count_of (group) == 0)
+    if (group_count (group) == 0)
         self->emptied = group;
 }
 
 bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct ready_plan *ret,
                  const struct ready_group **ret_group, int64_t *wake_us, bool *ret_waits)
 {
-    sweep_groups (self);
+    remove_emptied_group (self);
     for (size_t i = 0; i < self->level_count && self->levels[i].priority >= self->floor; i++) {
         struct ready_level *level = &self->levels[i];
         struct ready_group *group = next_group (self, level, until_us, now_us, wake_us, ret_waits);
@@ -275,7 +277,7 @@ bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct re
         level->turn = group->next;
         *ret = group_take (group);
         *ret_group = group;
-        taken_from (self, group);
+        note_plan_taken (self, group);
         return true;
     }
     return false;
@@ -284,13 +286,13 @@ bool ready_take (struct ready *self, int64_t until_us, int64_t now_us, struct re
 bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct ready_plan *ret,
                     const struct ready_group **ret_group)
 {
-    sweep_groups (self);
+    remove_emptied_group (self);
     for (size_t i = 0; i < self->level_count; i++) {
         struct ready_group *group = self->levels[i].turn;
         do {
             if (group_take_id (group, id, until_us, ret)) {
                 *ret_group = group;
-                taken_from (self, group);
+                note_plan_taken (self, group);
                 return true;
             }
             group = group->next;
@@ -299,13 +301,13 @@ bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct re
     return false;
 }
 
-static int64_t group_before (const struct ready_group *self, struct ready_plan plan)
+static int64_t group_count_before (const struct ready_group *self, struct ready_plan plan)
 {
     int64_t before = 0;
-    for (size_t i = self->first; i < self->end && goes_first (self->line[i], plan); i++)
+    for (size_t i = self->first; i < self->end && ready_precedes (self->line[i], plan); i++)
         before++;
     for (size_t i = 0; i < self->heaped; i++)
-        before += goes_first (self->heap[i], plan);
+        before += ready_precedes (self->heap[i], plan);
     return before;
 }
 
@@ -313,14 +315,14 @@ int ready_priority (const struct ready *self, size_t level)
 {
     for (size_t i = 0; i < self->level_count; i++) {
         const struct ready_group *turn = self->levels[i].turn;
-        bool empty = turn == self->emptied && turn->next == turn && count_of (turn) == 0;
+        bool empty = turn == self->emptied && turn->next == turn && group_count (turn) == 0;
         if (!empty && level-- == 0)
             return self->levels[i].priority;
     }
     return -1;
 }
 
-size_t ready_look (const struct ready *self, uint64_t *out, size_t max)
+size_t ready_peek (const struct ready *self, uint64_t *out, size_t max)
 {
     size_t found = 0, groups = self->groups.count;
     size_t share = groups ? (max + groups - 1) / groups : 0;
@@ -338,8 +340,8 @@ size_t ready_look (const struct ready *self, uint64_t *out, size_t max)
     return found;
 }
 
-int64_t ready_before (const struct ready *self, int priority, struct span name, int64_t due_us,
-                      uint64_t id)
+int64_t ready_count_before (const struct ready *self, int priority, struct span name,
+                            int64_t due_us, uint64_t id)
 {
     const struct ready_plan plan = {due_us, id};
     int64_t before = 0;
@@ -347,9 +349,9 @@ int64_t ready_before (const struct ready *self, int priority, struct span name, 
         const struct ready_group *group = self->levels[i].turn;
         do {
             if (self->levels[i].priority > priority)
-                before += (int64_t)count_of (group);
+                before += (int64_t)group_count (group);
             else if (span_is (name, group->name))
-                before += group_before (group, plan);
+                before += group_count_before (group, plan);
             group = group->next;
         } while (group != self->levels[i].turn);
     }
@@ -375,7 +377,7 @@ int64_t ready_oldest_us (const struct ready *self)
 // -- cutting
 
 // As Redis orders the members of a target: those of one score by their bytes.
-static int compare_places (const void *one_p, const void *other_p)
+static int compare_as_redis (const void *one_p, const void *other_p)
 {
     const struct ready_plan *one = one_p, *other = other_p;
     char id[IDENT_SIZE], other_id[IDENT_SIZE];
@@ -385,8 +387,8 @@ static int compare_places (const void *one_p, const void *other_p)
 }
 
 // Copy every `step`th plan, counted across lists: `passed` plans came before.
-static size_t sample (const struct ready_plan *plans, size_t first, size_t end, size_t step,
-                      size_t *passed, struct ready_plan *out)
+static size_t copy_every_nth (const struct ready_plan *plans, size_t first, size_t end, size_t step,
+                              size_t *passed, struct ready_plan *out)
 {
     size_t taken = 0;
     for (size_t at = first; at < end; at++, ++*passed)
@@ -395,74 +397,75 @@ static size_t sample (const struct ready_plan *plans, size_t first, size_t end, 
     return taken;
 }
 
-size_t ready_below (const struct ready *self, int priority)
+size_t ready_count_below (const struct ready *self, int priority)
 {
     size_t count = 0;
     for (size_t i = 0; i < self->level_count; i++) {
         const struct ready_group *group = self->levels[i].turn;
         do {
-            count += self->levels[i].priority <= priority ? count_of (group) : 0;
+            count += self->levels[i].priority <= priority ? group_count (group) : 0;
             group = group->next;
         } while (group != self->levels[i].turn);
     }
     return count;
 }
 
-bool ready_middle (const struct ready *self, int priority, struct ready_plan *ret)
+bool ready_median (const struct ready *self, int priority, struct ready_plan *ret)
 {
     enum { SAMPLES = 1024 };
-    size_t step = ready_below (self, priority) / SAMPLES + 1, passed = 0, count = 0;
+    size_t step = ready_count_below (self, priority) / SAMPLES + 1, passed = 0, count = 0;
     struct ready_plan *samples = memory_new ((SAMPLES + 1) * sizeof *samples);
     for (size_t i = 0; i < self->level_count; i++) {
         const struct ready_group *group = self->levels[i].turn;
         do {
             if (self->levels[i].priority <= priority) {
+                count += copy_every_nth (group->line, group->first, group->end, step, &passed,
+                                         samples + count);
                 count +=
-                    sample (group->line, group->first, group->end, step, &passed, samples + count);
-                count += sample (group->heap, 0, group->heaped, step, &passed, samples + count);
+                    copy_every_nth (group->heap, 0, group->heaped, step, &passed, samples + count);
             }
             group = group->next;
         } while (group != self->levels[i].turn);
     }
-    qsort (samples, count, sizeof *samples, compare_places);
+    qsort (samples, count, sizeof *samples, compare_as_redis);
     if (count)
         *ret = samples[count / 2];
     free (samples);
     return count > 0;
 }
 
-static void group_cut (struct ready *self, struct ready_group *group, ready_goes_fn *goes,
-                       void *owner)
+static void group_remove_plans (struct ready *self, struct ready_group *group,
+                                ready_remove_fn *removes, void *owner)
 {
     size_t kept = 0, heaped = group->heaped;
     for (size_t i = group->first; i < group->end; i++)
-        if (!goes (owner, group->line[i]))
+        if (!removes (owner, group->line[i]))
             group->line[kept++] = group->line[i];
     group->first = 0;
     group->end = kept;
-    set_room (self, &group->line, &group->line_room, kept);
+    resize_plans (self, &group->line, &group->line_room, kept);
     group->heaped = 0;
     for (size_t i = 0; i < heaped; i++) { // a push never writes beyond `i`
         struct ready_plan plan = group->heap[i];
-        if (!goes (owner, plan))
+        if (!removes (owner, plan))
             heap_push (self, group, plan);
     }
-    set_room (self, &group->heap, &group->heap_room, group->heaped);
+    resize_plans (self, &group->heap, &group->heap_room, group->heaped);
 }
 
-size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *owner)
+size_t ready_remove (struct ready *self, int priority, ready_remove_fn *removes, void *owner)
 {
     size_t before = self->count;
-    sweep_groups (self);
+    remove_emptied_group (self);
     for (size_t i = self->level_count; i-- > 0 && self->levels[i].priority <= priority;) {
         struct ready_group *group = self->levels[i].turn;
         for (bool more_groups = true; more_groups;) {
             struct ready_group *next = group->next;
-            size_t count = count_of (group);
+            size_t count = group_count (group);
             more_groups = next != self->levels[i].turn;
-            group_cut (self, group, goes, owner);
-            self->count -= count - count_of (group);
-            if (count_of (group) == 0)
+            group_remove_plans (self, group, removes, owner);
+            self->count -= count - group_count (group);
+            if (group_count (group) == 0)
                 group_remove (self, group);
             group = next;
         }
@@ -470,12 +473,12 @@ size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *o
     return before - self->count;
 }
 
-void ready_limits (struct ready *self, const struct limit_table *limits)
+void ready_update_limits (struct ready *self, const struct limit_table *limits)
 {
     for (size_t i = 0; i < self->level_count; i++) {
         struct ready_group *group = self->levels[i].turn;
         do {
-            find_limit (group, limits);
+            set_group_limit (group, limits);
             group = group->next;
         } while (group != self->levels[i].turn);
     }

@@ -71,26 +71,26 @@ bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct re
 int ready_priority (const struct ready *self, size_t level);
 
 // At most `max` plans that are likely to be next, roughly in order.
-size_t ready_look (const struct ready *self, uint64_t *out, size_t max);
+size_t ready_peek (const struct ready *self, uint64_t *out, size_t max);
 
 // How many plans precede one of this class due at `due_us`. Examines every plan of its group.
-int64_t ready_before (const struct ready *self, int priority, struct span group, int64_t due_us,
-                      uint64_t id);
+int64_t ready_count_before (const struct ready *self, int priority, struct span group,
+                            int64_t due_us, uint64_t id);
 
 // When the plan that has waited longest was due; INT64_MAX = there is none.
 int64_t ready_oldest_us (const struct ready *self);
 
 // The approximate median of the plans of this priority and below, ordered by due_us, then by id as
 // Redis orders members. False: there are none.
-bool ready_middle (const struct ready *self, int priority, struct ready_plan *ret);
+bool ready_median (const struct ready *self, int priority, struct ready_plan *ret);
 
 // Remove the plans of this priority and below for which `goes` returns true, and free their memory;
 // returns how many were removed.
-typedef bool ready_goes_fn (void *owner, struct ready_plan plan);
-size_t ready_cut (struct ready *self, int priority, ready_goes_fn *goes, void *owner);
+typedef bool ready_remove_fn (void *owner, struct ready_plan plan);
+size_t ready_remove (struct ready *self, int priority, ready_remove_fn *removes, void *owner);
 
 // How many plans there are of this priority and below.
-size_t ready_below (const struct ready *self, int priority);
+size_t ready_count_below (const struct ready *self, int priority);
 
 // Limits were set or removed: look up the limit of each group again.
-void ready_limits (struct ready *self, const struct limit_table *limits);
+void ready_update_limits (struct ready *self, const struct limit_table *limits);

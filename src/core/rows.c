@@ -126,13 +126,13 @@ void rows_add (struct rows *self, enum row_column column, struct span first, str
         list_add (self, &self->columns[column], second);
 }
 
-void rows_count (struct rows *self, struct span field, struct span change)
+void rows_add_count (struct rows *self, struct span field, struct span change)
 {
     list_add (self, &self->counts, field);
     list_add (self, &self->counts, change);
 }
 
-void rows_command (struct rows *self, const struct span *words, size_t count)
+void rows_add_command (struct rows *self, const struct span *words, size_t count)
 {
     if (self->command_count == self->command_room) {
         self->command_room = self->command_room ? 2 * self->command_room : LIST_FIRST;
@@ -162,17 +162,17 @@ static size_t words_in_common (const struct rows *self, const struct span *words
     return size + count <= WORDS_MAX ? common : 0;
 }
 
-void rows_write (struct rows *self, const struct span *words, size_t count)
+void rows_merge_command (struct rows *self, const struct span *words, size_t count)
 {
     size_t common = words_in_common (self, words, count);
     if (!common)
-        rows_command (self, NULL, 0);
+        rows_add_command (self, NULL, 0);
     self->commands[self->command_count - 1] += count - common;
     for (size_t i = common; i < count; i++)
         list_add (self, &self->words, rows_copy (self, words[i]));
 }
 
-void rows_outcome (struct rows *self, const struct outcome_row *outcome)
+void rows_add_outcome (struct rows *self, const struct outcome_row *outcome)
 {
     if (self->outcome_count == self->outcome_room) {
         self->outcome_room = self->outcome_room ? 2 * self->outcome_room : LIST_FIRST;

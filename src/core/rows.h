@@ -83,13 +83,13 @@ void rows_keep (struct rows *self, void *block);
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);
 
 // Change the number of plans of a target or a caller.
-void rows_count (struct rows *self, struct span field, struct span change);
+void rows_add_count (struct rows *self, struct span field, struct span change);
 
 // Add a command. The words must live as long as the rows.
-void rows_command (struct rows *self, const struct span *words, size_t count);
+void rows_add_command (struct rows *self, const struct span *words, size_t count);
 
 // Add a command, with a copy of its words. If it continues the last command it is merged into it:
 // more fields of a hash, values of a list, keys to delete.
-void rows_write (struct rows *self, const struct span *words, size_t count);
+void rows_merge_command (struct rows *self, const struct span *words, size_t count);
 
-void rows_outcome (struct rows *self, const struct outcome_row *outcome);
+void rows_add_outcome (struct rows *self, const struct outcome_row *outcome);

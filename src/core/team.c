@@ -12,7 +12,7 @@ static void text_free (struct span *text)
     *text = (struct span){0};
 }
 
-void worker_set (struct span *text, struct span value)
+void worker_set_text (struct span *text, struct span value)
 {
     uint8_t *copy = value.size ? memory_copy (value.data, value.size) : NULL;
     text_free (text);
@@ -40,7 +40,7 @@ static void forget_removed (struct team *self)
     self->removed_count = 0;
 }
 
-static void empty (struct team *self)
+static void remove_all_workers (struct team *self)
 {
     for (size_t i = 0; i < self->count; i++)
         worker_free (self->workers[i]);
@@ -58,7 +58,7 @@ void team_destroy (struct team **self_p)
     struct team *self = *self_p;
     if (!self)
         return;
-    empty (self);
+    remove_all_workers (self);
     team_rule_free (&self->rule);
     free (self->workers);
     free (self->removed);
@@ -69,7 +69,7 @@ void team_destroy (struct team **self_p)
 // -- its workers
 
 // Where a worker of this name is, or would be.
-static size_t place_of (const struct team *self, struct span name, bool *ret_found)
+static size_t worker_index (const struct team *self, struct span name, bool *ret_found)
 {
     size_t first = 0, end = self->count;
     *ret_found = false;
@@ -93,14 +93,14 @@ static size_t place_of (const struct team *self, struct span name, bool *ret_fou
 struct team_worker *team_find (const struct team *self, struct span name)
 {
     bool found;
-    size_t at = place_of (self, name, &found);
+    size_t at = worker_index (self, name, &found);
     return found ? self->workers[at] : NULL;
 }
 
 static struct team_worker *worker_for (struct team *self, struct span name)
 {
     bool found;
-    size_t at = place_of (self, name, &found);
+    size_t at = worker_index (self, name, &found);
     if (found)
         return self->workers[at];
     if (self->count == self->room) {
@@ -132,8 +132,8 @@ void team_load (struct team *self, struct span field, struct span value)
     *worker = loaded;
 }
 
-struct team_worker *team_enter (struct team *self, struct span name, uint64_t exec_id,
-                                int64_t now_ms)
+struct team_worker *team_add_worker (struct team *self, struct span name, uint64_t exec_id,
+                                     int64_t now_ms)
 {
     struct team_worker *worker = worker_for (self, name);
     char *own = worker->name;
@@ -141,7 +141,7 @@ struct team_worker *team_enter (struct team *self, struct span name, uint64_t ex
     *worker = (struct team_worker){.name = own,
                                    .state = WORKER_RUNNING,
                                    .started_ms = now_ms,
-                                   .heard_ms = now_ms,
+                                   .last_report_ms = now_ms,
                                    .timeout_s = self->rule.timeout_s,
                                    .exec_id = exec_id,
                                    .unwritten = true};
@@ -160,7 +160,7 @@ static void add_removed (struct team *self, const char *name)
 void team_remove (struct team *self, struct team_worker *worker)
 {
     bool found;
-    size_t at = place_of (self, span_text (worker->name), &found);
+    size_t at = worker_index (self, span_text (worker->name), &found);
     if (!found)
         return;
     add_removed (self, worker->name);
@@ -169,14 +169,14 @@ void team_remove (struct team *self, struct team_worker *worker)
     worker_free (worker);
 }
 
-static int64_t late_ms (const struct team_worker *worker)
+static int64_t late_at_ms (const struct team_worker *worker)
 {
-    return worker->heard_ms + worker->timeout_s * 1000 + 1;
+    return worker->last_report_ms + worker->timeout_s * 1000 + 1;
 }
 
 bool worker_is_late (const struct team_worker *self, int64_t now_ms)
 {
-    return self->state == WORKER_RUNNING && now_ms >= late_ms (self);
+    return self->state == WORKER_RUNNING && now_ms >= late_at_ms (self);
 }
 
 void team_remove_late (struct team *self, int64_t now_ms)
@@ -189,7 +189,7 @@ void team_remove_late (struct team *self, int64_t now_ms)
 // -- outcome
 
 // Whether `one` determines the outcome before `other`: a failure does, else the later end.
-static bool has_outcome (const struct team_worker *one, const struct team_worker *other)
+static bool decides_outcome (const struct team_worker *one, const struct team_worker *other)
 {
     bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
     if (one_failed != other_failed)
@@ -199,24 +199,24 @@ static bool has_outcome (const struct team_worker *one, const struct team_worker
     return strcmp (one->name, other->name) > 0;
 }
 
-struct team_tally team_count (const struct team *self)
+struct team_tally team_count_workers (const struct team *self)
 {
     struct team_tally tally = {0};
     for (size_t i = 0; i < self->count; i++) {
         const struct team_worker *worker = self->workers[i];
         if (worker->state == WORKER_RUNNING) {
-            int64_t late = late_ms (worker);
+            int64_t late = late_at_ms (worker);
             if (!tally.running || late < tally.first_late_ms)
                 tally.first_late_ms = late;
             if (!tally.running || late > tally.last_late_ms)
                 tally.last_late_ms = late;
             tally.running++;
-        } else if (worker->state != WORKER_OUT) {
+        } else if (worker->state != WORKER_FAILED_EARLIER) {
             tally.ended++;
             tally.failed += worker->state == WORKER_FAIL;
             tally.final = tally.final ||
                           (worker->state == WORKER_FAIL && worker->advice.kind == ADVICE_FINAL);
-            if (!tally.last || has_outcome (worker, tally.last))
+            if (!tally.last || decides_outcome (worker, tally.last))
                 tally.last = worker;
         }
     }
@@ -232,13 +232,13 @@ bool team_is_current (const struct team *self)
 }
 
 // Only the workers that succeeded in the previous try still count.
-static void begin_try (struct team *self)
+static void reset_for_retry (struct team *self)
 {
     for (size_t i = self->count; i-- > 0;) {
         struct team_worker *worker = self->workers[i];
         if (worker->state == WORKER_SUCCESS)
             continue;
-        worker->state = WORKER_OUT;
+        worker->state = WORKER_FAILED_EARLIER;
         worker->unwritten = true;
         if (self->rule.again)
             team_remove (self, worker);
@@ -256,7 +256,7 @@ static void remove_released (struct team *self, uint64_t exec_id)
     }
 }
 
-void team_gather (struct team *self, uint64_t exec_id, bool already_offered)
+void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered)
 {
     char round[sizeof self->round];
     bool same = self->rule.extra && already_offered && self->round[0] == 'x';
@@ -267,12 +267,12 @@ void team_gather (struct team *self, uint64_t exec_id, bool already_offered)
     else
         snprintf (round, sizeof round, "%" PRId64, self->rule.plan_time);
     if (strcmp (self->round, round) != 0 || self->rule.error_count < self->try) {
-        empty (self);
+        remove_all_workers (self);
         self->cleared = self->kept;
         self->since = exec_id;
     } else if (self->rule.error_count > self->try) {
         self->since = exec_id;
-        begin_try (self);
+        reset_for_retry (self);
     } else if (!already_offered) {
         remove_released (self, exec_id);
     }
@@ -281,13 +281,13 @@ void team_gather (struct team *self, uint64_t exec_id, bool already_offered)
     self->unwritten = true;
 }
 
-struct team_member worker_show (const struct team_worker *self, int64_t now_ms)
+struct team_member worker_describe (const struct team_worker *self, int64_t now_ms)
 {
     const char *state = worker_is_late (self, now_ms) ? "timeout" : worker_state_names[self->state];
     return (struct team_member){.name = span_text (self->name),
                                 .state = span_text (state),
                                 .started_ms = self->started_ms,
-                                .heard_ms = self->heard_ms,
+                                .last_report_ms = self->last_report_ms,
                                 .ended_ms = self->ended_ms,
                                 .exec_id = self->exec_id,
                                 .reason = self->reason,

@@ -20,18 +20,18 @@ enum worker_state {
     WORKER_RUNNING,
     WORKER_SUCCESS,
     WORKER_FAIL,
-    WORKER_OUT, // it failed in an earlier try, and does not count
+    WORKER_FAILED_EARLIER, // it failed in an earlier try, and does not count
     WORKER_STATES
 };
 
 struct team_worker {
     char *name;
     enum worker_state state;
-    int64_t started_ms, heard_ms, ended_ms; // Redis' clock; ended_ms 0 = at work
-    int64_t timeout_s;                      // it is late this long after its last heartbeat
-    uint64_t exec_id;                       // of the run that it took
-    struct span reason, result, progress;   // owned; the result is JSON; empty = none
-    struct advice advice;                   // WORKER_FAIL
+    int64_t started_ms, last_report_ms, ended_ms; // Redis' clock; ended_ms 0 = at work
+    int64_t timeout_s;                            // it is late this long after its last heartbeat
+    uint64_t exec_id;                             // of the run that it took
+    struct span reason, result, progress;         // owned; the result is JSON; empty = none
+    struct advice advice;                         // WORKER_FAIL
     bool unwritten;
 };
 
@@ -63,7 +63,7 @@ struct team_outcome {
 // A worker as admin commands show it.
 struct team_member {
     struct span name, state; // running, timeout, success, fail, out
-    int64_t started_ms, heard_ms, ended_ms;
+    int64_t started_ms, last_report_ms, ended_ms;
     uint64_t exec_id;
     struct span reason, result, progress;
 };
@@ -84,14 +84,14 @@ void team_load (struct team *self, struct span field, struct span value);
 struct team_worker *team_find (const struct team *self, struct span name);
 
 // Add a worker that takes the plan now; reset it if the team has it.
-struct team_worker *team_enter (struct team *self, struct span name, uint64_t exec_id,
-                                int64_t now_ms);
+struct team_worker *team_add_worker (struct team *self, struct span name, uint64_t exec_id,
+                                     int64_t now_ms);
 void team_remove (struct team *self, struct team_worker *worker);
 
 bool worker_is_late (const struct team_worker *self, int64_t now_ms);
 void team_remove_late (struct team *self, int64_t now_ms);
 
-struct team_tally team_count (const struct team *self);
+struct team_tally team_count_workers (const struct team *self);
 
 // Whether the team works on the run that the plan's message names.
 bool team_is_current (const struct team *self);
@@ -99,12 +99,12 @@ bool team_is_current (const struct team *self);
 // Make it the team of this run. On another try of the same occurrence workers that failed no longer
 // count; for another occurrence it is emptied. `already_offered`: the same run continues with a new
 // exec_id.
-void team_gather (struct team *self, uint64_t exec_id, bool already_offered);
+void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered);
 
 // Replace a text of a worker by a copy of `value`.
-void worker_set (struct span *text, struct span value);
+void worker_set_text (struct span *text, struct span value);
 
-struct team_member worker_show (const struct team_worker *self, int64_t now_ms);
+struct team_member worker_describe (const struct team_worker *self, int64_t now_ms);
 
 // -- in Redis (team_pack.c)
 

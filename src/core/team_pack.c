@@ -13,7 +13,7 @@
 const char *const worker_state_names[WORKER_STATES] = {[WORKER_RUNNING] = "running",
                                                        [WORKER_SUCCESS] = "success",
                                                        [WORKER_FAIL] = "fail",
-                                                       [WORKER_OUT] = "out"};
+                                                       [WORKER_FAILED_EARLIER] = "out"};
 
 // -- writing
 
@@ -29,7 +29,7 @@ static void put_bytes (struct pack_text *out, struct span bytes)
 }
 
 // Write a type byte, and a number of `width` bytes after it.
-static void put_form (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
+static void put_header (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
 {
     uint8_t bytes[9] = {first};
     for (size_t i = 0; i < width; i++)
@@ -42,7 +42,7 @@ static void put_integer (struct pack_text *out, int64_t number)
     static const size_t widths[] = {1, 2, 4, 8};
     uint64_t bits = (uint64_t)number;
     if (number >= -32 && number <= 127) {
-        put_form (out, (uint8_t)number, 0, 0);
+        put_header (out, (uint8_t)number, 0, 0);
         return;
     }
     for (size_t i = 0; i < 4; i++) {
@@ -51,7 +51,7 @@ static void put_integer (struct pack_text *out, int64_t number)
                                                : number >= -((int64_t)1 << (8 * width - 1)));
         if (!fits)
             continue;
-        put_form (out, (uint8_t)((number >= 0 ? 0xcc : 0xd0) + i), bits, width);
+        put_header (out, (uint8_t)((number >= 0 ? 0xcc : 0xd0) + i), bits, width);
         return;
     }
 }
@@ -59,13 +59,13 @@ static void put_integer (struct pack_text *out, int64_t number)
 static void put_text (struct pack_text *out, struct span text)
 {
     if (text.size < 32)
-        put_form (out, (uint8_t)(0xa0 | text.size), 0, 0);
+        put_header (out, (uint8_t)(0xa0 | text.size), 0, 0);
     else if (text.size <= UINT8_MAX)
-        put_form (out, 0xd9, text.size, 1);
+        put_header (out, 0xd9, text.size, 1);
     else if (text.size <= UINT16_MAX)
-        put_form (out, 0xda, text.size, 2);
+        put_header (out, 0xda, text.size, 2);
     else
-        put_form (out, 0xdb, text.size, 4);
+        put_header (out, 0xdb, text.size, 4);
     put_bytes (out, text);
 }
 
@@ -79,10 +79,10 @@ static void put_exec_id (struct pack_text *out, uint64_t exec_id)
 void team_pack_worker (const struct team_worker *worker, struct pack_text *out)
 {
     bool advice = worker->advice.kind != ADVICE_NONE, progress = worker->progress.size || advice;
-    put_form (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
+    put_header (out, (uint8_t)(0x90 | (8 + progress + 2 * advice)), 0, 0);
     put_text (out, span_text (worker_state_names[worker->state]));
     put_integer (out, worker->started_ms);
-    put_integer (out, worker->heard_ms);
+    put_integer (out, worker->last_report_ms);
     put_integer (out, worker->ended_ms);
     put_integer (out, worker->timeout_s);
     put_exec_id (out, worker->exec_id);
@@ -98,7 +98,7 @@ void team_pack_worker (const struct team_worker *worker, struct pack_text *out)
 
 void team_pack_head (const struct team *self, struct pack_text *out)
 {
-    put_form (out, 0x93, 0, 0);
+    put_header (out, 0x93, 0, 0);
     put_text (out, span_text (self->round));
     put_integer (out, self->try);
     put_exec_id (out, self->since);
@@ -231,26 +231,39 @@ static bool is_number (const struct packed_item *item, int64_t most)
 
 bool team_unpack_worker (struct span value, struct team_worker *ret)
 {
-    enum { STATE, STARTED, HEARD, ENDED, TIMEOUT_S, EXEC, REASON, RESULT, PROGRESS, ADVICE, AFTER };
+    enum {
+        STATE,
+        STARTED,
+        LAST_REPORT,
+        ENDED,
+        TIMEOUT_S,
+        EXEC,
+        REASON,
+        RESULT,
+        PROGRESS,
+        ADVICE,
+        AFTER
+    };
     struct packed_item items[ITEMS_MAX] = {0};
     size_t count = take_items (value, RESULT + 1, items), state = 0;
     struct team_worker worker = {0};
     while (state < WORKER_STATES && !span_is (items[STATE].text, worker_state_names[state]))
         state++;
     if (!count || state == WORKER_STATES || !items[REASON].is_text || !items[RESULT].is_text ||
-        !is_number (&items[STARTED], TIME_MAX_MS) || !is_number (&items[HEARD], TIME_MAX_MS) ||
-        !is_number (&items[ENDED], TIME_MAX_MS) || !is_number (&items[TIMEOUT_S], INT32_MAX) ||
+        !is_number (&items[STARTED], TIME_MAX_MS) ||
+        !is_number (&items[LAST_REPORT], TIME_MAX_MS) || !is_number (&items[ENDED], TIME_MAX_MS) ||
+        !is_number (&items[TIMEOUT_S], INT32_MAX) ||
         !read_exec_id (&items[EXEC], &worker.exec_id) ||
         !is_number (&items[ADVICE], ADVICE_RELEASE) || !is_number (&items[AFTER], ADVICE_AFTER_MAX))
         return false;
     worker.state = (enum worker_state)state;
     worker.started_ms = items[STARTED].number;
-    worker.heard_ms = items[HEARD].number;
+    worker.last_report_ms = items[LAST_REPORT].number;
     worker.ended_ms = items[ENDED].number;
     worker.timeout_s = items[TIMEOUT_S].number;
-    worker_set (&worker.reason, items[REASON].text);
-    worker_set (&worker.result, items[RESULT].text);
-    worker_set (&worker.progress, items[PROGRESS].text);
+    worker_set_text (&worker.reason, items[REASON].text);
+    worker_set_text (&worker.result, items[RESULT].text);
+    worker_set_text (&worker.progress, items[PROGRESS].text);
     worker.advice = (struct advice){(enum advice_kind)items[ADVICE].number, items[AFTER].number};
     *ret = worker;
     return true;
@@ -273,7 +286,7 @@ bool team_unpack_head (struct span value, struct team *ret)
 
 // -- rows
 
-static struct span field_of (struct rows *rows, const char *name)
+static struct span worker_field (struct rows *rows, const char *name)
 {
     char field[2 + 64 + 1];
     int size = snprintf (field, sizeof field, "w:%s", name);
@@ -286,7 +299,7 @@ static struct span field_of (struct rows *rows, const char *name)
     return copy;
 }
 
-static void write_values (struct team *self, struct span key, struct rows *rows)
+static void write_team_fields (struct team *self, struct span key, struct rows *rows)
 {
     struct span *words = memory_new ((4 + 2 * self->count) * sizeof *words);
     struct pack_text text = {0};
@@ -304,12 +317,12 @@ static void write_values (struct team *self, struct span key, struct rows *rows)
             continue;
         text.size = 0;
         team_pack_worker (worker, &text);
-        words[count++] = field_of (rows, worker->name);
+        words[count++] = worker_field (rows, worker->name);
         words[count++] = rows_copy (rows, span_of (text.data, text.size));
         worker->unwritten = false;
     }
     if (count > 2)
-        rows_command (rows, words, count);
+        rows_add_command (rows, words, count);
     self->kept = self->kept || count > 2;
     self->unwritten = false;
     free (text.data);
@@ -319,7 +332,7 @@ static void write_values (struct team *self, struct span key, struct rows *rows)
 void team_write (struct team *self, struct span key, struct rows *rows)
 {
     if (self->cleared)
-        rows_command (rows, (const struct span[]){span_text ("DEL"), key}, 2);
+        rows_add_command (rows, (const struct span[]){span_text ("DEL"), key}, 2);
     self->kept = self->kept && !self->cleared;
     self->cleared = false;
     if (self->removed_count && self->kept) {
@@ -327,12 +340,12 @@ void team_write (struct team *self, struct span key, struct rows *rows)
         words[0] = span_text ("HDEL");
         words[1] = key;
         for (size_t i = 0; i < self->removed_count; i++)
-            words[2 + i] = field_of (rows, self->removed[i]);
-        rows_command (rows, words, 2 + self->removed_count);
+            words[2 + i] = worker_field (rows, self->removed[i]);
+        rows_add_command (rows, words, 2 + self->removed_count);
         free (words);
     }
     for (size_t i = 0; i < self->removed_count; i++)
         free (self->removed[i]);
     self->removed_count = 0;
-    write_values (self, key, rows);
+    write_team_fields (self, key, rows);
 }

@@ -37,7 +37,7 @@ static struct span workers_text (struct span message)
 }
 
 // Clamp a number, so that sums and products do not overflow.
-static int64_t bounded (int64_t number)
+static int64_t clamp_number (int64_t number)
 {
     return number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number;
 }
@@ -46,12 +46,13 @@ static int64_t number_or (const json_t *object, const char *name, int64_t otherw
 {
     const json_t *value = json_object_get (object, name);
     if (json_is_integer (value))
-        return bounded (json_integer_value (value));
+        return clamp_number (json_integer_value (value));
     double real = json_real_value (value);
-    return json_is_real (value) && real > -1e9 && real < 1e9 ? bounded ((int64_t)real) : otherwise;
+    return json_is_real (value) && real > -1e9 && real < 1e9 ? clamp_number ((int64_t)real)
+                                                             : otherwise;
 }
 
-static void read_only (struct team_rule *self, const json_t *names)
+static void read_allowed_names (struct team_rule *self, const json_t *names)
 {
     size_t count = json_array_size (names);
     if (!count)
@@ -81,13 +82,13 @@ void team_rule_read (struct team_rule *self, struct span message)
     self->ping_s = number_or (workers, "ping_interval", PING_S);
     self->timeout_s = number_or (workers, "worker_timeout", TIMEOUT_S);
     self->again = json_is_true (json_object_get (workers, "again"));
-    read_only (self, json_object_get (workers, "only"));
+    read_allowed_names (self, json_object_get (workers, "only"));
     json_decref (workers);
     self->plan_time = message_number (message, "plan_time");
     self->error_count = message_number (message, "error_count");
-    self->priority = bounded (message_number (message, "priority"));
+    self->priority = clamp_number (message_number (message, "priority"));
     self->state = message_number (message, "plan_state");
-    self->run_timeout_s = bounded (message_number (message, "timeout"));
+    self->run_timeout_s = clamp_number (message_number (message, "timeout"));
     self->extra = is_extra (message);
 }
 

@@ -33,7 +33,7 @@ bool ballot_name_valid (struct span name)
     return text != NULL;
 }
 
-static struct voter *voter_named (struct ballot *self, struct span name)
+static struct voter *voter_for (struct ballot *self, struct span name)
 {
     if (!ballot_name_valid (name))
         return NULL;
@@ -61,12 +61,12 @@ void ballot_open (struct ballot *self, struct span names)
         const json_t *name = json_array_get (list, i);
         struct span text = span_of (json_string_value (name), json_string_length (name));
         // Names beyond VOTERS_MAX are only counted, not looked up.
-        self->others += i >= VOTERS_MAX || !voter_named (self, text);
+        self->others += i >= VOTERS_MAX || !voter_for (self, text);
     }
     json_decref (list);
 }
 
-static void count_bytes (struct ballot *self, struct voter *voter, size_t bytes)
+static void set_vote_bytes (struct ballot *self, struct voter *voter, size_t bytes)
 {
     self->bytes += bytes - voter->bytes;
     voter->bytes = bytes;
@@ -74,19 +74,19 @@ static void count_bytes (struct ballot *self, struct voter *voter, size_t bytes)
 
 bool ballot_cast (struct ballot *self, struct span name, bool in_favour, size_t bytes)
 {
-    struct voter *voter = voter_named (self, name);
+    struct voter *voter = voter_for (self, name);
     if (!voter)
         return false;
     voter->voted = true;
     voter->in_favour = in_favour;
-    count_bytes (self, voter, bytes);
+    set_vote_bytes (self, voter, bytes);
     return true;
 }
 
 void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
                     enum dialect dialect)
 {
-    struct voter *voter = voter_named (self, name);
+    struct voter *voter = voter_for (self, name);
     uint8_t desc[64];
     size_t size = 0, bytes = 0;
     const json_t *first = json_array_get (frames, 0);
@@ -100,7 +100,7 @@ void ballot_recall (struct ballot *self, struct span name, const json_t *frames,
     voter->in_favour = voter->voted && ballot_in_favour (dialect_status_in (dialect, desc[1]));
     for (size_t i = 1; i < json_array_size (frames); i++)
         bytes += json_frame_size (json_array_get (frames, i));
-    count_bytes (self, voter, bytes);
+    set_vote_bytes (self, voter, bytes);
 }
 
 struct vote_tally ballot_tally (const struct ballot *self, enum poll event)

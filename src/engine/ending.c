@@ -1,47 +1,47 @@
 // How a run ends. Admin changes to the plan during its run are respected in one place,
-// ending_settle ().
+// ending_finish ().
 #include "ending.h"
 
 #include "codes.h"
 #include "pacing.h"
 
-bool ending_says_retry (const struct plan *plan)
+bool ending_has_retry_policy (const struct plan *plan)
 {
     return plan->policy && plan->policy->retry.strategy != RETRY_PACED;
 }
 
 // A failed call of a flow's step, and a failed run of a flow, are final unless their plan has a
 // retry strategy.
-const struct retry_policy *ending_retry (const struct plan *plan)
+const struct retry_policy *ending_retry_policy (const struct plan *plan)
 {
     static const struct retry_policy none = {.strategy = RETRY_NONE};
-    if (ending_says_retry (plan))
+    if (ending_has_retry_policy (plan))
         return &plan->policy->retry;
     return plan->step.size || plan->flow_run ? &none : NULL;
 }
 
-int64_t ending_delay_ms (const struct plan *plan)
+int64_t ending_failure_delay_ms (const struct plan *plan)
 {
-    const struct retry_policy *policy = ending_retry (plan);
+    const struct retry_policy *policy = ending_retry_policy (plan);
     return policy ? retry_delay_ms (policy, plan->error_count, plan->exec_id)
                   : pacing_delay_ms (plan->error_count);
 }
 
-bool ending_is_retry (const struct plan *plan)
+bool ending_awaits_retry (const struct plan *plan)
 {
     return plan->error_count > 0 || plan->tries > 0;
 }
 
-int64_t ending_wait_ms (const struct plan *plan)
+int64_t ending_retry_delay_ms (const struct plan *plan)
 {
-    return plan->error_count ? ending_delay_ms (plan) : pacing_delay_ms (plan->tries);
+    return plan->error_count ? ending_failure_delay_ms (plan) : pacing_delay_ms (plan->tries);
 }
 
 // -- the plan of a flow's step
 
 // A permanently failed call ends, and its flow continues from there. A pending one still needs
 // manual action.
-struct decision ending_of_step (struct plan *plan, struct decision decision)
+struct decision ending_close_step (struct plan *plan, struct decision decision)
 {
     bool failed = decision.commit == COMMIT_PARK && decision.exhausted;
     if (!plan->step.size || !failed || plan->verdict == VERDICT_PENDING)
@@ -54,7 +54,7 @@ struct decision ending_of_step (struct plan *plan, struct decision decision)
 // -- admin commands during the run
 
 // A run outside the schedule is tried once: the plan returns to its former state in any case.
-struct decision ending_of_extra (struct plan *plan, struct decision decision)
+struct decision ending_finish_manual_run (struct plan *plan, struct decision decision)
 {
     plan->state = plan->extra;
     plan->extra = PLAN_NONE;
@@ -64,23 +64,23 @@ struct decision ending_of_extra (struct plan *plan, struct decision decision)
     decision.waiting = WAITING_NOT;
     decision.exhausted = false; // a manual run does not exhaust the scheduled occurrence
     decision.commit = plan->state == PLAN_QUEUE ? COMMIT_NEXT : COMMIT_PARK;
-    if (plan->state == PLAN_QUEUE && ending_is_retry (plan)) {
+    if (plan->state == PLAN_QUEUE && ending_awaits_retry (plan)) {
         plan->state = PLAN_RETRY; // the retry that was due before the manual run
         decision.commit = COMMIT_RETRY;
-        decision.delay_ms = ending_wait_ms (plan);
+        decision.delay_ms = ending_retry_delay_ms (plan);
     }
     decision.broadcast = BROADCAST_RESULT;
     return decision;
 }
 
 // A plan that was paused or closed during its run stays so. `was` is its state before the event.
-struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision)
+struct decision ending_finish (struct plan *plan, enum plan_state was, struct decision decision)
 {
     bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
     bool stopped = was == PLAN_PAUSE || was == PLAN_CLOSE;
-    decision = ending_of_step (plan, decision);
+    decision = ending_close_step (plan, decision);
     if (plan->extra && ends)
-        return ending_of_extra (plan, decision);
+        return ending_finish_manual_run (plan, decision);
     if (!stopped || decision.commit == COMMIT_NONE)
         return decision;
     if (decision.commit == COMMIT_END && was == PLAN_PAUSE)
@@ -97,7 +97,7 @@ struct decision ending_settle (struct plan *plan, enum plan_state was, struct de
 
 bool ending_lost_is_failure (const struct plan *plan)
 {
-    return ending_says_retry (plan) || (plan->policy && plan->policy->timeout_s);
+    return ending_has_retry_policy (plan) || (plan->policy && plan->policy->timeout_s);
 }
 
 // -- a failure: the same occurrence is tried again, paced
@@ -105,7 +105,7 @@ bool ending_lost_is_failure (const struct plan *plan)
 // The target did not take the run. That uses up no retry of a policy: the job itself did not fail.
 struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit commit)
 {
-    int64_t *count = ending_retry (plan) ? &plan->tries : &plan->error_count;
+    int64_t *count = ending_retry_policy (plan) ? &plan->tries : &plan->error_count;
     *count += !plan->extra;
     // misses_present () needs to know whether a run has failed, or none was taken.
     if (plan->policy && count != &plan->tries && status != ZERO_STATUS_RECV_ERROR_ID)
@@ -130,7 +130,8 @@ bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
 
 // Go to the next occurrence; NULL: that was the last. Missed occurrences, and one that failed
 // permanently, used up repeats without a successful run.
-void ending_go_on (struct plan *plan, const struct occurrence *next, struct decision *decision)
+void ending_move_to_next (struct plan *plan, const struct occurrence *next,
+                          struct decision *decision)
 {
     plan->missed += decision->misses.missed.count;
     plan->error_count = 0;
@@ -146,17 +147,17 @@ void ending_go_on (struct plan *plan, const struct occurrence *next, struct deci
 
 // The occurrence has failed for the last time: the plan needs manual action, moves to the next
 // occurrence, or has failed permanently.
-static struct decision give_up (struct plan *plan, const struct zone *zone, int64_t now)
+static struct decision exhaust_occurrence (struct plan *plan, const struct zone *zone, int64_t now)
 {
     struct decision decision = {.commit = COMMIT_PARK,
                                 .broadcast = BROADCAST_RESULT,
                                 .exhausted = true,
                                 .attempts = plan->error_count};
     struct occurrence next;
-    const struct retry_policy *policy = ending_retry (plan);
+    const struct retry_policy *policy = ending_retry_policy (plan);
     bool manual = policy && policy->need_manual;
     if (!manual && ending_next (plan, zone, now, &decision.misses, &next)) {
-        ending_go_on (plan, &next, &decision);
+        ending_move_to_next (plan, &next, &decision);
         return decision;
     }
     // The plan stays at this occurrence: missed ones are reported when it continues.
@@ -170,27 +171,28 @@ static struct decision give_up (struct plan *plan, const struct zone *zone, int6
 struct decision ending_failed (struct plan *plan, const struct zone *zone, int64_t now,
                                uint8_t status, struct advice advice)
 {
-    const struct retry_policy *policy = ending_retry (plan);
+    const struct retry_policy *policy = ending_retry_policy (plan);
     plan->last_state = status;
     plan->error_count += !plan->extra;
     plan->tries = 0;
-    bool over = policy && retry_is_over (policy, plan->error_count);
+    bool over = policy && retry_is_exhausted (policy, plan->error_count);
     if (!plan->extra && (over || advice.kind == ADVICE_FINAL))
-        return give_up (plan, zone, now);
+        return exhaust_occurrence (plan, zone, now);
     plan->state = PLAN_RETRY;
     return (struct decision){.commit = COMMIT_RETRY,
-                             .delay_ms = advice.kind == ADVICE_AFTER ? advice.after_s * 1000
-                                                                     : ending_delay_ms (plan),
+                             .delay_ms = advice.kind == ADVICE_AFTER
+                                             ? advice.after_s * 1000
+                                             : ending_failure_delay_ms (plan),
                              .broadcast = BROADCAST_RESULT};
 }
 
-struct decision ending_put_back (struct plan *plan, int64_t delay_ms)
+struct decision ending_requeue_or_park (struct plan *plan, int64_t delay_ms)
 {
     if (plan->state == PLAN_PAUSE || plan->state == PLAN_CLOSE) {
         plan->extra = PLAN_NONE;
         plan_set_run_with (plan, (struct span){0});
         return (struct decision){.commit = COMMIT_PARK};
     }
-    plan->state = ending_is_retry (plan) ? PLAN_RETRY : PLAN_QUEUE;
+    plan->state = ending_awaits_retry (plan) ? PLAN_RETRY : PLAN_QUEUE;
     return (struct decision){.commit = COMMIT_RETRY, .delay_ms = delay_ms};
 }

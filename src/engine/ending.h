@@ -6,28 +6,28 @@
 #include "engine.h"
 
 // Whether the plan defines a retry strategy of its own.
-bool ending_says_retry (const struct plan *plan);
+bool ending_has_retry_policy (const struct plan *plan);
 
 // How its failures are retried; NULL: the default, at a growing pace.
-const struct retry_policy *ending_retry (const struct plan *plan);
+const struct retry_policy *ending_retry_policy (const struct plan *plan);
 
 // The delay from the present failure to its retry.
-int64_t ending_delay_ms (const struct plan *plan);
+int64_t ending_failure_delay_ms (const struct plan *plan);
 
 // Whether the present occurrence failed, or was not taken by its target, and is retried; and the
 // milliseconds from that failure to the retry.
-bool ending_is_retry (const struct plan *plan);
-int64_t ending_wait_ms (const struct plan *plan);
+bool ending_awaits_retry (const struct plan *plan);
+int64_t ending_retry_delay_ms (const struct plan *plan);
 
 // Apply a pause or close that came during the run. `was` is the plan's state before the event.
 // Every path ends with this.
-struct decision ending_settle (struct plan *plan, enum plan_state was, struct decision decision);
+struct decision ending_finish (struct plan *plan, enum plan_state was, struct decision decision);
 
 // End a call of a flow that has failed permanently. Any other decision is returned unchanged.
-struct decision ending_of_step (struct plan *plan, struct decision decision);
+struct decision ending_close_step (struct plan *plan, struct decision decision);
 
 // End a run outside the schedule, whatever its result.
-struct decision ending_of_extra (struct plan *plan, struct decision decision);
+struct decision ending_finish_manual_run (struct plan *plan, struct decision decision);
 
 // Whether a run without a result counts as a failure: only if its plan has its own retry strategy
 // or a timeout. Otherwise a call of a flow is sent again: the crash of a station does not fail a
@@ -46,7 +46,8 @@ bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
                   struct misses *ret_misses, struct occurrence *ret);
 
 // Move the plan to the next occurrence; NULL: there is none.
-void ending_go_on (struct plan *plan, const struct occurrence *next, struct decision *decision);
+void ending_move_to_next (struct plan *plan, const struct occurrence *next,
+                          struct decision *decision);
 
 // Nothing ran: put the plan back into the queue, due in `delay_ms`.
-struct decision ending_put_back (struct plan *plan, int64_t delay_ms);
+struct decision ending_requeue_or_park (struct plan *plan, int64_t delay_ms);

@@ -5,7 +5,7 @@
 #include "codes.h"
 #include "ending.h"
 
-enum { PUT_BACK_MS = 1000, HOLD_MS = 30000 };
+enum { REQUEUE_SOON_MS = 1000, REQUEUE_LATER_MS = 30000 };
 
 static const struct advice no_advice = {ADVICE_NONE, 0};
 
@@ -33,13 +33,13 @@ bool commit_ends_run (enum commit commit)
 
 int64_t engine_retry_time (const struct plan *plan)
 {
-    return plan->exec_time + (ending_wait_ms (plan) + 999) / 1000;
+    return plan->exec_time + (ending_retry_delay_ms (plan) + 999) / 1000;
 }
 
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now)
 {
     enum plan_state was = plan->state;
-    return ending_settle (plan, was,
+    return ending_finish (plan, was,
                           ending_failed (plan, zone, now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
 
@@ -53,9 +53,9 @@ struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64
     if (!plan->extra) {
         plan->verdict = VERDICT_CANCELLED;
         bool more = ending_next (plan, zone, now, &decision.misses, &next);
-        ending_go_on (plan, more ? &next : NULL, &decision);
+        ending_move_to_next (plan, more ? &next : NULL, &decision);
     }
-    return ending_settle (plan, was, decision);
+    return ending_finish (plan, was, decision);
 }
 
 // -- submit
@@ -70,7 +70,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
         plan->missed = ret_misses->missed.count;
         return 0;
     }
-    schedule_never (&plan->schedule, zone, now, plan->skip_set, reason);
+    schedule_explain_never (&plan->schedule, zone, now, plan->skip_set, reason);
     return ZPLAN_EPLAN;
 }
 
@@ -122,10 +122,10 @@ struct decision engine_revoke (struct plan *plan)
     plan->extra = PLAN_NONE;
     plan_set_run_with (plan, (struct span){0});
     plan->last_state = ZERO_STATUS_FRAME_PLANERROR_ID;
-    return ending_of_step (plan, (struct decision){.commit = COMMIT_PARK,
-                                                   .broadcast = BROADCAST_RESULT,
-                                                   .exhausted = true,
-                                                   .attempts = plan->error_count});
+    return ending_close_step (plan, (struct decision){.commit = COMMIT_PARK,
+                                                      .broadcast = BROADCAST_RESULT,
+                                                      .exhausted = true,
+                                                      .attempts = plan->error_count});
 }
 
 // -- runs whose lease ended without a result
@@ -144,7 +144,7 @@ static bool poll_is_over (const struct plan *plan, const struct due *due)
     return deadline_us && due->lost <= due->exec_id && due->exec_id - due->lost >= deadline_us;
 }
 
-static enum loss_report loss_of (const struct plan *plan, const struct due *due)
+static enum loss_report loss_report_of (const struct plan *plan, const struct due *due)
 {
     if (!due->lost)
         return LOSS_NONE;
@@ -157,10 +157,10 @@ static enum loss_report loss_of (const struct plan *plan, const struct due *due)
 
 bool engine_reports_lost (const struct plan *plan, const struct due *due)
 {
-    return loss_of (plan, due) != LOSS_NONE;
+    return loss_report_of (plan, due) != LOSS_NONE;
 }
 
-static struct decision poll_lost (struct plan *plan, const struct due *due)
+static struct decision end_lost_poll (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
     plan->exec_id = due->lost;
@@ -168,21 +168,21 @@ static struct decision poll_lost (struct plan *plan, const struct due *due)
         ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice);
     decision.close_poll = true;
     decision.open_poll = plan->poll != due->lost; // the participants are of another vote
-    return ending_settle (plan, was, decision);
+    return ending_finish (plan, was, decision);
 }
 
-static struct decision extra_lost (struct plan *plan, uint64_t lost)
+static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
 {
     plan->exec_id = lost; // the report is about that run
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
-    return ending_of_extra (plan, (struct decision){0});
+    return ending_finish_manual_run (plan, (struct decision){0});
 }
 
-static struct decision run_lost (struct plan *plan, const struct due *due)
+static struct decision end_lost_run (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
     plan->exec_id = due->lost;
-    return ending_settle (
+    return ending_finish (
         plan, was, ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice));
 }
 
@@ -191,13 +191,13 @@ static struct decision run_lost (struct plan *plan, const struct due *due)
 // Whether the claimed occurrence is missed, not run; the plan then goes to the next one or ends.
 // One that was tried before, or is still in flight, is not too late; but after end_time no run
 // begins.
-static bool too_late (struct plan *plan, const struct due *due, struct decision *ret,
-                      struct reason *reason)
+static bool skip_if_late (struct plan *plan, const struct due *due, struct decision *ret,
+                          struct reason *reason)
 {
     enum plan_state was = plan->state;
     struct misses misses;
     struct occurrence next;
-    bool ended = true, rest = !plan->extra && misses_rest (plan, due->zone, due->now, &misses);
+    bool ended = true, rest = !plan->extra && misses_after_end (plan, due->zone, due->now, &misses);
     if (!rest && (plan->extra || due->earlier_may_answer ||
                   !misses_present (plan, due->zone, due->now, &misses, &next, &ended)))
         return false;
@@ -214,7 +214,7 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
         plan->skip_num = next.used - plan->real_repet;
         plan->plan_time = next.time;
     }
-    *ret = ending_settle (plan, was,
+    *ret = ending_finish (plan, was,
                           (struct decision){.commit = ended ? COMMIT_END : COMMIT_NEXT,
                                             .broadcast = BROADCAST_RESULT,
                                             .exhausted = failures > 0,
@@ -225,23 +225,23 @@ static bool too_late (struct plan *plan, const struct due *due, struct decision 
 
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason)
 {
-    enum loss_report loss = loss_of (plan, due);
+    enum loss_report loss = loss_report_of (plan, due);
     if (loss == LOSS_EXTRA) {
         reason_set (reason, "the manual run gave no result within its lease");
-        return extra_lost (plan, due->lost);
+        return end_lost_manual_run (plan, due->lost);
     }
     if (is_unfit (plan, due, reason))
         return engine_revoke (plan);
     if (loss == LOSS_POLL) {
         reason_set (reason, "vote: its deadline has passed");
-        return poll_lost (plan, due);
+        return end_lost_poll (plan, due);
     }
     if (loss == LOSS_FAILURE) {
         reason_set (reason, "no result within the lease");
-        return run_lost (plan, due);
+        return end_lost_run (plan, due);
     }
     struct decision decision;
-    if (!due->goes_on && too_late (plan, due, &decision, reason))
+    if (!due->goes_on && skip_if_late (plan, due, &decision, reason))
         return decision;
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
@@ -255,24 +255,24 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 struct decision engine_not_sent (struct plan *plan)
 {
     enum plan_state was = plan->state;
-    return ending_settle (plan, was,
+    return ending_finish (plan, was,
                           ending_not_taken (plan, ZERO_STATUS_SEND_ERROR_ID, COMMIT_RETRY));
 }
 
 struct decision engine_put_back (struct plan *plan)
 {
-    return ending_put_back (plan, PUT_BACK_MS);
+    return ending_requeue_or_park (plan, REQUEUE_SOON_MS);
 }
 
 struct decision engine_hold (struct plan *plan)
 {
-    return ending_put_back (plan, HOLD_MS);
+    return ending_requeue_or_park (plan, REQUEUE_LATER_MS);
 }
 
 struct decision engine_no_status (struct plan *plan)
 {
     enum plan_state was = plan->state;
-    return ending_settle (plan, was,
+    return ending_finish (plan, was,
                           ending_not_taken (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
@@ -280,6 +280,6 @@ struct decision engine_no_status (struct plan *plan)
 struct decision engine_kept (struct plan *plan)
 {
     enum plan_state was = plan->state;
-    return ending_settle (
+    return ending_finish (
         plan, was, (struct decision){.commit = COMMIT_LEASE, .unchanged = !plan->as_claimed});
 }

@@ -13,25 +13,25 @@ struct answer_event {
     int64_t now;
 };
 
-static struct decision answer_heartbeat (const struct answer_event *step)
+static struct decision answer_heartbeat (const struct answer_event *event)
 {
     // A repeated heartbeat only renews the lease of the run. For a plan out of the queue exec_time
     // serves as the lease, so it is written every RENEW_S.
-    bool queued = step->plan->state != PLAN_PAUSE && step->plan->state != PLAN_CLOSE;
-    bool recent = step->now - step->plan->exec_time < RENEW_S;
-    if (step->run->phase == RUN_RUNNING && (queued || recent))
+    bool queued = event->plan->state != PLAN_PAUSE && event->plan->state != PLAN_CLOSE;
+    bool recent = event->now - event->plan->exec_time < RENEW_S;
+    if (event->run->phase == RUN_RUNNING && (queued || recent))
         return (struct decision){.commit = COMMIT_LEASE, .unchanged = true};
-    step->run->phase = RUN_RUNNING;
-    step->plan->last_state = ZERO_STATUS_RUNING_ID;
-    step->plan->state = PLAN_EXECUTE;
-    step->plan->exec_time = step->now;
+    event->run->phase = RUN_RUNNING;
+    event->plan->last_state = ZERO_STATUS_RUNING_ID;
+    event->plan->state = PLAN_EXECUTE;
+    event->plan->exec_time = event->now;
     return (struct decision){.commit = COMMIT_LEASE};
 }
 
-static struct decision answer_success (const struct answer_event *step)
+static struct decision answer_success (const struct answer_event *event)
 {
-    struct plan *plan = step->plan;
-    plan->last_state = step->answer->status;
+    struct plan *plan = event->plan;
+    plan->last_state = event->answer->status;
     struct decision decision = {
         .commit = COMMIT_NEXT, .succeeded = true, .save_work = true, .broadcast = BROADCAST_RESULT};
     if (plan->error_info)
@@ -39,41 +39,41 @@ static struct decision answer_success (const struct answer_event *step)
     if (plan->extra)
         return decision;
     struct occurrence next;
-    bool more = ending_next (plan, step->zone, step->now, &decision.misses, &next);
+    bool more = ending_next (plan, event->zone, event->now, &decision.misses, &next);
     plan->real_repet++;
     plan->verdict = VERDICT_NONE;
-    ending_go_on (plan, more ? &next : NULL, &decision);
+    ending_move_to_next (plan, more ? &next : NULL, &decision);
     return decision;
 }
 
-static struct decision no_worker (const struct answer_event *step)
+static struct decision answer_no_worker (const struct answer_event *event)
 {
-    return ending_not_taken (step->plan, step->answer->status, COMMIT_RETRY);
+    return ending_not_taken (event->plan, event->answer->status, COMMIT_RETRY);
 }
 
-static struct decision answer_parked (const struct answer_event *step)
+static struct decision answer_parked (const struct answer_event *event)
 {
-    step->plan->last_state = step->answer->status;
-    step->plan->state = PLAN_ERROR;
+    event->plan->last_state = event->answer->status;
+    event->plan->state = PLAN_ERROR;
     return (struct decision){.commit = COMMIT_PARK,
                              .save_work = true,
                              .broadcast = BROADCAST_RESULT,
                              .exhausted = true,
-                             .attempts = step->plan->error_count + 1};
+                             .attempts = event->plan->error_count + 1};
 }
 
-static struct decision answer_failed (const struct answer_event *step)
+static struct decision answer_failed (const struct answer_event *event)
 {
     // Plan document 3.3(3): this status ends the right to run, from any sender.
-    if (step->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
-        return answer_parked (step);
+    if (event->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
+        return answer_parked (event);
     // NOT_WORKER is broadcast at most once a minute even as a result: a station may send it for a
     // run that it had taken.
-    bool unavailable = step->answer->status == ZERO_STATUS_NOT_WORKER_ID;
+    bool unavailable = event->answer->status == ZERO_STATUS_NOT_WORKER_ID;
     struct decision decision = unavailable
-                                   ? no_worker (step)
-                                   : ending_failed (step->plan, step->zone, step->now,
-                                                    step->answer->status, step->answer->advice);
+                                   ? answer_no_worker (event)
+                                   : ending_failed (event->plan, event->zone, event->now,
+                                                    event->answer->status, event->answer->advice);
     decision.save_work = true;
     decision.waiting = WAITING_NOT;
     return decision;
@@ -81,15 +81,15 @@ static struct decision answer_failed (const struct answer_event *step)
 
 // An error from the target itself. Plan document 3.3(11): it takes the plan out of the queue; a
 // retry policy replaces that.
-static struct decision answer_refused (const struct answer_event *step)
+static struct decision answer_refused (const struct answer_event *event)
 {
-    return ending_retry (step->plan) ? answer_failed (step) : answer_parked (step);
+    return ending_retry_policy (event->plan) ? answer_failed (event) : answer_parked (event);
 }
 
 // -- votes
 
 // exec_id is the time of the claim, unless an operator edited it.
-static int64_t end_us_of (const struct plan *plan, int64_t after_s)
+static int64_t run_deadline_us (const struct plan *plan, int64_t after_s)
 {
     const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
     int64_t claimed_us = plan->exec_id < (uint64_t)latest_us ? (int64_t)plan->exec_id : latest_us;
@@ -98,26 +98,26 @@ static int64_t end_us_of (const struct plan *plan, int64_t after_s)
 
 int64_t engine_poll_end_us (const struct plan *plan)
 {
-    return end_us_of (plan, plan->vote.deadline_s);
+    return run_deadline_us (plan, plan->vote.deadline_s);
 }
 
 int64_t engine_run_end_us (const struct plan *plan)
 {
     int64_t timeout_s = plan->policy ? plan->policy->timeout_s : 0;
-    int64_t poll_end_us = engine_poll_end_us (plan), end_us = end_us_of (plan, timeout_s);
+    int64_t poll_end_us = engine_poll_end_us (plan), end_us = run_deadline_us (plan, timeout_s);
     return poll_end_us && (!end_us || poll_end_us <= end_us) ? poll_end_us : end_us;
 }
 
-static struct decision end_poll (const struct answer_event *step, uint8_t status)
+static struct decision end_poll (const struct answer_event *event, uint8_t status)
 {
-    struct answer answer = *step->answer;
+    struct answer answer = *event->answer;
     answer.status = status;
-    struct answer_event ended = *step;
+    struct answer_event ended = *event;
     ended.answer = &answer;
     struct decision decision =
         status < ZERO_STATUS_ERROR_FLAG ? answer_success (&ended) : answer_failed (&ended);
-    decision.save_work = step->answer->tally.event == POLL_VOTE;
-    decision.open_poll = !step->answer->tally.stored;
+    decision.save_work = event->answer->tally.event == POLL_VOTE;
+    decision.open_poll = !event->answer->tally.stored;
     decision.close_poll = true;
     return decision;
 }
@@ -131,43 +131,43 @@ static bool lacks_votes (const struct plan *plan, const struct vote_tally *tally
 }
 
 // Send the vote again, like a run whose result was lost.
-static struct decision vote_again (const struct answer_event *step)
+static struct decision resend_vote (const struct answer_event *event)
 {
     struct decision decision =
-        ending_not_taken (step->plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_RETRY);
+        ending_not_taken (event->plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_RETRY);
     decision.waiting = WAITING_NOT;
-    decision.open_poll = !step->answer->tally.stored;
+    decision.open_poll = !event->answer->tally.stored;
     decision.close_poll = true;
     return decision;
 }
 
 // A vote ends as soon as its outcome is certain: enough votes are in favour, or enough can no
 // longer be. Before the voters are known, only a rule with a fixed number of votes can be met.
-static struct decision answer_poll (const struct answer_event *step)
+static struct decision answer_poll (const struct answer_event *event)
 {
-    const struct vote_tally *tally = &step->answer->tally;
-    const struct vote_rule *rule = &step->plan->vote;
+    const struct vote_tally *tally = &event->answer->tally;
+    const struct vote_rule *rule = &event->plan->vote;
     size_t needed = vote_rule_needed (rule, tally->voters);
     bool counts = rule->need == VOTE_ANY || rule->need == VOTE_COUNT;
     if (tally->event == POLL_VOTE || tally->event == POLL_OPENED) {
         if (needed && tally->in_favour >= needed && (tally->opened || counts))
-            return end_poll (step, ZERO_STATUS_OK_ID);
+            return end_poll (event, ZERO_STATUS_OK_ID);
         if (tally->opened && tally->in_favour + (tally->voters - tally->voted) < needed)
-            return end_poll (step, ZERO_STATUS_FAILED_ID);
-        struct decision decision = answer_heartbeat (step);
+            return end_poll (event, ZERO_STATUS_FAILED_ID);
+        struct decision decision = answer_heartbeat (event);
         decision.save_work = tally->event == POLL_VOTE;
         decision.open_poll = tally->event == POLL_OPENED || !tally->stored;
         if (decision.open_poll) {
-            step->plan->poll = step->run->exec_id;
+            event->plan->poll = event->run->exec_id;
             decision.unchanged = false;
         }
         return decision;
     }
     if (needed && tally->in_favour >= needed && (tally->opened || counts))
-        return end_poll (step, ZERO_STATUS_OK_ID);
-    if (lacks_votes (step->plan, tally, needed))
-        return vote_again (step);
-    return end_poll (step,
+        return end_poll (event, ZERO_STATUS_OK_ID);
+    if (lacks_votes (event->plan, tally, needed))
+        return resend_vote (event);
+    return end_poll (event,
                      tally->event == POLL_TIMEOUT ? ZERO_STATUS_TIMEOUT_ID : ZERO_STATUS_FAILED_ID);
 }
 
@@ -176,7 +176,7 @@ enum answer_class {
     CLASS_WAITING,
     CLASS_OK,
     CLASS_NOT_WORKER,
-    CLASS_OTHER_GOOD,
+    CLASS_OTHER_SUCCESS,
     CLASS_OTHER_ERROR,
     CLASSES
 };
@@ -190,26 +190,26 @@ static enum answer_class classify (const struct answer *answer)
     case ZERO_STATUS_VOTE_START_ID: // the same number as the WAITING command a worker may send
         return CLASS_WAITING;
     case ZERO_STATUS_VOTE_SENDED_ID:
-        return answer->target == TARGET_VOTE ? CLASS_WAITING : CLASS_OTHER_GOOD;
+        return answer->target == TARGET_VOTE ? CLASS_WAITING : CLASS_OTHER_SUCCESS;
     case ZERO_STATUS_OK_ID:
         return CLASS_OK;
     case ZERO_STATUS_NOT_WORKER_ID:
         return CLASS_NOT_WORKER;
     default:
-        return answer->status < ZERO_STATUS_ERROR_FLAG ? CLASS_OTHER_GOOD : CLASS_OTHER_ERROR;
+        return answer->status < ZERO_STATUS_ERROR_FLAG ? CLASS_OTHER_SUCCESS : CLASS_OTHER_ERROR;
     }
 }
 
 // Plan document 3.3(8) to (11) for the target's status, 3.4 for a result.
 static const struct answer_rule {
-    struct decision (*as_status) (const struct answer_event *step);
-    struct decision (*as_result) (const struct answer_event *step);
+    struct decision (*as_status) (const struct answer_event *event);
+    struct decision (*as_result) (const struct answer_event *event);
 } answer_rules[CLASSES] = {
     [CLASS_RUNING] = {answer_heartbeat, answer_heartbeat},
     [CLASS_WAITING] = {answer_heartbeat, answer_heartbeat},
     [CLASS_OK] = {answer_success, answer_success},
-    [CLASS_NOT_WORKER] = {no_worker, answer_failed},
-    [CLASS_OTHER_GOOD] = {answer_parked, answer_success},
+    [CLASS_NOT_WORKER] = {answer_no_worker, answer_failed},
+    [CLASS_OTHER_SUCCESS] = {answer_parked, answer_success},
     [CLASS_OTHER_ERROR] = {answer_refused, answer_failed},
 };
 
@@ -245,16 +245,16 @@ struct decision engine_answer (struct plan *plan, struct run *run, const struct 
     if (engine_is_late (run, answer))
         return (struct decision){.commit = COMMIT_NONE};
     if (answer->advice.kind == ADVICE_RELEASE)
-        return ending_put_back (plan, answer->advice.after_s * 1000);
+        return ending_requeue_or_park (plan, answer->advice.after_s * 1000);
     const struct answer_rule *rule = &answer_rules[class];
-    struct answer_event step = {plan, run, answer, zone, now};
+    struct answer_event event = {plan, run, answer, zone, now};
     enum plan_state was = plan->state;
     struct decision decision;
     if (answer->tally.event != POLL_NONE)
-        decision = answer_poll (&step);
+        decision = answer_poll (&event);
     else if (answer->on_connection && run->phase == RUN_SENT) // a status
-        decision = rule->as_status (&step);
+        decision = rule->as_status (&event);
     else
-        decision = rule->as_result (&step);
-    return ending_settle (plan, was, decision);
+        decision = rule->as_result (&event);
+    return ending_finish (plan, was, decision);
 }

@@ -20,7 +20,7 @@ static bool is_queued (const struct plan *plan)
 }
 
 // Drop the manual run that was not sent yet.
-static void drop_extra (struct plan *plan)
+static void drop_manual_run (struct plan *plan)
 {
     plan->extra = PLAN_NONE;
     plan_set_run_with (plan, (struct span){0});
@@ -38,7 +38,7 @@ static void stop_plan (struct plan *plan, const struct manage_request *request,
     if (plan->extra && sent)
         plan->extra = state;
     else
-        drop_extra (plan);
+        drop_manual_run (plan);
     if (request->running)
         plan->exec_time =
             request->now; // there is no queue entry for the lease: it starts at exec_time
@@ -76,7 +76,7 @@ static int reset_plan (struct plan *plan, const struct manage_request *request, 
     if (plan->extra && request->running)
         plan->extra = PLAN_QUEUE;
     else
-        drop_extra (plan);
+        drop_manual_run (plan);
     plan->state = request->running ? PLAN_EXECUTE : PLAN_QUEUE;
     *ret = request->running ? REQUEUE_LEASE : REQUEUE_TIME;
     return 0;
@@ -87,8 +87,8 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
 {
     struct occurrence current = plan_occurrence (plan), next;
     // A scheduled run in flight is not skipped: the skipped occurrences are those after it.
-    bool behind = request->running && !plan->extra;
-    int64_t count = plan->skip_wait + request->count + behind;
+    bool after_current = request->running && !plan->extra;
+    int64_t count = plan->skip_wait + request->count + after_current;
     int64_t most = schedule_skip_max (&plan->schedule);
     if (plan->skip_wait + request->count > most) {
         reason_set (reason,
@@ -105,7 +105,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
     }
     plan->skip_set = request->count;
     *ret = REQUEUE_KEEP;
-    if (behind) {
+    if (after_current) {
         plan->skip_wait += request->count;
         return 0;
     }
@@ -161,7 +161,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
     plan_set_remark (plan, request->remark);
     plan_set_stopped (plan, (struct span){0});
     plan->verdict = VERDICT_MANUAL;
-    drop_extra (plan);
+    drop_manual_run (plan);
     plan->missed += misses.missed.count;
     if (request->ret_misses)
         *request->ret_misses = misses;
@@ -198,8 +198,8 @@ static int check_repeat (const struct plan *plan, const struct plan_fields *fiel
 
 // A changed schedule counts as submitted now: its repeats start at 0, and occurrences before now
 // are skipped, even with no_keep: nobody who edits a plan wants it to run for its past.
-static int start_anew (struct plan *plan, const struct manage_request *request,
-                       struct reason *reason)
+static int restart_schedule (struct plan *plan, const struct manage_request *request,
+                             struct reason *reason)
 {
     const struct plan_fields *fields = request->fields;
     struct schedule schedule = fields->schedule;
@@ -249,9 +249,10 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
         reason_set (reason, "update: the plan is running");
         return ZPLAN_EARGUMENT;
     }
-    bool anew =
+    bool rescheduled =
         fields->skip_set > 0 || !plan_same_schedule (plan, &fields->schedule, fields->policy);
-    int rc = anew ? start_anew (plan, request, reason) : check_repeat (plan, fields, reason);
+    int rc = rescheduled ? restart_schedule (plan, request, reason)
+                         : check_repeat (plan, fields, reason);
     if (rc)
         return rc;
     plan->schedule.repeat = fields->schedule.repeat;
@@ -261,7 +262,7 @@ static int update_plan (struct plan *plan, const struct manage_request *request,
     plan_set_remark (plan, span_of (fields->remark, fields->remark_size));
     set_description (plan, fields);
     *ret = REQUEUE_KEEP;
-    if (anew && is_queued (plan) && !plan->extra) {
+    if (rescheduled && is_queued (plan) && !plan->extra) {
         plan->state = PLAN_QUEUE;
         *ret = REQUEUE_TIME;
     }

@@ -5,7 +5,7 @@
 static const struct catch_up none = {.keep = 0};
 
 // Which of the occurrences that were missed during a run are still run.
-static struct catch_up of_overlaps (const struct plan *plan, struct catch_up misfires)
+static struct catch_up overlap_catch_up (const struct plan *plan, struct catch_up misfires)
 {
     const struct policy *policy = plan->policy;
     if (policy && policy->overlap_policy == OVERLAP_QUEUE)
@@ -15,7 +15,7 @@ static struct catch_up of_overlaps (const struct plan *plan, struct catch_up mis
     return misfires.keep == INT64_MAX ? misfires : none;
 }
 
-static bool again_when_done (const struct schedule *schedule)
+static bool runs_again_when_done (const struct schedule *schedule)
 {
     bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
     return interval && schedule->value == 0 && !schedule->cycle;
@@ -65,11 +65,11 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
 {
     struct occurrence current = plan_occurrence (plan), next;
     // A plan that runs again when it is done has no grid: nothing is missed, however long it takes.
-    bool again = again_when_done (&plan->schedule);
+    bool again = runs_again_when_done (&plan->schedule);
     int64_t now = again ? at->now : plan_clock (plan, at->now);
     int64_t claimed = again ? now : plan_clock (plan, at->claimed);
     struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
-    struct catch_up overlaps = of_overlaps (plan, misfires);
+    struct catch_up overlaps = overlap_catch_up (plan, misfires);
     struct missed missed = {0};
     *ret_misses = (struct misses){0};
     claimed = claimed < current.time ? current.time : claimed;
@@ -82,7 +82,8 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
     if (next.time < now && next.time >= claimed) {
         struct occurrence from = next;
         missed = (struct missed){0};
-        bool more = schedule_still (&plan->schedule, zone, &from, now, &overlaps, &missed, &next);
+        bool more =
+            schedule_at_or_after (&plan->schedule, zone, &from, now, &overlaps, &missed, &next);
         misses_add (ret_misses, &missed, "overlap");
         if (!more)
             return false;
@@ -92,14 +93,14 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
            schedule_skip (&plan->schedule, zone, &next, plan->skip_wait, ret);
 }
 
-bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
-                  struct misses *ret_misses)
+bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t now,
+                       struct misses *ret_misses)
 {
     struct occurrence current = plan_occurrence (plan), next;
     struct misses rest = {.why = "end_time"};
     if (!plan->schedule.end_time || now <= plan->schedule.end_time)
         return false;
-    schedule_still (&plan->schedule, zone, &current, now, &none, &rest.missed, &next);
+    schedule_at_or_after (&plan->schedule, zone, &current, now, &none, &rest.missed, &next);
     if (rest.missed.count == 0) // of the type none
         rest.missed = (struct missed){1, current.time, current.time, false};
     *ret_misses = rest;
@@ -107,7 +108,7 @@ bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
 }
 
 // Whether the job may have been run for the present occurrence: its retries are then not missed.
-static bool has_run (const struct plan *plan)
+static bool may_have_run (const struct plan *plan)
 {
     bool retries = plan->policy && plan->policy->retry.strategy != RETRY_PACED;
     // No status came, but the target may have received the run.
@@ -125,15 +126,16 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     *ret_misses = (struct misses){0};
     *ret_ended = false;
     bool window = policy && policy->misfire_window_s;
-    if (!policy || has_run (plan) || late_s < 1 || (!window && policy->misfire != MISFIRE_NEWEST))
+    if (!policy || may_have_run (plan) || late_s < 1 ||
+        (!window && policy->misfire != MISFIRE_NEWEST))
         return false;
     // An occurrence within the window is not missed; without a window only the newest ones may run.
     if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)
         return false;
     now = plan_clock (plan, now);
     struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
-    bool more =
-        schedule_still (&plan->schedule, zone, &current, now, &misfires, &ret_misses->missed, ret);
+    bool more = schedule_at_or_after (&plan->schedule, zone, &current, now, &misfires,
+                                      &ret_misses->missed, ret);
     ret_misses->why = "misfire";
     *ret_ended = !more;
     return ret_misses->missed.count > 0;

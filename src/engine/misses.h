@@ -26,8 +26,8 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
 
 // Whether no run may begin any more because end_time is past: the present occurrence, even if it
 // was tried before, and all later ones are then missed. Else `ret_misses` is untouched.
-bool misses_rest (const struct plan *plan, const struct zone *zone, int64_t now,
-                  struct misses *ret_misses);
+bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t now,
+                       struct misses *ret_misses);
 
 // Whether the present occurrence is too late to run at `now`. `ret` is then the next one to run,
 // unless `ret_ended`.

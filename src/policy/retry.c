@@ -5,7 +5,7 @@
 
 enum { DAY_S = 86400, SECOND_MS = 1000 };
 
-bool retry_is_over (const struct retry_policy *self, int64_t failures)
+bool retry_is_exhausted (const struct retry_policy *self, int64_t failures)
 {
     return self->strategy != RETRY_PACED && self->max != RETRY_FOREVER && failures > self->max;
 }

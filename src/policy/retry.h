@@ -27,7 +27,7 @@ struct retry_policy {
 };
 
 // Whether an occurrence with this many failures (at least 1) is not retried any more.
-bool retry_is_over (const struct retry_policy *self, int64_t failures);
+bool retry_is_exhausted (const struct retry_policy *self, int64_t failures);
 
 // Milliseconds from the failure to the retry. `run`, the number of the run that failed, decides the
 // jitter.

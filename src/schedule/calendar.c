@@ -59,7 +59,7 @@ static const struct period {
     [SCHEDULE_MONTH] = {month_number, month_day},
 };
 
-static int64_t period_day_from (const struct schedule *schedule, int64_t day)
+static int64_t period_day_on_or_after (const struct schedule *schedule, int64_t day)
 {
     const struct period *period = &periods[schedule->type];
     int64_t number = period->number (day);
@@ -67,7 +67,7 @@ static int64_t period_day_from (const struct schedule *schedule, int64_t day)
     return found >= day ? found : period->day (schedule->value, number + 1);
 }
 
-static int64_t period_day_to (const struct schedule *schedule, int64_t day)
+static int64_t period_day_on_or_before (const struct schedule *schedule, int64_t day)
 {
     const struct period *period = &periods[schedule->type];
     int64_t number = period->number (day);
@@ -90,19 +90,19 @@ static int64_t steps_within (const struct schedule *schedule, int64_t days)
 
 // -- both, as a rule of local times
 
-static int64_t day_from (const struct days *self, int64_t day)
+static int64_t day_on_or_after (const struct days *self, int64_t day)
 {
     if (self->schedule->type != SCHEDULE_DAY)
-        return period_day_from (self->schedule, day);
+        return period_day_on_or_after (self->schedule, day);
     int64_t distance = day - self->origin;
     int64_t steps = distance > 1 ? steps_within (self->schedule, distance - 1) + 1 : 1;
     return self->origin + step_sum (self->schedule, steps);
 }
 
-static int64_t day_to (const struct days *self, int64_t day)
+static int64_t day_on_or_before (const struct days *self, int64_t day)
 {
     if (self->schedule->type != SCHEDULE_DAY)
-        return period_day_to (self->schedule, day);
+        return period_day_on_or_before (self->schedule, day);
     int64_t distance = day - self->origin;
     int64_t steps = distance > 0 ? steps_within (self->schedule, distance) : 0;
     return steps > 0 ? self->origin + step_sum (self->schedule, steps) : INT64_MIN;
@@ -112,14 +112,14 @@ static int64_t next_local (const void *days, int64_t local)
 {
     const struct days *self = days;
     bool too_late = civil_time_of_day (local) > self->time_of_day;
-    return day_from (self, civil_day_of (local) + too_late) * CIVIL_DAY + self->time_of_day;
+    return day_on_or_after (self, civil_day_of (local) + too_late) * CIVIL_DAY + self->time_of_day;
 }
 
 static int64_t previous_local (const void *days, int64_t local)
 {
     const struct days *self = days;
     bool too_early = civil_time_of_day (local) < self->time_of_day;
-    int64_t day = day_to (self, civil_day_of (local) - too_early);
+    int64_t day = day_on_or_before (self, civil_day_of (local) - too_early);
     return day == INT64_MIN ? INT64_MIN : day * CIVIL_DAY + self->time_of_day;
 }
 
@@ -155,7 +155,7 @@ static struct wall wall_of (const struct schedule *self, const struct zone *zone
     return wall;
 }
 
-static bool never_occurs (const struct schedule *self)
+static bool lacks_cron (const struct schedule *self)
 {
     return self->type == SCHEDULE_CRON && !self->cron;
 }
@@ -206,8 +206,8 @@ static bool period_skip (const struct schedule *self, const struct wall *wall, i
 }
 
 // The occurrence `skip` after the first one not before `from`.
-static bool find_after_skip (const struct schedule *self, struct wall *wall, int64_t from,
-                             int64_t skip, int64_t *ret)
+static bool find_skipping (const struct schedule *self, struct wall *wall, int64_t from,
+                           int64_t skip, int64_t *ret)
 {
     if (skip > PERIODS_MAX || !find_instant (self, wall, from, &from))
         return false;
@@ -228,10 +228,10 @@ static bool calendar_first (const struct schedule *self, const struct beginning 
     struct days days;
     int64_t time, skip = beginning->skip;
     (void)ret_missed;
-    if (never_occurs (self) || !window_has_repeat (self, skip))
+    if (lacks_cron (self) || !window_has_repeat (self, skip))
         return false;
     struct wall wall = wall_of (self, beginning->zone, &days);
-    if (!find_after_skip (self, &wall, beginning->now, skip, &time))
+    if (!find_skipping (self, &wall, beginning->now, skip, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = skip};
     return true;
@@ -242,11 +242,11 @@ static bool calendar_skip (const struct schedule *self, const struct zone *zone,
 {
     struct days days;
     int64_t time;
-    if (never_occurs (self) || count > SCHEDULE_TIME_MAX ||
+    if (lacks_cron (self) || count > SCHEDULE_TIME_MAX ||
         !window_has_repeat (self, current->used + count))
         return false;
     struct wall wall = wall_of (self, zone, &days);
-    if (!find_after_skip (self, &wall, current->time + 1, count - 1, &time))
+    if (!find_skipping (self, &wall, current->time + 1, count - 1, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = current->used + count};
     return true;
@@ -256,8 +256,8 @@ static bool calendar_skip (const struct schedule *self, const struct zone *zone,
 
 // Where the occurrences begin that still run, of those from `from` and before `until`: the newest
 // `keep` from `oldest` on. Earlier ones are dropped. `ret_left` is how many more could be kept.
-static int64_t kept_from (struct wall *wall, const struct catch_up *catch_up, int64_t from,
-                          int64_t until, int64_t *ret_left)
+static int64_t first_kept_time (struct wall *wall, const struct catch_up *catch_up, int64_t from,
+                                int64_t until, int64_t *ret_left)
 {
     int64_t lower = window_earlier (window_later (from, catch_up->oldest), until);
     *ret_left = catch_up->keep;
@@ -294,16 +294,16 @@ static bool calendar_after (const struct schedule *self, const struct late *late
 {
     const struct occurrence *current = late->current;
     int64_t used = current->used + !late->with_current;
-    if (never_occurs (self) || !window_has_repeat (self, used))
+    if (lacks_cron (self) || !window_has_repeat (self, used))
         return false;
     struct days days;
     struct wall wall = wall_of (self, late->zone, &days);
-    // Occurrences from `behind` on and before `until` are missed.
-    int64_t behind = window_later (current->time + 1, self->start_time);
-    int64_t until = window_later (behind, window_earlier (late->now, window_last (self) + 1));
+    // Occurrences from `first` on and before `until` are missed.
+    int64_t first = window_later (current->time + 1, self->start_time);
+    int64_t until = window_later (first, window_earlier (late->now, window_last (self) + 1));
     int64_t left;
     struct missed missed = {0};
-    int64_t begin = kept_from (&wall, late->catch_up, behind, until, &left);
+    int64_t begin = first_kept_time (&wall, late->catch_up, first, until, &left);
     if (late->with_current) {
         if (left > 0 && late->catch_up->oldest <= current->time) {
             *ret = *current;
@@ -312,7 +312,7 @@ static bool calendar_after (const struct schedule *self, const struct late *late
         missed = (struct missed){1, current->time, current->time, false};
     }
     if (ret_missed) {
-        count_missed (&wall, behind, begin, &missed);
+        count_missed (&wall, first, begin, &missed);
         *ret_missed = missed;
     }
     int64_t time;

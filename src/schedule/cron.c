@@ -11,14 +11,14 @@ struct cron {
     struct cron_rule rules[];
 };
 
-static int read_rule (struct span text, const char *name, struct cron_rule *ret,
-                      struct reason *reason)
+static int read_expression (struct span text, const char *name, struct cron_rule *ret,
+                            struct reason *reason)
 {
     if (text.size > CRON_TEXT_MAX)
         return reason_set (reason, "%s: at most %d bytes, got %zu", name, CRON_TEXT_MAX, text.size);
     if (cron_parse (text, name, ret, reason))
         return -1;
-    if (!cron_rule_can_fire (ret))
+    if (!cron_rule_can_match (ret))
         return reason_set (reason, "%s: can never match", name);
     return 0;
 }
@@ -39,7 +39,7 @@ struct cron *cron_new (const struct span *expressions, size_t count, struct reas
         char name[16] = "cron";
         if (count > 1)
             snprintf (name, sizeof name, "cron %zu", i + 1);
-        if (read_rule (expressions[i], name, &self->rules[i], reason)) {
+        if (read_expression (expressions[i], name, &self->rules[i], reason)) {
             cron_destroy (&self);
             return NULL;
         }

@@ -63,14 +63,14 @@ static bool at_field_end (const struct parser *self)
     return self->at == self->end || is_blank (*self->at);
 }
 
-static bool next_is (const struct parser *self, char wanted)
+static bool next_char_is (const struct parser *self, char wanted)
 {
     return self->at < self->end && upper (*self->at) == (uint8_t)wanted;
 }
 
 static bool take_char (struct parser *self, char wanted)
 {
-    bool found = next_is (self, wanted);
+    bool found = next_char_is (self, wanted);
     self->at += found;
     return found;
 }
@@ -84,7 +84,7 @@ static const char *item_at (const struct parser *self, const uint8_t *at)
     return end > at ? quoted (span_of (at, (size_t)(end - at))) : "nothing";
 }
 
-static bool refuse (const struct parser *self, const uint8_t *at, const char *wanted)
+static bool reject_cron_item (const struct parser *self, const uint8_t *at, const char *wanted)
 {
     reason_set (self->reason, "%s: column %d: want %s, got %s", self->name,
                 (int)(at - self->start) + 1, wanted, item_at (self, at));
@@ -109,7 +109,7 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
 {
     const uint8_t *start = self->at;
     if (!take_number (self, ret))
-        return refuse (self, start, wanted);
+        return reject_cron_item (self, start, wanted);
     if (*ret >= min && *ret <= max)
         return true;
     const uint8_t *digits = start; // after leading zeros that are not shown
@@ -228,7 +228,7 @@ static bool parse_values (struct parser *self, int number)
     bool range = !all && take_char (self, '-');
     if (range && !take_value (self, number, &high))
         return false;
-    bool to_end = !all && !range && next_is (self, '/');
+    bool to_end = !all && !range && next_char_is (self, '/');
     // Sunday has two numbers: 7 is the end of a range, 0 the start of one.
     if (number == WEEKDAY && low == 7) {
         low = 0;
@@ -244,7 +244,7 @@ static bool parse_field (struct parser *self, int number)
 {
     if (number == WEEKDAY)
         self->both = take_char (self, '+');
-    bool all = next_is (self, '*') || next_is (self, '?');
+    bool all = next_char_is (self, '*') || next_char_is (self, '?');
     if (number == DAY)
         self->all_days = all;
     else if (number == WEEKDAY)
@@ -258,7 +258,7 @@ static bool parse_field (struct parser *self, int number)
             return false;
         }
     } while (take_char (self, ','));
-    return at_field_end (self) || refuse (self, self->at, "a comma or a blank");
+    return at_field_end (self) || reject_cron_item (self, self->at, "a comma or a blank");
 }
 
 static void skip_blanks (struct parser *self)
@@ -295,7 +295,7 @@ static bool parse_fields (struct parser *self)
 }
 
 // Replace a word such as "@daily" by its fields.
-static bool expand (struct parser *self)
+static bool expand_shorthand (struct parser *self)
 {
     struct span word = span_of (self->at, 0);
     while (self->at + word.size < self->end && !is_blank (self->at[word.size]))
@@ -309,13 +309,14 @@ static bool expand (struct parser *self)
         rest.at += word.size;
         skip_blanks (&rest);
         if (rest.at < rest.end)
-            return refuse (&rest, rest.at, "nothing more");
+            return reject_cron_item (&rest, rest.at, "nothing more");
         struct span text = span_text (shorthands[i].text);
         self->at = text.data;
         self->end = text.data + text.size;
         return true;
     }
-    return refuse (self, self->at, "@yearly, @monthly, @weekly, @daily, @hourly or fields");
+    return reject_cron_item (self, self->at,
+                             "@yearly, @monthly, @weekly, @daily, @hourly or fields");
 }
 
 int cron_parse (struct span text, const char *name, struct cron_rule *ret, struct reason *reason)
@@ -332,7 +333,7 @@ int cron_parse (struct span text, const char *name, struct cron_rule *ret, struc
         .rule = &rule,
     };
     skip_blanks (&parser);
-    if ((next_is (&parser, '@') && !expand (&parser)) || !parse_fields (&parser))
+    if ((next_char_is (&parser, '@') && !expand_shorthand (&parser)) || !parse_fields (&parser))
         return -1;
     rule.seconds = parser.sets[SECOND];
     rule.minutes = parser.sets[MINUTE];

@@ -116,7 +116,7 @@ static uint64_t days_of (const struct cron_rule *self, const struct month *month
     return self->either ? by_number | by_weekday : by_number & by_weekday;
 }
 
-bool cron_rule_can_fire (const struct cron_rule *self)
+bool cron_rule_can_match (const struct cron_rule *self)
 {
     for (int64_t year = KINDS_FIRST; year <= KINDS_LAST; year++)
         for (int month = 1; month <= MONTHS; month++) {
@@ -164,7 +164,7 @@ static int64_t day_previous (const struct cron_rule *self, int64_t day)
     return INT64_MIN;
 }
 
-static int64_t time_of (int hour, int minute, int second)
+static int64_t seconds_of_day (int hour, int minute, int second)
 {
     return hour * 3600 + minute * 60 + second;
 }
@@ -177,13 +177,13 @@ static int64_t time_next (const struct cron_rule *self, int64_t time)
     if (self->hours >> hour & 1) {
         uint64_t seconds = bits_from (self->seconds, second);
         if (self->minutes >> minute & 1 && seconds)
-            return time_of (hour, minute, first_bit (seconds));
+            return seconds_of_day (hour, minute, first_bit (seconds));
         uint64_t minutes = bits_from (self->minutes, minute + 1);
         if (minutes)
-            return time_of (hour, first_bit (minutes), first_second);
+            return seconds_of_day (hour, first_bit (minutes), first_second);
     }
     uint64_t hours = bits_from (self->hours, hour + 1);
-    return hours ? time_of (first_bit (hours), first_bit (self->minutes), first_second) : -1;
+    return hours ? seconds_of_day (first_bit (hours), first_bit (self->minutes), first_second) : -1;
 }
 
 // The last time of day not after this one, in seconds; -1 when there is none.
@@ -194,13 +194,13 @@ static int64_t time_previous (const struct cron_rule *self, int64_t time)
     if (self->hours >> hour & 1) {
         uint64_t seconds = bits_to (self->seconds, second);
         if (self->minutes >> minute & 1 && seconds)
-            return time_of (hour, minute, last_bit (seconds));
+            return seconds_of_day (hour, minute, last_bit (seconds));
         uint64_t minutes = bits_to (self->minutes, minute - 1);
         if (minutes)
-            return time_of (hour, last_bit (minutes), last_second);
+            return seconds_of_day (hour, last_bit (minutes), last_second);
     }
     uint64_t hours = bits_to (self->hours, hour - 1);
-    return hours ? time_of (last_bit (hours), last_bit (self->minutes), last_second) : -1;
+    return hours ? seconds_of_day (last_bit (hours), last_bit (self->minutes), last_second) : -1;
 }
 
 int64_t cron_rule_next (const struct cron_rule *self, int64_t local)

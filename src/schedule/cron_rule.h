@@ -29,4 +29,4 @@ int64_t cron_rule_next (const struct cron_rule *self, int64_t local);
 int64_t cron_rule_previous (const struct cron_rule *self, int64_t local);
 
 // Whether any day can match the rule.
-bool cron_rule_can_fire (const struct cron_rule *self);
+bool cron_rule_can_match (const struct cron_rule *self);

@@ -12,7 +12,7 @@ struct grid {
     const struct cycle *cycle; // or NULL
 };
 
-static bool is_soon (const struct schedule *self)
+static bool is_asap (const struct schedule *self)
 {
     return self->value == 0 && !self->cycle;
 }
@@ -26,7 +26,7 @@ static struct grid grid_of (const struct schedule *self)
     assert (self->value >= 0 && base >= 0 && base <= SCHEDULE_TIME_MAX);
     if (self->cycle)
         return (struct grid){window_later (base, start), unit, self->cycle};
-    if (is_soon (self))
+    if (is_asap (self))
         return (struct grid){window_later (base, start), 1, NULL};
     int64_t step = self->value * unit;
     int64_t passed = start > base + step ? (start - base - step + step - 1) / step : 0;
@@ -43,7 +43,7 @@ static int64_t number_from (const struct grid *grid, int64_t instant)
 }
 
 // The time of a number, which must lie before the end of the year 9999.
-static int64_t time_of (const struct grid *grid, int64_t number)
+static int64_t number_time (const struct grid *grid, int64_t number)
 {
     int64_t steps = grid->cycle ? cycle_sum (grid->cycle, number + 1) : number;
     return grid->origin + steps * grid->step;
@@ -62,13 +62,13 @@ static bool occurrence_at (const struct schedule *self, const struct grid *grid,
 {
     if (number >= number_end (self, grid))
         return false;
-    *ret = (struct occurrence){.time = time_of (grid, number), .used = number};
+    *ret = (struct occurrence){.time = number_time (grid, number), .used = number};
     return true;
 }
 
 // The first number in [first, past), all of which are missed, that still runs late; `past`: none.
-static int64_t kept_from (const struct grid *grid, const struct catch_up *catch_up, int64_t first,
-                          int64_t past)
+static int64_t first_kept_number (const struct grid *grid, const struct catch_up *catch_up,
+                                  int64_t first, int64_t past)
 {
     int64_t kept = window_later (first, number_from (grid, catch_up->oldest));
     if (catch_up->keep < past)
@@ -80,8 +80,8 @@ static void note_missed (const struct grid *grid, int64_t first, int64_t kept,
                          struct missed *ret_missed)
 {
     if (ret_missed && kept > first)
-        *ret_missed =
-            (struct missed){kept - first, time_of (grid, first), time_of (grid, kept - 1), false};
+        *ret_missed = (struct missed){kept - first, number_time (grid, first),
+                                      number_time (grid, kept - 1), false};
 }
 
 static bool interval_first (const struct schedule *self, const struct beginning *beginning,
@@ -89,7 +89,7 @@ static bool interval_first (const struct schedule *self, const struct beginning 
 {
     struct grid grid = grid_of (self);
     int64_t past = window_earlier (number_from (&grid, beginning->now), number_end (self, &grid));
-    int64_t kept = kept_from (&grid, beginning->catch_up, 0, past);
+    int64_t kept = first_kept_number (&grid, beginning->catch_up, 0, past);
     if (beginning->skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
         return false;
     note_missed (&grid, 0, kept, ret_missed);
@@ -104,7 +104,7 @@ static bool interval_skip (const struct schedule *self, const struct zone *zone,
         return false;
     int64_t used = current->used + count;
     struct grid grid = grid_of (self);
-    if (!is_soon (self))
+    if (!is_asap (self))
         return occurrence_at (self, &grid, used, ret);
     // Each occurrence is due when the previous one is over; a skipped one is over at once.
     if (!window_has_repeat (self, used))
@@ -114,7 +114,7 @@ static bool interval_skip (const struct schedule *self, const struct zone *zone,
 }
 
 // Value 0: due when it is calculated, so nothing of it is missed.
-static bool soon_after (const struct schedule *self, const struct late *late,
+static bool asap_after (const struct schedule *self, const struct late *late,
                         struct occurrence *ret)
 {
     if (late->with_current) {
@@ -133,13 +133,13 @@ static bool soon_after (const struct schedule *self, const struct late *late,
 static bool interval_after (const struct schedule *self, const struct late *late,
                             struct missed *ret_missed, struct occurrence *ret)
 {
-    if (is_soon (self))
-        return soon_after (self, late, ret);
+    if (is_asap (self))
+        return asap_after (self, late, ret);
     struct grid grid = grid_of (self);
     int64_t first = late->current->used + !late->with_current;
     int64_t end = window_later (number_end (self, &grid), first);
     int64_t past = window_earlier (number_from (&grid, late->now), end); // those below are missed
-    int64_t kept = kept_from (&grid, late->catch_up, first, past);
+    int64_t kept = first_kept_number (&grid, late->catch_up, first, past);
     if (late->with_current && kept == first) {
         *ret = *late->current;
         return true;

@@ -10,7 +10,7 @@ struct beginning {
     const struct catch_up *catch_up;
 };
 
-// The arguments of schedule_after and schedule_still.
+// The arguments of schedule_after and schedule_at_or_after.
 struct late {
     const struct zone *zone;
     const struct occurrence *current;

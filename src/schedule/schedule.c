@@ -27,7 +27,7 @@ static bool none_first (const struct schedule *self, const struct beginning *beg
     return true;
 }
 
-static bool is_kept (const struct catch_up *catch_up, int64_t time)
+static bool still_runs_late (const struct catch_up *catch_up, int64_t time)
 {
     return catch_up->keep > 0 && time >= catch_up->oldest;
 }
@@ -38,7 +38,7 @@ static bool time_first (const struct schedule *self, const struct beginning *beg
 {
     (void)ret_missed;
     int64_t time = self->base_time;
-    bool past = time < beginning->now && !is_kept (beginning->catch_up, time);
+    bool past = time < beginning->now && !still_runs_late (beginning->catch_up, time);
     if (beginning->skip > 0 || past || !in_window (self, time))
         return false;
     *ret = (struct occurrence){.time = self->base_time, .used = 0};
@@ -69,7 +69,7 @@ static bool time_after (const struct schedule *self, const struct late *late,
     (void)self;
     if (!late->with_current)
         return false;
-    if (!is_kept (late->catch_up, time)) {
+    if (!still_runs_late (late->catch_up, time)) {
         if (ret_missed)
             *ret_missed = (struct missed){1, time, time, false};
         return false;
@@ -182,8 +182,8 @@ bool schedule_never_by_end (const struct schedule *self, const struct zone *zone
            (self->end_time && schedule_first (&open, zone, now, skip, &ignored));
 }
 
-void schedule_never (const struct schedule *self, const struct zone *zone, int64_t now,
-                     int64_t skip, struct reason *reason)
+void schedule_explain_never (const struct schedule *self, const struct zone *zone, int64_t now,
+                             int64_t skip, struct reason *reason)
 {
     if (end_is_past (self, now))
         reason_set (reason, "end_time: is past");
@@ -212,7 +212,7 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
     return kind_of (self)->skip (self, zone, current, count, ret);
 }
 
-static bool next_after (const struct schedule *self, const struct late *late,
+static bool find_after (const struct schedule *self, const struct late *late,
                         struct missed *ret_missed, struct occurrence *ret)
 {
     assert (late->now >= 0 && late->catch_up->keep >= 0);
@@ -229,14 +229,15 @@ bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret)
 {
-    return next_after (self, &(struct late){zone, current, now, catch_up, false}, ret_missed, ret);
+    return find_after (self, &(struct late){zone, current, now, catch_up, false}, ret_missed, ret);
 }
 
-bool schedule_still (const struct schedule *self, const struct zone *zone,
-                     const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
-                     struct missed *ret_missed, struct occurrence *ret)
+bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
+                           const struct occurrence *current, int64_t now,
+                           const struct catch_up *catch_up, struct missed *ret_missed,
+                           struct occurrence *ret)
 {
-    return next_after (self, &(struct late){zone, current, now, catch_up, true}, ret_missed, ret);
+    return find_after (self, &(struct late){zone, current, now, catch_up, true}, ret_missed, ret);
 }
 
 bool schedule_next (const struct schedule *self, const struct zone *zone,

@@ -137,8 +137,8 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
                      struct occurrence *ret);
 
 // The reason why schedule_first and schedule_begin find none; it names the field of the plan.
-void schedule_never (const struct schedule *self, const struct zone *zone, int64_t now,
-                     int64_t skip, struct reason *reason);
+void schedule_explain_never (const struct schedule *self, const struct zone *zone, int64_t now,
+                             int64_t skip, struct reason *reason);
 
 // Whether the reason is end_time: without it, the plan would run.
 bool schedule_never_by_end (const struct schedule *self, const struct zone *zone, int64_t now,
@@ -163,9 +163,10 @@ bool schedule_after (const struct schedule *self, const struct zone *zone,
 
 // As schedule_after, but `current` itself has not run and may be the first missed one: used for a
 // late claim. Type none is never missed.
-bool schedule_still (const struct schedule *self, const struct zone *zone,
-                     const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
-                     struct missed *ret_missed, struct occurrence *ret);
+bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
+                           const struct occurrence *current, int64_t now,
+                           const struct catch_up *catch_up, struct missed *ret_missed,
+                           struct occurrence *ret);
 
 // As schedule_after, by the rule of plan document 3.3: of an interval kind with `keep` all missed
 // occurrences still run; of all others none does.

@@ -7,7 +7,7 @@
 
 enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // instants of one local time are never further apart
 
-static void enter_stretch (struct wall *self, int64_t instant)
+static void set_stretch_at (struct wall *self, int64_t instant)
 {
     if (instant < self->stretch.begin || instant >= self->stretch.end)
         self->stretch = zone_stretch (self->zone, instant);
@@ -21,7 +21,7 @@ static bool stretch_has (const struct zone_stretch *stretch, int64_t local)
 
 // Whether the instant of the local time in this stretch is one of those that the zone's rules
 // select.
-static bool counts_local (const struct wall *self, int64_t local)
+static bool is_selected_local (const struct wall *self, int64_t local)
 {
     int64_t instant = local - self->stretch.offset;
     bool alone = instant - self->stretch.begin > OFFSETS_APART &&
@@ -48,7 +48,7 @@ static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
         local = self->rule.next (self->rule.self, local);
         if (local >= end)
             return false;
-        if (counts_local (self, local))
+        if (is_selected_local (self, local))
             break;
         struct zone_stretch other = overlapping_stretch (self);
         local = stretch_has (&other, local) ? other.end + other.offset : local + 1;
@@ -65,7 +65,7 @@ static bool stretch_previous (const struct wall *self, int64_t local, int64_t *r
         local = self->rule.previous (self->rule.self, local);
         if (local < begin)
             return false;
-        if (counts_local (self, local))
+        if (is_selected_local (self, local))
             break;
         struct zone_stretch other = overlapping_stretch (self);
         local = (stretch_has (&other, local) ? other.begin + other.offset : local) - 1;
@@ -97,7 +97,7 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
 {
     for (int stretches = 0; from <= SCHEDULE_TIME_MAX && stretches < WALL_STRETCHES_MAX;
          stretches++) {
-        enter_stretch (self, from);
+        set_stretch_at (self, from);
         int64_t found = from;
         bool shifted = from == self->stretch.begin && begins_with_shifted (self);
         if (shifted || stretch_next (self, from + self->stretch.offset, &found)) {
@@ -122,7 +122,7 @@ bool wall_previous (struct wall *self, int64_t before, int64_t *ret)
 {
     int64_t at = before > SCHEDULE_TIME_MAX ? SCHEDULE_TIME_MAX : before - 1;
     for (int stretches = 0; at >= 0 && stretches < WALL_STRETCHES_MAX; stretches++) {
-        enter_stretch (self, at);
+        set_stretch_at (self, at);
         int64_t found = self->stretch.begin;
         if (stretch_previous (self, at + self->stretch.offset, &found) ||
             begins_with_shifted (self)) {

@@ -36,7 +36,7 @@ struct block {
     struct span rest;     // what follows the block
 };
 
-static int refuse (struct reason *reason, const char *what)
+static int reject_file (struct reason *reason, const char *what)
 {
     return reason_set (reason, "not a time zone file: %s", what);
 }
@@ -58,7 +58,7 @@ static int block_open (struct span bytes, size_t time_size, struct block *ret,
                        struct reason *reason)
 {
     if (bytes.size < HEADER_SIZE || memcmp (bytes.data, "TZif", 4) != 0)
-        return refuse (reason, "no header");
+        return reject_file (reason, "no header");
     const uint8_t *counts = bytes.data + 20;
     struct block block = {
         .utc_count = read_u32 (counts),
@@ -77,7 +77,7 @@ static int block_open (struct span bytes, size_t time_size, struct block *ret,
                     (uint64_t)block.leap_count * (time_size + 4) + block.standard_count +
                     block.utc_count;
     if (size > bytes.size - HEADER_SIZE)
-        return refuse (reason, "it is cut short");
+        return reject_file (reason, "it is cut short");
     size_t end = HEADER_SIZE + (size_t)size;
     block.rest = span_of (bytes.data + end, bytes.size - end);
     *ret = block;
@@ -87,12 +87,12 @@ static int block_open (struct span bytes, size_t time_size, struct block *ret,
 static int read_types (struct zone *self, const struct block *block, struct reason *reason)
 {
     if (block->type_count == 0 || block->type_count > TYPES_MAX)
-        return refuse (reason, "the number of local time types is not 1..256");
+        return reject_file (reason, "the number of local time types is not 1..256");
     const uint8_t *at = block->times + (size_t)block->time_count * (block->time_size + 1);
     for (size_t i = 0; i < block->type_count; i++, at += TYPE_SIZE) {
         int32_t offset = (int32_t)read_u32 (at);
         if (offset < -ZONE_OFFSET_MAX || offset > ZONE_OFFSET_MAX)
-            return refuse (reason, "an offset from UTC of more than 26 hours");
+            return reject_file (reason, "an offset from UTC of more than 26 hours");
         self->offsets[i] = offset;
     }
     return 0;
@@ -112,9 +112,9 @@ static int read_transitions (struct zone *self, const struct block *block, struc
         self->times[i] = read_time (block->times + i * block->time_size, block->time_size);
         self->types[i] = types[i];
         if (i > 0 && self->times[i] <= self->times[i - 1])
-            return refuse (reason, "its transitions are not ascending");
+            return reject_file (reason, "its transitions are not ascending");
         if (self->types[i] >= block->type_count)
-            return refuse (reason, "a transition to a local time type that does not exist");
+            return reject_file (reason, "a transition to a local time type that does not exist");
     }
     return 0;
 }
@@ -123,12 +123,12 @@ static int read_transitions (struct zone *self, const struct block *block, struc
 static int read_footer (struct zone *self, struct span bytes, struct reason *reason)
 {
     if (bytes.size < 2 || bytes.data[0] != '\n')
-        return refuse (reason, "no footer");
+        return reject_file (reason, "no footer");
     struct span text = span_of (bytes.data + 1, bytes.size - 1);
     size_t window = text.size < FOOTER_MAX ? text.size : FOOTER_MAX;
     const uint8_t *newline = memchr (text.data, '\n', window);
     if (!newline)
-        return refuse (reason, "its footer does not end");
+        return reject_file (reason, "its footer does not end");
     text.size = (size_t)(newline - text.data);
     if (text.size == 0)
         return 0;
@@ -146,13 +146,13 @@ static int zone_read (struct zone *self, struct span tzif, struct reason *reason
         return -1;
     bool has_footer = block.version >= '2';
     if (!has_footer && block.version != 0)
-        return refuse (reason, "an unknown version");
+        return reject_file (reason, "an unknown version");
     // From version 2 on the first block is for old readers, the second has 64-bit times.
     if (has_footer && block_open (block.rest, 8, &block, reason))
         return -1;
     // Instants of such a zone count leap seconds, ours are POSIX time.
     if (block.leap_count > 0)
-        return refuse (reason, "one with leap seconds (\"right/\") is not supported");
+        return reject_file (reason, "one with leap seconds (\"right/\") is not supported");
     if (read_types (self, &block, reason) || read_transitions (self, &block, reason))
         return -1;
     return has_footer ? read_footer (self, block.rest, reason) : 0;

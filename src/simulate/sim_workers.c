@@ -74,7 +74,7 @@ static void on_timer (struct sim_timer *timer)
     }
     struct core_worker worker = as_core_worker (self);
     struct core_alive alive;
-    core_pull_alive (self->station->core, &worker, &(struct core_sign){0},
+    core_pull_alive (self->station->core, &worker, &(struct core_heartbeat){0},
                      self->station->now * 1000, &alive);
     arm_timers (self);
 }

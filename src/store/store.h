@@ -313,7 +313,7 @@ struct store_change {
     uint64_t exec_id;        // of the run in flight then, 0 = none
     enum requeue queue;
     int64_t lease_s;    // REQUEUE_LEASE
-    bool begins_anew;   // REQUEUE_TIME: its former workers are forgotten
+    bool resets_team;   // REQUEUE_TIME: its former workers are forgotten
     struct span missed; // history record of occurrences that it drops, empty = none
     // Called with the owner once the stored plan is known to be the one that was read: what it
     // decides is written in the same batch. False: nothing is changed, STORE_NONE. NULL: not

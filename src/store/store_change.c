@@ -130,7 +130,7 @@ void store_change (struct store *self, const struct store_change *change, store_
                              .revision = plan->revision,
                              .was_revision = change->revision,
                              .exec_id = change->exec_id,
-                             .begins_anew = change->begins_anew,
+                             .resets_team = change->resets_team,
                              .priority = plan->policy ? (int)plan->policy->priority : 0,
                              .missed = span_of (changing->missed, change->missed.size)};
     if (plan->policy)

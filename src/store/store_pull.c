@@ -17,7 +17,7 @@ struct pull_call {
     char *texts[2];
     struct core_offer offer;
     struct core_worker worker;
-    struct core_sign sign;
+    struct core_heartbeat heartbeat;
     struct core_report report;
     struct core_pull_take take;
     struct span members[STORE_MEMBERS_MAX];
@@ -116,7 +116,7 @@ static enum core_result call_core (struct pull_call *self)
         core_pull_take (core, &self->take, now_us, self->jobs, &self->answer.taken.taken);
         return CORE_DONE;
     case OP_ALIVE:
-        return core_pull_alive (core, &self->worker, &self->sign, now_us,
+        return core_pull_alive (core, &self->worker, &self->heartbeat, now_us,
                                 &self->answer.alive.alive);
     case OP_REPORT:
         return core_pull_report (core, &self->worker, &self->report, now_us,
@@ -312,10 +312,11 @@ static struct span copy_text_at (struct pull_call *self, int at, struct span tex
 }
 
 void store_alive (struct store *self, const struct store_worker *worker,
-                  const struct store_sign *sign, store_alive_fn *reply, void *owner)
+                  const struct store_heartbeat *heartbeat, store_alive_fn *reply, void *owner)
 {
     struct pull_call *call = worker_new (self, OP_ALIVE, worker, (void (*) (void))reply, owner);
-    call->sign = (struct core_sign){copy_text_at (call, 0, sign->progress), sign->release};
+    call->heartbeat =
+        (struct core_heartbeat){copy_text_at (call, 0, heartbeat->progress), heartbeat->release};
     begin_call (call);
 }
 

@@ -78,14 +78,14 @@ struct store_alive {
 typedef void store_alive_fn (void *owner, const struct store_alive *answer);
 
 // A heartbeat or a release.
-struct store_sign {
+struct store_heartbeat {
     struct span progress; // empty = nothing new
     bool release;         // the worker returns the plan without having begun
 };
 
 // The worker still works on the plan, or returns it.
 void store_alive (struct store *self, const struct store_worker *worker,
-                  const struct store_sign *sign, store_alive_fn *reply, void *owner);
+                  const struct store_heartbeat *heartbeat, store_alive_fn *reply, void *owner);
 
 struct store_reported {
     enum store_result result;

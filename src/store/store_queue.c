@@ -114,7 +114,7 @@ static void on_plans (void *owner, const redisReply *reply)
 {
     struct queue_read *asked = owner;
     if (is_current (asked) && reply && reply->type == REDIS_REPLY_INTEGER)
-        core_plans_are (asked->store->core, asked->expected, reply->integer);
+        core_correct_plan_count (asked->store->core, asked->expected, reply->integer);
     free (asked);
 }
 

@@ -175,9 +175,9 @@ static void check_team (const struct span *frames, size_t count)
         HOLDS (team_unpack_worker (span_of (packed.data, packed.size), &worker));
         HOLDS (worker.state == team->workers[i]->state && worker.state < WORKER_STATES);
         HOLDS (span_equal (worker.result, team->workers[i]->result));
-        worker_set (&worker.reason, (struct span){0});
-        worker_set (&worker.result, (struct span){0});
-        worker_set (&worker.progress, (struct span){0});
+        worker_set_text (&worker.reason, (struct span){0});
+        worker_set_text (&worker.result, (struct span){0});
+        worker_set_text (&worker.progress, (struct span){0});
     }
     team_count (team);
     free (packed.data);

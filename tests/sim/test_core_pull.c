@@ -207,19 +207,19 @@ static void live (struct world *world)
     struct core_found found;
     struct core_alive alive;
     uint64_t id = some_job (world, &worker);
-    const struct core_sign sign = {.release = chance (world, 100)};
+    const struct core_heartbeat heartbeat = {.release = chance (world, 100)};
     if (!id)
         return;
     struct job *job = &world->plans[id].jobs[worker];
     struct core_worker of = worker_of (world, id, worker, name);
-    if (core_pull_alive (world->core, &of, &sign, world->now_us, &alive) == CORE_UNREAD) {
+    if (core_pull_alive (world->core, &of, &heartbeat, world->now_us, &alive) == CORE_UNREAD) {
         core_data_find (world->data, id, &found);
         of.found = &found;
         CHECK (world->name,
-               core_pull_alive (world->core, &of, &sign, world->now_us, &alive) == CORE_DONE);
+               core_pull_alive (world->core, &of, &heartbeat, world->now_us, &alive) == CORE_DONE);
     }
     bool is_late = job->late_ms <= world->now_us / 1000;
-    if (!job->reported && !sign.release && is_late != (alive.stop != NULL))
+    if (!job->reported && !heartbeat.release && is_late != (alive.stop != NULL))
         fail_msg ("%s: plan %" PRIu64 ", worker %zu, late %d: %s", world->name, id, worker, is_late,
                   alive.stop ? alive.stop : "goes on");
     world->late += is_late;

@@ -266,7 +266,7 @@ static void on_look (struct station *station, void *owner, redisReply *const *re
         core_reread (station->core);
     }
     if (current && replies[1]->type == REDIS_REPLY_INTEGER)
-        core_plans_are (station->core, asked->plans, replies[1]->integer);
+        core_correct_plan_count (station->core, asked->plans, replies[1]->integer);
     free (asked);
 }
 

@@ -134,7 +134,7 @@ static void check_row (const struct late_row *row)
     bool (*const calls[CALLS]) (const struct schedule *, const struct zone *,
                                 const struct occurrence *, int64_t, const struct catch_up *,
                                 struct missed *,
-                                struct occurrence *) = {schedule_after, schedule_still};
+                                struct occurrence *) = {schedule_after, schedule_at_or_after};
     bool more =
         calls[row->call](&plan, zone, &current, instant (row->now), &catch_up, &missed, &got);
     calls[row->call](&plan, zone, &current, instant (row->now), &catch_up, NULL, &silent);
@@ -188,7 +188,8 @@ static void check_by_list (const char *name, const struct schedule *plan, const 
     struct catch_up catch_up = {keep, oldest};
     struct missed missed;
     struct occurrence got = {-1, -1};
-    (still ? schedule_still : schedule_after) (plan, zone, &all[at], now, &catch_up, &missed, &got);
+    (still ? schedule_at_or_after : schedule_after) (plan, zone, &all[at], now, &catch_up, &missed,
+                                                     &got);
     if (kept == count) // what lies behind the list is not known
         return;
     CHECK_INT (name, got.time, all[kept].time);

@@ -1,5 +1,5 @@
 // Occurrences that are missed: each kind of schedule under each policy, whether it is seen when a
-// run is over (misses_next) or when a plan is claimed late (misses_present, misses_rest).
+// run is over (misses_next) or when a plan is claimed late (misses_present, misses_after_end).
 // Source: proto 6.3; features D004, D007.
 #include "misses.h"
 #include "plan_json.h"
@@ -335,7 +335,7 @@ static void behind_the_end (void **state)
         const struct rest_row *row = &rest_rows[i];
         struct plan *plan = plan_of (row->name, row->fields, 1010);
         struct misses misses = {.why = "as it was"};
-        bool over = misses_rest (plan, zone, row->now, &misses);
+        bool over = misses_after_end (plan, zone, row->now, &misses);
         CHECK_INT (row->name, over, row->missed.count > 0);
         check_missed (row->name, &misses,
                       &(struct misses){row->missed, over ? "end_time" : "as it was"});

@@ -254,7 +254,7 @@ static void a_run_that_goes_on_uses_no_rate_again (void **state)
     assert_true (second > first);
     assert_int_equal (core_limit (core, span_text ("s:jobs"))->busy, 1);
     assert_true (core_limit (core, span_text ("s:jobs"))->used_us - used_us < 1);
-    assert_int_equal (core_pull_alive (core, &of, &(struct core_sign){0}, now_us, &alive),
+    assert_int_equal (core_pull_alive (core, &of, &(struct core_heartbeat){0}, now_us, &alive),
                       CORE_DONE);
     assert_string_equal (alive.stop, "the worker is not in the team");
     core_destroy (&core);

@@ -98,7 +98,7 @@ static void what_is_not_due_is_left (void **state)
     CHECK ("later", ready_take (&ready, 20, 20, &taken, &group, &wake_us, &waits));
     CHECK_INT ("later", taken.id, 2);
     CHECK ("later", !ready_take (&ready, 20, 20, &taken, &group, &wake_us, &waits));
-    CHECK_INT ("before it", ready_before (&ready, 0, span_text (""), 99, 7), 1);
+    CHECK_INT ("before it", ready_count_before (&ready, 0, span_text (""), 99, 7), 1);
     CHECK ("out of turn", ready_take_id (&ready, 1, 60, &taken, &group));
     CHECK_TEXT ("out of turn", group->name, "g");
     ready_free (&ready);
@@ -116,23 +116,23 @@ static void limits_hold_runs_back (void **state)
     struct limit_state *jobs = limits_find (&limits, span_text ("s:jobs"));
     for (int i = 0; i < 2; i++) {
         CHECK ("two", limit_allows (jobs, now_us, &wake_us));
-        limit_begin (jobs, now_us);
+        limit_begin_run (jobs, now_us);
     }
     CHECK ("a third", !limit_allows (jobs, now_us, &wake_us) && wake_us == INT64_MAX);
-    limit_end (jobs);
+    limit_end_run (jobs);
     CHECK_INT ("one more", limit_left (jobs, now_us, &wake_us), 1);
 
     limits_set (&limits, span_text ("g:mail"), &rate);
     struct limit_state *mail = limits_find (&limits, span_text ("g:mail"));
     for (int i = 0; i < 3; i++) {
         CHECK ("a burst", limit_allows (mail, now_us, &wake_us));
-        CHECK ("is written", limit_begin (mail, now_us));
+        CHECK ("is written", limit_begin_run (mail, now_us));
     }
     CHECK ("no fourth", !limit_allows (mail, now_us, &wake_us));
     CHECK_INT ("but half a second later", wake_us, now_us + SECOND / 2);
     CHECK ("but half a second later", limit_allows (mail, wake_us, &wake_us));
     CHECK_INT ("a burst after a pause", limit_left (mail, now_us + 60 * SECOND, &wake_us), 3);
-    limit_give_back (mail);
+    limit_undo_begin (mail);
     CHECK ("what was not run", limit_allows (mail, now_us, &wake_us));
     limits_set (&limits, span_text ("g:mail"), NULL);
     CHECK_INT ("none any more", limit_left (mail, now_us, &wake_us), INT64_MAX);

@@ -132,7 +132,7 @@ static void each_strategy_has_its_delays_and_its_end (void **state)
         struct retry_policy policy = rule_of (row->rule);
         for (int n = 1; n <= FAILURES; n++) {
             int64_t want = row->delays[n - 1];
-            CHECK_INT (row->rule, retry_is_over (&policy, n), want < 0);
+            CHECK_INT (row->rule, retry_is_exhausted (&policy, n), want < 0);
             if (want >= 0)
                 CHECK_INT (row->rule, retry_delay_ms (&policy, n, 99), want * 1000);
         }
@@ -146,7 +146,7 @@ static void without_a_rule_it_is_paced_for_ever (void **state)
     const struct retry_policy paced = {0};
     for (int64_t n = 1; n <= (int64_t)ROWS (wanted); n++)
         CHECK_INT ("paced", retry_delay_ms (&paced, n, 5), wanted[n - 1] * 1000);
-    assert_false (retry_is_over (&paced, INT64_MAX));
+    assert_false (retry_is_exhausted (&paced, INT64_MAX));
 }
 
 static void far_counts_do_not_overflow (void **state)
@@ -154,7 +154,7 @@ static void far_counts_do_not_overflow (void **state)
     (void)state;
     struct retry_policy policy = rule_of ("{\"strategy\":\"exponential\",\"interval\":3}");
     assert_int_equal (retry_delay_ms (&policy, INT64_MAX, 1), INT64_C (86400000));
-    assert_false (retry_is_over (&policy, INT64_MAX));
+    assert_false (retry_is_exhausted (&policy, INT64_MAX));
     policy = rule_of ("{\"strategy\":\"sequence\",\"sequence\":[1,2]}");
     assert_int_equal (retry_delay_ms (&policy, INT64_MAX, 1), 2000);
     assert_int_equal (retry_delay_ms (&policy, 0, 1), 1000);

@@ -409,13 +409,14 @@ static void outcomes_are_entries_of_the_history (void **state)
         struct rows rows = {0};
         for (size_t k = 0; k < ROWS (row->outcomes) && row->outcomes[k].seq; k++) {
             const char *output = row->outcomes[k].output;
-            rows_outcome (&rows, &(struct outcome_row){.seq = row->outcomes[k].seq,
-                                                       .sub = row->outcomes[k].sub,
-                                                       .station = span_text ("jobs"),
-                                                       .plan_id = 0x2a,
-                                                       .ended_ms = 50,
-                                                       .record = span_text ("r"),
-                                                       .output = span_text (output ? output : "")});
+            rows_add_outcome (&rows,
+                              &(struct outcome_row){.seq = row->outcomes[k].seq,
+                                                    .sub = row->outcomes[k].sub,
+                                                    .station = span_text ("jobs"),
+                                                    .plan_id = 0x2a,
+                                                    .ended_ms = 50,
+                                                    .record = span_text ("r"),
+                                                    .output = span_text (output ? output : "")});
         }
         commands_of_rows (&commands, &rows, row->keep);
         char *text = commands_text (&commands);

@@ -23,7 +23,7 @@ static const struct worker_row {
     {"at work",
      {.state = WORKER_RUNNING,
       .started_ms = 1700000000250,
-      .heard_ms = 1700000000250,
+      .last_report_ms = 1700000000250,
       .timeout_s = 60,
       .exec_id = 1700000000250000},
      BYTES ("\x98\xa7running\xcf\x00\x00\x01\x8b\xcf\xe5\x68\xfa\xcf\x00\x00\x01\x8b\xcf\xe5\x68"
@@ -31,7 +31,7 @@ static const struct worker_row {
             "1700000000250000\xa0\xa0")},
     {"small numbers",
      {.state = WORKER_FAIL,
-      .heard_ms = 127,
+      .last_report_ms = 127,
       .ended_ms = 128,
       .timeout_s = 255,
       .exec_id = 9,
@@ -43,7 +43,7 @@ static const struct worker_row {
     {"two and four bytes, and progress",
      {.state = WORKER_SUCCESS,
       .started_ms = 256,
-      .heard_ms = 65535,
+      .last_report_ms = 65535,
       .ended_ms = 65536,
       .timeout_s = 86400,
       .exec_id = 1,
@@ -55,7 +55,10 @@ static const struct worker_row {
             "a\xd9\x20" T32 "\xa4"
             "half")},
     {"the last of four bytes",
-     {.state = WORKER_OUT, .started_ms = 4294967295, .heard_ms = 4294967296, .exec_id = 1},
+     {.state = WORKER_FAILED_EARLIER,
+      .started_ms = 4294967295,
+      .last_report_ms = 4294967296,
+      .exec_id = 1},
      BYTES ("\x98\xa3out\xce\xff\xff\xff\xff\xcf\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\xa1"
             "1\xa0\xa0")},
     {"the retry that it asks for",
@@ -78,7 +81,7 @@ static void workers_are_packed_as_lua_packs_them (void **state)
         CHECK (row->name, team_unpack_worker (span_of (bytes, row->bytes.size), &read));
         CHECK_INT (row->name, read.state, row->worker.state);
         CHECK_INT (row->name, read.started_ms, row->worker.started_ms);
-        CHECK_INT (row->name, read.heard_ms, row->worker.heard_ms);
+        CHECK_INT (row->name, read.last_report_ms, row->worker.last_report_ms);
         CHECK_INT (row->name, read.ended_ms, row->worker.ended_ms);
         CHECK_INT (row->name, read.timeout_s, row->worker.timeout_s);
         CHECK_INT (row->name, read.exec_id, row->worker.exec_id);
@@ -87,9 +90,9 @@ static void workers_are_packed_as_lua_packs_them (void **state)
         CHECK (row->name, span_equal (read.reason, row->worker.reason) &&
                               span_equal (read.result, row->worker.result) &&
                               span_equal (read.progress, row->worker.progress));
-        worker_set (&read.reason, (struct span){0});
-        worker_set (&read.result, (struct span){0});
-        worker_set (&read.progress, (struct span){0});
+        worker_set_text (&read.reason, (struct span){0});
+        worker_set_text (&read.result, (struct span){0});
+        worker_set_text (&read.progress, (struct span){0});
         for (size_t size = 0; size < row->bytes.size; size++) { // cut short
             uint8_t *part = exact_bytes (span_of (bytes, size));
             CHECK (row->name, !team_unpack_worker (span_of (part, size), &read));

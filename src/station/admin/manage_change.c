@@ -287,7 +287,7 @@ static void store_changed (struct plan_change *self, const struct store_loaded *
                                          .exec_id = answer->exec_id,
                                          .queue = self->queue,
                                          .lease_s = apply_lease_s (station, self->plan),
-                                         .begins_anew = begins && pull,
+                                         .resets_team = begins && pull,
                                          .missed = span_of (missed, missed_size),
                                          .first = gives_up ? give_up : NULL},
                   on_stored, self);

@@ -305,11 +305,12 @@ static void ask_store (struct working *self)
                                  .advice = advice_of (self),
                                  .reason = span_text (self->reason),
                                  .result = span_text (self->result ? self->result : "")};
-    struct store_sign sign = {.progress = span_text (self->progress), .release = self->release};
+    struct store_heartbeat heartbeat = {.progress = span_text (self->progress),
+                                        .release = self->release};
     if (self->reports)
         store_report (station->store, &worker, &report, on_reported, self);
     else
-        store_alive (station->store, &worker, &sign, on_alive, self);
+        store_alive (station->store, &worker, &heartbeat, on_alive, self);
 }
 
 // The key is bound to some targets: the plan must belong to one of them.

@@ -42,7 +42,7 @@ static json_t *member_json (const struct team_member *member)
     json_object_set_new (object, "state", out ? json_string ("fail") : text_json (member->state));
     json_object_set_new (object, "exec_id", json_string (ident_text (member->exec_id, id)));
     json_object_set_new (object, "started_ms", json_integer (member->started_ms));
-    json_object_set_new (object, "heard_ms", json_integer (member->heard_ms));
+    json_object_set_new (object, "heard_ms", json_integer (member->last_report_ms));
     if (member->ended_ms)
         json_object_set_new (object, "ended_ms", json_integer (member->ended_ms));
     if (out) // from an earlier attempt: it takes no slot of the team

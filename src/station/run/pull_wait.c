@@ -159,7 +159,7 @@ static void release_jobs (const struct take *take, const struct store_taken *ans
                                             .worker = take->worker,
                                             .exec_id = answer->jobs[i].exec_id,
                                             .lease_s = take->station->settings->exec_timeout_s},
-                     &(struct store_sign){.release = true}, on_released, released);
+                     &(struct store_heartbeat){.release = true}, on_released, released);
     }
 }
 

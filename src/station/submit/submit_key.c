@@ -134,7 +134,7 @@ static void replace_plan (struct submission *submission, const struct plan *stor
                                          .key_station = stored->station,
                                          .exec_id = exec_id,
                                          .queue = requeue,
-                                         .begins_anew = requeue == REQUEUE_TIME && target &&
+                                         .resets_team = requeue == REQUEUE_TIME && target &&
                                                         target_type (target) == TARGET_PULL,
                                          .missed = span_of (missed, size)},
                   on_replaced, submission);
