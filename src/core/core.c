@@ -1,4 +1,4 @@
-// The life of a core: loading before it works, and reset.
+// Creation, loading and reset of the core; its targets; lists of its runs.
 #include "core.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ void core_load_numbers (struct core *self, const struct core_numbers *numbers)
         self->plan_id = numbers->plan_id;
     self->plan_id_written = numbers->plan_id;
     self->seq_written = numbers->seq;
-    // If Redis lost acknowledged numbers, continue them in a new epoch: none is used twice.
+    // If Redis lost acknowledged numbers, begin a new epoch and count on: none is used twice.
     bool lost = self->epoch[0] && numbers->seq < self->seq_acked;
     self->seq = lost ? self->seq_acked : numbers->seq;
     self->sub = lost ? 0 : numbers->sub;
@@ -96,7 +96,7 @@ void core_load_run (struct core *self, struct span target, uint64_t id, struct s
     at = strchr (at, ' ');
     plan->revision = at && at[1] >= '0' && at[1] <= '9' ? strtoll (at + 1, NULL, 10) : -1;
     if (plan->flight == FLIGHT_TAKEN && !plan->charged)
-        open_charge_running (self, plan); // for its group when that is known
+        open_charge_running (self, plan); // its group counts it when core_load_class is called
     else if (plan->flight == FLIGHT_FLOW)
         open_charge_flow (self, plan);
     plan->pull_run = plan->flight == FLIGHT_OFFERED;
@@ -120,7 +120,7 @@ void core_load_class (struct core *self, struct span target, uint64_t id, struct
         limit->busy++;
 }
 
-// -- life
+// -- creation and reset
 
 struct core *core_new (const struct core_bounds *bounds)
 {
@@ -222,9 +222,12 @@ void core_destroy (struct core **self_p)
     *self_p = NULL;
 }
 
+// -- lists of runs
+
 struct running_ids {
     struct span target;
-    uint64_t after, *ids; // a heap, the greatest first
+    uint64_t after;
+    uint64_t *ids; // a heap, the greatest first
     size_t count, most;
 };
 
@@ -239,6 +242,7 @@ static void sift_down (struct running_ids *self, size_t at, uint64_t id)
     self->ids[at] = id;
 }
 
+// Add the id of a plan with a run to `ids`; of more than `most` the lowest are kept.
 static void collect_running (struct table_node *node, void *owner)
 {
     struct running_ids *self = owner;

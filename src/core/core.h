@@ -3,8 +3,8 @@
 // station carries out a decision when its batch is acknowledged.
 //
 // A plan is open while it is being read, has a run, or has rows that are not acknowledged. While it
-// is open its record here is authoritative, and what is read from Redis is older. Times are of
-// Redis' clock, in microseconds.
+// is open its record here is authoritative, and what is read from Redis is older. Times are in
+// microseconds of Redis' clock.
 #pragma once
 
 #include "limit_state.h"
@@ -13,21 +13,23 @@
 
 struct core;
 
+// The defaults of core_bounds.
 enum { CORE_OFFERS = 16384, CORE_READY_BYTES = 128 << 20 };
 
 struct core_bounds {
-    int64_t plans, plans_station, plans_caller; // in all, per target, per caller; 0 = no bound
-    int64_t outcomes;                           // kept in the history
+    int64_t plans, plans_station, plans_caller; // most in all, per target, per caller; 0 = no bound
+    int64_t outcomes;                           // most outcomes in the history
     int64_t ready_bytes; // memory for due plans that wait for their turn; 0 =
                          // CORE_READY_BYTES
-    int64_t offers;      // to workers of a target, of one priority and above; 0 = CORE_OFFERS
+    int64_t offers;      // most offers of a target of one priority and above; 0 = CORE_OFFERS
 };
 
 struct core *core_new (const struct core_bounds *bounds);
 void core_destroy (struct core **self);
 void core_set_bounds (struct core *self, const struct core_bounds *bounds);
 
-// Drop everything, to load it again. Numbers never go back.
+// Drop everything, to load it again. The last assigned ids and the last acknowledged sequence
+// number are kept: they never decrease.
 void core_reset (struct core *self);
 uint64_t core_resets (const struct core *self); // how often core_reset was called
 
@@ -36,18 +38,19 @@ uint64_t core_resets (const struct core *self); // how often core_reset was call
 struct core_numbers {
     int64_t plans;             // in plan:ids
     uint64_t exec_id, plan_id; // the last ones that were assigned
-    int64_t seq, sub;          // of the last broadcast; outcomes kept after it
-    char epoch[24];            // of the broadcasts
+    int64_t seq, sub;          // number of the last broadcast; of outcomes added after it
+    char epoch[24];            // the series that the broadcast numbers belong to
     bool classes;              // some plans have a priority or a group
 };
 
 void core_load_numbers (struct core *self, const struct core_numbers *numbers);
+// Load the number of plans of a target.
 void core_load_count (struct core *self, struct span target, int64_t plans);
 
-// A field of plan:run.
+// Load a field of plan:run: the run of a plan.
 void core_load_run (struct core *self, struct span target, uint64_t id, struct span run);
 
-// The class of a plan that has one. Needed for plans that have runs only.
+// Load the class of a plan with a run. The class of any other plan comes with the queue.
 void core_load_class (struct core *self, struct span target, uint64_t id, struct span class);
 
 // Whether some plans have a class.
@@ -65,7 +68,8 @@ struct core_cursor {
     uint64_t id;
 };
 
-// Whether a page is to be read now, after this cursor. It is in flight until core_page.
+// Whether a page of the queue is to be read now: the members after `ret`. True: no other page is
+// wanted until core_page or core_page_lost.
 bool core_wants_page (struct core *self, int64_t now_us, struct core_cursor *ret);
 
 struct core_member {
@@ -75,25 +79,27 @@ struct core_member {
     struct span class; // "PRIORITY:GROUP", empty = neither
 };
 
-// The page that was read: its members with a valid target and id, and in `all` the number of all
-// members. Fewer than CORE_PAGE: the end of the queue was reached.
+// Load the page that was read: its members with a valid target and id. `all` is the number of all
+// members read; fewer than CORE_PAGE: the end of the queue was reached.
 void core_page (struct core *self, const struct core_member *members, size_t count, size_t all,
                 int64_t now_us);
 
-// The page could not be read.
+// The page could not be read: core_wants_page will request it again.
 void core_page_lost (struct core *self);
 
 // Whether Redis has all that was decided, and no page is in flight.
 bool core_is_quiet (const struct core *self);
 
 // How many members of the queue should be due until `ret_until_us`, to compare with Redis; -1:
-// unknown at present. If they differ, somebody changed the queue by hand: call core_reread.
+// unknown at present. If Redis has another number, somebody changed the queue by hand: call
+// core_reread.
 int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_us);
 
-// Read all that is due again.
+// Forget the due plans, and read the queue again from its start.
 void core_reread (struct core *self);
 
-// When a plan is due next, or a rate allows a run; INT64_MAX: nothing known.
+// When the next plan is due, the next lease or worker times out, or a rate allows a waiting run;
+// INT64_MAX: none is known.
 int64_t core_next_us (const struct core *self);
 
 // -- batches
@@ -110,19 +116,23 @@ size_t core_bytes (const struct core *self);
 // Release the memory of batches, unless one has rows or is in flight.
 void core_trim (struct core *self);
 
-// Whether the open batch has more than leases: a submission, a claim or a result waits for it.
+// Whether the open batch is to be written soon: it has a submission, a claim or a result, not only
+// extended leases.
 bool core_hurries (const struct core *self);
 
-// Close the open batch and return its rows, valid until core_acked. None may be in flight.
+// Close the open batch and return its rows, valid until core_acked. No other batch may be in
+// flight.
 const struct rows *core_take_rows (struct core *self);
 
-// The batch in flight was applied.
+// Redis applied the batch in flight: free its rows, and close plans that need not stay open.
 void core_acked (struct core *self, int64_t now_us);
 
-// Redis rejected the batch for lack of memory: drop its submissions, return the rows without.
+// Redis rejected the batch in flight for lack of memory: drop its submissions, and return the rows
+// that are left.
 const struct rows *core_without_submissions (struct core *self);
 
-// Add a command that belongs to no plan to the open batch. The words are copied.
+// Add a Redis command that belongs to no plan to the open batch. `words`, its name and arguments,
+// are copied.
 void core_write (struct core *self, const struct span *words, size_t count);
 
 // -- submissions
@@ -141,10 +151,11 @@ struct core_submission {
     int priority;
     struct span group;  // may be empty
     struct span caller; // as a field of plan:count
-    bool made_here;     // the id is new; else keys of a former plan are deleted, unless `first`
-    bool first;         // no plan had this id before, but such ids do not ascend
+    bool made_here; // this station assigned the id; else keys of a former plan are deleted, unless
+                    // `first`
+    bool first;     // no plan had this id before, though the station did not assign it
     struct span missed; // an outcome for the history, empty = none
-    bool follows;       // from an outcome of the same batch: kept when Redis lacks memory
+    bool follows;       // an outcome of the same batch requires it: kept when Redis lacks memory
 };
 
 enum core_result {
@@ -174,23 +185,26 @@ void core_place (struct core *self, const struct core_submission *submission, in
 // The greatest plan id that this owner or an earlier one assigned: ids ascend.
 uint64_t core_last_id (const struct core *self);
 
-// Subtract the runs in flight from these counts of queue scores, as their scores are ends of
-// leases: `count` intervals of `step_s` seconds each, from `from_s` on.
+// Subtract the runs in flight from counts of queue members by score, as the score of a run is the
+// end of its lease. `counts` has `count` intervals of `step_s` seconds, from `from_s` (Unix
+// seconds) on.
 void core_take_off_leases (const struct core *self, int64_t from_s, int64_t step_s, int64_t *counts,
                            size_t count);
 
-// The next ids after `after`, ascending, of plans with a run in progress; at most `most`, of this
-// target, empty = of any. Returns how many.
+// Write the ids of plans with a run in progress to `ids`: the lowest `most` above `after`,
+// ascending; only plans of this target, unless it is empty. Returns their number.
 size_t core_running (const struct core *self, struct span target, uint64_t after, uint64_t *ids,
                      size_t most);
 
-// How many plans there are. When plan:ids had `found` members where `counted` were expected: the
-// missing ones were removed by hand.
+// How many plans there are.
 int64_t core_plan_count (const struct core *self);
+
+// plan:ids has `found` members, but `counted` were expected: lower the number of plans by the
+// missing ones, which somebody removed by hand.
 void core_correct_plan_count (struct core *self, int64_t counted, int64_t found);
 
-// Whether the core knows the number of the caller's plans, if a bound needs it; if not, read the
-// caller's field of plan:count for core_load_caller.
+// Whether the number of the caller's plans is known, or no bound needs it. False: read the caller's
+// field of plan:count, and call core_load_caller with it.
 bool core_knows_caller (const struct core *self, struct span caller);
 void core_load_caller (struct core *self, struct span caller, int64_t plans);
 
@@ -198,13 +212,13 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans);
 
 struct core_slots {
     struct span target;
-    int64_t free_slots; // plans that it takes
-    bool pull;          // workers fetch them: limits apply when they do
+    int64_t free_slots; // how many plans it takes now
+    bool pull;          // workers fetch its plans: limits apply then, not now
     uint64_t probe;     // a plan that it takes even without free slots; 0 = none
 };
 
 struct core_wish {
-    int64_t limit;    // plans
+    int64_t limit;    // most plans
     int64_t ahead_us; // plans that are due within this time are taken too
     int64_t lease_us;
     const struct core_slots *targets; // all other targets take any number
@@ -222,7 +236,8 @@ struct core_choice {
 // Whether a target that takes plans now has some that are due, or will be within `ahead_us`.
 bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_us);
 
-// Choose at most `max`: they are open, and stay chosen until core_take or core_unchoose.
+// Choose the plans that run next, at most `max`. They are open, and stay chosen until core_take or
+// core_unchoose. Returns their number.
 size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now_us,
                     struct core_choice *out, size_t max);
 
@@ -235,9 +250,12 @@ uint64_t core_choice_id (const struct core_choice *choice);
 // Whether the fields of plan:run must be read together with the plans.
 bool core_wants_runs (const struct core *self);
 
-// Return at most `max` plans that are likely to run next, to be prefetched. core_prepared ends each
-// of these choices.
+// Choose at most `max` plans that are likely to run next, to prefetch their messages. Each stays
+// chosen until core_prepared. Returns their number.
 size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max);
+
+// End such a choice. `read`: its message and score were passed to the core; else the plan is
+// closed.
 void core_prepared (struct core *self, const struct core_choice *choice, bool read);
 
 // What was read of a chosen plan: its message (data NULL = there is none), its score (-1 = not
@@ -257,23 +275,22 @@ struct core_taken {
     bool written;            // the state in its message was set to running
 };
 
-// Begin the run of a chosen plan. CORE_NONE: it is no longer due; CORE_CHANGED: it has no message
-// and was removed from the queue, `ret` names it.
+// Begin the run of a chosen plan. CORE_NONE: it is no longer due. CORE_CHANGED: it has no message,
+// and was removed from the queue; only `target` and `id` of `ret` are set.
 enum core_result core_take (struct core *self, const struct core_choice *choice,
                             const struct core_wish *wish, int64_t now_us, struct core_taken *ret);
 
-// Return a chosen plan to the queue: it was not read.
+// Return a chosen plan to the ready ones: it could not be read.
 void core_unchoose (struct core *self, const struct core_choice *choice);
 
 // -- ends and leases of runs
 
 enum core_end {
     CORE_LEASE, // the run continues, with a new lease
-    CORE_FLOW,  // the same for the run of a flow: it counts toward its target's limit only, and
-                // keeps its exec_id
-    CORE_DOUBT, // over, but a late answer counts until the retry
+    CORE_FLOW,  // as CORE_LEASE, for a flow: it counts for its target's limit only, keeps exec_id
+    CORE_DOUBT, // over without a status, to be retried; a late answer counts until then
     CORE_RETRY, // over, and the plan is retried
-    CORE_PAST,  // the same, but a late answer may still arrive and does not count
+    CORE_PAST,  // as CORE_RETRY, but a late answer may still arrive, to be ignored
     CORE_OVER,  // over: the plan waits for its next time, or leaves the queue
     CORE_GONE   // the plan has ended: its keys are deleted
 };
@@ -286,12 +303,13 @@ struct core_commit {
     int64_t due_us;
     struct span message; // copied; data NULL = unchanged
     int64_t revision;    // of that message
-    int64_t decided_on;  // the revision, or -1 = any
+    int64_t decided_on;  // the revision that the decision is based on; -1 = any
     enum { CORE_SILENT, CORE_PUBLISHED, CORE_FAILURE } broadcast;
-    bool waits; // until its target connects: then it is due at once
-    bool has_work, has_team;
+    bool waits;              // for its target to connect: then it is due at once
+    bool has_work, has_team; // CORE_GONE: delete the keys of its answers, of its team
     struct span caller;
-    struct span record, missed, output; // empty = none
+    struct span record, missed, output; // outcomes of the run and of missed occurrences, and the
+                                        // output of the run; empty = none
 };
 
 struct core_committed {
@@ -299,6 +317,8 @@ struct core_committed {
     struct span message; // CORE_CHANGED: the present one
 };
 
+// Write the decision on a run. CORE_NOT_CURRENT: it is not the run in flight. CORE_CHANGED: the
+// plan has another revision than `decided_on`; decide again, on the message returned.
 enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
                               struct core_committed *ret);
 
@@ -306,12 +326,14 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
 void core_extend (struct core *self, struct span target, uint64_t id, uint64_t exec_id,
                   int64_t due_us, int64_t now_us);
 
-// The epoch of the broadcasts.
+// The epoch of the broadcasts: the series that their numbers belong to.
 const char *core_epoch (const struct core *self);
+// The number of the last broadcast.
 int64_t core_seq (const struct core *self);
+// The last exec_id that was assigned.
 uint64_t core_exec_id (const struct core *self);
 
-// An outcome for the history that is not broadcast.
+// Add an outcome to the history that is not broadcast.
 void core_outcome (struct core *self, struct span target, uint64_t id, int64_t ended_ms,
                    struct span record, struct span output);
 
@@ -320,10 +342,15 @@ void core_outcome (struct core *self, struct span target, uint64_t id, int64_t e
 struct core_change {
     struct span target;
     uint64_t id;
-    struct span message; // copied
-    int64_t revision, was_revision;
-    uint64_t exec_id; // of the run in flight, 0 = none
-    enum { CORE_KEEP, CORE_OUT, CORE_AT, CORE_AT_LEASE } place;
+    struct span message;            // copied
+    int64_t revision, was_revision; // of `message`; of the message that was changed
+    uint64_t exec_id;               // of the run in flight, 0 = none
+    enum {
+        CORE_KEEP,    // the place in the queue is unchanged
+        CORE_OUT,     // out of the queue
+        CORE_AT,      // due at `due_us`; a run in flight is over
+        CORE_AT_LEASE // the run in flight continues; its lease ends at `due_us`
+    } place;
     int64_t due_us;
     bool resets_team; // CORE_AT: its former workers do not count for its next run
     int priority;
@@ -332,6 +359,8 @@ struct core_change {
     struct span missed;
 };
 
+// Change a plan as an admin command requires. CORE_NONE: there is no such plan. CORE_CHANGED: it
+// has another revision or run than stated.
 enum core_result core_change (struct core *self, const struct core_change *change, int64_t now_us);
 
 struct core_removal {
@@ -350,9 +379,12 @@ bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t 
 // `member` is as read from Redis, with score -1 if it is not queued.
 void core_wake (struct core *self, const struct core_member *member, int64_t now_us);
 
-// Whether plans may wait for the target; `ret_number` changes when another begins to wait. With the
-// same number core_none_waiting says that none waits; with another one it is ignored.
+// Whether plans may wait for the target to connect. `ret_number` changes whenever a plan begins to
+// wait.
 bool core_has_waiting (const struct core *self, struct span target, uint64_t *ret_number);
+
+// Redis has no plan that waits for the target. Ignored if one has begun to wait since
+// core_has_waiting returned `number`.
 void core_none_waiting (struct core *self, struct span target, uint64_t number);
 
 // What the core knows of an open plan. False: the plan is not open.
@@ -367,7 +399,9 @@ struct core_view {
     int64_t score_us;
     bool counted; // it counts toward the limits of its target and group
     uint64_t exec_id;
-    bool earlier_may_answer, no_status, offered;
+    bool earlier_may_answer; // an earlier run may still answer
+    bool no_status;          // its run got no status in time
+    bool offered;            // workers may take its run
 };
 bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
 
@@ -385,7 +419,7 @@ int64_t core_unread (const struct core *self, struct span target);
 // How many ready plans a target has in memory.
 int64_t core_ready (const struct core *self, struct span target);
 
-// Since when the oldest plan waits that is ready, or offered to workers and not taken; 0 = there is
+// Since when the plan waits that has waited longest, ready or offered to workers; 0 = there is
 // none.
 int64_t core_oldest_us (const struct core *self, struct span target);
 
@@ -395,12 +429,22 @@ int64_t core_before (const struct core *self, struct span target, int priority, 
 
 // -- limits
 
+// Set the limit of a target ("s:TARGET") or group ("g:GROUP"), by an admin; NULL removes it.
 void core_set_limit (struct core *self, struct span name, const struct limit *limit);
-// Replace the limits set by admins: core_end_limits drops those not set since core_begin_limits.
+
+// Begin to reload the limits set by admins.
 void core_begin_limits (struct core *self);
+
+// End the reload: drop the limits that were not set since core_begin_limits.
 void core_end_limits (struct core *self);
+
+// Set the limit that the settings define for a name; one without bounds = none.
 void core_configure_limit (struct core *self, struct span name, const struct limit *limit);
+
+// Load until when the rate of a name is used up.
 void core_load_tokens (struct core *self, struct span name, double used_us);
+
+// The state of the limit of a name; NULL: it has none.
 const struct limit_state *core_limit (const struct core *self, struct span name);
 
 // Call for each limit with how many more runs it allows now, and when it allows the next (INT64_MAX

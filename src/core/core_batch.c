@@ -22,6 +22,7 @@ struct span member_of (struct core *self, const struct open_plan *plan)
     return rows_copy (self->gathering, span_of (member, size));
 }
 
+// The plan's member of plan:ids.
 static struct span index_entry (struct core *self, const struct open_plan *plan)
 {
     char entry[KEY_MAX];
@@ -48,6 +49,7 @@ static struct span score_text (struct core *self, int64_t score_us)
     return rows_copy (self->gathering, span_of (text, size));
 }
 
+// The plan's value in plan:run.
 static struct span run_text (struct core *self, const struct open_plan *plan)
 {
     static const char *const marks[] = {
@@ -76,6 +78,7 @@ size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM])
                              exec_id / 1000000);
 }
 
+// The plan's value in plan:class.
 static struct span class_text (struct core *self, const struct open_plan *plan)
 {
     char text[8 + POLICY_NAME_MAX];
@@ -128,7 +131,7 @@ void tallies_free (struct table *table)
     table_free (table);
 }
 
-// The field of plan:count of a target's plans.
+// The field of plan:count that counts a target's plans.
 static struct span target_field (struct span target, char *out)
 {
     return span_of (out, span_put (out, span_put (out, 0, span_text ("s:")), target));
@@ -140,7 +143,7 @@ void core_count (struct core *self, char kind, struct span name, int64_t change)
     if (kind == 's')
         name = target_field (name, field);
     if (!name.size)
-        return; // the caller of a plan is not known if its message was lost
+        return; // the caller is not known if the message of the plan was lost
     tally_for (&self->counts, name)->plans += change;
     struct plan_tally *caller = kind == 'c' ? tally_find (&self->callers, name) : NULL;
     if (caller)
@@ -174,7 +177,7 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans)
 
 // -- batches
 
-// The parts of a plan that are written by commands, which follow the columns.
+// Add the parts of a plan that commands write, after the columns.
 static void emit_commands (struct core *self, struct open_plan *plan, unsigned writes)
 {
     char head[HEAD_ROOM];
@@ -191,6 +194,7 @@ static void emit_commands (struct core *self, struct open_plan *plan, unsigned w
         pull_write_team (self, plan);
 }
 
+// Add the parts of a plan that columns write.
 static void emit_rows (struct core *self, struct open_plan *plan, unsigned writes)
 {
     struct rows *rows = self->gathering;
@@ -249,6 +253,7 @@ static void emit_tokens (struct table_node *node, void *owner)
     rows_add_command (rows, words, sizeof words / sizeof *words);
 }
 
+// Add the changed numbers of plan:meta.
 static void emit_numbers (struct core *self)
 {
     struct rows *rows = self->gathering;
@@ -339,7 +344,7 @@ void core_acked (struct core *self, int64_t now_us)
                     plan->message_size <= PREPARED_BYTES;
         bool idle = !open_has_run (plan);
         bool pull_run = plan->pull_run && !idle;
-        if (plan->lent) { // copy the message if it is needed, as the rows will be freed
+        if (plan->lent) { // its message will be freed with the rows: copy it if it is needed
             bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
             bool needed =
                 plan->chosen || plan->changed_in_run || pull_run || written || (soon && idle);
@@ -377,7 +382,7 @@ void core_trim (struct core *self)
     list_free (&self->batch_plans);
 }
 
-// The same batch has counted the plan: subtract it again.
+// Subtract a plan that the batch counts, by another row.
 static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
@@ -400,15 +405,15 @@ static void drop_missed (const struct core *self, struct rows *rows)
     rows->outcome_count = kept;
 }
 
-// Drop the rows of a submission. If the plan was removed since, its removal is counted already: in
-// the same batch, or in the open one, which may also submit it again.
+// Drop a submission of the batch in flight. If its plan was removed since, the removal is counted
+// already, in the same batch or in the open one; the open batch may also submit it again.
 static void drop_submission (struct core *self, struct open_plan *plan, struct rows *rows)
 {
     char field[2 + STATION_NAME_MAX + 1];
     struct span target = span_of (plan->target->name, plan->target->name_size);
     struct span caller = span_text (plan->caller ? plan->caller : "");
     struct plan_tally *tally = tally_find (&self->callers, caller);
-    bool later = plan->writes & WRITE_LISTED;
+    bool later = plan->writes & WRITE_LISTED; // the open batch submits it again, or removes it
     if (later) {
         tally_for (&self->counts, target_field (target, field))->plans++;
         if (plan->caller)
@@ -433,7 +438,7 @@ const struct rows *core_without_submissions (struct core *self)
     for (int i = 0; i < COLUMNS; i++)
         rows->columns[i].count = 0;
     drop_missed (self, rows);
-    self->gathering = rows; // where texts are copied to
+    self->gathering = rows; // rows and texts are added to these
     for (size_t i = 0; i < self->batch_plans.count; i++) {
         struct written_plan written = self->batch_plans.at[i];
         if (written.plan->submitted) {

@@ -1,6 +1,7 @@
-// The memory limit of ready plans: when it is reached, a target drops ready plans of its lowest
-// priorities that are due last. These are in Redis only, and are read again when there is memory.
-// The plans in memory run in exact order, those that were cut after them.
+// The memory limit of ready plans. When it is reached, the largest target drops the ready plans of
+// its lowest priorities that are due last. These are in Redis only, and are read again when half of
+// the others have run. The plans in memory run in exact order, and those that were cut run after
+// them.
 #include <limits.h>
 #include <stdlib.h>
 
@@ -32,7 +33,8 @@ struct cutting {
     struct core_target *target;
 };
 
-// Whether to cut a plan. An open plan stays, but one that was only prefetched is read again later.
+// Whether to cut a plan: it is due after the cut, and not open. One that is open only because it
+// was prefetched is closed, and cut too.
 static bool should_cut (void *owner, struct ready_plan ready)
 {
     const struct cutting *self = owner;
@@ -50,7 +52,8 @@ static bool should_cut (void *owner, struct ready_plan ready)
     return true;
 }
 
-// The priority up to which plans are cut: it and the lower ones have at least half of the plans.
+// The priority up to which plans are cut: the lowest such that it and those below have at least
+// half of the plans.
 static int priority_to_cut (const struct ready *ready)
 {
     size_t at = ready->level_count - 1;
@@ -59,6 +62,7 @@ static int priority_to_cut (const struct ready *ready)
     return ready->levels[at].priority;
 }
 
+// Drop the later half of the plans up to that priority.
 static void cut_target (struct core *self, struct core_target *target)
 {
     struct ready_plan middle;
@@ -68,7 +72,7 @@ static void cut_target (struct core *self, struct core_target *target)
     struct core_cursor at = {.score_us = middle.due_us, .id = middle.id};
     memcpy (at.target, target->name, sizeof at.target);
     if (!target->cut || cursor_covers (&target->cut_at, target, middle.id, middle.due_us))
-        target->cut_at = at; // else the plans after the former cut stay cut off
+        target->cut_at = at; // else the plans after the former cut, which is earlier, stay cut off
     if (!target->cut || priority > target->cut_priority)
         target->cut_priority = priority;
     self->cuts += !target->cut;
@@ -79,16 +83,17 @@ static void cut_target (struct core *self, struct core_target *target)
         (int64_t)ready_remove (&target->ready, target->cut_priority, should_cut, &cutting);
     target->kept = target->ready.count;
     if (self->reading && self->page_target == target)
-        self->rereads++; // the page was read from the former cut on
+        self->rereads++; // the page in flight continues the former cut
 }
 
+// For a cut that frees memory but drops no plan.
 static bool cut_nothing (void *owner, struct ready_plan ready)
 {
     (void)owner, (void)ready;
     return false;
 }
 
-// Whether most of the memory is free space of plans that were taken.
+// Whether most of the memory was used by plans that were taken since.
 static bool is_mostly_unused (const struct ready *ready)
 {
     enum { PART = 3, GROUP_BYTES = 128 };
@@ -119,9 +124,10 @@ void core_bound_ready_memory (struct core *self)
     self->uncut_bytes = freed < before / 5 ? bytes : 0;
 }
 
-// -- reading on
+// -- reading cut plans again
 
-// Due plans of the window must become ready first, or they would be added twice.
+// Not while due plans are in the window: the page would contain them, and they would be added
+// twice.
 struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
 {
     if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))
@@ -132,6 +138,7 @@ struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
     return NULL;
 }
 
+// Whether a member is of the target and of a priority that was cut.
 static bool has_cut_priority (struct core_target *target, const struct core_member *member)
 {
     int priority = 0;

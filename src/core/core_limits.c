@@ -1,8 +1,9 @@
-// The limits of targets and groups: which apply, and how many runs each of them has.
+// Changes of the limits of targets and groups, and the counts of their runs.
 #include <stdio.h>
 
 #include "core_private.h"
 
+// Count a run toward its limits again.
 static void recount_run (struct table_node *node, void *owner)
 {
     struct core *self = owner;

@@ -8,10 +8,10 @@
 #include "redis_keys.h"
 
 enum {
-    OFFER_BYTES = 512,           // of an offer without its message
-    OFFERS_BYTES_MAX = 32 << 20, // of a target with more than OFFERS_SURE offers
-    OFFERS_SURE = 256,
-    SINCE_BITS = 42 // a time in milliseconds
+    OFFER_BYTES = 512,           // size of an offer without its message
+    OFFERS_BYTES_MAX = 32 << 20, // most bytes of offers, if there are more than OFFERS_SURE
+    OFFERS_SURE = 256,           // so many are offered whatever their size
+    SINCE_BITS = 42              // bits of a time in milliseconds
 };
 
 // -- the offers of a target
@@ -25,6 +25,7 @@ static bool offer_precedes (const struct pull_record *one, const struct pull_rec
     return strcmp (ident_text (one->plan->id, id), ident_text (other->plan->id, other_id)) < 0;
 }
 
+// The index of an offer, or the one where it would be inserted.
 static size_t offer_index (const struct offer_list *list, const struct pull_record *pull)
 {
     size_t first = list->first, end = list->end;
@@ -55,6 +56,7 @@ void pull_withdraw (struct open_plan *plan)
     plan->pull->offered = false;
 }
 
+// Add a plan to the offers of its target, or move it to the position of `order`.
 static void insert_offer (struct open_plan *plan, int64_t order)
 {
     struct offer_list *list = &plan->target->offers;
@@ -79,7 +81,8 @@ static void insert_offer (struct open_plan *plan, int64_t order)
     pull->offered = true;
 }
 
-// The highest priority first; within it plans restricted to named workers; then the oldest.
+// The position of an offer: the highest priority first; within it plans restricted to named workers
+// before the others; then the oldest first.
 static int64_t offer_order (const struct team *team)
 {
     int64_t class = (MAX_PRIORITY - team->rule.priority) * 2 + (team->rule.only ? 0 : 1);
@@ -101,8 +104,8 @@ static size_t count_offered_above (const struct offer_list *list, int priority)
     return first - list->first;
 }
 
-// The number of offers is limited: other plans wait as ready ones, which need less memory. The
-// first OFFERS_SURE are offered even if they exceed OFFERS_BYTES_MAX.
+// The offers are limited, in number and memory: other plans wait as ready ones, which need less
+// memory.
 int offers_lowest_priority (const struct core *self, const struct core_target *target)
 {
     const struct offer_list *list = &target->offers;
@@ -129,7 +132,7 @@ int64_t core_oldest_us (const struct core *self, struct span name)
     const struct core_target *target = core_find_target (self, name);
     int64_t oldest_us = target ? ready_oldest_us (&target->ready) : INT64_MAX;
     for (size_t i = target ? target->offers.first : 0; target && i < target->offers.end; i++) {
-        // The exec_id of a run is the time of its claim in microseconds.
+        // An exec_id is the time of the claim in microseconds.
         int64_t since_us = (int64_t)target->offers.at[i]->exec_id;
         oldest_us = since_us < oldest_us ? since_us : oldest_us;
     }
@@ -157,7 +160,7 @@ void core_each_offer (const struct core *self, core_offer_fn *call, void *owner)
     table_each (&self->targets, visit_offers, &each);
 }
 
-// -- life
+// -- records
 
 struct pull_record *pull_record_for (struct open_plan *plan)
 {
@@ -204,7 +207,7 @@ void pull_write_team (struct core *self, struct open_plan *plan)
     team_write (plan->pull->team, copy, self->gathering);
 }
 
-// -- who is at work
+// -- workers at work
 
 void pull_discharge_late (struct core *self, int64_t now_us)
 {
@@ -216,6 +219,7 @@ void pull_discharge_late (struct core *self, int64_t now_us)
     }
 }
 
+// Count the run toward limits while at least one worker is at work and not late.
 static void update_charge (struct core *self, struct open_plan *plan,
                            const struct team_tally *tally, int64_t now_us)
 {
@@ -230,12 +234,14 @@ static void update_charge (struct core *self, struct open_plan *plan,
         open_discharge (self, plan);
 }
 
+// How many more workers may take the run.
 static int64_t team_free_slots (const struct team *team, const struct team_tally *tally)
 {
     int64_t taken = tally->running + tally->ended;
     return team->rule.count > taken ? team->rule.count - taken : 0;
 }
 
+// The outcome of a run whose workers have all ended.
 static struct team_outcome outcome_of (const struct team_tally *tally)
 {
     if (!tally->last)
@@ -273,7 +279,7 @@ struct pull_state pull_update_run (struct core *self, struct open_plan *plan, in
     update_charge (self, plan, &tally, now_us);
     if (end_ms < now_ms)
         end_ms = now_ms;
-    if (plan->placed && plan->queued && !plan->chosen) // else the claim will offer it again
+    if (plan->placed && plan->queued && !plan->chosen) // the claim of a chosen plan offers it again
         open_queue (self, plan, (examine_ms < end_ms ? examine_ms : end_ms) * 1000);
     open_touch (self, plan, WRITE_TEAM);
     return state;
@@ -312,7 +318,8 @@ size_t core_unread_teams (struct core *self, struct core_team_name *out, size_t 
     return count;
 }
 
-// Continue the offer of the previous owner: nothing needs to be written.
+// List a run that the previous owner offered, unless its team is of another run. Redis has all of
+// it: nothing is written.
 static void resume_offer (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     const struct team *team = plan->pull->team;

@@ -1,4 +1,4 @@
-// Open plans: their records, and whether they count toward limits.
+// The records of open plans: message, class, position in the queue; and which count toward limits.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +8,7 @@
 
 // -- open plans
 
+// Always true, but for a planted fault: a plan whose rows are in flight is not found.
 static bool is_findable (const struct open_plan *plan)
 {
     bool rows_in_flight = plan->listed_in && !plan->writes && !open_has_run (plan);
@@ -76,7 +77,7 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     plan->message_size = (uint32_t)message.size;
     plan->revision = revision;
     self->message_bytes += message.size;
-    plan->writes &= (uint8_t)~WRITE_HEAD; // of the message before
+    plan->writes &= (uint8_t)~WRITE_HEAD; // of the former message
     open_touch (self, plan, WRITE_MESSAGE);
     if (plan->pull)
         pull_read_rule (plan);
@@ -103,7 +104,7 @@ void open_set_class (struct core *self, struct open_plan *plan, int priority, st
         memcpy (plan->group, group.data, group.size);
     plan->priority = (uint8_t)priority;
     struct limit_state *new = plan->charged ? group_limit (self, plan) : NULL;
-    if (old) // its run counts for the new group
+    if (old) // its run counts toward the limit of the new group now
         limit_end_run (old);
     if (new)
         new->busy++;
@@ -123,7 +124,7 @@ char *open_class (const struct open_plan *plan)
     return class;
 }
 
-// The plan leaves its position in the queue: its ready entry becomes stale.
+// The plan leaves its position in the queue: if it was ready there, its entry becomes stale.
 static void leave_queue_position (struct core *self, const struct open_plan *plan)
 {
     bool has_run = open_has_run (plan);
@@ -186,7 +187,6 @@ void open_drop (struct core *self, struct open_plan *plan)
     pool_free (&self->memory, plan);
 }
 
-// A plan without a run and with nothing to write goes to the window or becomes ready.
 void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_us)
 {
     struct core_target *target = plan->target;

@@ -16,8 +16,8 @@ static void set_flight (struct core *self, struct open_plan *plan, enum flight f
     open_touch (self, plan, WRITE_RUN);
 }
 
-// Delete keys of a plan that are not part of its record, with these prefixes. By a command, as
-// earlier writes to them in this batch are commands as well.
+// Delete the keys of a plan with these prefixes, by a command: earlier writes to them in this batch
+// are commands as well, and must come first.
 static void delete_keys (struct core *self, const struct open_plan *plan, const char *const *starts)
 {
     struct span member = member_of (self, plan), words[4] = {span_text ("DEL")};
@@ -54,7 +54,6 @@ void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, 
                             });
 }
 
-// Add an outcome after the last broadcast.
 void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
                       struct span record, struct span output)
 {
@@ -95,7 +94,7 @@ uint64_t core_exec_id (const struct core *self)
     return self->exec_id;
 }
 
-// -- failures, broadcast once a minute
+// -- failures, broadcast at most once a minute
 
 static struct reported *reported_find (const struct core *self, const struct open_plan *plan)
 {
@@ -134,6 +133,7 @@ bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, i
 
 // -- submissions
 
+// Whether another plan would exceed a bound, which is returned.
 static bool reaches_bound (const struct core *self, const struct core_submission *submission,
                            struct core_refusal *ret)
 {
@@ -156,7 +156,7 @@ static bool reaches_bound (const struct core *self, const struct core_submission
     return false;
 }
 
-// Add a new plan; the caller has checked that its id is free.
+// Insert a new plan. The caller has checked that its id is free.
 static void insert_plan (struct core *self, const struct core_submission *submission,
                          int64_t now_us)
 {
@@ -169,7 +169,7 @@ static void insert_plan (struct core *self, const struct core_submission *submis
     open_set_message (self, plan, submission->message, submission->revision);
     open_set_class (self, plan, submission->priority, submission->group);
     open_touch (self, plan, WRITE_LISTED);
-    if (!submission->made_here && !submission->first) { // it must not inherit keys of a former plan
+    if (!submission->made_here && !submission->first) { // a former plan may have left keys
         open_touch (self, plan, WRITE_RUN | WRITE_QUEUE);
         delete_keys (self, plan, all_keys);
     }
@@ -240,6 +240,7 @@ void open_set_waiting (struct core *self, const struct open_plan *plan, bool wai
     plan->target->waits += waits;
 }
 
+// Delete the team of a plan, here and in Redis.
 static void forget_team (struct core *self, struct open_plan *plan)
 {
     delete_keys (self, plan, team_keys);
@@ -248,7 +249,7 @@ static void forget_team (struct core *self, struct open_plan *plan)
     plan->team_known = true;
 }
 
-// Delete a plan with all its keys.
+// Delete a plan with all its keys. `has_work`, `has_team`: it may have keys of answers, of a team.
 static void delete_plan (struct core *self, struct open_plan *plan, bool has_work, bool has_team,
                          struct span caller, int64_t now_us)
 {
@@ -308,12 +309,12 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         delete_plan (self, plan, commit->has_work, commit->has_team, commit->caller, now_us);
         return CORE_DONE;
     }
-    // An earlier run whose lease expired may still answer.
+    // An earlier run whose lease expired may still answer after a retry.
     enum flight flight = commit->end == CORE_RETRY && plan->earlier_may_answer
                              ? FLIGHT_EARLIER
                              : flights[commit->end];
-    if (flight == FLIGHT_TAKEN && !plan->charged &&
-        !plan->pull_run) // its run was over, or in doubt
+    // A run that continues did not count if its lease had expired, or its status was missing.
+    if (flight == FLIGHT_TAKEN && !plan->charged && !plan->pull_run)
         open_charge (self, plan, now_us);
     else if (flight == FLIGHT_FLOW)
         open_charge_flow (self, plan);
@@ -341,14 +342,15 @@ void core_extend (struct core *self, struct span target, uint64_t id, uint64_t e
     if (!plan || plan->gone || !open_has_run (plan) || plan->exec_id != exec_id || !plan->queued ||
         plan->score_us >= due_us)
         return;
-    if (plan->flight == FLIGHT_TAKEN && !plan->charged && !plan->pull_run) // its run was over
+    // It does not count since its lease expired.
+    if (plan->flight == FLIGHT_TAKEN && !plan->charged && !plan->pull_run)
         open_charge (self, plan, now_us);
     open_queue (self, plan, due_us);
 }
 
 // -- admin commands
 
-// Move a plan that waits or is ready to the position of its new class.
+// Move a plan of the window, or a ready one, to the position of its new class.
 static void move_to_class (struct core *self, const struct open_plan *plan)
 {
     struct ready *ready = &plan->target->ready;
@@ -386,10 +388,10 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     }
     add_unpublished (self, plan, now_us, change->missed, (struct span){0});
     if (has_run)
-        open_touch (self, plan, WRITE_RUN); // the revision of its run is in that row
+        open_touch (self, plan, WRITE_RUN); // that row has the revision
     if (change->place == CORE_KEEP) {
         if (plan->flight == FLIGHT_OFFERED && plan->queued &&
-            !plan->chosen) // the number of its workers may have changed
+            !plan->chosen) // more workers may take it now, or fewer
             open_queue (self, plan, now_us);
         return CORE_DONE;
     }
@@ -398,7 +400,7 @@ enum core_result core_change (struct core *self, const struct core_change *chang
         open_unqueue (self, plan);
         return CORE_DONE;
     }
-    if (change->place == CORE_AT) { // a run in flight ends: it is of the former plan
+    if (change->place == CORE_AT) { // a run in flight is over, as it is of the former plan
         bool expected = plan->flight == FLIGHT_EARLIER || plan->flight == FLIGHT_TAKEN ||
                         (open_has_run (plan) && plan->earlier_may_answer);
         open_discharge (self, plan);
@@ -425,7 +427,7 @@ bool core_flow_due (struct core *self, struct span target, uint64_t id, int64_t 
 {
     struct open_plan *plan = open_find (self, target, id);
     bool has = plan && !plan->gone && plan->flight == FLIGHT_FLOW;
-    if (has && !plan->chosen) // a chosen plan is examined now anyway
+    if (has && !plan->chosen) // a chosen plan is being claimed anyway
         open_queue (self, plan, due_us);
     return has;
 }

@@ -10,11 +10,11 @@
 // The run of a plan, as plan:run has it.
 enum flight {
     FLIGHT_NONE,
-    FLIGHT_TAKEN,     // "EXEC"
+    FLIGHT_TAKEN,     // "EXEC": its lease runs
     FLIGHT_NO_STATUS, // "EXEC?": it sent no status in time
     FLIGHT_OFFERED,   // "EXEC?!": workers may take it
     FLIGHT_FLOW,      // "EXEC~": the run of a flow, which continues beyond its lease
-    FLIGHT_EARLIER    // "+": none, but an earlier run may still answer
+    FLIGHT_EARLIER    // "+": no run, but an earlier one may still answer
 };
 
 // The parts of a plan that the next batch writes.
@@ -32,7 +32,7 @@ enum {
 struct offer_list {
     struct open_plan **at;
     size_t first, end, room;
-    size_t bytes; // of their plans, approximately
+    size_t bytes; // memory of the offered plans, approximately
 };
 
 struct core_target {
@@ -45,16 +45,18 @@ struct core_target {
     struct ready ready;
     // If `cut`: memory was full, so due plans of `cut_priority` and below, after `cut_at`, are in
     // Redis only.
-    bool cut, read_more;
+    bool cut;
+    bool read_more; // the next page of these plans is to be read at once
     int cut_priority;
     struct core_cursor cut_at;
-    int64_t unread, unread_us; // how many plans are in Redis only, and their greatest score
+    int64_t unread, unread_us; // how many plans are in Redis only; their greatest score
     size_t kept;               // plans that were ready after the cut
-    struct ready exempt;       // offered runs that are due to be examined; they remain offered
+    struct ready exempt; // due plans to which no limits apply: timers, and offered runs and flows
+                         // that are to be examined, and remain in flight
     struct limit_state *limit; // NULL = none
     struct offer_list offers;
-    // Of the present claim:
-    const struct core_slots *slots; // NULL = it takes all
+    // The members below are set for each claim.
+    const struct core_slots *slots; // NULL = it takes any number
     int64_t free_slots, taken;
     struct core_target *next_ready;
 };
@@ -63,9 +65,9 @@ struct core_target {
 struct pull_record {
     struct open_plan *plan;
     struct team *team;
-    struct heap_node busy; // when the last of its workers at work is late
+    struct heap_node busy; // when none of its workers at work is in time any more
     bool offered;          // the plan is among the offers of its target
-    int64_t order;         // its position among the offers; equal ones are ordered by id
+    int64_t order;         // offers are sorted by this number, then by id
     size_t bytes;          // its share of the bytes of the offers
 };
 
@@ -75,13 +77,13 @@ struct open_plan {
     struct core_target *target;
     uint8_t *message; // NULL = in Redis, or in rows that are not acknowledged
     int64_t revision; // -1 = not known
-    union {           // `lease.at` is the score: a lease ends when the plan is due
+    union {           // `lease.at` and the score are one: a lease ends when its plan is due
         int64_t score_us;
         struct heap_node lease;
     };
     uint64_t exec_id;
     char *group;              // NULL = none
-    char *caller;             // of a submission that is not acknowledged; NULL = none
+    char *caller;             // the submitter, until the submission is acknowledged; NULL = none
     struct pull_record *pull; // NULL = no team, or not known
     uint32_t message_size;
     uint8_t writes;    // in the open batch: WRITE_...
@@ -91,7 +93,7 @@ struct open_plan {
     bool earlier_may_answer : 1; // an earlier run may still answer
     bool placed : 1;             // `queued` and `score_us` are known
     bool queued : 1;
-    bool submitted : 1; // and not yet acknowledged
+    bool submitted : 1; // its submission is not acknowledged
     bool gone : 1;
     bool changed_in_run : 1; // an admin changed it while it runs: `message` is kept until the run
                              // ends
@@ -99,7 +101,8 @@ struct open_plan {
     bool chosen : 1;
     bool reading_ahead : 1; // its message and score are being read
     bool charged : 1;       // it counts toward the limits of its target and group
-    bool flow_charged : 1;  // the run of a flow: it counts for its target; its calls for its group
+    bool flow_charged : 1;  // the run of a flow: it counts toward its target's limit; its calls,
+                            // toward its group's
     bool prepared : 1;      // it is ready, and its message is known
     bool lease_expired : 1; // its lease has expired, and it is ready
     bool pull_run : 1;      // its run is for workers: its message stays here until the run ends
@@ -145,12 +148,13 @@ struct kept_report {
     char name[];
 };
 
+// A run that was loaded as offered, and whose team is not loaded yet.
 struct unread_team {
     struct core_target *target;
     uint64_t id;
 };
 
-// Plans of a caller, or the change of a field of plan:count.
+// The number of plans of a caller, or the change of a field of plan:count.
 struct plan_tally {
     struct table_node node;
     int64_t plans;
@@ -167,13 +171,13 @@ struct core {
     struct heap leases;
     struct window window;
     struct core_cursor cursor;
-    bool reading;                    // a page
+    bool reading;                    // a page is in flight
     struct core_target *page_target; // the target of that page; NULL = it is for the window
     size_t cuts;                     // targets that have plans in Redis only
-    size_t uncut_bytes;        // of ready plans at the last cut, if it freed too little; else 0
+    size_t uncut_bytes; // bytes of ready plans at the last cut, if it freed too little; else 0
     uint64_t rereads, page_of; // how often reading restarted; that number for the page in flight
     int64_t stale;             // ready entries whose plan is no longer there
-    int64_t ahead_until_us;
+    int64_t ahead_until_us;    // plans due until then have left the window
     int64_t ready_us;     // least score that became ready since the last choice; INT64_MAX = none
     int64_t rate_wake_us; // when a rate allows a waiting run; INT64_MAX = none waits
 
@@ -184,67 +188,89 @@ struct core {
     char epoch[24];
     bool limit_waits; // ready plans wait for the end of a run of their target or group
     bool new_epoch, classes, tokens_changed;
-    bool has_earlier;      // some have FLIGHT_EARLIER in Redis
+    bool has_earlier;      // some plans have FLIGHT_EARLIER in Redis
     struct table reported; // failures that were broadcast within the last minute
     struct reported *reported_first, **reported_last;
 
-    int64_t batch; // the number of the open one
+    int64_t batch; // number of the open batch
     struct rows rows[2];
-    size_t message_bytes;               // of the plans that were touched
-    struct rows *gathering, *in_flight; // of the open batch; NULL = none in flight
+    size_t message_bytes;               // messages that the open batch writes
+    struct rows *gathering, *in_flight; // of the open batch; of the batch in flight, NULL = none
     struct plan_list touched, batch_plans;
-    struct table counts; // of the open batch
+    struct table counts; // changes of plan:count in the open batch
 
-    struct heap busy;                                // of teams with workers at work
-    struct kept_report *reports, *reports_in_flight; // of the open batch; of the one in flight
-    struct unread_team *unread;                      // that were loaded as offered
+    struct heap busy; // pull_record.busy of plans with workers at work
+    struct kept_report *reports, *reports_in_flight; // of the open batch; of the batch in flight
+    struct unread_team *unread;
     size_t unread_count, unread_room;
-    struct team *shown; // lent by core_pull_team
+    struct team *shown; // the team that core_pull_team returned
 };
 
-// PREPARED_...: how long before it is due, and up to how many bytes, a message is kept for its run.
+// PREPARED_...: a message is kept for its run from this long before it is due on, up to this size,
+// in up to so many open plans.
 enum { HEAD_ROOM = 80, PREPARED_US = 20000, PREPARED_BYTES = 65536, PREPARED_MAX = 32768 };
 
+// The target of this name; NULL: the core does not know it.
 struct core_target *core_find_target (const struct core *self, struct span name);
+
+// The target of this name, added if the core does not know it.
 struct core_target *core_target_for (struct core *self, struct span name);
 
+// The open plan; NULL: it is not open.
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id);
 struct open_plan *open_find_id (const struct core *self, uint64_t id);
+
+// The open plan, opened if it is not.
 struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id);
 
 // Mark these parts of a plan to be written.
 void open_touch (struct core *self, struct open_plan *plan, unsigned writes);
 
-// Close a plan if nothing keeps it open; else make sure that it is taken when it is due.
+// If a plan has no run and nothing to write, move it to the window or the ready plans, and close it
+// unless its message is kept for its run.
 void open_close_if_idle (struct core *self, struct open_plan *plan, int64_t now_us);
 
-// Forget a plan that has no run and nothing to write.
+// Close a plan: free its record. Nothing is written.
 void open_drop (struct core *self, struct open_plan *plan);
 
+// Replace the message by a copy of this one, which the next batch writes.
 void open_set_message (struct core *self, struct open_plan *plan, struct span message,
                        int64_t revision);
-// Whether its message begins with the fixed-width numbers that the station writes: they can be
+
+// Whether the message begins with the fixed-width numbers that the station writes: they can be
 // overwritten in place.
 bool open_has_head (const struct open_plan *plan);
+
+// Write the head of a message that says that the plan runs. Returns its size.
 size_t open_running_head (const struct open_plan *plan, char out[HEAD_ROOM]);
 
+// Remember the submitter; empty = none.
 void open_set_caller (struct open_plan *plan, struct span caller);
-// Whether its group is CORE_FREE.
+
+// Whether its group is CORE_FREE: no limits apply.
 static inline bool open_is_exempt (const struct open_plan *plan)
 {
     return plan->group && strcmp (plan->group, CORE_FREE) == 0;
 }
 
+// Change priority and group; its run counts toward the limit of the new group then.
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
-char *open_class (const struct open_plan *plan); // to be freed; NULL = it has none
+char *open_class (const struct open_plan *plan); // as text, to be freed; NULL = none
+
+// Take the plan out of the queue.
 void open_unqueue (struct core *self, struct open_plan *plan);
+
+// Queue the plan at this score; that of a plan with a run is the end of its lease.
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 
 // The plan begins to wait for its target to connect, or stops waiting.
 void open_set_waiting (struct core *self, const struct open_plan *plan, bool waits, int64_t now_us);
 
-// The run of a plan begins to count toward limits, or stops counting.
+// The run of a plan begins to count toward the limits of its target and group, and uses their
+// rates.
 void open_charge (struct core *self, struct open_plan *plan, int64_t now_us);
+
+// The run of a plan stops counting toward limits.
 void open_discharge (struct core *self, struct open_plan *plan);
 
 // The run of a flow counts toward the limit of its target until it ends.
@@ -253,63 +279,83 @@ void open_charge_flow (struct core *self, struct open_plan *plan);
 // Count a run that was in progress already: it uses no rate.
 void open_charge_running (struct core *self, struct open_plan *plan);
 
-// The limit of its group, NULL = none.
+// The limit of the plan's group; NULL = none.
 struct limit_state *group_limit (const struct core *self, const struct open_plan *plan);
 
+// Change the number of plans of a target ('s', its name) or of a caller ('c', its field of
+// plan:count).
 void core_count (struct core *self, char kind, struct span name, int64_t change);
 
+// The plan's member of plan:time:set, which is also the key of its message; in the open batch.
 struct span member_of (struct core *self, const struct open_plan *plan);
+
+// Parse "PRIORITY:GROUP". Returns the group, which borrows from `class`.
 struct span class_group (struct span class, int *ret_priority);
 
 struct plan_tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
 
-// The next number of a broadcast.
+// Assign the next broadcast number.
 int64_t next_seq (struct core *self, int64_t now_us);
 
-// Whether to broadcast a failure of this plan: only if none was within the last minute.
+// Whether to broadcast a failure of this plan: none was within the last minute. Remembers it then.
 bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, int64_t now_us);
 
-// Add an outcome to the history. add_unpublished: one without a broadcast, after the last
-// broadcast.
+// Add an outcome to the history, with its position: after broadcast `seq`, the `sub`th without one.
 void add_outcome (struct core *self, const struct open_plan *plan, int64_t seq, int64_t sub,
                   int64_t now_us, struct span record, struct span output);
+
+// Add an outcome without a broadcast, after the last broadcast.
 void add_unpublished (struct core *self, const struct open_plan *plan, int64_t now_us,
                       struct span record, struct span output);
 
-// Move plans that are due within `ahead_us` to the ready ones.
+// Process what is due: plans of the window that are due within `ahead_us`, and plans whose lease
+// has expired, become ready; runs whose workers are all late stop counting toward limits.
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 
 void window_push (struct core *self, struct window_plan plan);
 void window_set_class (struct core *self, const struct open_plan *plan); // if it is in the window
+
+// Whether a member of the queue is not after the cursor of the window: it was read, if it existed.
 bool core_cursor_covers (const struct core *self, const struct core_target *target, uint64_t id,
                          int64_t score_us);
+
+// Add a plan to the ready ones of a target.
 void core_make_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                       int priority, struct span group);
 
-// The same, but a plan that is cut off stays in Redis only. Returns false then.
+// As core_make_ready, but a plan that is cut off stays in Redis only. Returns whether it is ready.
 bool core_place_ready (struct core *self, struct core_target *target, struct ready_plan plan,
                        int priority, struct span group);
 
-// Whether this due plan is in Redis only (core_cut.c). cut_plan_left: one of these is no longer
-// due.
+// Whether this due plan is in Redis only (core_cut.c).
 bool is_cut (const struct core_target *target, uint64_t id, int64_t score_us, int priority);
+
+// A plan that is in Redis only is no longer due.
 void cut_plan_left (struct core_target *target);
 
 // If memory is full, drop ready plans of the target that uses most of it: of its lowest
 // priorities, the half that is due last.
 void core_bound_ready_memory (struct core *self);
 
-// A target whose cut plans are to be read now; NULL = none. cut_load_page takes a page of them.
+// A target whose cut plans are to be read now; NULL = none.
 struct core_target *cut_wants_page (const struct core *self, int64_t now_us);
+
+// Load a page of the queue that was read for such a target, as core_page.
 void cut_load_page (struct core *self, struct core_target *target,
                     const struct core_member *members, size_t count, size_t all);
+
+// The target has no plans in Redis only any more.
 void cut_clear (struct core *self, struct core_target *target);
 
-// In core_queue.c. window_move_due makes plans of the window that are due until `until_us` ready.
+// Whether a member of the queue is not after the cursor.
 bool cursor_covers (const struct core_cursor *cursor, const struct core_target *target, uint64_t id,
                     int64_t score_us);
+
+// Load a member of the queue. Returns whether it is in the window now, as its plan is not open.
 bool core_load_member (struct core *self, const struct core_member *member);
+
+// Make plans of the window ready that are due until `until_us`, at most `most`.
 void window_move_due (struct core *self, int64_t until_us, int most);
 
 // Make an open plan ready: its lease has expired, or it was not taken.
@@ -323,25 +369,26 @@ bool open_has_run (const struct open_plan *plan);
 // The record of a plan with its team; a new team has no rule yet.
 struct pull_record *pull_record_for (struct open_plan *plan);
 
-// The run has ended: withdraw its offer, and nobody works on it. pull_drop_record also drops the
-// team.
+// The run has ended: withdraw its offer, and stop watching its workers.
 void pull_end_run (struct core *self, struct open_plan *plan);
+
+// Free the record with its team, after pull_end_run.
 void pull_drop_record (struct core *self, struct open_plan *plan);
 
 // Read the rule of the team from a changed message.
 void pull_read_rule (struct open_plan *plan);
 
-// Runs whose workers are all late stop counting toward limits.
+// Stop counting runs whose workers are all late toward limits.
 void pull_discharge_late (struct core *self, int64_t now_us);
 
 // The end of a run must be decided and written within this time; else the run is examined again.
 enum { PULL_END_US = 1000000 };
 
-// Offer a run if it has free slots, count it while workers are at work, and queue it for when a
-// worker, the lease or the run times out.
+// Update a run after a change of its team: offer it while more workers may take it, count it toward
+// limits while workers are at work, and queue it for when a worker, the lease or the run times out.
 struct pull_state {
-    int64_t free;
-    bool over;
+    int64_t free;                // how many more workers may take it
+    bool over;                   // the plan's timeout has passed
     struct team_outcome outcome; // borrowed from the team
 };
 struct pull_state pull_update_run (struct core *self, struct open_plan *plan, int64_t lease_us,
@@ -356,8 +403,10 @@ void pull_withdraw (struct open_plan *plan);
 // Remember a plan that was loaded as offered: its team must be read.
 void pull_note_unread (struct core *self, struct open_plan *plan);
 
-// Add the rows of the team of a plan, and of the reports of the open batch.
+// Add the rows of the team of a plan.
 void pull_write_team (struct core *self, struct open_plan *plan);
+
+// Add the rows of the accepted reports of the open batch.
 void reports_write (struct core *self);
 void reports_free (struct kept_report **list);
 

@@ -1,4 +1,4 @@
-// Offers of runs to workers, and what workers take.
+// Offers of runs to workers, and which run a worker gets.
 #include "core_pull.h"
 
 #include <stdlib.h>
@@ -9,9 +9,10 @@
 
 // -- offer
 
-static const uint64_t EXEC_ID_MAX = 9999999999999999; // that fits into a head
+static const uint64_t EXEC_ID_MAX = 9999999999999999; // the largest that fits into a head
 
-// Set the state in the message to running, unless the plan was paused or closed since it was taken.
+// Set the state in the message to running, unless it is set, or the plan was paused or closed since
+// it was taken.
 static void mark_message_running (struct core *self, struct open_plan *plan)
 {
     struct span message = span_of (plan->message, plan->message_size);
@@ -38,7 +39,8 @@ static void mark_message_running (struct core *self, struct open_plan *plan)
     open_touch (self, plan, WRITE_HEAD);
 }
 
-// Find the run of an offer: it must be the one in flight, and its message and team be known.
+// Find the run of an offer. CORE_NOT_CURRENT: it is not in flight; CORE_UNREAD: its message or team
+// must be read.
 static enum core_result find_run (struct core *self, const struct core_offer *offer, int64_t now_us,
                                   struct open_plan **ret)
 {
@@ -70,7 +72,8 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
     team_begin_run (team, offer->exec_id, offer->already_offered);
     team_remove_late (team, now_us / 1000);
     struct pull_state state = pull_update_run (self, plan, offer->lease_us, now_us);
-    // If it stayed due, each claim would take it and make the decision on its end stale.
+    // If it stayed due, each claim would begin another run, and the decision on the end of this one
+    // would apply to no run.
     if (state.over && plan->queued && !plan->chosen)
         open_queue (self, plan, now_us + PULL_END_US);
     ret->free = state.free;
@@ -88,6 +91,7 @@ struct limits_seen {
     int64_t wake_us;          // when a rate allows the next
 };
 
+// Whether a limit lets another run begin. If not, note it in `seen`.
 static bool check_limit (const struct limit_state *limit, int64_t now_us, struct limits_seen *seen)
 {
     if (!limit || limit_allows (limit, now_us, &seen->wake_us))
@@ -96,7 +100,8 @@ static bool check_limit (const struct limit_state *limit, int64_t now_us, struct
     return false;
 }
 
-// The run begins with its first worker: check and charge the limits of its target and group.
+// A run counts from its first worker on: check the limits of its target and group, and count it.
+// False: a limit prevents it.
 static bool charge_first_worker (struct core *self, struct open_plan *plan, int64_t now_us,
                                  struct limits_seen *seen)
 {
@@ -107,6 +112,7 @@ static bool charge_first_worker (struct core *self, struct open_plan *plan, int6
     return true;
 }
 
+// Whether the message contains all members that the worker requires.
 static bool message_matches (const struct open_plan *plan, const struct core_pull_take *take)
 {
     for (size_t i = 0; i < take->member_count; i++)
@@ -115,7 +121,8 @@ static bool message_matches (const struct open_plan *plan, const struct core_pul
     return true;
 }
 
-// A worker that failed an earlier try may take it again if no other worker has asked for a while.
+// Whether the team lets this worker in: it is new, or failed in an earlier try, and no other worker
+// has come for a while.
 static bool may_join (const struct team *team, const struct core_pull_take *take, int64_t now_us)
 {
     enum { OTHERS_US = 5000000 };
@@ -124,7 +131,8 @@ static bool may_join (const struct team *team, const struct core_pull_take *take
                        now_us - (int64_t)team->since > OTHERS_US);
 }
 
-// Whether the worker gets the plan of this offer.
+// Decide whether the worker gets this run. If it is the first worker, the run counts toward limits
+// from now on. Late workers are removed.
 static bool admit_worker (struct core *self, struct open_plan *plan,
                           const struct core_pull_take *take, int64_t now_us,
                           struct limits_seen *seen)
@@ -142,6 +150,7 @@ static bool admit_worker (struct core *self, struct open_plan *plan,
            (tally.running || charge_first_worker (self, plan, now_us, seen));
 }
 
+// Add the worker to the team of the run.
 static struct core_job assign_job (struct core *self, struct open_plan *plan,
                                    const struct core_pull_take *take, int64_t now_us)
 {
@@ -157,13 +166,14 @@ static struct core_job assign_job (struct core *self, struct open_plan *plan,
         .message = rows_copy (self->gathering, span_of (plan->message, plan->message_size))};
 }
 
-// Whether the offer is still valid: the plan was not closed, and its run not changed by hand.
+// Whether the offer is valid: its plan was neither closed nor edited by hand.
 static bool is_valid_offer (const struct open_plan *plan)
 {
     return plan->message && team_is_current (plan->pull->team) &&
            plan->pull->team->rule.state != PLAN_CLOSE;
 }
 
+// Report whether limits prevented plans from being taken, and for how long.
 static void set_limited (const struct limits_seen *seen, int64_t now_us,
                          struct core_pull_taken *ret)
 {
@@ -186,7 +196,7 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
     size_t count = from < offers ? offers - from : 0, examined = 0, bytes = 0;
     int64_t left = 0, taken = 0;
     *ret = (struct core_pull_taken){0};
-    core_advance (self, now_us, 0); // runs that are lost by now stop counting toward limits
+    core_advance (self, now_us, 0); // runs whose workers are late stop counting toward limits
     count = count < PULL_LOOK_MAX ? count : PULL_LOOK_MAX;
     if (count) // taking an offer moves the others
         memcpy (page, &list->at[list->first + from], count * sizeof *page);
@@ -202,7 +212,7 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
         }
         left += plan->pull->offered;
     }
-    // If the target itself is at its limit, later offers cannot begin either.
+    // Not if the target itself is at its limit: then no later offer can begin either.
     if (examined == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
         ret->next = (int64_t)from + left;
     ret->count = (size_t)taken;

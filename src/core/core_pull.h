@@ -6,8 +6,8 @@
 // least one of its workers is at work and not late. The core keeps its team, its message and its
 // position among the offers while it is in flight or has rows that are not acknowledged. Redis
 // stores the teams (plan:team:TARGET:ID) and the accepted reports (plan:reports), but no offers:
-// after a takeover plan:run says which runs are offered. The migration therefore deletes the
-// plan:offers:TARGET of a former version; a downgrade writes it again.
+// after a takeover plan:run says which runs are offered. The migration therefore deletes
+// plan:offers:TARGET, which former versions kept; a downgrade writes it again.
 //
 // Returned spans are valid until core_acked of the batch that is open now (or core_reset), even if
 // that batch has no rows. Times are of Redis' clock, microseconds unless the name says otherwise.
@@ -51,7 +51,7 @@ void core_load_team (struct core *self, struct span target, uint64_t id,
 struct core_offer {
     struct span target;
     uint64_t id;
-    uint64_t exec_id;     // of core_taken
+    uint64_t exec_id;     // from core_taken
     bool already_offered; // a re-offer: the stored message already says that the run is in progress
     int64_t lease_us;     // an offer that no worker takes is examined again after this
     const struct core_found *found; // NULL = nothing was read
@@ -60,7 +60,7 @@ struct core_offer {
 struct core_offered {
     int64_t free; // how many more workers may take it
     bool over;    // the plan's timeout has passed since the first offer: the run has timed out
-    struct team_outcome outcome; // complete: the previous owner did not commit the end of the run
+    struct team_outcome outcome; // if complete: the previous owner did not commit it
     struct span message;         // of the plan while this run is in flight
 };
 
@@ -87,12 +87,12 @@ struct core_pull_take {
     int64_t limit; // plans
     int64_t from;  // `next` of the take before, 0 = from the start
     int64_t lease_us;
-    bool alone;                 // no other worker has asked for plans of the target lately
+    bool alone;                 // no other worker has requested plans of the target lately
     const struct span *members; // texts that the message must contain: "name":value
     size_t member_count;
 };
 
-// A plan that the worker has taken.
+// A run that the worker has taken.
 struct core_job {
     struct span target;
     uint64_t id, exec_id;
@@ -134,28 +134,28 @@ struct core_alive {
     int64_t ping_s, timeout_s; // the current ones
 };
 
-// A worker sends a heartbeat, or returns the plan. CORE_DONE, CORE_UNREAD.
+// Process a heartbeat, or the return of the plan. CORE_DONE, CORE_UNREAD.
 enum core_result core_pull_alive (struct core *self, const struct core_worker *worker,
                                   const struct core_heartbeat *heartbeat, int64_t now_us,
                                   struct core_alive *ret);
 
 struct core_report {
     bool success;
-    bool repeat;          // there is no such plan: accept only the repeat of an accepted report
-    struct advice advice; // of a failure
+    bool repeat; // the plan is known not to exist: accept only the repeat of an accepted report
+    struct advice advice;       // of a failure
     struct span reason, result; // the result as JSON; both may be empty
 };
 
 struct core_reported {
     const char *refused;         // why it is rejected, NULL = accepted
-    struct team_outcome outcome; // complete: the run has ended and must be committed with it
+    struct team_outcome outcome; // if complete: the run has ended and must be committed with it
     struct span target, message; // of the plan, if the worker is in the team of the run in flight
     uint64_t exec_id;            // of that run, 0 = the worker is not in its team
     bool earlier_may_answer;     // an earlier run of the occurrence may still answer
 };
 
-// The worker has finished its work. A repeated report is accepted but counts once, even after the
-// end of the run or the plan. CORE_DONE, CORE_UNREAD.
+// Process a worker's result. A repeated report is accepted but counts once, even after the end of
+// the run or the plan. CORE_DONE, CORE_UNREAD.
 enum core_result core_pull_report (struct core *self, const struct core_worker *worker,
                                    const struct core_report *report, int64_t now_us,
                                    struct core_reported *ret);
@@ -174,8 +174,8 @@ struct core_team {
     int64_t now_ms;
 };
 
-// The workers of the plan's last run; valid until the next call of the core. Only the plan and its
-// target are used of `worker`. CORE_DONE, CORE_UNREAD, CORE_NONE: there is no such plan.
+// The workers of the plan's last run; valid until the next call of the core. Only `id`, `target`
+// and `found` of `worker` are used. CORE_DONE, CORE_UNREAD, CORE_NONE: there is no such plan.
 enum core_result core_pull_team (struct core *self, const struct core_worker *worker,
                                  int64_t now_us, struct core_team *ret);
 

@@ -1,4 +1,5 @@
-// The queue: plans due soon are read in pages and wait in a window; due plans are ready, by target.
+// The queue is read in pages, ahead of time. Plans that are not due yet wait in the window; those
+// that are due are moved to the ready plans of their target.
 #include <stdlib.h>
 
 #include "core_private.h"
@@ -7,10 +8,10 @@
 #include "plant.h"
 
 enum {
-    AHEAD_US = 10000000, // plans that are due within this time are in the window
-    MOVED_MAX = 4096,    // plans moved from the window at a time
-    SHORT_US = 5000000,  // the next page is read if the window ends earlier than this
-    AHEAD_PLANS = 16384  // unless it has this many
+    AHEAD_US = 10000000, // the window contains the plans that are due within this time
+    MOVED_MAX = 4096,    // most plans moved from the window at a time
+    SHORT_US = 5000000,  // a page is read when the window reaches less far ahead than this,
+    AHEAD_PLANS = 16384  // and contains fewer plans than this
 };
 
 // -- the window
@@ -63,7 +64,7 @@ static struct window_plan window_pop (struct window *window)
 
 // -- the cursor
 
-// Compare members as Redis orders those of one score: by their bytes.
+// Compare two members as Redis orders members of the same score: by their bytes.
 static int compare_members (const char *target, uint64_t id, const char *other, uint64_t other_id)
 {
     char digits[IDENT_SIZE], other_digits[IDENT_SIZE];
@@ -106,7 +107,7 @@ void core_page_lost (struct core *self)
     self->reading = false;
 }
 
-// Drop a prefetched message: somebody may have edited it since.
+// Close a plan that is open only because its message was prefetched: somebody may have edited it.
 static void drop_prefetched (struct table_node *node, void *owner)
 {
     struct core *self = owner;
@@ -117,6 +118,8 @@ static void drop_prefetched (struct table_node *node, void *owner)
     open_drop (self, plan);
 }
 
+// A plan with an expired lease was ready, and its entry was dropped: put it back among the leases,
+// so that it becomes ready again.
 static void restore_lease (struct table_node *node, void *owner)
 {
     struct core *self = owner;
@@ -143,8 +146,8 @@ void core_reread (struct core *self)
     table_each (&self->open, restore_lease, self);
 }
 
-// A member of an open plan was read. The record here is newer, but for a run that was loaded the
-// score says when its lease ends.
+// A member of an open plan was read. Its record is newer, except for a run that was loaded: the
+// score is the end of its lease.
 static void load_open_score (struct core *self, struct open_plan *plan, int64_t score_us)
 {
     bool has_run = open_has_run (plan);
@@ -157,14 +160,13 @@ static void load_open_score (struct core *self, struct open_plan *plan, int64_t 
     heap_set (&self->leases, &plan->lease, score_us);
 }
 
-// Whether a plan is open only to read or write its message: then the score in Redis is up to date.
+// Whether the score in Redis is up to date: the plan is open only to read or write its message.
 static bool is_score_current (const struct open_plan *plan)
 {
     bool moves = plan->placed && plan->listed_in;
     return !open_has_run (plan) && !moves && !plan->chosen && !plan->submitted && !plan->gone;
 }
 
-// Returns whether the plan is in the window now.
 bool core_load_member (struct core *self, const struct core_member *member)
 {
     struct core_target *target = core_target_for (self, member->target);
@@ -209,6 +211,8 @@ void core_page (struct core *self, const struct core_member *members, size_t cou
 
 // -- what is due
 
+// Add an entry to the ready plans of a target: to the exempt ones if the run counts toward limits
+// already (`counts`), or its group is exempt.
 static void add_ready_entry (struct core *self, struct core_target *target, bool counts,
                              struct ready_plan plan, int priority, struct span group)
 {
@@ -226,7 +230,7 @@ void core_make_ready (struct core *self, struct core_target *target, struct read
 
 void open_make_ready (struct core *self, const struct open_plan *plan, int64_t due_us)
 {
-    // The run of a flow, or an offered one, counts already.
+    // The run of a flow, or an offered one, counts already, or counts when a worker takes it.
     bool counts = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
     add_ready_entry (self, plan->target, counts, (struct ready_plan){due_us, plan->id},
                      plan->priority, span_text (plan->group ? plan->group : ""));
@@ -271,7 +275,7 @@ void core_advance (struct core *self, int64_t now_us, int64_t ahead_us)
             (struct open_plan *)((uint8_t *)node - offsetof (struct open_plan, lease));
         heap_remove (&self->leases, node);
         bool run_continues = plan->flight == FLIGHT_OFFERED || plan->flight == FLIGHT_FLOW;
-        if (!run_continues) // for an offered run workers may be at work
+        if (!run_continues) // those count while workers are at work, or until the flow ends
             open_discharge (self, plan);
         plan->lease_expired = true;
         open_make_ready (self, plan, plan->score_us);

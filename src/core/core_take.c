@@ -1,4 +1,4 @@
-// Which ready plans run now: as far as targets have free slots and limits allow.
+// Claims: which ready plans run now, as far as targets have free slots and limits allow it.
 #include <stdlib.h>
 
 #include "core_private.h"
@@ -6,12 +6,13 @@
 #include "stored_text.h"
 
 enum {
-    LOOK_MAX = 512,  // plans examined for prefetching
-    TAKEN_MANY = 64, // plans taken of a target at once, from which on it prefetches
+    LOOK_MAX = 512,  // plans of a target that are examined for prefetching
+    TAKEN_MANY = 64, // a target prefetches if the last claim took so many of its plans
 };
 
 // -- choosing
 
+// Note for each target what `wish` says of it; targets that it does not name take any number.
 static void set_free_slots (struct core *self, const struct core_wish *wish)
 {
     for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
@@ -30,6 +31,7 @@ static void set_free_slots (struct core *self, const struct core_wish *wish)
     }
 }
 
+// Whether a target has ready plans that may run; of one whose workers fetch plans: be offered.
 static bool has_ready (const struct core *self, const struct core_target *target)
 {
     bool pull = target->slots && target->slots->pull;
@@ -49,7 +51,7 @@ bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_
     return false;
 }
 
-// The open plan of a ready entry, opened if needed; NULL: the entry is stale.
+// Open the plan of a ready entry. NULL: the entry is stale.
 static struct open_plan *open_ready_plan (struct core *self, struct core_target *target,
                                           struct ready_plan ready, const struct ready_group *group)
 {
@@ -64,14 +66,14 @@ static struct open_plan *open_ready_plan (struct core *self, struct core_target 
     bool stale = plan->gone || plan->chosen || plan->submitted ||
                  (has_run && !plan->lease_expired) ||
                  (plan->placed && (!plan->queued || plan->score_us != ready.due_us));
-    if (!stale && !plan->group && !plan->priority) { // it was opened for prefetching
+    if (!stale && !plan->group && !plan->priority) { // it was opened without its class
         plan->priority = (uint8_t)group->priority;
         plan->group = *group->name ? memory_text (group->name) : NULL;
     }
     return stale ? NULL : plan;
 }
 
-// Choose the next plan of a target. False: it has none that may run now.
+// Choose the next plan of a target, and count its run toward limits. False: none may run now.
 static bool choose_plan (struct core *self, struct core_target *target, int64_t until_us,
                          int64_t now_us, struct core_choice *ret)
 {
@@ -115,7 +117,8 @@ static bool choose_plan (struct core *self, struct core_target *target, int64_t 
     return false;
 }
 
-// Each target gets an equal share of the choices; the others get what a target does not use.
+// Choose plans that are due until `until_us`. Each target gets an equal share of the choices; what
+// it does not use is shared among the others.
 static size_t choose_shares (struct core *self, int64_t until_us, int64_t now_us,
                              struct core_choice *out, size_t count, size_t max)
 {
@@ -166,7 +169,7 @@ uint64_t core_choice_id (const struct core_choice *choice)
     return choice->plan->id;
 }
 
-// Only busy targets prefetch: a message that is kept may be edited by hand meanwhile.
+// Only busy targets prefetch, as somebody may edit a message by hand after it was read.
 size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
 {
     uint64_t ids[LOOK_MAX];
@@ -232,12 +235,13 @@ void core_found_run (const struct core_choice *choice, struct span run)
 
 // -- taking
 
+// A chosen plan does not run: stop counting it, and return its part of the rates. Not if its run is
+// in flight again, as its lease was extended, or if workers fetch it: they count it.
 static void undo_charge (struct core *self, struct open_plan *plan)
 {
     struct limit_state *group = group_limit (self, plan);
-    bool run_continues =
-        plan->flight == FLIGHT_TAKEN && !plan->lease_expired; // its lease was extended since
-    if (!plan->charged || run_continues || plan->pull_run)    // or a worker is working on it
+    bool run_continues = plan->flight == FLIGHT_TAKEN && !plan->lease_expired;
+    if (!plan->charged || run_continues || plan->pull_run)
         return;
     plan->charged = false;
     if (plan->target->limit)
@@ -264,7 +268,7 @@ bool open_has_head (const struct open_plan *plan)
            memcmp (plan->message + 50, ",\"plan_state\":", 14) == 0;
 }
 
-// The revision follows the head.
+// The revision in the message, which follows the head; -1: the station did not write it so.
 static int64_t revision_in_message (const struct open_plan *plan)
 {
     static const char name[] = ",\"revision\":";
@@ -280,6 +284,7 @@ static int64_t revision_in_message (const struct open_plan *plan)
     return revision;
 }
 
+// Set the state in the message to running by replacing the message.
 static void write_as_running (struct core *self, struct open_plan *plan)
 {
     size_t size;
@@ -316,7 +321,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     ret->at_us = choice->due_us > now_us ? choice->due_us : now_us;
     if (plan->revision < 0)
         plan->revision = revision_in_message (plan);
-    if (plan->flight != FLIGHT_FLOW) { // a flow is examined, and its run continues
+    if (plan->flight != FLIGHT_FLOW) { // the run of a flow continues: it is only examined
         self->exec_id =
             self->exec_id + 1 > (uint64_t)ret->at_us ? self->exec_id + 1 : (uint64_t)ret->at_us;
         plan->exec_id = self->exec_id;
@@ -328,11 +333,11 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
     plan->changed_in_run = false;
     if (plan->lent)
         plan->message = memory_copy (plan->message, plan->message_size);
-    rows_keep (self->gathering, plan->message); // the rows own it now, as it was before the run
+    rows_keep (self->gathering, plan->message); // they own the message of before the run now
     plan->lent = true;
     ret->message = span_of (plan->message, plan->message_size);
-    // A plan without a target to send to is a flow's: its message must still say what its claim is
-    // for, and whether it was paused meanwhile.
+    // A plan without a target to send to is of a flow. Its message is not changed yet: it says what
+    // the claim is for, and whether the plan was paused.
     ret->written = wish->writes && plan->target->slots;
     open_queue (self, plan, now_us + wish->lease_us);
     open_touch (self, plan, WRITE_RUN | (ret->written && open_has_head (plan) ? WRITE_HEAD : 0U));

@@ -1,4 +1,4 @@
-// Messages of workers about the plans they took: heartbeats and reports; and the team of a plan.
+// Heartbeats and reports of workers about the plans that they took; the team of a plan.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -16,8 +16,8 @@ static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // -- the team and the worker that a message is about
 
-// Whether a plan with this id exists; `ret` NULL: nothing else of it is known here. CORE_DONE,
-// CORE_NONE, CORE_UNREAD.
+// Find the plan of a message. CORE_DONE: it exists; `ret` NULL: but only Redis has its team.
+// CORE_NONE: there is no such plan. CORE_UNREAD: the plan must be read.
 static enum core_result find_worker_plan (struct core *self, const struct core_worker *of,
                                           int64_t now_us, struct open_plan **ret)
 {
@@ -29,7 +29,7 @@ static enum core_result find_worker_plan (struct core *self, const struct core_w
     *ret = NULL;
     if (plan && plan->gone)
         return CORE_NONE;
-    if (exists) { // loads only what is not known here
+    if (exists) { // what is known here is kept
         core_load_team (self, found->target, of->id, found, now_us);
         plan = plan ? plan : open_find (self, found->target, of->id);
     }
@@ -42,8 +42,8 @@ static enum core_result find_worker_plan (struct core *self, const struct core_w
     return found ? CORE_NONE : CORE_UNREAD;
 }
 
-// Find the plan and the worker of a message. `ret_why` says why the worker has no part in the run;
-// NULL: it has.
+// Find the plan and the worker of a message. `ret_why`: the reason why the worker has no part in
+// the run in flight; NULL: it has. CORE_DONE, CORE_UNREAD.
 static enum core_result find_worker (struct core *self, const struct core_worker *of,
                                      int64_t now_us, struct open_plan **ret,
                                      struct team_worker **ret_worker, const char **ret_why)
@@ -73,7 +73,8 @@ static enum core_result find_worker (struct core *self, const struct core_worker
     return CORE_DONE;
 }
 
-// Remove late workers from the team. `why` is LATE if the worker itself is one of them.
+// Remove late workers from the team. `why` is LATE if the worker itself is late; for any other
+// reason the team is left alone.
 static void remove_late_workers (struct core *self, struct open_plan *plan,
                                  const struct core_worker *of, const char *why, int64_t now_us)
 {
@@ -85,7 +86,7 @@ static void remove_late_workers (struct core *self, struct open_plan *plan,
         pull_update_run (self, plan, of->lease_us, now_us);
 }
 
-// -- alive
+// -- heartbeats
 
 enum core_result core_pull_alive (struct core *self, const struct core_worker *of,
                                   const struct core_heartbeat *heartbeat, int64_t now_us,
@@ -114,7 +115,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
         if (heartbeat->progress.size)
             worker_set_text (&worker->progress, heartbeat->progress);
         if (team->rule.ping_s >=
-            worker->timeout_s) // the new heartbeat interval would exceed its former timeout
+            worker->timeout_s) // else the new heartbeat interval would exceed its timeout
             worker->timeout_s = team->rule.timeout_s;
         ret->ping_s = team->rule.ping_s;
         ret->timeout_s = worker->timeout_s;
@@ -123,10 +124,10 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
     return CORE_DONE;
 }
 
-// -- reports that were accepted
+// -- accepted reports
 
-// plan:reports keeps accepted reports beyond their runs, by time of arrival: a worker whose reply
-// was lost reports again. A score is the time combined with a checksum of the report.
+// plan:reports keeps accepted reports beyond their runs, by time of arrival: a worker that got no
+// reply repeats its report. A score is the time combined with a checksum of the report.
 enum { SUMS = 256 };
 
 size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_SIZE])
@@ -139,6 +140,7 @@ size_t core_report_name (const struct core_worker *worker, char out[REPORT_NAME_
     return size < REPORT_NAME_SIZE ? (size_t)size : REPORT_NAME_SIZE - 1;
 }
 
+// One byte of the SHA-1 of a report: tells a repeated report from another one.
 static int64_t report_checksum (const struct core_report *report)
 {
     uint8_t sum[SHA1_SIZE];
@@ -164,7 +166,7 @@ static void remember_report (struct core *self, const struct core_worker *worker
     self->reports = kept;
 }
 
-// The score of a report in a batch that is not acknowledged, or -1.
+// The score of an accepted report that is not in Redis yet; -1: there is none of this name.
 static int64_t unwritten_report_score (const struct core *self, const char *name)
 {
     const struct kept_report *lists[] = {self->reports, self->reports_in_flight};
@@ -213,7 +215,8 @@ void reports_write (struct core *self)
     self->reports = NULL;
 }
 
-// Answer a report from a worker that has no part in the run now: it may be a repeat.
+// Answer a report of a worker that has no part in the run: accept it if it repeats an accepted one,
+// else refuse it for the reason `why`.
 static enum core_result check_repeated_report (const struct core *self,
                                                const struct core_worker *worker,
                                                const struct core_report *report, const char *why,
@@ -233,9 +236,10 @@ static enum core_result check_repeated_report (const struct core *self,
     return CORE_DONE;
 }
 
-// -- report
+// -- reports
 
-// False: the worker has reported something else before.
+// Record the worker's report in the team, or accept its repeat. False: the worker has reported
+// another result before.
 static bool record_report (struct core *self, struct team_worker *worker,
                            const struct core_worker *of, const struct core_report *report,
                            int64_t now_us)

@@ -47,6 +47,7 @@ static struct limit_state *state_for (struct limit_table *self, struct span name
     return state;
 }
 
+// A limit without a bound is no limit.
 static bool has_bound (const struct limit *limit)
 {
     return limit->concurrency > 0 || limit->rate > 0;
@@ -96,6 +97,7 @@ void limits_begin_reload (struct limit_table *self)
     table_each (&self->states, unmark_renewed, NULL);
 }
 
+// Drop the limit of an admin that was not set since limits_begin_reload.
 static void drop_unrenewed_limit (struct table_node *node, void *owner)
 {
     struct limit_state *state = state_of (node);
@@ -120,8 +122,9 @@ void limits_load_rate (struct limit_table *self, struct span name, double used_u
         state->used_us = used_us;
 }
 
-// -- at work
+// -- runs
 
+// The time that one start uses up.
 static double start_interval_us (const struct limit_state *self)
 {
     return 1e6 / self->limit.rate;
@@ -132,8 +135,8 @@ static double burst_of (const struct limit_state *self)
     return self->limit.burst > 0 ? (double)self->limit.burst : 1;
 }
 
-// Until when the rate is used up. Never before now, so that unused starts do not add up beyond the
-// burst; never later than a burst from now, in case the clock was set back.
+// Until when the rate is used up: not before now, so that unused starts do not add up beyond the
+// burst; not later than a burst from now, in case the clock was set back.
 static double rate_used_until_us (const struct limit_state *self, int64_t now_us)
 {
     double now = (double)now_us;
@@ -182,7 +185,7 @@ void limit_end_run (struct limit_state *self)
         self->busy--;
 }
 
-// -- its text in Redis
+// -- text in Redis
 
 void limit_write (const struct limit *limit, char out[LIMIT_TEXT_MAX])
 {
@@ -196,7 +199,7 @@ void limit_write (const struct limit *limit, char out[LIMIT_TEXT_MAX])
     snprintf (out, LIMIT_TEXT_MAX, "%s %s %s", concurrency, rate, burst);
 }
 
-// The number before the next space.
+// Take the number before the next space; 0: it is invalid.
 static double next_number (struct span *text)
 {
     char digits[32] = "";

@@ -22,8 +22,9 @@ struct limit {
 struct limit_state {
     struct table_node node;
     char name[LIMIT_NAME_MAX + 1];
-    struct limit set;        // by an admin; it overrides the limit of the settings
-    bool is_set, is_renewed; // renewed: set again since limits_begin_reload
+    struct limit set; // by an admin; overrides the limit of the settings
+    bool is_set;
+    bool is_renewed; // set since limits_begin_reload
     struct limit by_settings;
     struct limit limit; // the one in force
     int64_t busy;       // runs in progress
@@ -40,35 +41,43 @@ void limits_free (struct limit_table *self);
 // The state of this name; NULL: it has no limit.
 struct limit_state *limits_find (const struct limit_table *self, struct span name);
 
-// Set the limit of a name: by an admin, or by the settings. NULL removes it. Returns whether the
-// limit in force has changed: then `busy` must be counted again.
+// Set the limit of a name by an admin; NULL removes it. Returns whether the limit in force has
+// changed: then `busy` must be counted again.
 bool limits_set (struct limit_table *self, struct span name, const struct limit *limit);
+
+// Set the limit that the settings define for a name; one without bounds = none. Returns as
+// limits_set.
 bool limits_configure (struct limit_table *self, struct span name, const struct limit *limit);
 
-// Replace the limits set by admins: limits_end_reload drops those that were not set since
-// limits_begin_reload. Returns whether any was dropped.
+// Begin to reload the limits set by admins.
 void limits_begin_reload (struct limit_table *self);
+
+// End the reload: drop the limits that were not set since limits_begin_reload. Returns whether a
+// limit in force has changed.
 bool limits_end_reload (struct limit_table *self);
 
 // Load until when the rate of a name is used up, as read from Redis.
 void limits_load_rate (struct limit_table *self, struct span name, double used_us);
 
-// Whether another run may begin. False: `wake_us` is lowered to when the rate allows it, unless the
-// end of a run must come first.
+// Whether another run may begin now. If only the rate prevents it, `wake_us` is lowered to when the
+// rate allows it.
 bool limit_allows (const struct limit_state *self, int64_t now_us, int64_t *wake_us);
 
-// How many more runs may begin; INT64_MAX = any number.
+// How many more runs may begin now; INT64_MAX = any number. `wake_us` as in limit_allows.
 int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wake_us);
 
-// A run begins: count it and charge the rate. Returns whether `used_us` has changed.
+// Count a run that begins, and use up its part of the rate. Returns whether `used_us` has changed.
 bool limit_begin_run (struct limit_state *self, int64_t now_us);
 
 // Undo limit_begin_run: the run did not begin after all.
 void limit_undo_begin (struct limit_state *self);
 
+// Stop counting a run.
 void limit_end_run (struct limit_state *self);
 
-// The text of a limit in Redis (plan:limits). A text that is not valid is read as no limit.
+// Format a limit as Redis stores it (plan:limits).
 enum { LIMIT_TEXT_MAX = 80 };
 void limit_write (const struct limit *limit, char out[LIMIT_TEXT_MAX]);
+
+// Parse such a text. An invalid number is read as no bound.
 struct limit limit_read (struct span text);

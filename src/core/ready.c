@@ -9,7 +9,7 @@
 
 enum { ROOM_FIRST = 4 };
 
-// -- the plans of a group, by (due_us, id)
+// -- the plans of a group, ordered by due_us, then id
 
 static bool ready_precedes (struct ready_plan one, struct ready_plan other)
 {
@@ -23,7 +23,7 @@ static size_t group_count (const struct ready_group *self)
 
 static void resize_plans (struct ready *of, struct ready_plan **plans, size_t *room, size_t count)
 {
-    of->bytes += (count - *room) * sizeof **plans; // modulo 2^64
+    of->bytes += (count - *room) * sizeof **plans; // may shrink: the sum is modulo 2^64
     *room = count;
     *plans = memory_resize (*plans, count * sizeof **plans);
 }
@@ -73,6 +73,7 @@ static void line_push (struct ready *of, struct ready_group *self, struct ready_
     self->line[self->end++] = plan;
 }
 
+// Add a plan to the line if it is due last, else to the heap.
 static void group_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
 {
     if (self->first == self->end || !ready_precedes (plan, self->line[self->end - 1]))
@@ -123,6 +124,7 @@ static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_
 
 // -- levels and groups
 
+// The memory of a group without its plans.
 static size_t group_own_bytes (const struct ready_group *group)
 {
     return sizeof *group + strlen (group->name) + 1;
@@ -178,7 +180,7 @@ static struct ready_group *group_find (const struct ready *self, int priority, s
     return NULL;
 }
 
-// Find or add a group. A new one is last in turn.
+// The group, added if needed. A new group is the last in turn.
 static struct ready_group *group_for (struct ready *self, int priority, struct span name,
                                       const struct limit_table *limits)
 {
@@ -215,7 +217,7 @@ static void group_remove (struct ready *self, struct ready_group *group)
                  (size_t)(&self->levels[--self->level_count] - level) * sizeof *level);
 }
 
-// Free the group that became empty with the last call, which returned it.
+// Free the group that the last call emptied: it returned the group, so could not free it.
 static void remove_emptied_group (struct ready *self)
 {
     if (self->emptied && group_count (self->emptied) == 0)
@@ -239,9 +241,10 @@ void ready_add (struct ready *self, struct ready_plan plan, int priority, struct
     self->count++;
 }
 
-// -- who is next
+// -- which plan is next
 
-// The next group in turn that has a due plan and is within its limit.
+// The next group in turn that has a due plan and is within its limit. `ret_waits` is set if a limit
+// prevents a group with a due plan.
 static struct ready_group *next_group (const struct ready *self, const struct ready_level *level,
                                        int64_t until_us, int64_t now_us, int64_t *wake_us,
                                        bool *ret_waits)
@@ -258,6 +261,7 @@ static struct ready_group *next_group (const struct ready *self, const struct re
     return NULL;
 }
 
+// A plan was taken from the group.
 static void note_plan_taken (struct ready *self, struct ready_group *group)
 {
     self->count--;
@@ -301,6 +305,7 @@ bool ready_take_id (struct ready *self, uint64_t id, int64_t until_us, struct re
     return false;
 }
 
+// How many plans of the group are due before this one.
 static int64_t group_count_before (const struct ready_group *self, struct ready_plan plan)
 {
     int64_t before = 0;
@@ -376,7 +381,7 @@ int64_t ready_oldest_us (const struct ready *self)
 
 // -- cutting
 
-// As Redis orders the members of a target: those of one score by their bytes.
+// Compare plans of a target as Redis orders their members: by score, then by their bytes.
 static int compare_as_redis (const void *one_p, const void *other_p)
 {
     const struct ready_plan *one = one_p, *other = other_p;
@@ -386,7 +391,8 @@ static int compare_as_redis (const void *one_p, const void *other_p)
     return strcmp (ident_text (one->id, id), ident_text (other->id, other_id));
 }
 
-// Copy every `step`th plan, counted across lists: `passed` plans came before.
+// Copy every `step`th plan, counted across all lists: `passed` plans were counted before. Returns
+// how many were copied.
 static size_t copy_every_nth (const struct ready_plan *plans, size_t first, size_t end, size_t step,
                               size_t *passed, struct ready_plan *out)
 {
@@ -434,6 +440,7 @@ bool ready_median (const struct ready *self, int priority, struct ready_plan *re
     return count > 0;
 }
 
+// Remove the plans of a group for which `removes` returns true, and free the memory not used.
 static void group_remove_plans (struct ready *self, struct ready_group *group,
                                 ready_remove_fn *removes, void *owner)
 {

@@ -69,7 +69,7 @@ void rows_keep (struct rows *self, void *block)
     self->kept[self->kept_count++] = block;
 }
 
-// One chunk of the usual size is kept.
+// One chunk of the default size is kept for the next rows.
 void rows_clear (struct rows *self)
 {
     struct rows_chunk *stays = NULL;
@@ -144,10 +144,11 @@ void rows_add_command (struct rows *self, const struct span *words, size_t count
         list_add (self, &self->words, words[i]);
 }
 
-// How many leading words this command shares with the last one if it continues it, else 0.
+// How many leading words this command shares with the last one, if it can be merged into it; else
+// 0.
 static size_t words_in_common (const struct rows *self, const struct span *words, size_t count)
 {
-    enum { WORDS_MAX = 256 }; // a call of the script takes a few thousand
+    enum { WORDS_MAX = 256 }; // most words of a merged command: Redis' Lua takes a few thousand
     static const struct {
         const char *command;
         size_t words;

@@ -1,8 +1,8 @@
-// What a batch writes: rows by Redis command, so that one command writes many. Pure.
-//
-// A batch has at most one row of a column per plan (core_batch.c writes the final state of its
-// record), so the columns may be written in any order. The commands follow in their order, then the
-// outcomes.
+// What a batch writes: rows, sorted by the Redis command that writes them, so that one command
+// writes many rows. Pure.
+// A column is the rows of one command. It has at most one row per plan (core_batch.c writes the
+// final state of its record), so the columns may be written in any order. The other commands are
+// written after them, in their order, then the outcomes.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ enum row_column {
     COLUMN_DEL,   // keys
     COLUMN_QUEUE, // plan:time:set: score, member
     COLUMN_UNQUEUE,
-    COLUMN_LIST, // plan:ids: "0", member
+    COLUMN_LIST, // plan:ids: score "0", member
     COLUMN_UNLIST,
     COLUMN_RUN, // plan:run: field, value
     COLUMN_UNRUN,
@@ -25,7 +25,8 @@ enum row_column {
     COLUMNS
 };
 
-// The command of a column, its key ("" = the rows have their own), and how many spans a row has.
+// How a column is written: the command, its key ("" = the rows have their own keys), and how many
+// arguments a row has.
 struct column_form {
     const char *command, *key;
     size_t width;
@@ -38,7 +39,8 @@ struct row_list {
     size_t count, room;
 };
 
-// An outcome for the history: `seq` of its broadcast; with `sub` it has none, and follows `seq`.
+// An outcome for the history. `sub` 0: it is broadcast with the number `seq`. Else it is not
+// broadcast: it is the `sub`th outcome after broadcast `seq`.
 struct outcome_row {
     int64_t seq, sub;
     struct span station;
@@ -54,13 +56,13 @@ struct rows {
     unsigned kinds;
     struct row_list columns[COLUMNS];
     struct row_list counts; // fields of plan:count, and the change of each
-    struct row_list words;  // of the commands, one after the other
+    struct row_list words;  // names and arguments of all commands, one after the other
     size_t *commands;       // how many words each command has
     size_t command_count, command_room;
     struct outcome_row *outcomes;
     size_t outcome_count, outcome_room;
-    size_t size;               // bytes of all texts, approximately
-    struct rows_chunk *chunks; // of copied texts
+    size_t size;               // bytes of all rows, approximately
+    struct rows_chunk *chunks; // memory of copied texts
     void **kept;               // blocks that are freed with the rows
     size_t kept_count, kept_room;
 };
@@ -72,7 +74,7 @@ bool rows_empty (const struct rows *self);
 void rows_clear (struct rows *self);
 void rows_free (struct rows *self);
 
-// A copy that lives as long as the rows.
+// A copy of a text, or a number as text, that lives as long as the rows.
 struct span rows_copy (struct rows *self, struct span text);
 struct span rows_number (struct rows *self, int64_t number);
 
@@ -82,14 +84,16 @@ void rows_keep (struct rows *self, void *block);
 // Add a row; only columns of width 2 use `second`. The texts must live as long as the rows.
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second);
 
-// Change the number of plans of a target or a caller.
+// Add a change of a field of plan:count, the number of plans of a target or a caller. Both texts
+// must live as long as the rows.
 void rows_add_count (struct rows *self, struct span field, struct span change);
 
-// Add a command. The words must live as long as the rows.
+// Add a command: its name and arguments. They must live as long as the rows.
 void rows_add_command (struct rows *self, const struct span *words, size_t count);
 
-// Add a command, with a copy of its words. If it continues the last command it is merged into it:
-// more fields of a hash, values of a list, keys to delete.
+// Add a copy of a command, or merge it into the last one if that has the same name and key: more
+// fields of a hash, values of a list, keys to delete.
 void rows_merge_command (struct rows *self, const struct span *words, size_t count);
 
+// Add an outcome. Its texts must live as long as the rows.
 void rows_add_outcome (struct rows *self, const struct outcome_row *outcome);

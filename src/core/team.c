@@ -19,6 +19,7 @@ void worker_set_text (struct span *text, struct span value)
     *text = span_of (copy, value.size);
 }
 
+// Free the texts of a worker, but not its name.
 static void worker_clear (struct team_worker *worker)
 {
     text_free (&worker->reason);
@@ -66,9 +67,9 @@ void team_destroy (struct team **self_p)
     *self_p = NULL;
 }
 
-// -- its workers
+// -- the workers of a team
 
-// Where a worker of this name is, or would be.
+// The index of the worker of this name, or the one where it would be inserted.
 static size_t worker_index (const struct team *self, struct span name, bool *ret_found)
 {
     size_t first = 0, end = self->count;
@@ -169,6 +170,7 @@ void team_remove (struct team *self, struct team_worker *worker)
     worker_free (worker);
 }
 
+// When a worker is late unless a heartbeat comes.
 static int64_t late_at_ms (const struct team_worker *worker)
 {
     return worker->last_report_ms + worker->timeout_s * 1000 + 1;
@@ -188,7 +190,8 @@ void team_remove_late (struct team *self, int64_t now_ms)
 
 // -- outcome
 
-// Whether `one` determines the outcome before `other`: a failure does, else the later end.
+// Whether the outcome is that of `one` rather than of `other`: of the one that failed, else of the
+// one that ended later.
 static bool decides_outcome (const struct team_worker *one, const struct team_worker *other)
 {
     bool one_failed = one->state == WORKER_FAIL, other_failed = other->state == WORKER_FAIL;
@@ -231,7 +234,7 @@ bool team_is_current (const struct team *self)
     return same && self->try == self->rule.error_count;
 }
 
-// Only the workers that succeeded in the previous try still count.
+// Begin the next try: the workers that succeeded still count, the others do not.
 static void reset_for_retry (struct team *self)
 {
     for (size_t i = self->count; i-- > 0;) {
@@ -245,7 +248,7 @@ static void reset_for_retry (struct team *self)
     }
 }
 
-// Remove a worker that released the run, and restart the timeout of the run.
+// Remove workers that released the run, and restart its timeout.
 static void remove_released (struct team *self, uint64_t exec_id)
 {
     for (size_t i = self->count; i-- > 0;) {

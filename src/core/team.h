@@ -20,7 +20,7 @@ enum worker_state {
     WORKER_RUNNING,
     WORKER_SUCCESS,
     WORKER_FAIL,
-    WORKER_FAILED_EARLIER, // it failed in an earlier try, and does not count
+    WORKER_FAILED_EARLIER, // in an earlier try of the occurrence: it does not count
     WORKER_STATES
 };
 
@@ -29,7 +29,7 @@ struct team_worker {
     enum worker_state state;
     int64_t started_ms, last_report_ms, ended_ms; // Redis' clock; ended_ms 0 = at work
     int64_t timeout_s;                            // it is late this long after its last heartbeat
-    uint64_t exec_id;                             // of the run that it took
+    uint64_t exec_id;                             // the run that it took
     struct span reason, result, progress;         // owned; the result is JSON; empty = none
     struct advice advice;                         // WORKER_FAIL
     bool unwritten;
@@ -42,63 +42,67 @@ struct team {
     char round[24]; // the nominal time of the occurrence, or "xEXEC_ID" of a run outside the
                     // schedule
     int64_t try;    // of the occurrence
-    uint64_t since; // exec_id of the first offer of this try; a time, in us of Redis' clock
+    uint64_t since; // exec_id of the first offer of this try: its time, in us of Redis' clock
     bool kept;      // Redis may have fields of the team
     bool cleared;   // the fields in Redis are deleted first
-    bool unwritten; // round, try, since
+    bool unwritten; // round, try or since has changed
     char **removed; // workers whose fields are deleted
     size_t removed_count, removed_room;
 };
 
 // The outcome of a run whose workers have all ended.
 struct team_outcome {
-    bool complete; // if not, the other members are not set
+    bool complete; // else the other members are not set
     int64_t ended, failed;
-    struct span worker; // the last that failed, else the last of all
+    struct span worker; // the last worker that failed, else the last of all
     struct span reason; // the text that `worker` reported
     struct span result; // as JSON
     struct advice advice;
 };
 
-// A worker as admin commands show it.
+// A worker as admin commands return it.
 struct team_member {
-    struct span name, state; // running, timeout, success, fail, out
+    struct span name, state; // state: running, timeout, success, fail, out
     int64_t started_ms, last_report_ms, ended_ms;
     uint64_t exec_id;
     struct span reason, result, progress;
 };
 
+// The workers of a team that count, by state.
 struct team_tally {
     int64_t running, ended, failed;
-    bool final;                          // a worker that failed reported ADVICE_FINAL
-    int64_t first_late_ms, last_late_ms; // when the first, and the last, worker is late
+    bool final;                          // a failed worker reported ADVICE_FINAL
+    int64_t first_late_ms, last_late_ms; // when the first running worker is late, when all are
     const struct team_worker *last;      // the last that failed, else the last that ended
 };
 
 struct team *team_new (void);
 void team_destroy (struct team **self);
 
-// Load a field of the hash. One that is not valid is ignored; it stays in Redis until overwritten.
+// Load a field of the hash. An invalid one is ignored, and stays in Redis until it is overwritten.
 void team_load (struct team *self, struct span field, struct span value);
 
 struct team_worker *team_find (const struct team *self, struct span name);
 
-// Add a worker that takes the plan now; reset it if the team has it.
+// Add a worker that takes the run now. One that is in the team already starts again.
 struct team_worker *team_add_worker (struct team *self, struct span name, uint64_t exec_id,
                                      int64_t now_ms);
 void team_remove (struct team *self, struct team_worker *worker);
 
+// Whether a running worker has sent no heartbeat within its timeout.
 bool worker_is_late (const struct team_worker *self, int64_t now_ms);
+
+// Remove all workers that are late.
 void team_remove_late (struct team *self, int64_t now_ms);
 
 struct team_tally team_count_workers (const struct team *self);
 
-// Whether the team works on the run that the plan's message names.
+// Whether the team is of the occurrence and try that the plan's message names.
 bool team_is_current (const struct team *self);
 
-// Make it the team of this run. On another try of the same occurrence workers that failed no longer
-// count; for another occurrence it is emptied. `already_offered`: the same run continues with a new
-// exec_id.
+// Make it the team of this run. For another occurrence all workers are removed; on another try of
+// the same occurrence those that failed no longer count. `already_offered`: the same run continues
+// with a new exec_id.
 void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered);
 
 // Replace a text of a worker by a copy of `value`.

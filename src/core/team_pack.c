@@ -28,7 +28,7 @@ static void put_bytes (struct pack_text *out, struct span bytes)
     out->size += bytes.size;
 }
 
-// Write a type byte, and a number of `width` bytes after it.
+// Write a type byte, and after it a number of `width` bytes, the highest first.
 static void put_header (struct pack_text *out, uint8_t first, uint64_t number, size_t width)
 {
     uint8_t bytes[9] = {first};
@@ -119,6 +119,7 @@ struct packed {
     const uint8_t *at, *end;
 };
 
+// Read a number of `width` bytes.
 static bool take_number (struct packed *self, size_t width, uint64_t *ret)
 {
     uint64_t number = 0;
@@ -130,6 +131,7 @@ static bool take_number (struct packed *self, size_t width, uint64_t *ret)
     return true;
 }
 
+// Read a text: its size has `width` bytes; if `width` is 0, it is `size`.
 static bool take_text (struct packed *self, size_t width, uint64_t size, struct packed_item *ret)
 {
     if ((width && !take_number (self, width, &size)) || (uint64_t)(self->end - self->at) < size)
@@ -139,6 +141,7 @@ static bool take_text (struct packed *self, size_t width, uint64_t size, struct 
     return true;
 }
 
+// Read a float or double as an integer.
 static bool take_real (struct packed *self, size_t width, struct packed_item *ret)
 {
     uint64_t bits;
@@ -224,6 +227,7 @@ static bool read_exec_id (const struct packed_item *item, uint64_t *ret)
     return true;
 }
 
+// Whether an item is a number within 0..most.
 static bool is_number (const struct packed_item *item, int64_t most)
 {
     return !item->is_text && item->number >= 0 && item->number <= most;
@@ -292,7 +296,7 @@ static struct span worker_field (struct rows *rows, const char *name)
     int size = snprintf (field, sizeof field, "w:%s", name);
     if ((size_t)size < sizeof field)
         return rows_copy (rows, span_of (field, (size_t)size));
-    char *longer = memory_new ((size_t)size + 1); // a name that is not valid, written by others
+    char *longer = memory_new ((size_t)size + 1); // such a name is invalid, but Redis may have it
     snprintf (longer, (size_t)size + 1, "w:%s", name);
     struct span copy = rows_copy (rows, span_of (longer, (size_t)size));
     free (longer);

@@ -8,6 +8,7 @@
 
 enum { COUNT = 1, PING_S = 30, TIMEOUT_S = 60 };
 
+// Whether the message says that the run is outside the schedule.
 static bool is_extra (struct span message)
 {
     size_t from = 0;
@@ -20,6 +21,7 @@ static bool is_extra (struct span message)
 
 // -- the rule
 
+// The JSON object `workers` in the message; empty = none.
 static struct span workers_text (struct span message)
 {
     const uint8_t *end = message.data + message.size, *at;
@@ -36,7 +38,7 @@ static struct span workers_text (struct span message)
     return (struct span){0};
 }
 
-// Clamp a number, so that sums and products do not overflow.
+// Clamp a number to 0..INT32_MAX, so that sums and products do not overflow.
 static int64_t clamp_number (int64_t number)
 {
     return number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number;
@@ -52,6 +54,7 @@ static int64_t number_or (const json_t *object, const char *name, int64_t otherw
                                                              : otherwise;
 }
 
+// Read the names of the workers that may take the plan.
 static void read_allowed_names (struct team_rule *self, const json_t *names)
 {
     size_t count = json_array_size (names);

@@ -11,15 +11,15 @@ struct team_rule {
     int64_t count;             // how many workers run it, each once
     int64_t ping_s, timeout_s; // heartbeat interval; time without heartbeat until a worker is late
     bool again;                // a worker that failed may take its retry
-    char **only;               // names; NULL = any worker
+    char **only;               // names of the workers that may take it; NULL = any worker
     size_t only_count;
     int64_t plan_time, error_count, priority, state;
-    int64_t run_timeout_s; // of the whole run, 0 = none
-    bool extra;            // the run is outside the schedule
+    int64_t run_timeout_s; // timeout of the whole run, 0 = none
+    bool extra;            // the run is a manual one, outside the schedule
 };
 
-// Read the rule from a message, over the former one. A member that is missing or not valid gets its
-// default, so a message that was edited by hand still works.
+// Replace the rule by that of a message. A member that is missing or invalid gets its default, so a
+// message that was edited by hand still works.
 void team_rule_read (struct team_rule *self, struct span message);
 void team_rule_free (struct team_rule *self);
 
