@@ -8,7 +8,7 @@ enum advice_kind {
     ADVICE_NONE,   // the plan's policy decides
     ADVICE_FINAL,  // no retry
     ADVICE_AFTER,  // a retry after `after_s`
-    ADVICE_RELEASE // does not count as a try: the run is put back for `after_s`
+    ADVICE_RELEASE // not a try: the run is queued again, due after `after_s`
 };
 
 struct advice {

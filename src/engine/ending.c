@@ -1,5 +1,4 @@
-// How a run ends. Admin changes to the plan during its run are respected in one place,
-// ending_finish ().
+// How a run ends. Only ending_finish handles a plan that an admin paused or closed during its run.
 #include "ending.h"
 
 #include "codes.h"
@@ -39,8 +38,7 @@ int64_t ending_retry_delay_ms (const struct plan *plan)
 
 // -- the plan of a flow's step
 
-// A permanently failed call ends, and its flow continues from there. A pending one still needs
-// manual action.
+// A call that needs manual action does not end yet.
 struct decision ending_close_step (struct plan *plan, struct decision decision)
 {
     bool failed = decision.commit == COMMIT_PARK && decision.exhausted;
@@ -51,9 +49,9 @@ struct decision ending_close_step (struct plan *plan, struct decision decision)
     return decision;
 }
 
-// -- admin commands during the run
+// -- manual runs, and admin commands during a run
 
-// A run outside the schedule is tried once: the plan returns to its former state in any case.
+// A manual run is tried once.
 struct decision ending_finish_manual_run (struct plan *plan, struct decision decision)
 {
     plan->state = plan->extra;
@@ -73,7 +71,6 @@ struct decision ending_finish_manual_run (struct plan *plan, struct decision dec
     return decision;
 }
 
-// A plan that was paused or closed during its run stays so. `was` is its state before the event.
 struct decision ending_finish (struct plan *plan, enum plan_state was, struct decision decision)
 {
     bool ends = commit_ends_run (decision.commit) || decision.commit == COMMIT_DOUBT;
@@ -100,9 +97,9 @@ bool ending_lost_is_failure (const struct plan *plan)
     return ending_has_retry_policy (plan) || (plan->policy && plan->policy->timeout_s);
 }
 
-// -- a failure: the same occurrence is tried again, paced
+// -- a run that was not taken: the same occurrence is retried, after growing delays
 
-// The target did not take the run. That uses up no retry of a policy: the job itself did not fail.
+// This uses up no retry of a policy: the job itself did not fail.
 struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit commit)
 {
     int64_t *count = ending_retry_policy (plan) ? &plan->tries : &plan->error_count;
@@ -118,9 +115,8 @@ struct decision ending_not_taken (struct plan *plan, uint8_t status, enum commit
                              .waiting = WAITING_FOR_TARGET};
 }
 
-// -- the run is over, and its occurrence with it
+// -- ended occurrences, and failed runs
 
-// The occurrence after the present one and after those to be skipped.
 bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
                   struct misses *ret_misses, struct occurrence *ret)
 {
@@ -128,8 +124,8 @@ bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
     return misses_next (plan, zone, &at, ret_misses, ret);
 }
 
-// Go to the next occurrence; NULL: that was the last. Missed occurrences, and one that failed
-// permanently, used up repeats without a successful run.
+// Missed occurrences, and one that failed permanently, used up repeats without a successful run:
+// skip_num counts them.
 void ending_move_to_next (struct plan *plan, const struct occurrence *next,
                           struct decision *decision)
 {
@@ -145,8 +141,8 @@ void ending_move_to_next (struct plan *plan, const struct occurrence *next,
     }
 }
 
-// The occurrence has failed for the last time: the plan needs manual action, moves to the next
-// occurrence, or has failed permanently.
+// The occurrence has failed for the last time: the plan moves to the next one, or is parked as
+// failed, if it has none or needs manual action.
 static struct decision exhaust_occurrence (struct plan *plan, const struct zone *zone, int64_t now)
 {
     struct decision decision = {.commit = COMMIT_PARK,
@@ -167,7 +163,7 @@ static struct decision exhaust_occurrence (struct plan *plan, const struct zone 
     return decision;
 }
 
-// A run that failed: its occurrence is tried again, as often as the plan and the worker allow.
+// The occurrence is retried as often as the plan and the worker allow.
 struct decision ending_failed (struct plan *plan, const struct zone *zone, int64_t now,
                                uint8_t status, struct advice advice)
 {

@@ -1,6 +1,6 @@
-// How a run of a plan ends and what follows: the occurrence is retried, the next one is queued, or
-// the plan leaves the queue. Each call changes the plan and returns the decision. For the files of
-// this folder.
+// How a run ends and what follows: the occurrence is retried, the next one is queued, or the plan
+// leaves the queue. Calls that return a decision change the plan to match it. For the files of this
+// folder.
 #pragma once
 
 #include "engine.h"
@@ -8,25 +8,29 @@
 // Whether the plan defines a retry strategy of its own.
 bool ending_has_retry_policy (const struct plan *plan);
 
-// How its failures are retried; NULL: the default, at a growing pace.
+// The policy by which its failures are retried; NULL: the default, after growing delays.
 const struct retry_policy *ending_retry_policy (const struct plan *plan);
 
 // The delay from the present failure to its retry.
 int64_t ending_failure_delay_ms (const struct plan *plan);
 
-// Whether the present occurrence failed, or was not taken by its target, and is retried; and the
-// milliseconds from that failure to the retry.
+// Whether the present occurrence is to be retried: a run of it failed, or its target did not take
+// it.
 bool ending_awaits_retry (const struct plan *plan);
+
+// The delay from that event to the retry.
 int64_t ending_retry_delay_ms (const struct plan *plan);
 
-// Apply a pause or close that came during the run. `was` is the plan's state before the event.
-// Every path ends with this.
+// Complete a decision, as the last step of each: if the plan was paused or closed during the run,
+// it stays so; a failed call of a flow and a manual run end. `was` is the plan's state before the
+// event.
 struct decision ending_finish (struct plan *plan, enum plan_state was, struct decision decision);
 
-// End a call of a flow that has failed permanently. Any other decision is returned unchanged.
+// End the plan of a flow's call that has failed permanently; its flow continues from there. Any
+// other decision is returned unchanged.
 struct decision ending_close_step (struct plan *plan, struct decision decision);
 
-// End a run outside the schedule, whatever its result.
+// End a run outside the schedule: whatever its result, the plan returns to its former state.
 struct decision ending_finish_manual_run (struct plan *plan, struct decision decision);
 
 // Whether a run without a result counts as a failure: only if its plan has its own retry strategy
@@ -45,9 +49,9 @@ struct decision ending_failed (struct plan *plan, const struct zone *zone, int64
 bool ending_next (const struct plan *plan, const struct zone *zone, int64_t now,
                   struct misses *ret_misses, struct occurrence *ret);
 
-// Move the plan to the next occurrence; NULL: there is none.
+// Move the plan to the occurrence `next`; NULL: there is none, and the plan ends.
 void ending_move_to_next (struct plan *plan, const struct occurrence *next,
                           struct decision *decision);
 
-// Nothing ran: put the plan back into the queue, due in `delay_ms`.
+// Nothing ran: queue the plan again, due in `delay_ms`; park it if it was paused or closed since.
 struct decision ending_requeue_or_park (struct plan *plan, int64_t delay_ms);

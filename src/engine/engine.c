@@ -5,6 +5,7 @@
 #include "codes.h"
 #include "ending.h"
 
+// How soon a run that was not sent is due again.
 enum { REQUEUE_SOON_MS = 1000, REQUEUE_LATER_MS = 30000 };
 
 static const struct advice no_advice = {ADVICE_NONE, 0};
@@ -76,7 +77,7 @@ int engine_submit (struct plan *plan, const struct zone *zone, int64_t now,
 
 // -- the right to run
 
-// What makes a stored plan unfit to run (plan document 3.3(3)).
+// Whether a stored plan is unfit to run (plan document 3.3(3)); the reason says why.
 static bool is_unfit (const struct plan *plan, const struct due *due, struct reason *reason)
 {
     struct desc desc;
@@ -130,14 +131,15 @@ struct decision engine_revoke (struct plan *plan)
 
 // -- runs whose lease ended without a result
 
-// Which lost runs are reported, and as what.
+// What is reported of a lost run.
 enum loss_report {
-    LOSS_NONE,   // no run was lost, or the occurrence runs again
-    LOSS_EXTRA,  // a run outside the schedule
-    LOSS_POLL,   // the vote in flight timed out while no station was there to end it
-    LOSS_FAILURE // its plan has a retry strategy or a timeout
+    LOSS_NONE,   // nothing: no run was lost, or the occurrence just runs again
+    LOSS_EXTRA,  // the end of a manual run
+    LOSS_POLL,   // the end of a vote, whose deadline passed while no station ran
+    LOSS_FAILURE // a failure, as the plan has a retry strategy or a timeout
 };
 
+// Whether the deadline of the lost run's vote has passed.
 static bool poll_is_over (const struct plan *plan, const struct due *due)
 {
     uint64_t deadline_us = (uint64_t)plan->vote.deadline_s * 1000000;
@@ -167,13 +169,13 @@ static struct decision end_lost_poll (struct plan *plan, const struct due *due)
     struct decision decision =
         ending_failed (plan, due->zone, due->now, ZERO_STATUS_TIMEOUT_ID, no_advice);
     decision.close_poll = true;
-    decision.open_poll = plan->poll != due->lost; // the participants are of another vote
+    decision.open_poll = plan->poll != due->lost; // the stored participants are of another vote
     return ending_finish (plan, was, decision);
 }
 
 static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
 {
-    plan->exec_id = lost; // the report is about that run
+    plan->exec_id = lost; // the lost run is reported
     plan->last_state = ZERO_STATUS_TIMEOUT_ID;
     return ending_finish_manual_run (plan, (struct decision){0});
 }
@@ -188,9 +190,9 @@ static struct decision end_lost_run (struct plan *plan, const struct due *due)
 
 // -- due
 
-// Whether the claimed occurrence is missed, not run; the plan then goes to the next one or ends.
-// One that was tried before, or is still in flight, is not too late; but after end_time no run
-// begins.
+// Whether the claimed occurrence is too late to run; the plan then moves to the next one or ends.
+// An occurrence that was tried before, or is in flight, is never too late, but after end_time no
+// run begins.
 static bool skip_if_late (struct plan *plan, const struct due *due, struct decision *ret,
                           struct reason *reason)
 {
@@ -204,7 +206,7 @@ static bool skip_if_late (struct plan *plan, const struct due *due, struct decis
     reason_set (reason, "missed: %" PRId64 "%s, %s", misses.missed.count,
                 misses.missed.more ? " or more" : "",
                 rest ? "end_time is past" : "they are too late");
-    int64_t failures = plan->error_count; // more than 0: of retries that end_time ends
+    int64_t failures = plan->error_count; // if any: end_time ends their retries
     plan->missed += misses.missed.count;
     plan->last_state = ZERO_STATUS_MISSED_ID;
     plan->error_count = 0;
@@ -245,7 +247,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
         return decision;
     plan->exec_id = due->exec_id;
     plan->exec_time = due->now;
-    if (!due->flow || !due->goes_on) // a flow plan may have been paused while its run goes on
+    if (!due->flow || !due->goes_on) // the plan of a flow in progress may be paused
         plan->state = PLAN_EXECUTE;
     return (struct decision){.send = true};
 }
@@ -276,7 +278,7 @@ struct decision engine_no_status (struct plan *plan)
                           ending_not_taken (plan, ZERO_STATUS_RECV_ERROR_ID, COMMIT_DOUBT));
 }
 
-// The first lease also writes what a claim of many plans left unwritten.
+// The first commit after a claim of many plans also writes the message, which the claim did not.
 struct decision engine_kept (struct plan *plan)
 {
     enum plan_state was = plan->state;

@@ -1,5 +1,5 @@
-// Answers of targets and workers. An answer is first distinguished by where it comes in the run
-// (status or result), then by its class; one table says what each class does.
+// Answers of targets and workers. An answer is a status or a result, depending on when it comes in
+// the run. A table has the function for each class of answers, as status and as result.
 #include "codes.h"
 #include "ending.h"
 
@@ -15,8 +15,8 @@ struct answer_event {
 
 static struct decision answer_heartbeat (const struct answer_event *event)
 {
-    // A repeated heartbeat only renews the lease of the run. For a plan out of the queue exec_time
-    // serves as the lease, so it is written every RENEW_S.
+    // A repeated heartbeat only renews the lease of the run. A plan that is not in the queue has no
+    // lease there, but exec_time in its place, which is written every RENEW_S.
     bool queued = event->plan->state != PLAN_PAUSE && event->plan->state != PLAN_CLOSE;
     bool recent = event->now - event->plan->exec_time < RENEW_S;
     if (event->run->phase == RUN_RUNNING && (queued || recent))
@@ -67,8 +67,8 @@ static struct decision answer_failed (const struct answer_event *event)
     // Plan document 3.3(3): this status ends the right to run, from any sender.
     if (event->answer->status == ZERO_STATUS_FRAME_PLANERROR_ID)
         return answer_parked (event);
-    // NOT_WORKER is broadcast at most once a minute even as a result: a station may send it for a
-    // run that it had taken.
+    // NOT_WORKER is no failure of the job even as a result: a station may send it for a run that it
+    // has taken. So it is broadcast at most once a minute.
     bool unavailable = event->answer->status == ZERO_STATUS_NOT_WORKER_ID;
     struct decision decision = unavailable
                                    ? answer_no_worker (event)
@@ -79,8 +79,8 @@ static struct decision answer_failed (const struct answer_event *event)
     return decision;
 }
 
-// An error from the target itself. Plan document 3.3(11): it takes the plan out of the queue; a
-// retry policy replaces that.
+// An error as status: the plan leaves the queue (plan document 3.3(11)), unless it has a retry
+// policy.
 static struct decision answer_refused (const struct answer_event *event)
 {
     return ending_retry_policy (event->plan) ? answer_failed (event) : answer_parked (event);
@@ -88,7 +88,8 @@ static struct decision answer_refused (const struct answer_event *event)
 
 // -- votes
 
-// exec_id is the time of the claim, unless an operator edited it.
+// The time `after_s` after the claim, which is the exec_id; it is bounded, as an operator may have
+// edited it.
 static int64_t run_deadline_us (const struct plan *plan, int64_t after_s)
 {
     const int64_t latest_us = SCHEDULE_TIME_MAX * 1000000;
@@ -108,6 +109,7 @@ int64_t engine_run_end_us (const struct plan *plan)
     return poll_end_us && (!end_us || poll_end_us <= end_us) ? poll_end_us : end_us;
 }
 
+// End the vote with this status as the result of the run.
 static struct decision end_poll (const struct answer_event *event, uint8_t status)
 {
     struct answer answer = *event->answer;
@@ -130,7 +132,7 @@ static bool lacks_votes (const struct plan *plan, const struct vote_tally *tally
            tally->in_favour + missing >= needed && !plan->extra && !ending_lost_is_failure (plan);
 }
 
-// Send the vote again, like a run whose result was lost.
+// Send the run again, like one whose result was lost.
 static struct decision resend_vote (const struct answer_event *event)
 {
     struct decision decision =
@@ -141,8 +143,9 @@ static struct decision resend_vote (const struct answer_event *event)
     return decision;
 }
 
-// A vote ends as soon as its outcome is certain: enough votes are in favour, or enough can no
-// longer be. Before the voters are known, only a rule with a fixed number of votes can be met.
+// Decide on an event of a vote. It ends as soon as its outcome is certain: enough votes are in
+// favour, or enough can no longer be. Before the voters are known, only a rule with a fixed number
+// of votes can be met.
 static struct decision answer_poll (const struct answer_event *event)
 {
     const struct vote_tally *tally = &event->answer->tally;
@@ -200,7 +203,7 @@ static enum answer_class classify (const struct answer *answer)
     }
 }
 
-// Plan document 3.3(8) to (11) for the target's status, 3.4 for a result.
+// Plan document 3.3(8) to (11) for a status, 3.4 for a result.
 static const struct answer_rule {
     struct decision (*as_status) (const struct answer_event *event);
     struct decision (*as_result) (const struct answer_event *event);
@@ -219,8 +222,8 @@ bool engine_is_result (uint8_t status)
     return class != CLASS_RUNING && class != CLASS_WAITING;
 }
 
-// Proto 7.3. A worker of an earlier run that never answered may still do so; without a LOCAL_ID its
-// answer must not be taken for one of this run.
+// Proto 7.3. A worker of an earlier run may still answer; without a LOCAL_ID its answer must not be
+// taken for one of this run.
 bool engine_is_late (const struct run *run, const struct answer *answer)
 {
     if (answer->has_exec_id)
@@ -232,7 +235,8 @@ bool engine_is_late (const struct run *run, const struct answer *answer)
     if (run->phase == RUN_RUNNING)
         return false;
     enum answer_class class = classify (answer);
-    // Only messages of the station itself count now; a pub station always answers for itself.
+    // A status without a LOCAL_ID counts only if the target itself sends it, not a worker; a pub
+    // target always does.
     bool from_station =
         class == CLASS_RUNING || class == CLASS_NOT_WORKER || answer->tally.event == POLL_OPENED;
     return !from_station && answer->target != TARGET_PUB;

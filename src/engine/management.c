@@ -19,15 +19,16 @@ static bool is_queued (const struct plan *plan)
     return (OPEN & IN (plan->state)) != 0;
 }
 
-// Drop the manual run that was not sent yet.
+// Drop a manual run that was not sent.
 static void drop_manual_run (struct plan *plan)
 {
     plan->extra = PLAN_NONE;
     plan_set_run_with (plan, (struct span){0});
 }
 
-// Take the plan out of the queue. After a manual run that was sent it returns to `state`, even if
-// the lease has expired and the answer is late; a manual run not sent yet is dropped.
+// Take the plan out of the queue. A manual run that was sent continues, and the plan returns to
+// `state` after it, even if the lease has expired and the answer is late; one that was not sent is
+// dropped.
 static void stop_plan (struct plan *plan, const struct manage_request *request,
                        enum plan_state state)
 {
@@ -86,7 +87,7 @@ static int skip_plan (struct plan *plan, const struct manage_request *request, e
                       struct reason *reason)
 {
     struct occurrence current = plan_occurrence (plan), next;
-    // A scheduled run in flight is not skipped: the skipped occurrences are those after it.
+    // A scheduled run in flight is not skipped, only occurrences after it.
     bool after_current = request->running && !plan->extra;
     int64_t count = plan->skip_wait + request->count + after_current;
     int64_t most = schedule_skip_max (&plan->schedule);
@@ -140,7 +141,8 @@ static int run_plan (struct plan *plan, const struct manage_request *request, en
     return 0;
 }
 
-// A failed occurrence was resolved manually: the plan continues after it, or is closed.
+// A failed occurrence was resolved manually: the plan continues with the next one, or is closed if
+// there is none.
 static int done_plan (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                       struct reason *reason)
 {
@@ -151,7 +153,7 @@ static int done_plan (struct plan *plan, const struct manage_request *request, e
         reason_set (reason, "done: the plan has not failed permanently");
         return ZPLAN_EARGUMENT;
     }
-    if (request->running) { // outside the schedule
+    if (request->running) { // a manual run
         reason_set (reason, "done: the plan is running");
         return ZPLAN_EARGUMENT;
     }
@@ -184,6 +186,7 @@ static void set_description (struct plan *plan, const struct plan_fields *fields
     plan->description = span_of (fields->description, fields->description_size);
 }
 
+// Whether the new number of repeats leaves an occurrence.
 static int check_repeat (const struct plan *plan, const struct plan_fields *fields,
                          struct reason *reason)
 {
@@ -196,8 +199,8 @@ static int check_repeat (const struct plan *plan, const struct plan_fields *fiel
     return ZPLAN_EARGUMENT;
 }
 
-// A changed schedule counts as submitted now: its repeats start at 0, and occurrences before now
-// are skipped, even with no_keep: nobody who edits a plan wants it to run for its past.
+// Replace the schedule as if it were submitted now: its repeats start at 0, and occurrences before
+// now are skipped, even with no_keep, as nobody who edits a plan wants it to run for the past.
 static int restart_schedule (struct plan *plan, const struct manage_request *request,
                              struct reason *reason)
 {

@@ -8,7 +8,7 @@
 enum manage_command {
     MANAGE_PAUSE,
     MANAGE_RESET,
-    MANAGE_AT_ONCE, // reset of a callback or flow, which may be waiting for a retry
+    MANAGE_AT_ONCE, // as MANAGE_RESET, for a callback or flow: also while it waits for a retry
     MANAGE_CLOSE,
     MANAGE_SKIP,
     MANAGE_RUN,
@@ -21,13 +21,13 @@ struct manage_request {
     enum manage_command command;
     bool running;                     // a run of the plan is in flight
     int64_t count;                    // MANAGE_SKIP: occurrences, at least 1
-    const struct plan_fields *fields; // MANAGE_UPDATE: the complete new plan frame
-    struct span who;                  // the requester, as far as is known; may be empty
+    const struct plan_fields *fields; // MANAGE_UPDATE: the complete new plan
+    struct span who;                  // the requester; empty = not known
     struct span remark;               // MANAGE_DONE: the operator's remark, UTF-8; may be empty
     struct span with;                 // MANAGE_RUN: the input of a flow's run; may be empty
     const struct zone *zone;
     int64_t now;               // Unix seconds
-    struct misses *ret_misses; // MANAGE_DONE: what was dropped; NULL = not wanted
+    struct misses *ret_misses; // MANAGE_DONE: the skipped occurrences; NULL = not wanted
 };
 
 // The plan's place in the queue afterwards.
@@ -36,9 +36,10 @@ enum requeue {
     REQUEUE_TIME, // at its plan_time
     REQUEUE_NOW,
     REQUEUE_LEASE, // at the end of a new lease: its run is in flight
-    REQUEUE_OUT
+    REQUEUE_OUT    // not in the queue
 };
 
-// Change the plan. 0, or ZPLAN_EARGUMENT with a reason: its state or the arguments do not allow it.
+// Change the plan, and return its place in the queue. 0; or ZPLAN_EARGUMENT with a reason, if its
+// state or the arguments do not allow it.
 int engine_manage (struct plan *plan, const struct manage_request *request, enum requeue *ret,
                    struct reason *reason);

@@ -2,9 +2,11 @@
 
 #include "codes.h"
 
+// No missed occurrence still runs.
 static const struct catch_up none = {.keep = 0};
 
-// Which of the occurrences that were missed during a run are still run.
+// Which of the occurrences that came due during a run still run, if `misfires` applies to the
+// others.
 static struct catch_up overlap_catch_up (const struct plan *plan, struct catch_up misfires)
 {
     const struct policy *policy = plan->policy;
@@ -15,15 +17,16 @@ static struct catch_up overlap_catch_up (const struct plan *plan, struct catch_u
     return misfires.keep == INT64_MAX ? misfires : none;
 }
 
+// Whether the plan repeats without a fixed interval: each run begins when the one before has ended.
 static bool runs_again_when_done (const struct schedule *schedule)
 {
     bool interval = schedule->type >= SCHEDULE_SECOND && schedule->type <= SCHEDULE_DAY;
     return interval && schedule->value == 0 && !schedule->cycle;
 }
 
-// Jitter moves every occurrence of a plan by the same offset: on a clock that is slow by that
-// offset, each is due at its nominal time. So the offset never counts as lateness, however long it
-// is.
+// The time by a clock that is slow by the plan's jitter. Jitter moves every occurrence of a plan by
+// the same offset, so by this clock each is due at its nominal time, and the offset never counts as
+// lateness.
 static int64_t plan_clock (const struct plan *plan, int64_t time)
 {
     int64_t offset_s = plan_due_time (plan) - plan->plan_time;
@@ -42,8 +45,8 @@ static void misses_add (struct misses *self, const struct missed *more, const ch
     self->why = why;
 }
 
-// Occurrences before the receipt are missed, by their nominal time; but as at a claim, the jitter
-// offset makes none too late for the window.
+// Occurrences whose nominal time is before the receipt are missed; the jitter makes none too late
+// for the misfire window, as in misses_present.
 bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
                    struct misses *ret_misses, struct occurrence *ret)
 {
@@ -59,12 +62,12 @@ bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now
     return true;
 }
 
-// First what was missed before the run began, then what came due during it.
+// First skip what was missed before the run began, then what came due during it.
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret)
 {
     struct occurrence current = plan_occurrence (plan), next;
-    // A plan that runs again when it is done has no grid: nothing is missed, however long it takes.
+    // A plan without a fixed interval misses nothing, however long its run takes.
     bool again = runs_again_when_done (&plan->schedule);
     int64_t now = again ? at->now : plan_clock (plan, at->now);
     int64_t claimed = again ? now : plan_clock (plan, at->claimed);
@@ -101,13 +104,13 @@ bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t
     if (!plan->schedule.end_time || now <= plan->schedule.end_time)
         return false;
     schedule_at_or_after (&plan->schedule, zone, &current, now, &none, &rest.missed, &next);
-    if (rest.missed.count == 0) // of the type none
+    if (rest.missed.count == 0) // a plan of the type none misses none
         rest.missed = (struct missed){1, current.time, current.time, false};
     *ret_misses = rest;
     return true;
 }
 
-// Whether the job may have been run for the present occurrence: its retries are then not missed.
+// Whether the job may have run for the present occurrence: then it is not missed, but retried.
 static bool may_have_run (const struct plan *plan)
 {
     bool retries = plan->policy && plan->policy->retry.strategy != RETRY_PACED;

@@ -4,7 +4,7 @@
 
 #include "plan.h"
 
-// The skipped occurrences and the reason; NULL = none was skipped.
+// The skipped occurrences, and the reason; `why` NULL = none was skipped.
 struct misses {
     struct missed missed;
     const char *why;
@@ -15,7 +15,8 @@ struct moments {
     int64_t claimed, now;
 };
 
-// The first occurrence of a plan that is submitted at `now`. False: there is none.
+// The first occurrence of a plan that is submitted at `now`; earlier ones are skipped. False: there
+// is none.
 bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now,
                    struct misses *ret_misses, struct occurrence *ret);
 
@@ -24,12 +25,12 @@ bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now
 bool misses_next (const struct plan *plan, const struct zone *zone, const struct moments *at,
                   struct misses *ret_misses, struct occurrence *ret);
 
-// Whether no run may begin any more because end_time is past: the present occurrence, even if it
-// was tried before, and all later ones are then missed. Else `ret_misses` is untouched.
+// Whether end_time is past, so that no run may begin any more. Then the present occurrence, even if
+// it was tried before, and all later ones are missed; else `ret_misses` is untouched.
 bool misses_after_end (const struct plan *plan, const struct zone *zone, int64_t now,
                        struct misses *ret_misses);
 
-// Whether the present occurrence is too late to run at `now`. `ret` is then the next one to run,
-// unless `ret_ended`.
+// Whether the present occurrence is too late to run at `now`, and is skipped. `ret` is then the
+// next one to run; `ret_ended`: there is none.
 bool misses_present (const struct plan *plan, const struct zone *zone, int64_t now,
                      struct misses *ret_misses, struct occurrence *ret, bool *ret_ended);

@@ -3,6 +3,6 @@
 
 #include <stdint.h>
 
-// Milliseconds from the failure to the retry: 1 s after the first, doubling to 60 s.
-// `failures` counts those since the last success, at least 1.
+// Milliseconds from a failure to its retry: 1 s for the first failure since the last success,
+// doubling to 60 s. `failures` counts them, and is at least 1.
 int64_t pacing_delay_ms (int64_t failures);

@@ -20,7 +20,7 @@ bool response_message_came (struct response *self, int64_t now_us)
     return was;
 }
 
-// A target without workers may need long for each run: its credit stays small.
+// A status that does not show a worker resets the credit: the target may need long for each run.
 void response_status (struct response *self, uint64_t number, bool works, int64_t most,
                       int64_t now_us)
 {
@@ -48,8 +48,8 @@ int64_t response_credit (const struct response *self, int64_t most)
     return credit < most ? credit : most;
 }
 
-// Targets send statuses in the order of the runs: a target whose statuses come slowly has not lost
-// the later runs.
+// Targets send statuses in the order of the runs. If a later run got its status, this one is lost;
+// if the last status came recently, this one may still come.
 enum no_status response_judge (const struct response *self, uint64_t number, int64_t timeout_us,
                                int64_t now_us, int64_t *ret_until_us)
 {

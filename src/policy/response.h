@@ -9,36 +9,36 @@
 enum { RESPONSE_CREDIT_FIRST = 8 };
 
 struct response {
-    bool grows;         // the credit starts small and grows with each status; else it is the limit
-    bool unproven;      // nothing came on this connection, and its peer may have taken it for a
-                        // duplicate of an older one
-    bool unresponsive;  // it has sent nothing at all within the status timeout
-    int64_t credit;     // with `grows`
+    bool grows;    // the credit starts small and grows with each status; else it is the limit
+    bool unproven; // nothing came on this connection yet, and its peer may have rejected it as a
+                   // duplicate of an older one
+    bool unresponsive;  // it has sent nothing within the status timeout
+    int64_t credit;     // if `grows`: how many runs without a status it may have
     int64_t message_us; // when its last message came, or it connected
     int64_t status_us;  // when a run on this connection last got its status; 0 = never
     uint64_t answered;  // the highest number of a run that got its status
     uint64_t probe;     // the plan whose run is sent as a probe while it is unresponsive; 0 = none
     int64_t since_s;    // since when it is unresponsive, Unix seconds
-    int reconnects;     // since its last message: the peer may take a connection for a duplicate
+    int reconnects;     // how often it connected since its last message
 };
 
 // The target connected. `duplicate`: its peer may still hold an older connection with the same
 // identity.
 void response_connected (struct response *self, int64_t now_us, bool duplicate);
 
-// A message of the target arrived, of any kind. Returns whether the target was unresponsive until
-// now.
+// Note that any message of the target arrived: it is responsive. Returns whether it was
+// unresponsive.
 bool response_message_came (struct response *self, int64_t now_us);
 
-// The run with this number got its status. `works`: the status shows that the target accepts runs,
-// so its credit grows. `most`: the limit of the credit.
+// Note that the run with this number got its status. `works`: the status shows that the target
+// accepts runs, so its credit grows, up to `most`; else the credit is reset.
 void response_status (struct response *self, uint64_t number, bool works, int64_t most,
                       int64_t now_us);
 
 // Mark the target as unresponsive.
 void response_set_unresponsive (struct response *self, int64_t now_s);
 
-// How many runs without a status the target may have.
+// How many runs without a status the target may have, at most `most`.
 int64_t response_credit (const struct response *self, int64_t most);
 
 enum no_status {
@@ -47,7 +47,7 @@ enum no_status {
     NO_STATUS_UNRESPONSIVE // it answers nothing
 };
 
-// Judge why the run with this number, sent on the present connection, has no status after
+// Find out why the run with this number, sent on the present connection, has no status after
 // `timeout_us`. NO_STATUS_WAIT: wait until `ret_until_us`.
 enum no_status response_judge (const struct response *self, uint64_t number, int64_t timeout_us,
                                int64_t now_us, int64_t *ret_until_us);

@@ -15,7 +15,7 @@ static int64_t doubled (int64_t interval_s, int64_t failures)
     int64_t delay_s = interval_s;
     for (int64_t i = 1; i < failures && delay_s < DAY_S; i++)
         delay_s *= 2;
-    // An interval that is longer than a day by itself stays as it is.
+    // The delay grows to a day at most, but an interval longer than a day is kept.
     return delay_s > DAY_S && interval_s < DAY_S ? DAY_S : delay_s;
 }
 

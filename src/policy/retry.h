@@ -10,7 +10,7 @@ enum retry_strategy {
     RETRY_PACED,      // the default: 1 s, doubling to 60 s, forever
     RETRY_NONE,       // the first failure is the last
     RETRY_FIXED,      // each time after `interval_s`
-    RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; the last one repeats
+    RETRY_SEQUENCE,   // after sequence[0], sequence[1], ...; the last delay repeats
     RETRY_EXPONENTIAL // after `interval_s`, doubling to a day
 };
 
@@ -21,14 +21,14 @@ struct retry_policy {
     int64_t interval_s;
     int32_t sequence[RETRY_SEQUENCE_MAX]; // seconds
     size_t sequence_size;
-    int64_t max;      // retries of an occurrence; the next failure is final. Or RETRY_FOREVER
-    int64_t jitter_s; // up to this many seconds are added, a different number each time
-    bool need_manual; // when retries are exhausted the plan needs manual action
+    int64_t max;      // most retries of an occurrence, or RETRY_FOREVER; the next failure is final
+    int64_t jitter_s; // up to this many seconds are added, at random for each run
+    bool need_manual; // when retries are exhausted, the plan waits for manual action
 };
 
-// Whether an occurrence with this many failures (at least 1) is not retried any more.
+// Whether an occurrence with this many failures, at least 1, has no more retries.
 bool retry_is_exhausted (const struct retry_policy *self, int64_t failures);
 
-// Milliseconds from the failure to the retry. `run`, the number of the run that failed, decides the
-// jitter.
+// Milliseconds from the failure to the retry. The jitter depends on `run`, the exec_id of the
+// failed run.
 int64_t retry_delay_ms (const struct retry_policy *self, int64_t failures, uint64_t run);

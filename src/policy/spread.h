@@ -1,7 +1,7 @@
-// A pseudo-random number that is the same each time, for jitter.
+// Reproducible pseudo-random numbers, for jitter.
 #pragma once
 
 #include <stdint.h>
 
-// 0..most, always the same for the same seed.
+// A number in 0..most, always the same one for the same seed.
 uint64_t spread (uint64_t seed, uint64_t most);

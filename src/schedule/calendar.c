@@ -1,5 +1,5 @@
-// Every kind here is a rule of local times, and wall.c finds their instants. Week, month and day
-// are days at one time of day.
+// The calendar kinds are rules of local times; wall.c finds their instants. The rules of week,
+// month and day are: certain days, at one time of day.
 #include "calendar.h"
 
 #include "civil.h"
@@ -7,19 +7,19 @@
 #include "window.h"
 
 enum {
-    EPOCH_SUNDAY = -4,     // the Sunday before 1970-01-01, as a day number: week 0 begins there
-    PERIODS_MAX = 1000000, // more weeks or months than there are to the year 9999
+    EPOCH_SUNDAY = -4,     // day number of the Sunday before 1970-01-01: week 0 begins there
+    PERIODS_MAX = 1000000, // there are fewer weeks and months to the year 9999
     MONTHS = 12
 };
 
-// Days of a calendar at one time of day.
+// The days of a schedule, at one time of day.
 struct days {
     const struct schedule *schedule;
     int64_t time_of_day;
-    int64_t origin; // type day: the day number that its steps are counted from
+    int64_t origin; // type day: the day number from which its steps are counted
 };
 
-// -- the days of a week or month: periods are numbered, and each has one
+// -- weeks and months: they are numbered periods, with one day of the schedule in each
 
 static int64_t week_number (int64_t day)
 {
@@ -38,8 +38,8 @@ static int64_t month_number (int64_t day)
     return date.year * MONTHS + date.month - 1;
 }
 
-// Days from 1 count from the start of the month, the others back from its last day; a day that the
-// month does not have is clamped to the nearest one it has.
+// A value from 1 on counts from the start of the month, the others back from its last day (0). A
+// day that the month does not have is clamped to the nearest one.
 static int64_t month_day (int32_t value, int64_t number)
 {
     struct civil_date date = {.year = number / MONTHS, .month = (int)(number % MONTHS) + 1};
@@ -51,9 +51,10 @@ static int64_t month_day (int32_t value, int64_t number)
     return civil_days (date);
 }
 
+// The functions of the types that have periods.
 static const struct period {
-    int64_t (*number) (int64_t day);                // of the period that holds this day
-    int64_t (*day) (int32_t value, int64_t number); // the day that the plan's value names in it
+    int64_t (*number) (int64_t day);                // the number of the period of this day
+    int64_t (*day) (int32_t value, int64_t number); // the day of the schedule in a period
 } periods[SCHEDULE_TYPES] = {
     [SCHEDULE_WEEK] = {week_number, week_day},
     [SCHEDULE_MONTH] = {month_number, month_day},
@@ -77,18 +78,19 @@ static int64_t period_day_on_or_before (const struct schedule *schedule, int64_t
 
 // -- every N days
 
+// The days of the first `steps` steps together.
 static int64_t step_sum (const struct schedule *schedule, int64_t steps)
 {
     return schedule->cycle ? cycle_sum (schedule->cycle, steps) : steps * schedule->value;
 }
 
-// The greatest number of steps within `days` days, which is not negative.
+// The greatest number of steps that take at most `days` days, which is not negative.
 static int64_t steps_within (const struct schedule *schedule, int64_t days)
 {
     return schedule->cycle ? cycle_steps (schedule->cycle, days) : days / schedule->value;
 }
 
-// -- both, as a rule of local times
+// -- the days of a schedule as a rule of local times
 
 static int64_t day_on_or_after (const struct days *self, int64_t day)
 {
@@ -128,7 +130,8 @@ static int64_t local_of (const struct zone *zone, int64_t instant)
     return instant + zone_offset (zone, instant);
 }
 
-// Days are counted from the receipt when there is no base; a cycle restarts at start_time.
+// The days of a schedule, by its base_time. Without one, type day counts from the receipt, and the
+// others use midnight. A cycle restarts at start_time.
 static struct days days_of (const struct schedule *schedule, const struct zone *zone)
 {
     int64_t base = schedule->base_time;
@@ -142,7 +145,8 @@ static struct days days_of (const struct schedule *schedule, const struct zone *
     return (struct days){schedule, civil_time_of_day (local), civil_day_of (local)};
 }
 
-// A search through the schedule's instants. The caller owns `days`; the search borrows it.
+// A search through the instants of a schedule. `days` is filled in, and must live as long as the
+// search.
 static struct wall wall_of (const struct schedule *self, const struct zone *zone, struct days *days)
 {
     struct wall wall = {.zone = zone, .gap = self->gap, .overlap = self->overlap};
@@ -160,7 +164,7 @@ static bool lacks_cron (const struct schedule *self)
     return self->type == SCHEDULE_CRON && !self->cron;
 }
 
-// The first instant from `from` on within the window.
+// The first instant at or after `from` within the window of the schedule.
 static bool find_instant (const struct schedule *self, struct wall *wall, int64_t from,
                           int64_t *ret)
 {
@@ -172,7 +176,7 @@ static bool find_instant (const struct schedule *self, struct wall *wall, int64_
     return true;
 }
 
-// -- N occurrences further
+// -- skipping occurrences
 
 bool calendar_one_each (const struct schedule *self)
 {
@@ -180,6 +184,7 @@ bool calendar_one_each (const struct schedule *self)
            self->overlap != ZONE_OVERLAP_BOTH;
 }
 
+// The instant of the schedule in a period. calendar_one_each must be true.
 static int64_t period_time (const struct schedule *self, const struct wall *wall, int64_t number)
 {
     const struct days *days = wall->rule.self;
@@ -190,7 +195,7 @@ static int64_t period_time (const struct schedule *self, const struct wall *wall
     return instants[0];
 }
 
-// The occurrence `skip` periods after the one at `time`.
+// The time of the occurrence `skip` periods after the one at `time`.
 static bool period_skip (const struct schedule *self, const struct wall *wall, int64_t time,
                          int64_t skip, int64_t *ret)
 {
@@ -205,7 +210,7 @@ static bool period_skip (const struct schedule *self, const struct wall *wall, i
     return true;
 }
 
-// The occurrence `skip` after the first one not before `from`.
+// The time of the occurrence `skip` after the first one that is not before `from`.
 static bool find_skipping (const struct schedule *self, struct wall *wall, int64_t from,
                            int64_t skip, int64_t *ret)
 {
@@ -252,10 +257,11 @@ static bool calendar_skip (const struct schedule *self, const struct zone *zone,
     return true;
 }
 
-// -- late
+// -- missed occurrences
 
-// Where the occurrences begin that still run, of those from `from` and before `until`: the newest
-// `keep` from `oldest` on. Earlier ones are dropped. `ret_left` is how many more could be kept.
+// Which of the missed occurrences from `from` on and before `until` still run: those from the
+// returned time on, the newest `keep` of those not before `oldest`. `ret_left`: how many more could
+// be kept.
 static int64_t first_kept_time (struct wall *wall, const struct catch_up *catch_up, int64_t from,
                                 int64_t until, int64_t *ret_left)
 {
@@ -298,7 +304,7 @@ static bool calendar_after (const struct schedule *self, const struct late *late
         return false;
     struct days days;
     struct wall wall = wall_of (self, late->zone, &days);
-    // Occurrences from `first` on and before `until` are missed.
+    // The occurrences after the current one are missed from `first` on and before `until`.
     int64_t first = window_later (current->time + 1, self->start_time);
     int64_t until = window_later (first, window_earlier (late->now, window_last (self) + 1));
     int64_t left;

@@ -6,7 +6,7 @@
 
 extern const struct schedule_kind calendar_kind;
 
-// Whether each week or month has exactly one occurrence, so that none has to be walked over. Their
-// times then ascend with the number of the week or month: neighbours are at least a week apart, and
-// clock changes move them by less than that.
+// Whether each week or month has exactly one occurrence, so that the N-th one is found without a
+// walk. Their times ascend with the number of the week or month, as clock changes move them by less
+// than the week between two of them.
 bool calendar_one_each (const struct schedule *self);

@@ -1,6 +1,6 @@
-// Years are counted from March inside the arithmetic, so that the leap day is the last of its year
-// and the lengths of the months before it do not depend on it. An era is 400 years, which is always
-// the same number of days.
+// The arithmetic begins years in March, so that the leap day is the last day of its year, and the
+// lengths of the months before it do not depend on it. An era is 400 years, which have the same
+// number of days in each era.
 #include "civil.h"
 
 #include <assert.h>
@@ -33,7 +33,8 @@ struct civil_date civil_date (int64_t days)
     int64_t shifted = days + DAYS_BEFORE_EPOCH;
     int64_t era = floor_divide (shifted, DAYS_PER_ERA);
     int64_t day_of_era = shifted - era * DAYS_PER_ERA;
-    // Take out the leap days passed in the era: one in 1460 days, but not in 36524, but in 146096.
+    // Subtract the leap days before this day: one in 1460 days, except one in 36524, except one in
+    // 146096.
     int64_t year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);

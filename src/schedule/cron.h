@@ -1,4 +1,4 @@
-// Cron expressions: at what times on the wall clock. An expression is 5 fields separated by
+// Cron expressions: times of the wall clock. An expression is 5 fields separated by
 // blanks, or 6 with the seconds first:
 //
 //   [second 0..59] minute 0..59 hour 0..23 day 1..31 month 1..12 or JAN..DEC weekday 0..7 or
@@ -8,7 +8,7 @@
 //
 //   *  or ? in the fields of the day        all
 //   5, 5-9, */15, 5-30/10                   one; from, to; each n-th; n-th of from, to
-//   5/10                                    each tenth from 5 to the end
+//   5/10                                    every tenth from 5 to the end
 //   FRI-MON, 22-3                           a range may wrap around the end
 //   L, L-3                                  day: the last of the month, the third before it
 //   15W, LW                                 day: the nearest Monday to Friday in the same month; a
@@ -20,9 +20,9 @@
 // them is enough, as in POSIX and Vixie's cron. A + before the weekday field: both must match.
 // Instead of fields: @yearly @annually @monthly @weekly @daily @midnight @hourly.
 //
-// On the clock of a zone every local time is mapped by the zone's rule for gaps and overlaps, so
-// "every 10 minutes" does not run for an hour when the clock is set back, unless the overlap is
-// both.
+// On the clock of a zone every local time is mapped by the zone's rule for gaps and overlaps, so a
+// plan "every 10 minutes" pauses for an hour when the clock is set back by an hour, unless the
+// overlap is "both".
 #pragma once
 
 #include <stdbool.h>
@@ -50,5 +50,5 @@ void cron_destroy (struct cron **self);
 bool cron_next (const struct cron *self, const struct zone *zone, enum zone_gap gap,
                 enum zone_overlap overlap, int64_t from, int64_t *ret);
 
-// The matching local times, for a caller's own search. The rule borrows from `self`.
+// The matching local times as a rule for wall_next and wall_previous. The rule borrows from `self`.
 struct wall_rule cron_wall_rule (const struct cron *self);

@@ -1,4 +1,4 @@
-// A cursor goes through the text once; each field has a row with its values and their destination.
+// A cursor moves through the text once; each field has a row with its range and names.
 #include "cron_parse.h"
 
 #include <stddef.h>
@@ -10,12 +10,12 @@ enum { NUMBER_DIGITS = 9, NUMBER_LARGE = 1000, NAME_SIZE = 3, WEEKDAY_NAMES = 7,
 
 struct parser {
     const uint8_t *start, *at, *end;
-    const char *name; // of the expression, for the reason
+    const char *name; // name of the expression, for the reason
     struct reason *reason;
     struct cron_rule *rule;
     uint64_t sets[FIELDS];
     bool all_days, all_weekdays; // the field begins with * or ?
-    bool both;                   // a + before the weekdays
+    bool both;                   // there is a + before the weekdays: day and weekday must match
 };
 
 static const char weekday_names[] = "SUNMONTUEWEDTHUFRISAT";
@@ -24,7 +24,7 @@ static const char month_names[] = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
 static const struct cron_field {
     int min, max;
     const char *wanted;
-    const char *names; // of the values from min on, three letters each
+    const char *names; // names of the values from min on, three letters each
     int name_count;
 } fields[FIELDS] = {
     [SECOND] = {0, 59, "0..59", NULL, 0},
@@ -75,7 +75,7 @@ static bool take_char (struct parser *self, char wanted)
     return found;
 }
 
-// The text from a place to the end of its item, for the reason.
+// The text from `at` to the end of its item, for the reason.
 static const char *item_at (const struct parser *self, const uint8_t *at)
 {
     const uint8_t *end = at;
@@ -84,6 +84,7 @@ static const char *item_at (const struct parser *self, const uint8_t *at)
     return end > at ? quoted (span_of (at, (size_t)(end - at))) : "nothing";
 }
 
+// Set the reason: what is wanted at this place, and what is there. Returns false.
 static bool reject_cron_item (const struct parser *self, const uint8_t *at, const char *wanted)
 {
     reason_set (self->reason, "%s: column %d: want %s, got %s", self->name,
@@ -91,7 +92,7 @@ static bool reject_cron_item (const struct parser *self, const uint8_t *at, cons
     return false;
 }
 
-// Read a decimal number. One that is too large for any field stays too large.
+// Read a decimal number. Of one that is too large for any field only some digits are computed.
 static bool take_number (struct parser *self, int *ret)
 {
     const uint8_t *start = self->at;
@@ -105,6 +106,7 @@ static bool take_number (struct parser *self, int *ret)
     return self->at > start;
 }
 
+// Read a number within min..max.
 static bool take_range (struct parser *self, int min, int max, const char *wanted, int *ret)
 {
     const uint8_t *start = self->at;
@@ -112,7 +114,7 @@ static bool take_range (struct parser *self, int min, int max, const char *wante
         return reject_cron_item (self, start, wanted);
     if (*ret >= min && *ret <= max)
         return true;
-    const uint8_t *digits = start; // after leading zeros that are not shown
+    const uint8_t *digits = start; // leading zeros are not shown
     while (self->at - digits > NUMBER_DIGITS && *digits == '0')
         digits++;
     int count = (int)(self->at - digits);
@@ -137,6 +139,7 @@ static bool take_name (struct parser *self, const struct cron_field *field, int 
     return false;
 }
 
+// Read a value of a field: a name or a number.
 static bool take_value (struct parser *self, int number, int *ret)
 {
     const struct cron_field *field = &fields[number];
@@ -144,7 +147,8 @@ static bool take_value (struct parser *self, int number, int *ret)
     return take_name (self, field, ret) || take_range (self, field->min, max, field->wanted, ret);
 }
 
-// Add every step-th value from low to high; if high is below low, the range wraps around.
+// Add every step-th value from low to high to the set of a field. If high is below low, the range
+// wraps around.
 static void add_values (struct parser *self, int number, int low, int high, int step)
 {
     const struct cron_field *field = &fields[number];
@@ -169,7 +173,8 @@ static bool take_step (struct parser *self, int number, int *ret)
     return take_range (self, 1, max, wanted[number], ret);
 }
 
-// Read L, LW or L-n, which only the day field has. False, with nothing consumed: none of these.
+// Read L, LW or L-n, which only the day field has. False: the text is none of these, and nothing
+// was consumed. `ret_ok`: the item is valid.
 static bool take_last_day (struct parser *self, bool *ret_ok)
 {
     int before = 0;
@@ -187,6 +192,7 @@ static bool take_last_day (struct parser *self, bool *ret_ok)
     return true;
 }
 
+// Read W after a day, or L or #n after a weekday. False: there is none. `ret_ok`: it is valid.
 static bool take_suffix (struct parser *self, int number, int value, bool *ret_ok)
 {
     int nth = 0;
@@ -208,6 +214,7 @@ static bool take_suffix (struct parser *self, int number, int value, bool *ret_o
     return true;
 }
 
+// Read an item of a field: a value, a range or all, with a step; or a value with a suffix.
 static bool parse_values (struct parser *self, int number)
 {
     const struct cron_field *field = &fields[number];
@@ -229,7 +236,7 @@ static bool parse_values (struct parser *self, int number)
     if (range && !take_value (self, number, &high))
         return false;
     bool to_end = !all && !range && next_char_is (self, '/');
-    // Sunday has two numbers: 7 is the end of a range, 0 the start of one.
+    // Sunday has two numbers. As the start of a range, 7 is read as 0.
     if (number == WEEKDAY && low == 7) {
         low = 0;
         high %= 7;
@@ -294,7 +301,7 @@ static bool parse_fields (struct parser *self)
     return true;
 }
 
-// Replace a word such as "@daily" by its fields.
+// Replace a shorthand such as "@daily" by its fields.
 static bool expand_shorthand (struct parser *self)
 {
     struct span word = span_of (self->at, 0);

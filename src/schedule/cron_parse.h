@@ -5,6 +5,6 @@
 #include "reason.h"
 #include "span.h"
 
-// 0, or -1 with a reason that begins with `name` and the column, counted from 1 in bytes. The text
-// may be hostile.
+// Parse an expression. 0, or -1 with a reason that begins with `name` and the column, in bytes from
+// 1. The text may be hostile.
 int cron_parse (struct span text, const char *name, struct cron_rule *ret, struct reason *reason);

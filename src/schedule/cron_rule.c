@@ -1,12 +1,12 @@
-// The days of a month are found as one set of bits, the time of day by the next bit of its fields:
-// nothing walks over minutes or days.
+// The matching days of a month are computed as one set of bits; the time of day is found by the
+// next bit of each of its fields. So no search walks over days or minutes.
 #include "cron_rule.h"
 
 #include "civil.h"
 
 enum {
     YEAR_FIRST = 1969,
-    YEAR_LAST = 10000, // in any zone, the year 9999 of UTC ends in it
+    YEAR_LAST = 10000, // the year 9999 of UTC ends in it in some zones
     MONTHS = 12,
     SATURDAY = 6,
     SUNDAY = 0,
@@ -30,11 +30,13 @@ static int last_bit (uint64_t set)
     return 63 - __builtin_clzll (set);
 }
 
+// The bits of the set from this one on.
 static uint64_t bits_from (uint64_t set, int bit)
 {
     return bit > 63 ? 0 : set & (UINT64_MAX << bit);
 }
 
+// The bits of the set up to this one.
 static uint64_t bits_to (uint64_t set, int bit)
 {
     return bit < 0 ? 0 : set & (UINT64_MAX >> (63 - bit));
@@ -69,6 +71,7 @@ static uint64_t nearest_weekday (const struct month *month, int day)
     return UINT64_C (1) << day;
 }
 
+// The days of the month that the day field names.
 static uint64_t days_by_number (const struct cron_rule *self, const struct month *month)
 {
     uint64_t all = bits_to (~UINT64_C (1), month->length);
@@ -90,6 +93,7 @@ static uint64_t each_of (int weekday, const struct month *month)
     return bits_to (EACH_WEEK << first, month->length);
 }
 
+// The days of the month that the weekday field names.
 static uint64_t days_by_weekday (const struct cron_rule *self, const struct month *month)
 {
     if (self->weekdays == EACH_WEEKDAY)
@@ -107,6 +111,7 @@ static uint64_t days_by_weekday (const struct cron_rule *self, const struct mont
     return days;
 }
 
+// The days of the month that match the rule.
 static uint64_t days_of (const struct cron_rule *self, const struct month *month)
 {
     if (!(self->months >> month->month & 1))
@@ -127,7 +132,7 @@ bool cron_rule_can_match (const struct cron_rule *self)
     return false;
 }
 
-// The first day number of the rule not before this one; INT64_MAX when there is none.
+// The first day of the rule at or after this day number; INT64_MAX: there is none.
 static int64_t day_next (const struct cron_rule *self, int64_t day)
 {
     struct civil_date date = civil_date (day);
@@ -146,6 +151,7 @@ static int64_t day_next (const struct cron_rule *self, int64_t day)
     return INT64_MAX;
 }
 
+// The last day of the rule at or before this day number; INT64_MIN: there is none.
 static int64_t day_previous (const struct cron_rule *self, int64_t day)
 {
     struct civil_date date = civil_date (day);
@@ -169,7 +175,7 @@ static int64_t seconds_of_day (int hour, int minute, int second)
     return hour * 3600 + minute * 60 + second;
 }
 
-// The first time of day not before this one, in seconds; -1 when there is none.
+// The first time of day of the rule at or after this one, in seconds; -1: there is none.
 static int64_t time_next (const struct cron_rule *self, int64_t time)
 {
     int hour = (int)(time / 3600), minute = (int)(time / 60 % 60), second = (int)(time % 60);
@@ -186,7 +192,7 @@ static int64_t time_next (const struct cron_rule *self, int64_t time)
     return hours ? seconds_of_day (first_bit (hours), first_bit (self->minutes), first_second) : -1;
 }
 
-// The last time of day not after this one, in seconds; -1 when there is none.
+// The last time of day of the rule at or before this one, in seconds; -1: there is none.
 static int64_t time_previous (const struct cron_rule *self, int64_t time)
 {
     int hour = (int)(time / 3600), minute = (int)(time / 60 % 60), second = (int)(time % 60);
@@ -208,7 +214,7 @@ int64_t cron_rule_next (const struct cron_rule *self, int64_t local)
     int64_t today = civil_day_of (local);
     int64_t day = day_next (self, today);
     int64_t time = time_next (self, day == today ? civil_time_of_day (local) : 0);
-    if (time < 0) { // today, and it is too late
+    if (time < 0) { // today has no later time
         day = day_next (self, today + 1);
         time = time_next (self, 0);
     }
@@ -220,7 +226,7 @@ int64_t cron_rule_previous (const struct cron_rule *self, int64_t local)
     int64_t today = civil_day_of (local);
     int64_t day = day_previous (self, today);
     int64_t time = time_previous (self, day == today ? civil_time_of_day (local) : CIVIL_DAY - 1);
-    if (time < 0) { // today, and it is too early
+    if (time < 0) { // today has no earlier time
         day = day_previous (self, today - 1);
         time = time_previous (self, CIVIL_DAY - 1);
     }

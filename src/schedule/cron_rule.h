@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CRON_NTH_MAX = 5 }; // MON#5: no month has a sixth
+enum { CRON_NTH_MAX = 5 }; // MON#5: no month has a sixth Monday
 
 // Sets are bits: bit n is second n, day n, weekday n (Sunday 0), ...
 struct cron_rule {
@@ -12,20 +12,20 @@ struct cron_rule {
     uint32_t hours;
     uint32_t months;           // 1..12
     uint32_t days;             // 1..31
-    uint32_t days_before_last; // 0 is the last day: L, L-3
+    uint32_t days_before_last; // L, L-3: 0 is the last day
     uint32_t nearest_weekdays; // 15W
     bool last_weekday;         // LW
-    uint8_t weekdays;          // every one in the month
+    uint8_t weekdays;          // all of the month: MON
     uint8_t nth[CRON_NTH_MAX]; // nth[0] contains MON#1
     uint8_t last;              // MONL
-    bool either;               // a match of day or weekday is enough; else both must match
+    bool either; // a day matches if its number or its weekday matches; else both must match
 };
 
-// The first local time of the rule not before this one, in seconds since 1970-01-01T00:00:00 of the
-// clock; INT64_MAX when there is none up to the end of the year 9999 or some days later.
+// The first local time of the rule at or after this one, in seconds since 1970-01-01T00:00:00 of
+// the clock; INT64_MAX: there is none up to the year 9999.
 int64_t cron_rule_next (const struct cron_rule *self, int64_t local);
 
-// The last one not after this one; INT64_MIN when there is none from 1969 on.
+// The last local time of the rule at or before this one; INT64_MIN: there is none from 1969 on.
 int64_t cron_rule_previous (const struct cron_rule *self, int64_t local);
 
 // Whether any day can match the rule.

@@ -20,7 +20,7 @@ int64_t cycle_sum (const struct cycle *self, int64_t steps)
 int64_t cycle_steps (const struct cycle *self, int64_t distance)
 {
     int64_t whole = partial_sum (self, self->count);
-    assert (whole > 0); // a cycle has a duration at least, each of 1 or more
+    assert (whole > 0); // a cycle has at least one duration, and each is at least 1
     int64_t left = distance % whole;
     size_t steps = 0;
     for (; left >= self->durations[steps]; steps++) // `left` is less than all of them together

@@ -12,8 +12,8 @@ struct cycle {
     int32_t durations[CYCLE_MAX]; // each 1..CYCLE_DURATION_MAX, in units of the plan type
 };
 
-// The sum of the first `steps` durations in turn; steps is 0..2^40.
+// The sum of the first `steps` durations, in turn; `steps` is 0..2^40.
 int64_t cycle_sum (const struct cycle *self, int64_t steps);
 
-// The greatest number of steps whose sum is at most the distance, which is not negative.
+// The greatest number of steps whose sum is at most `distance`, which is not negative.
 int64_t cycle_steps (const struct cycle *self, int64_t distance);

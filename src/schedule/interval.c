@@ -1,5 +1,5 @@
-// Occurrences are numbered on a grid, and the number is what `used` counts: a later one is computed
-// from it, never from the time of the one before, so no error can add up.
+// Occurrences are numbered on a grid, and occurrence.used is that number. Times are computed from
+// it, never from the time of the occurrence before, so no error can add up.
 #include "interval.h"
 
 #include <assert.h>
@@ -7,17 +7,18 @@
 #include "window.h"
 
 struct grid {
-    int64_t origin;            // equal steps: the time of number 0; a cycle: a step before it
-    int64_t step;              // seconds, at least 1; a cycle: of its unit
+    int64_t origin; // time of number 0; a cycle: time before its first duration
+    int64_t step;   // seconds of a step, at least 1; a cycle: of the unit of its durations
     const struct cycle *cycle; // or NULL
 };
 
+// Whether occurrences follow each other as soon as possible, without a grid.
 static bool is_asap (const struct schedule *self)
 {
     return self->value == 0 && !self->cycle;
 }
 
-// A value of 0 means at once and again as soon as possible: from the base itself, second by second.
+// The grid of a schedule. A value of 0 has one occurrence a second, from the base itself on.
 static struct grid grid_of (const struct schedule *self)
 {
     int64_t base = self->base_time ? self->base_time : self->received;
@@ -33,7 +34,7 @@ static struct grid grid_of (const struct schedule *self)
     return (struct grid){base + step + passed * step, step, NULL};
 }
 
-// The least number whose time is not before this instant.
+// The number of the first occurrence at or after this instant.
 static int64_t number_from (const struct grid *grid, int64_t instant)
 {
     if (instant <= grid->origin)
@@ -42,14 +43,14 @@ static int64_t number_from (const struct grid *grid, int64_t instant)
     return grid->cycle ? cycle_steps (grid->cycle, steps - 1) : steps;
 }
 
-// The time of a number, which must lie before the end of the year 9999.
+// The time of an occurrence, which must be before the end of the year 9999.
 static int64_t number_time (const struct grid *grid, int64_t number)
 {
     int64_t steps = grid->cycle ? cycle_sum (grid->cycle, number + 1) : number;
     return grid->origin + steps * grid->step;
 }
 
-// The number after the last one within repeats and window.
+// One more than the number of the last occurrence within repeats and window.
 static int64_t number_end (const struct schedule *self, const struct grid *grid)
 {
     int64_t last = window_last (self);
@@ -57,6 +58,7 @@ static int64_t number_end (const struct schedule *self, const struct grid *grid)
     return self->repeat == SCHEDULE_FOREVER ? end : window_earlier (end, self->repeat);
 }
 
+// The occurrence with this number. False: it is beyond repeats or window.
 static bool occurrence_at (const struct schedule *self, const struct grid *grid, int64_t number,
                            struct occurrence *ret)
 {
@@ -66,7 +68,8 @@ static bool occurrence_at (const struct schedule *self, const struct grid *grid,
     return true;
 }
 
-// The first number in [first, past), all of which are missed, that still runs late; `past`: none.
+// The occurrences first..past-1 are missed. Returns the number of the first that still runs;
+// `past`: none does.
 static int64_t first_kept_number (const struct grid *grid, const struct catch_up *catch_up,
                                   int64_t first, int64_t past)
 {
@@ -76,6 +79,7 @@ static int64_t first_kept_number (const struct grid *grid, const struct catch_up
     return window_earlier (kept, window_later (first, past));
 }
 
+// Return the missed occurrences first..kept-1, unless `ret_missed` is NULL.
 static void note_missed (const struct grid *grid, int64_t first, int64_t kept,
                          struct missed *ret_missed)
 {
@@ -106,14 +110,15 @@ static bool interval_skip (const struct schedule *self, const struct zone *zone,
     struct grid grid = grid_of (self);
     if (!is_asap (self))
         return occurrence_at (self, &grid, used, ret);
-    // Each occurrence is due when the previous one is over; a skipped one is over at once.
+    // Without a grid an occurrence is due when the one before is over; a skipped one is over at
+    // once.
     if (!window_has_repeat (self, used))
         return false;
     *ret = (struct occurrence){.time = current->time, .used = used};
     return true;
 }
 
-// Value 0: due when it is calculated, so nothing of it is missed.
+// The next occurrence without a grid: it is due when it is computed, so none is missed.
 static bool asap_after (const struct schedule *self, const struct late *late,
                         struct occurrence *ret)
 {

@@ -16,17 +16,18 @@ struct late {
     const struct occurrence *current;
     int64_t now;
     const struct catch_up *catch_up;
-    bool with_current; // `current` may be missed itself
+    bool with_current; // schedule_at_or_after: `current` has not run
 };
 
 struct schedule_kind {
-    // `ret_missed` is all zero, or NULL.
+    // See schedule_begin. `ret_missed` is all zero, or NULL.
     bool (*first) (const struct schedule *self, const struct beginning *beginning,
                    struct missed *ret_missed, struct occurrence *ret);
+    // See schedule_skip.
     bool (*skip) (const struct schedule *self, const struct zone *zone,
                   const struct occurrence *current, int64_t count, struct occurrence *ret);
-    // If late->with_current, the current occurrence is before now. `ret_missed` is all zero, or
-    // NULL.
+    // See schedule_after and schedule_at_or_after; for the latter the current occurrence is before
+    // late->now. `ret_missed` is all zero, or NULL.
     bool (*after) (const struct schedule *self, const struct late *late, struct missed *ret_missed,
                    struct occurrence *ret);
 };

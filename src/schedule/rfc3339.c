@@ -1,4 +1,4 @@
-// The text has one fixed layout, so its fields are rows: where they start and what they may be.
+// The text has one fixed layout: a table has the position, width and range of each field.
 #include "rfc3339.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 
 enum field { YEAR, MONTH, DAY, HOUR, MINUTE, SECOND, OFFSET_HOUR, OFFSET_MINUTE, FIELDS };
 
-enum { SIGN_AT = 19 }; // where the sign of the offset, or the "Z", is
+enum { SIGN_AT = 19 }; // position of the sign of the offset, or of the "Z"
 
 static const struct {
     size_t at, width;
@@ -25,7 +25,8 @@ static const struct {
     [OFFSET_MINUTE] = {23, 2, 0, 59, "offset minute"},
 };
 
-// In a layout 'd' is a digit, 's' a sign, a capital letter itself in either case.
+// Whether the text has this layout: 'd' is a digit, 's' a sign, a capital letter itself in either
+// case, any other character itself.
 static bool fits_layout (struct span text, const char *layout)
 {
     if (text.size != strlen (layout))
@@ -94,7 +95,7 @@ static void put_digits (char *out, int64_t number, int count)
         out[--count] = (char)('0' + number % 10);
 }
 
-// Without snprintf: a page of plans has some hundred instants.
+// Not with snprintf, which is slow: a page of plans has some hundred instants.
 void rfc3339_format (int64_t time, char out[RFC3339_SIZE])
 {
     assert (time >= 0 && time <= SCHEDULE_TIME_MAX);

@@ -15,7 +15,7 @@ static bool in_window (const struct schedule *self, int64_t time)
     return time >= self->start_time && time <= window_last (self);
 }
 
-// Type none: at once, or when its window opens.
+// Type none: at once, or at start_time.
 static bool none_first (const struct schedule *self, const struct beginning *beginning,
                         struct missed *ret_missed, struct occurrence *ret)
 {
@@ -27,12 +27,13 @@ static bool none_first (const struct schedule *self, const struct beginning *beg
     return true;
 }
 
+// Whether a missed occurrence at `time` still runs, if it is the only one.
 static bool still_runs_late (const struct catch_up *catch_up, int64_t time)
 {
     return catch_up->keep > 0 && time >= catch_up->oldest;
 }
 
-// Type time: at the base; when that is past, never, unless `catch_up` lets it still run.
+// Type time: at base_time. If that is past, it is missed, and runs only if `catch_up` allows it.
 static bool time_first (const struct schedule *self, const struct beginning *beginning,
                         struct missed *ret_missed, struct occurrence *ret)
 {
@@ -52,7 +53,7 @@ static bool once_skip (const struct schedule *self, const struct zone *zone,
     return false;
 }
 
-// Types none and time run once, whatever their repeat. A plan without a time is never late.
+// Types none and time run once, whatever their repeat. Type none is never missed.
 static bool none_after (const struct schedule *self, const struct late *late,
                         struct missed *ret_missed, struct occurrence *ret)
 {

@@ -25,27 +25,27 @@ enum schedule_type {
     SCHEDULE_TYPES
 };
 
-// Their names, separated by a text.
+// The names of all types, with the text `between` between them.
 #define SCHEDULE_TYPE_NAMES(between)                                                               \
     "none" between "time" between "second" between "minute" between "hour" between "day" between   \
     "week" between "month" between "cron"
 
 enum {
     SCHEDULE_FOREVER = -1,
-    SCHEDULE_WALK_MAX = 100000,   // occurrences that are counted one by one
-    SCHEDULE_CATCH_UP_MAX = 1000, // missed ones a calendar kind still runs, unless it runs all
+    SCHEDULE_WALK_MAX = 100000,   // most occurrences that are counted one by one
+    SCHEDULE_CATCH_UP_MAX = 1000, // most missed ones that a calendar kind runs, unless it runs all
 };
 
 #define SCHEDULE_TIME_MAX INT64_C (253402300799) // 9999-12-31T23:59:59Z
 
-// The bounds of `value` over all types, used to check stored plans; a type with a wider range must
-// widen them.
+// The bounds of `value` over all types, used to check stored plans; a type with a wider range needs
+// wider bounds.
 enum { SCHEDULE_VALUE_MIN = -31, SCHEDULE_VALUE_MAX = 32766 };
 
 // The interval kinds are second, minute, hour and day. With wall_clock the days are calendar days,
-// and the plan is of a calendar kind, like week, month and cron. A cycle replaces the value of an
-// interval kind. A value of 0 without a cycle means at once and again as soon as possible: none of
-// its occurrences is ever missed, and it reads no wall clock.
+// and the plan is of a calendar kind, like week, month and cron. A value of 0 without a cycle
+// means: at once, and again as soon as each run has ended; it has no wall clock, and misses no
+// occurrence.
 struct schedule {
     enum schedule_type type;
     int32_t value;  // plan_value: interval 0..32766, week 0..6 (Sunday 0), month -31..31, cron 0
@@ -61,12 +61,12 @@ struct schedule {
         wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
     enum zone_gap gap;         // for all kinds that read the wall clock
     enum zone_overlap overlap; // for all kinds that read the wall clock
-    const struct cycle *cycle; // borrowed; of an interval kind: replaces `value`
+    const struct cycle *cycle; // borrowed; types second to day: replaces `value`
     const struct cron *cron;   // borrowed; SCHEDULE_CRON never runs without it
 };
 
-// One occurrence: its nominal time, and how many of the plan's repeats are used up before it (by
-// runs, by skips and, for the interval kinds, by missed occurrences).
+// An occurrence: its nominal time, and how many of the plan's repeats are used up before it: by
+// runs, skips and, for the interval kinds, missed occurrences.
 struct occurrence {
     int64_t time;
     int64_t used;
@@ -86,21 +86,21 @@ struct missed {
     bool more;           // not all were counted; `last` is the last of all nevertheless
 };
 
-// "none", "time", "second", ...; NULL for a number that is no type.
+// The name of a type: "none", "time", "second", ...; NULL: the number is no type.
 const char *schedule_type_name (enum schedule_type type);
 
-// The type with this name, or -1.
+// The type with this name; -1: there is none.
 int schedule_type_parse (const char *name);
 
-// Whether a plan of this type has several occurrences: none and time run once.
+// Whether a plan of this type may have several occurrences: the types none and time run once.
 static inline bool schedule_repeats (enum schedule_type type)
 {
     return type >= SCHEDULE_SECOND;
 }
 
-// The base_time of a plan that runs once, this many seconds from now. It is rounded up to a whole
-// second, so that neither a short delay nor a station whose clock is slightly ahead causes a
-// rejection.
+// The base_time of a plan that runs once, `seconds` from now. It is rounded up to a whole second:
+// if it were past on arrival, because of a delay or a station whose clock is ahead, the station
+// would reject the plan.
 static inline int64_t schedule_in (int64_t now_us, int64_t seconds)
 {
     return (now_us + 999999) / 1000000 + seconds;
@@ -116,10 +116,11 @@ struct value_range {
 };
 struct value_range schedule_value_range (enum schedule_type type);
 
-// Seconds of the unit of an interval kind, of a week, or of the longest month; 0 for the others.
+// The seconds of a type's unit: of a second, a minute, an hour, a day, a week, the longest month; 0
+// for other types.
 int32_t schedule_period (enum schedule_type type);
 
-// Whether the occurrences follow the calendar in local time: cron, month, week, and days with
+// Whether the occurrences are local times of a calendar: week, month, cron, and days with
 // wall_clock.
 bool schedule_is_calendar (const struct schedule *self);
 
@@ -136,19 +137,21 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
                      int64_t skip, const struct catch_up *catch_up, struct missed *ret_missed,
                      struct occurrence *ret);
 
-// The reason why schedule_first and schedule_begin find none; it names the field of the plan.
+// Set the reason why schedule_first and schedule_begin find no occurrence; it names the field of
+// the plan.
 void schedule_explain_never (const struct schedule *self, const struct zone *zone, int64_t now,
                              int64_t skip, struct reason *reason);
 
-// Whether the reason is end_time: without it, the plan would run.
+// Whether they find none because of end_time: without it, the plan would run.
 bool schedule_never_by_end (const struct schedule *self, const struct zone *zone, int64_t now,
                             int64_t skip);
 
-// How many occurrences can be skipped at once; some calendar kinds must walk over each of them.
+// The most occurrences that can be skipped at once: bounded for the calendar kinds that must walk
+// over each of them.
 int64_t schedule_skip_max (const struct schedule *self);
 
-// The occurrence `count` (at least 1) after `current`, whatever the time is now: the result of
-// skipping the `count` - 1 between them. False: there are fewer, or too many to walk over, as in
+// The occurrence that is `count` (at least 1) after `current`, whatever the time is now: the
+// `count` - 1 between them are skipped. False: there are fewer, or too many to walk over, as in
 // schedule_first; `ret` is untouched.
 bool schedule_skip (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t count, struct occurrence *ret);
@@ -161,14 +164,14 @@ bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret);
 
-// As schedule_after, but `current` itself has not run and may be the first missed one: used for a
-// late claim. Type none is never missed.
+// As schedule_after, for a late claim: `current` has not run. It is returned if it still runs, else
+// it is the first missed one. Type none is never missed.
 bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
                            const struct occurrence *current, int64_t now,
                            const struct catch_up *catch_up, struct missed *ret_missed,
                            struct occurrence *ret);
 
-// As schedule_after, by the rule of plan document 3.3: of an interval kind with `keep` all missed
-// occurrences still run; of all others none does.
+// As schedule_after, with the default of plan document 3.3 for missed occurrences: all of them
+// still run for an interval kind with `keep`, none for any other schedule.
 bool schedule_next (const struct schedule *self, const struct zone *zone,
                     const struct occurrence *current, int64_t now, struct occurrence *ret);

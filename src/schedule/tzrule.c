@@ -1,5 +1,5 @@
-// A rule is evaluated by listing the transitions of the few years around an instant. A rule's time
-// can lie a week inside a neighbouring year, so the year of the instant alone is not enough.
+// A rule is evaluated from the transitions of the few years around an instant. The transition of a
+// year can lie up to a week inside a neighbouring year, so one year is not enough.
 #include "tzrule.h"
 
 #include "civil.h"
@@ -13,7 +13,7 @@ enum {
     YEARS_AFTER = 2   // for the transition after the last one of this year
 };
 
-// What is left of the text being parsed.
+// The text that is left to parse.
 struct cursor {
     const uint8_t *at, *end;
 };
@@ -36,7 +36,7 @@ static bool is_letter (uint8_t byte)
     return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z');
 }
 
-// Decimal digits, at most three, within min..max.
+// Read a number of one to three digits within min..max.
 static bool take_number (struct cursor *self, int min, int max, int *ret)
 {
     const uint8_t *start = self->at;
@@ -49,7 +49,7 @@ static bool take_number (struct cursor *self, int min, int max, int *ret)
     return true;
 }
 
-// The abbreviation is not kept.
+// Read an abbreviation, which is not used.
 static bool take_name (struct cursor *self)
 {
     bool in_brackets = take_char (self, '<');
@@ -64,7 +64,7 @@ static bool take_name (struct cursor *self)
     return self->at - start >= NAME_MIN && (!in_brackets || take_char (self, '>'));
 }
 
-// [+-]hh[:mm[:ss]] in seconds.
+// Read [+-]hh[:mm[:ss]], as seconds.
 static bool take_time (struct cursor *self, int hours_max, int32_t *ret)
 {
     bool negative = take_char (self, '-');
@@ -108,7 +108,7 @@ static bool take_date (struct cursor *self, struct tzrule_date *ret)
     return !take_char (self, '/') || take_time (self, TIME_HOURS_MAX, &ret->time);
 }
 
-// The daylight half, after the standard one.
+// Read the part about daylight saving time, which follows the standard offset.
 static bool take_daylight (struct cursor *self, struct tzrule *rule)
 {
     if (!take_name (self))
@@ -140,18 +140,18 @@ bool tzrule_parse (struct span text, struct tzrule *ret_rule)
     return true;
 }
 
-// The day number of weekday `date->day` in week `date->week` of the month.
+// The day number of a date of TZRULE_MONTH in this year.
 static int64_t month_day (const struct tzrule_date *date, int64_t year)
 {
     int64_t first = civil_days ((struct civil_date){year, date->month, 1});
     int ahead = (date->day - civil_weekday (first) + 7) % 7;
     int day = ahead + (date->week - 1) * 7;
-    while (day >= civil_month_length (year, date->month)) // week 5 of a month that has four
+    while (day >= civil_month_length (year, date->month)) // week 5 of a month with four is the last
         day -= 7;
     return first + day;
 }
 
-// Seconds since 1970-01-01T00:00:00 on the clock the date is read on.
+// The local time of a date in this year, in seconds since 1970-01-01T00:00:00.
 static int64_t date_local (const struct tzrule_date *date, int64_t year)
 {
     int64_t january = civil_days ((struct civil_date){year, 1, 1});
@@ -194,7 +194,8 @@ int32_t tzrule_offset (const struct tzrule *self, int64_t instant)
             latest = end;
             offset = self->standard;
         }
-        // On a tie the start of DST wins: POSIX encodes permanent DST like this.
+        // If both are at the same time, the start of DST applies: POSIX encodes permanent DST like
+        // this.
         if (start <= instant && start >= latest) {
             latest = start;
             offset = self->daylight;

@@ -15,26 +15,26 @@ enum tzrule_form {
 
 struct tzrule_date {
     enum tzrule_form form;
-    int month, week; // of TZRULE_MONTH
-    int day;         // of the year, or the weekday 0..6
+    int month, week; // TZRULE_MONTH
+    int day;         // of the year; TZRULE_MONTH: the weekday 0..6
     int32_t time;    // seconds after 00:00 of that day; may be negative or more than a day
 };
 
 struct tzrule {
     int32_t standard; // seconds east of UTC
-    int32_t daylight; // the same while daylight saving time is in force; may be less than standard
+    int32_t daylight; // seconds east of UTC during daylight saving time; may be less than standard
     bool has_daylight;
-    struct tzrule_date start, end; // start is read on the standard clock, end on the daylight clock
+    struct tzrule_date start, end; // start by the standard clock, end by the daylight clock
 };
 
-// False: not a valid TZ string; the text may be hostile.
+// Parse a TZ string, which may be hostile. False: it is invalid.
 bool tzrule_parse (struct span text, struct tzrule *ret_rule);
 
 // Seconds east of UTC in force at this instant.
 int32_t tzrule_offset (const struct tzrule *self, int64_t instant);
 
-// The first transition after this instant; INT64_MAX when the offset never changes.
+// The first transition after this instant; INT64_MAX: the offset never changes.
 int64_t tzrule_next (const struct tzrule *self, int64_t instant);
 
-// The last transition at or before this instant; INT64_MIN when the offset never changes.
+// The last transition at or before this instant; INT64_MIN: the offset never changes.
 int64_t tzrule_previous (const struct tzrule *self, int64_t instant);

@@ -1,26 +1,28 @@
-// Within a stretch without a clock change local times and instants ascend together, so the rule is
-// queried stretch by stretch. Gaps, and times that occur in two stretches, are decided by
-// zone_instants alone; the times it rejects are skipped in one step, not one by one.
+// A stretch is a period without a clock change. In it local times and instants ascend together, so
+// the rule is searched stretch by stretch. Only zone_instants decides on times in gaps and times
+// that occur in two stretches; the times that it rejects are skipped in one step, not one by one.
 #include "wall.h"
 
 #include "schedule.h"
 
-enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // instants of one local time are never further apart
+enum { OFFSETS_APART = 2 * ZONE_OFFSET_MAX }; // most seconds between two instants of a local time
 
+// Make the stretch that contains the instant the present one.
 static void set_stretch_at (struct wall *self, int64_t instant)
 {
     if (instant < self->stretch.begin || instant >= self->stretch.end)
         self->stretch = zone_stretch (self->zone, instant);
 }
 
+// Whether the local time occurs in the stretch.
 static bool stretch_has (const struct zone_stretch *stretch, int64_t local)
 {
     int64_t instant = local - stretch->offset;
     return instant >= stretch->begin && instant < stretch->end;
 }
 
-// Whether the instant of the local time in this stretch is one of those that the zone's rules
-// select.
+// Whether the search returns the instant that the local time has in the present stretch: if it has
+// other instants, the overlap rule selects one.
 static bool is_selected_local (const struct wall *self, int64_t local)
 {
     int64_t instant = local - self->stretch.offset;
@@ -33,14 +35,15 @@ static bool is_selected_local (const struct wall *self, int64_t local)
     return instants[0] == instant;
 }
 
-// The stretch that takes over local times of this one: they occur in both, and count there.
+// The neighbouring stretch whose instants the overlap rule selects, for local times that occur in
+// both.
 static struct zone_stretch overlapping_stretch (const struct wall *self)
 {
     bool earlier = self->overlap == ZONE_OVERLAP_FIRST;
     return zone_stretch (self->zone, earlier ? self->stretch.begin - 1 : self->stretch.end);
 }
 
-// The first time of the rule in the stretch, from this local time on.
+// The first instant of the rule in the present stretch, at or after this local time. False: none.
 static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
 {
     int64_t end = self->stretch.end + self->stretch.offset;
@@ -57,7 +60,7 @@ static bool stretch_next (const struct wall *self, int64_t local, int64_t *ret)
     return true;
 }
 
-// The last time of the rule in the stretch, up to this local time.
+// The last instant of the rule in the present stretch, at or before this local time. False: none.
 static bool stretch_previous (const struct wall *self, int64_t local, int64_t *ret)
 {
     int64_t begin = self->stretch.begin + self->stretch.offset;
@@ -74,7 +77,8 @@ static bool stretch_previous (const struct wall *self, int64_t local, int64_t *r
     return true;
 }
 
-// Whether a time of the rule falls into the gap that the stretch begins with, and is shifted here.
+// Whether the gap before the present stretch contains a time of the rule, which is shifted to the
+// first instant of the stretch.
 static bool begins_with_shifted (const struct wall *self)
 {
     const struct zone_stretch *stretch = &self->stretch;
@@ -85,7 +89,7 @@ static bool begins_with_shifted (const struct wall *self)
         local = self->rule.next (self->rule.self, local);
         if (local >= stretch->begin + stretch->offset)
             return false;
-        // A local time in this gap may exist in another stretch.
+        // The local time may exist in another stretch, and is not shifted then.
         int64_t instants[2];
         zone_instants (self->zone, local, ZONE_GAP_SHIFT, ZONE_OVERLAP_FIRST, instants);
         if (instants[0] == stretch->begin)
@@ -109,8 +113,8 @@ bool wall_next (struct wall *self, int64_t from, int64_t *ret)
         from = self->stretch.end;
         if (from > SCHEDULE_TIME_MAX)
             return false;
-        // A shortcut for rules with rare times: no instant lies before this one, whatever the clock
-        // does.
+        // A shortcut for rules with rare times: whatever the offset, no instant lies before this
+        // one.
         int64_t local = self->rule.next (self->rule.self, from - ZONE_OFFSET_MAX);
         if (local - ZONE_OFFSET_MAX > from)
             from = local - ZONE_OFFSET_MAX;

@@ -1,5 +1,5 @@
-// A rule of local wall-clock times, on the clock of a zone: which instants it names. Weeks, months,
-// days and cron are such rules; this is the one place where they meet clock changes.
+// The instants of a rule of local times, on the wall clock of a zone. Weeks, months, days and cron
+// are such rules; only this file handles clock changes for them.
 //
 // A local time in a gap maps to the first instant after the gap, once for all times in the gap, or
 // to none. A local time that occurs twice maps to the first instant, the last, or both.
@@ -10,34 +10,35 @@
 
 #include "zone.h"
 
-// Local times are seconds since 1970-01-01T00:00:00 on the clock. Both functions are called with
-// times from some days before 1970 to some days after the year 9999, and need not go beyond.
+// Local times are seconds since 1970-01-01T00:00:00 on the clock. The functions get times from some
+// days before 1970 to some days after the year 9999, and need find none outside of that.
 struct wall_rule {
     const void *self;
-    // The first local time of the rule not before this one; INT64_MAX when there is none.
+    // The first local time of the rule at or after this one; INT64_MAX: there is none.
     int64_t (*next) (const void *self, int64_t local);
-    // The last local time of the rule not after this one; INT64_MIN when there is none.
+    // The last local time of the rule at or before this one; INT64_MIN: there is none.
     int64_t (*previous) (const void *self, int64_t local);
 };
 
-// A search fails after this many stretches: so it does for a rule whose times all fall into gaps,
-// as one day of the year that falls into the gap of each year. Any other rule has fewer stretches
-// between two of its times: 29 February on a given weekday comes within 40 years.
+// A search fails after this many stretches, so that it ends for a rule whose times all fall into
+// gaps. Any other rule has fewer stretches between two of its times: 29 February on a given weekday
+// comes within 40 years.
 enum { WALL_STRETCHES_MAX = 256 };
 
-// A search. It is cheapest when instants are requested in order, as it keeps its position.
+// A search through the instants of a rule. It keeps its position, so requests in order are
+// cheapest.
 struct wall {
     const struct zone *zone; // borrowed
     enum zone_gap gap;
     enum zone_overlap overlap;
     struct wall_rule rule;
-    struct zone_stretch stretch; // the last one looked at; all zero at first
+    struct zone_stretch stretch; // the last one searched; all zero at first
 };
 
-// The first instant not before `from`, which is not negative. False: there is none up to the year
-// 9999, or within WALL_STRETCHES_MAX; `ret` is untouched.
+// The first instant at or after `from`, which is not negative. False: there is none up to the year
+// 9999, or within WALL_STRETCHES_MAX stretches; `ret` is untouched.
 bool wall_next (struct wall *self, int64_t from, int64_t *ret);
 
-// The last instant before `before`. False: there is none since 1970, or as above; `ret` is
-// untouched.
+// The last instant before `before`. False: there is none since 1970, or within WALL_STRETCHES_MAX
+// stretches; `ret` is untouched.
 bool wall_previous (struct wall *self, int64_t before, int64_t *ret);

@@ -1,14 +1,16 @@
-// The bounds that every kind of schedule has: its repeats, and the window of its times.
+// The bounds of all kinds of schedules: the number of repeats, and the window of start_time and
+// end_time.
 #pragma once
 
 #include "schedule.h"
 
+// Whether a repeat is left when so many are used up.
 static inline bool window_has_repeat (const struct schedule *self, int64_t used)
 {
     return self->repeat == SCHEDULE_FOREVER || used < self->repeat;
 }
 
-// The last second at which there may be an occurrence.
+// The last second at which there may be an occurrence, in Unix seconds.
 static inline int64_t window_last (const struct schedule *self)
 {
     bool given = self->end_time > 0 && self->end_time < SCHEDULE_TIME_MAX;

@@ -1,5 +1,5 @@
-// The table of transitions applies up to its last entry, the footer's rule after it. Every count in
-// the file is checked against the bytes present before anything is read or allocated.
+// The table of transitions applies up to its last entry, and after it the rule of the footer. The
+// counts in the file are checked against its size before anything is read or allocated.
 #include "zone.h"
 
 #include <assert.h>
@@ -11,23 +11,23 @@
 enum {
     HEADER_SIZE = 44,
     TYPE_SIZE = 6,
-    TYPES_MAX = 256, // a transition names its type with one byte
+    TYPES_MAX = 256, // a transition has the number of its type in one byte
     FOOTER_MAX = 256
 };
 
-// No instant is further from 1970 than this: some 280,000 years.
+// No instant is more seconds from 1970 than this: some 280,000 years.
 #define INSTANT_MAX (INT64_C (1) << 43)
 
 struct zone {
     int64_t *times;             // transitions, ascending; NULL when there are none
-    uint8_t *types;             // the local time type from that transition on, < type_count
-    size_t count;               // of both
-    int32_t offsets[TYPES_MAX]; // of each type, seconds east of UTC
-    struct tzrule rule;         // when has_rule
+    uint8_t *types;             // the number of the local time type from each transition on
+    size_t count;               // number of transitions
+    int32_t offsets[TYPES_MAX]; // offset of each local time type, seconds east of UTC
+    struct tzrule rule;         // valid if has_rule
     bool has_rule;
 };
 
-// The header of one data block, its counts, and the place of its parts.
+// A data block: the counts of its header, and where its parts are.
 struct block {
     uint32_t utc_count, standard_count, leap_count, time_count, type_count, char_count;
     uint8_t version;
@@ -36,6 +36,7 @@ struct block {
     struct span rest;     // what follows the block
 };
 
+// Set the reason. Returns -1.
 static int reject_file (struct reason *reason, const char *what)
 {
     return reason_set (reason, "not a time zone file: %s", what);
@@ -119,7 +120,7 @@ static int read_transitions (struct zone *self, const struct block *block, struc
     return 0;
 }
 
-// A newline, the TZ string, which may be empty, and a newline.
+// Read the footer: a newline, the TZ string, which may be empty, and a newline.
 static int read_footer (struct zone *self, struct span bytes, struct reason *reason)
 {
     if (bytes.size < 2 || bytes.data[0] != '\n')
@@ -150,7 +151,7 @@ static int zone_read (struct zone *self, struct span tzif, struct reason *reason
     // From version 2 on the first block is for old readers, the second has 64-bit times.
     if (has_footer && block_open (block.rest, 8, &block, reason))
         return -1;
-    // Instants of such a zone count leap seconds, ours are POSIX time.
+    // The instants of such a zone count leap seconds; those of a schedule are POSIX time.
     if (block.leap_count > 0)
         return reject_file (reason, "one with leap seconds (\"right/\") is not supported");
     if (read_types (self, &block, reason) || read_transitions (self, &block, reason))
@@ -183,7 +184,7 @@ void zone_destroy (struct zone **self)
     *self = NULL;
 }
 
-// The number of table transitions at or before this instant.
+// How many transitions of the table are at or before this instant.
 static size_t transitions_until (const struct zone *self, int64_t instant)
 {
     size_t low = 0, high = self->count;
@@ -226,9 +227,9 @@ struct zone_stretch zone_stretch (const struct zone *self, int64_t instant)
     return (struct zone_stretch){clamp (begin), clamp (end), zone_offset (self, instant)};
 }
 
-// A stretch holds the local time at most once. All stretches that can reach it are tried in order:
-// those within the greatest offset around it. Bounded: the transitions of the table are finite, and
-// those of the rule are four a year at most.
+// A stretch contains the local time at most once. All stretches that can contain it are tried in
+// order: those within the greatest offset around it. Their number is bounded: the table is finite,
+// and a rule has at most four transitions a year.
 size_t zone_instants (const struct zone *self, int64_t local, enum zone_gap gap,
                       enum zone_overlap overlap, int64_t ret[2])
 {

@@ -1,5 +1,5 @@
-// A time zone: local wall clock to instant and back, from the bytes of a TZif file (RFC 9636).
-// Pure: the caller reads the file. A zone is immutable once made.
+// A time zone, from the bytes of a TZif file (RFC 9636): converts local times to instants and back.
+// Pure: the caller reads the file. A zone never changes. Instants are Unix seconds.
 #pragma once
 
 #include <stdint.h>
@@ -21,10 +21,10 @@ enum zone_gap {
 // The instant of a local time that occurs twice because of a clock change.
 enum zone_overlap { ZONE_OVERLAP_FIRST, ZONE_OVERLAP_LAST, ZONE_OVERLAP_BOTH };
 
-// The value with this name, "shift" or "skip"; or -1.
+// The value with this name, "shift" or "skip"; -1: there is none.
 int zone_gap_parse (const char *name);
 
-// The value with this name, "first", "last" or "both"; or -1.
+// The value with this name, "first", "last" or "both"; -1: there is none.
 int zone_overlap_parse (const char *name);
 
 // Make a zone from the bytes of a TZif file, version 1 to 4, footer included. The bytes are copied.
@@ -51,7 +51,7 @@ size_t zone_instants (const struct zone *self, int64_t local, enum zone_gap gap,
 
 // A period without a clock change. The next stretch may have the same offset.
 struct zone_stretch {
-    int64_t begin, end; // the instants from begin up to, not including, end; both within +-2^43
+    int64_t begin, end; // the instants from begin on, before end; both within +-2^43
     int32_t offset;     // seconds east of UTC
 };
 
