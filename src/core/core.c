@@ -33,8 +33,8 @@ struct core_target *core_target_for (struct core *self, struct span name)
     target->limit = limits_find (&self->limits, span_of (limit, (size_t)size));
     target->has_waiting = true; // until a check clears it
     table_add (&self->targets, &target->node, table_hash (name));
-    target->next_ready = self->first_ready;
-    self->first_ready = target;
+    target->next_target = self->first_target;
+    self->first_target = target;
     return target;
 }
 
@@ -167,7 +167,7 @@ void core_reset (struct core *self)
     table_each (&self->open, drop_open_plan, self);
     table_each (&self->targets, target_free, NULL);
     table_free (&self->targets);
-    self->first_ready = self->page_target = NULL;
+    self->first_target = self->page_target = NULL;
     self->cuts = self->uncut_bytes = 0;
     tallies_free (&self->callers);
     tallies_free (&self->counts);
@@ -231,7 +231,7 @@ struct running_ids {
     size_t count, most;
 };
 
-static void sift_down (struct running_ids *self, size_t at, uint64_t id)
+static void sift_id_down (struct running_ids *self, size_t at, uint64_t id)
 {
     for (size_t child; (child = 2 * at + 1) < self->count; at = child) {
         child += child + 1 < self->count && self->ids[child + 1] > self->ids[child];
@@ -257,7 +257,7 @@ static void collect_running (struct table_node *node, void *owner)
             self->ids[at] = self->ids[(at - 1) / 2];
         self->ids[at] = plan->id;
     } else if (plan->id < self->ids[0]) {
-        sift_down (self, 0, plan->id);
+        sift_id_down (self, 0, plan->id);
     }
 }
 

@@ -178,7 +178,7 @@ void core_load_caller (struct core *self, struct span caller, int64_t plans)
 // -- batches
 
 // Add the parts of a plan that commands write, after the columns.
-static void emit_commands (struct core *self, struct open_plan *plan, unsigned writes)
+static void emit_plan_commands (struct core *self, struct open_plan *plan, unsigned writes)
 {
     char head[HEAD_ROOM];
     if (plan->gone)
@@ -195,7 +195,7 @@ static void emit_commands (struct core *self, struct open_plan *plan, unsigned w
 }
 
 // Add the parts of a plan that columns write.
-static void emit_rows (struct core *self, struct open_plan *plan, unsigned writes)
+static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned writes)
 {
     struct rows *rows = self->gathering;
     struct span member = member_of (self, plan), none = {0};
@@ -238,7 +238,7 @@ static void emit_count (struct table_node *node, void *owner)
     free (tally);
 }
 
-static void emit_tokens (struct table_node *node, void *owner)
+static void emit_used_rate (struct table_node *node, void *owner)
 {
     struct limit_state *state = (struct limit_state *)node;
     struct rows *rows = owner;
@@ -312,14 +312,14 @@ const struct rows *core_take_rows (struct core *self)
         struct open_plan *plan = written->plan;
         written->writes = plan->writes;
         plan->writes = 0;
-        emit_rows (self, plan, written->writes);
+        emit_plan_rows (self, plan, written->writes);
         if (written->writes & (WRITE_HEAD | WRITE_TEAM))
-            emit_commands (self, plan, written->writes);
+            emit_plan_commands (self, plan, written->writes);
     }
     table_each (&self->counts, emit_count, rows);
     table_free (&self->counts);
     if (self->tokens_changed)
-        table_each (&self->limits.states, emit_tokens, rows);
+        table_each (&self->limits.states, emit_used_rate, rows);
     self->tokens_changed = false;
     if (self->reports)
         reports_write (self);
@@ -366,7 +366,7 @@ void core_acked (struct core *self, int64_t now_us)
     self->in_flight = NULL;
 }
 
-static void list_free (struct plan_list *list)
+static void plan_list_free (struct plan_list *list)
 {
     free (list->at);
     *list = (struct plan_list){0};
@@ -378,8 +378,8 @@ void core_trim (struct core *self)
         return;
     rows_free (&self->rows[0]);
     rows_free (&self->rows[1]);
-    list_free (&self->touched);
-    list_free (&self->batch_plans);
+    plan_list_free (&self->touched);
+    plan_list_free (&self->batch_plans);
 }
 
 // Subtract a plan that the batch counts, by another row.
@@ -393,7 +393,7 @@ static void uncount_plan (const struct open_plan *plan, struct rows *rows)
 }
 
 // Drop the missed occurrences of plans whose submission is dropped.
-static void drop_missed (const struct core *self, struct rows *rows)
+static void drop_missed_outcomes (const struct core *self, struct rows *rows)
 {
     size_t kept = 0;
     for (size_t i = 0; i < rows->outcome_count; i++) {
@@ -437,7 +437,7 @@ const struct rows *core_without_submissions (struct core *self)
     size_t kept = 0;
     for (int i = 0; i < COLUMNS; i++)
         rows->columns[i].count = 0;
-    drop_missed (self, rows);
+    drop_missed_outcomes (self, rows);
     self->gathering = rows; // rows and texts are added to these
     for (size_t i = 0; i < self->batch_plans.count; i++) {
         struct written_plan written = self->batch_plans.at[i];
@@ -445,7 +445,7 @@ const struct rows *core_without_submissions (struct core *self)
             drop_submission (self, written.plan, rows);
             continue;
         }
-        emit_rows (self, written.plan, written.writes);
+        emit_plan_rows (self, written.plan, written.writes);
         self->batch_plans.at[kept++] = written;
     }
     self->gathering = gathering;

@@ -106,7 +106,7 @@ void core_bound_ready_memory (struct core *self)
     size_t most = (size_t)(self->bounds.ready_bytes ? self->bounds.ready_bytes : CORE_READY_BYTES);
     struct core_target *largest = NULL;
     size_t bytes = 0;
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+    for (struct core_target *target = self->first_target; target; target = target->next_target) {
         bytes += target->ready.bytes;
         if (!largest || target->ready.bytes > largest->ready.bytes)
             largest = target;
@@ -132,7 +132,7 @@ struct core_target *cut_wants_page (const struct core *self, int64_t now_us)
 {
     if (!self->cuts || (self->window.count && self->window.plans[0].due_us <= now_us))
         return NULL;
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+    for (struct core_target *target = self->first_target; target; target = target->next_target)
         if (target->cut && (target->read_more || target->ready.count <= target->kept / 2))
             return target;
     return NULL;
@@ -157,16 +157,16 @@ void cut_load_page (struct core *self, struct core_target *target,
     window_move_due (self, target->unread_us, INT_MAX);
     for (size_t i = 0; i < count; i++) {
         const struct core_member *member = &members[i];
-        struct core_target *of = core_target_for (self, member->target);
+        struct core_target *its_target = core_target_for (self, member->target);
         ends = ends || member->score_us > target->unread_us ||
-               !core_cursor_covers (self, of, member->id, member->score_us);
+               !core_cursor_covers (self, its_target, member->id, member->score_us);
         if (member->score_us > target->unread_us ||
-            !core_cursor_covers (self, of, member->id, member->score_us))
+            !core_cursor_covers (self, its_target, member->id, member->score_us))
             break;
-        if (cursor_covers (&target->cut_at, of, member->id, member->score_us))
+        if (cursor_covers (&target->cut_at, its_target, member->id, member->score_us))
             continue;
         target->cut_at = (struct core_cursor){.score_us = member->score_us, .id = member->id};
-        memcpy (target->cut_at.target, of->name, sizeof of->name);
+        memcpy (target->cut_at.target, its_target->name, sizeof its_target->name);
         if (has_cut_priority (target, member) && core_load_member (self, member)) {
             cut_plan_left (target);
             found++;

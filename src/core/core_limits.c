@@ -25,7 +25,7 @@ static void clear_busy (struct table_node *node, void *owner)
 static void recount_limits (struct core *self)
 {
     char name[LIMIT_NAME_MAX + 1];
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+    for (struct core_target *target = self->first_target; target; target = target->next_target) {
         int size = snprintf (name, sizeof name, "s:%s", target->name);
         target->limit = limits_find (&self->limits, span_of (name, (size_t)size));
         ready_update_limits (&target->ready, &self->limits);

@@ -123,8 +123,8 @@ int offers_lowest_priority (const struct core *self, const struct core_target *t
 
 int64_t core_pull_offers (const struct core *self, struct span target)
 {
-    const struct core_target *of = core_find_target (self, target);
-    return of ? (int64_t)(of->offers.end - of->offers.first) : 0;
+    const struct core_target *known = core_find_target (self, target);
+    return known ? (int64_t)(known->offers.end - known->offers.first) : 0;
 }
 
 int64_t core_oldest_us (const struct core *self, struct span name)

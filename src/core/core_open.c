@@ -24,8 +24,8 @@ struct open_plan *open_find_id (const struct core *self, uint64_t id)
     return (struct open_plan *)node; // it is the first member
 }
 
-static struct open_plan *find_open (const struct core *self, const struct core_target *target,
-                                    uint64_t id)
+static struct open_plan *find_open_plan (const struct core *self, const struct core_target *target,
+                                         uint64_t id)
 {
     struct table_node *node = table_find (&self->open, table_hash_number (id));
     for (; node; node = table_next (node)) {
@@ -38,13 +38,13 @@ static struct open_plan *find_open (const struct core *self, const struct core_t
 
 struct open_plan *open_find (const struct core *self, struct span target, uint64_t id)
 {
-    struct core_target *of = core_find_target (self, target);
-    return of ? find_open (self, of, id) : NULL;
+    struct core_target *known = core_find_target (self, target);
+    return known ? find_open_plan (self, known, id) : NULL;
 }
 
 struct open_plan *open_for (struct core *self, struct core_target *target, uint64_t id)
 {
-    struct open_plan *plan = find_open (self, target, id);
+    struct open_plan *plan = find_open_plan (self, target, id);
     if (plan)
         return plan;
     plan = pool_new (&self->memory);

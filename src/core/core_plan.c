@@ -456,14 +456,14 @@ void core_wake (struct core *self, const struct core_member *member, int64_t now
 
 bool core_has_waiting (const struct core *self, struct span target, uint64_t *ret_number)
 {
-    const struct core_target *of = core_find_target (self, target);
-    *ret_number = of ? of->waits : 0;
-    return !of || of->has_waiting;
+    const struct core_target *known = core_find_target (self, target);
+    *ret_number = known ? known->waits : 0;
+    return !known || known->has_waiting;
 }
 
 void core_none_waiting (struct core *self, struct span target, uint64_t number)
 {
-    struct core_target *of = core_target_for (self, target);
-    if (of->waits == number)
-        of->has_waiting = false;
+    struct core_target *known = core_target_for (self, target);
+    if (known->waits == number)
+        known->has_waiting = false;
 }

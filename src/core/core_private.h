@@ -58,7 +58,7 @@ struct core_target {
     // The members below are set for each claim.
     const struct core_slots *slots; // NULL = it takes any number
     int64_t free_slots, taken;
-    struct core_target *next_ready;
+    struct core_target *next_target;
 };
 
 // The record of a plan that workers fetch.
@@ -167,7 +167,7 @@ struct core {
     struct table targets, open, callers;
     struct pool memory; // the memory of `open`
     struct limit_table limits;
-    struct core_target *first_ready; // of all targets, in a list
+    struct core_target *first_target; // of all targets, in a list
     struct heap leases;
     struct window window;
     struct core_cursor cursor;

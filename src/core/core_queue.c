@@ -131,7 +131,7 @@ static void restore_lease (struct table_node *node, void *owner)
 
 void core_reread (struct core *self)
 {
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+    for (struct core_target *target = self->first_target; target; target = target->next_target) {
         ready_free (&target->ready);
         ready_free (&target->exempt);
         cut_clear (self, target);
@@ -296,7 +296,7 @@ int64_t core_expects_due (struct core *self, int64_t now_us, int64_t *ret_until_
     table_each (&self->open, drop_prefetched, self);
     if (!core_is_quiet (self) || self->cursor.score_us <= *ret_until_us)
         return -1;
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+    for (struct core_target *target = self->first_target; target; target = target->next_target)
         count += (int64_t)(target->ready.count + target->exempt.count) + target->unread;
     return count;
 }

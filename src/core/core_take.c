@@ -15,7 +15,7 @@ enum {
 // Note for each target what `wish` says of it; targets that it does not name take any number.
 static void set_free_slots (struct core *self, const struct core_wish *wish)
 {
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+    for (struct core_target *target = self->first_target; target; target = target->next_target) {
         target->slots = NULL;
         target->taken = 0;
         target->free_slots = INT64_MAX;
@@ -44,7 +44,7 @@ bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_
 {
     core_advance (self, now_us, wish->ahead_us);
     set_free_slots (self, wish);
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+    for (struct core_target *target = self->first_target; target; target = target->next_target)
         if (has_ready (self, target) &&
             (target->free_slots > 0 || (target->slots && target->slots->probe)))
             return true;
@@ -125,11 +125,11 @@ static size_t choose_shares (struct core *self, int64_t until_us, int64_t now_us
     for (bool some = true; some && count < max;) {
         size_t targets = 0;
         some = false;
-        for (struct core_target *target = self->first_ready; target; target = target->next_ready)
+        for (struct core_target *target = self->first_target; target; target = target->next_target)
             targets += has_ready (self, target);
         size_t share = targets ? (max - count + targets - 1) / targets : 0;
-        for (struct core_target *target = self->first_ready; target && count < max;
-             target = target->next_ready)
+        for (struct core_target *target = self->first_target; target && count < max;
+             target = target->next_target)
             for (size_t i = 0; i < share && count < max; i++) {
                 if (!choose_plan (self, target, until_us, now_us, &out[count]))
                     break;
@@ -175,7 +175,7 @@ size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max)
     uint64_t ids[LOOK_MAX];
     size_t count = 0;
     max = max < LOOK_MAX / 2 ? max : LOOK_MAX / 2;
-    for (struct core_target *target = self->first_ready; target; target = target->next_ready) {
+    for (struct core_target *target = self->first_target; target; target = target->next_target) {
         if (target->taken < TAKEN_MANY || target->ready.unlimited)
             continue;
         size_t seen = ready_peek (&target->ready, ids, LOOK_MAX);

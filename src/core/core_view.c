@@ -26,32 +26,33 @@ bool core_view (const struct core *self, uint64_t id, struct core_view *ret)
 
 bool core_is_ready (const struct core *self, struct span target, uint64_t id, int64_t score_us)
 {
-    const struct core_target *of = core_find_target (self, target);
-    return of && score_us <= self->ahead_until_us && core_cursor_covers (self, of, id, score_us);
+    const struct core_target *known = core_find_target (self, target);
+    return known && score_us <= self->ahead_until_us &&
+           core_cursor_covers (self, known, id, score_us);
 }
 
 void core_each_target (const struct core *self, core_target_fn *call, void *owner)
 {
-    for (const struct core_target *of = self->first_ready; of; of = of->next_ready)
-        if (of->plans > 0)
-            call (owner, span_of (of->name, of->name_size), of->plans);
+    for (const struct core_target *known = self->first_target; known; known = known->next_target)
+        if (known->plans > 0)
+            call (owner, span_of (known->name, known->name_size), known->plans);
 }
 
 int64_t core_unread (const struct core *self, struct span target)
 {
-    const struct core_target *of = core_find_target (self, target);
-    return of ? of->unread : 0;
+    const struct core_target *known = core_find_target (self, target);
+    return known ? known->unread : 0;
 }
 
 int64_t core_ready (const struct core *self, struct span target)
 {
-    const struct core_target *of = core_find_target (self, target);
-    return of ? (int64_t)(of->ready.count + of->exempt.count) : 0;
+    const struct core_target *known = core_find_target (self, target);
+    return known ? (int64_t)(known->ready.count + known->exempt.count) : 0;
 }
 
 int64_t core_before (const struct core *self, struct span target, int priority, struct span group,
                      int64_t due_us, uint64_t id)
 {
-    const struct core_target *of = core_find_target (self, target);
-    return of ? ready_count_before (&of->ready, priority, group, due_us, id) : 0;
+    const struct core_target *known = core_find_target (self, target);
+    return known ? ready_count_before (&known->ready, priority, group, due_us, id) : 0;
 }

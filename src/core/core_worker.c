@@ -18,20 +18,20 @@ static const char LATE[] = "the worker sent no heartbeat within worker_timeout";
 
 // Find the plan of a message. CORE_DONE: it exists; `ret` NULL: but only Redis has its team.
 // CORE_NONE: there is no such plan. CORE_UNREAD: the plan must be read.
-static enum core_result find_worker_plan (struct core *self, const struct core_worker *of,
+static enum core_result find_worker_plan (struct core *self, const struct core_worker *sender,
                                           int64_t now_us, struct open_plan **ret)
 {
-    const struct core_found *found = of->found;
-    struct open_plan *plan =
-        of->target.size ? open_find (self, of->target, of->id) : open_find_id (self, of->id);
-    bool exists =
-        found && found->target.size && (!of->target.size || span_equal (found->target, of->target));
+    const struct core_found *found = sender->found;
+    struct open_plan *plan = sender->target.size ? open_find (self, sender->target, sender->id)
+                                                 : open_find_id (self, sender->id);
+    bool exists = found && found->target.size &&
+                  (!sender->target.size || span_equal (found->target, sender->target));
     *ret = NULL;
     if (plan && plan->gone)
         return CORE_NONE;
     if (exists) { // what is known here is kept
-        core_load_team (self, found->target, of->id, found, now_us);
-        plan = plan ? plan : open_find (self, found->target, of->id);
+        core_load_team (self, found->target, sender->id, found, now_us);
+        plan = plan ? plan : open_find (self, found->target, sender->id);
     }
     bool known =
         plan && (plan->message || plan->listed_in) && (plan->team_known || !open_has_run (plan));
@@ -44,26 +44,26 @@ static enum core_result find_worker_plan (struct core *self, const struct core_w
 
 // Find the plan and the worker of a message. `ret_why`: the reason why the worker has no part in
 // the run in flight; NULL: it has. CORE_DONE, CORE_UNREAD.
-static enum core_result find_worker (struct core *self, const struct core_worker *of,
+static enum core_result find_worker (struct core *self, const struct core_worker *sender,
                                      int64_t now_us, struct open_plan **ret,
                                      struct team_worker **ret_worker, const char **ret_why)
 {
     struct open_plan *plan;
-    enum core_result result = find_worker_plan (self, of, now_us, &plan);
+    enum core_result result = find_worker_plan (self, sender, now_us, &plan);
     *ret = plan;
     *ret_worker = NULL;
     *ret_why = NULL;
     if (result == CORE_UNREAD)
         return result;
     bool current = plan && open_has_run (plan) && plan->pull && team_is_current (plan->pull->team);
-    struct team_worker *worker = current ? team_find (plan->pull->team, of->worker) : NULL;
+    struct team_worker *worker = current ? team_find (plan->pull->team, sender->worker) : NULL;
     if (result == CORE_NONE)
         *ret_why = NO_PLAN;
     else if (!current)
         *ret_why = "the run is over";
     else if (!worker)
         *ret_why = "the worker is not in the team";
-    else if (of->exec_id && of->exec_id != worker->exec_id)
+    else if (sender->exec_id && sender->exec_id != worker->exec_id)
         *ret_why = "the worker has another run of this plan now";
     else if (worker_is_late (worker, now_us / 1000))
         *ret_why = LATE;
@@ -76,32 +76,32 @@ static enum core_result find_worker (struct core *self, const struct core_worker
 // Remove late workers from the team. `why` is LATE if the worker itself is late; for any other
 // reason the team is left alone.
 static void remove_late_workers (struct core *self, struct open_plan *plan,
-                                 const struct core_worker *of, const char *why, int64_t now_us)
+                                 const struct core_worker *sender, const char *why, int64_t now_us)
 {
     if (why && why != LATE)
         return;
     team_remove_late (plan->pull->team, now_us / 1000);
     open_touch (self, plan, WRITE_TEAM);
     if (why)
-        pull_update_run (self, plan, of->lease_us, now_us);
+        pull_update_run (self, plan, sender->lease_us, now_us);
 }
 
 // -- heartbeats
 
-enum core_result core_pull_alive (struct core *self, const struct core_worker *of,
+enum core_result core_pull_alive (struct core *self, const struct core_worker *sender,
                                   const struct core_heartbeat *heartbeat, int64_t now_us,
                                   struct core_alive *ret)
 {
     struct open_plan *plan;
     struct team_worker *worker;
     *ret = (struct core_alive){0};
-    if (find_worker (self, of, now_us, &plan, &worker, &ret->stop) == CORE_UNREAD)
+    if (find_worker (self, sender, now_us, &plan, &worker, &ret->stop) == CORE_UNREAD)
         return CORE_UNREAD;
-    remove_late_workers (self, plan, of, ret->stop, now_us);
+    remove_late_workers (self, plan, sender, ret->stop, now_us);
     if (ret->stop)
         return CORE_DONE;
     struct team *team = plan->pull->team;
-    bool allowed = team_rule_allows (&team->rule, of->worker);
+    bool allowed = team_rule_allows (&team->rule, sender->worker);
     if (worker->state != WORKER_RUNNING) {
         ret->stop = "the worker has ended its work";
         return CORE_DONE;
@@ -120,7 +120,7 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *o
         ret->ping_s = team->rule.ping_s;
         ret->timeout_s = worker->timeout_s;
     }
-    pull_update_run (self, plan, of->lease_us, now_us);
+    pull_update_run (self, plan, sender->lease_us, now_us);
     return CORE_DONE;
 }
 
@@ -241,7 +241,7 @@ static enum core_result check_repeated_report (const struct core *self,
 // Record the worker's report in the team, or accept its repeat. False: the worker has reported
 // another result before.
 static bool record_report (struct core *self, struct team_worker *worker,
-                           const struct core_worker *of, const struct core_report *report,
+                           const struct core_worker *sender, const struct core_report *report,
                            int64_t now_us)
 {
     enum worker_state state = report->success ? WORKER_SUCCESS : WORKER_FAIL;
@@ -256,11 +256,11 @@ static bool record_report (struct core *self, struct team_worker *worker,
     worker_set_text (&worker->reason, report->reason);
     worker_set_text (&worker->result, report->result);
     worker->unwritten = true;
-    remember_report (self, of, report, now_us);
+    remember_report (self, sender, report, now_us);
     return true;
 }
 
-enum core_result core_pull_report (struct core *self, const struct core_worker *of,
+enum core_result core_pull_report (struct core *self, const struct core_worker *sender,
                                    const struct core_report *report, int64_t now_us,
                                    struct core_reported *ret)
 {
@@ -269,30 +269,30 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
     const char *why = NULL;
     *ret = (struct core_reported){0};
     if (report->repeat)
-        return check_repeated_report (self, of, report, NO_PLAN, ret);
-    if (find_worker (self, of, now_us, &plan, &worker, &why) == CORE_UNREAD)
+        return check_repeated_report (self, sender, report, NO_PLAN, ret);
+    if (find_worker (self, sender, now_us, &plan, &worker, &why) == CORE_UNREAD)
         return CORE_UNREAD;
-    if (why && check_repeated_report (self, of, report, why, ret) == CORE_UNREAD)
+    if (why && check_repeated_report (self, sender, report, why, ret) == CORE_UNREAD)
         return CORE_UNREAD;
-    remove_late_workers (self, plan, of, why, now_us);
+    remove_late_workers (self, plan, sender, why, now_us);
     if (why)
         return CORE_DONE;
     struct team *team = plan->pull->team;
-    if (worker->state == WORKER_RUNNING && !team_rule_allows (&team->rule, of->worker)) {
+    if (worker->state == WORKER_RUNNING && !team_rule_allows (&team->rule, sender->worker)) {
         ret->refused = NOT_NAMED;
         team_remove (team, worker);
-        pull_update_run (self, plan, of->lease_us, now_us);
+        pull_update_run (self, plan, sender->lease_us, now_us);
         return CORE_DONE;
     }
     if (report->advice.kind == ADVICE_RELEASE && team->rule.count > 1) {
         ret->refused = MORE_WORKERS;
         return CORE_DONE;
     }
-    if (!record_report (self, worker, of, report, now_us)) {
+    if (!record_report (self, worker, sender, report, now_us)) {
         ret->refused = OTHER_REPORT;
         return CORE_DONE;
     }
-    struct pull_state state = pull_update_run (self, plan, of->lease_us, now_us);
+    struct pull_state state = pull_update_run (self, plan, sender->lease_us, now_us);
     ret->outcome = outcome_copy (self, &state.outcome);
     ret->target = span_of (plan->target->name, plan->target->name_size);
     ret->message = rows_copy (self->gathering, span_of (plan->message, plan->message_size));
@@ -303,12 +303,12 @@ enum core_result core_pull_report (struct core *self, const struct core_worker *
 
 // -- the team
 
-enum core_result core_pull_team (struct core *self, const struct core_worker *of, int64_t now_us,
-                                 struct core_team *ret)
+enum core_result core_pull_team (struct core *self, const struct core_worker *sender,
+                                 int64_t now_us, struct core_team *ret)
 {
     struct open_plan *plan;
-    const struct core_found *found = of->found;
-    enum core_result result = find_worker_plan (self, of, now_us, &plan);
+    const struct core_found *found = sender->found;
+    enum core_result result = find_worker_plan (self, sender, now_us, &plan);
     *ret = (struct core_team){.now_ms = now_us / 1000};
     team_destroy (&self->shown);
     if (result == CORE_DONE && plan && !plan->team_known && !found)

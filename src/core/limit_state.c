@@ -130,7 +130,7 @@ static double start_interval_us (const struct limit_state *self)
     return 1e6 / self->limit.rate;
 }
 
-static double burst_of (const struct limit_state *self)
+static double limit_burst (const struct limit_state *self)
 {
     return self->limit.burst > 0 ? (double)self->limit.burst : 1;
 }
@@ -140,7 +140,7 @@ static double burst_of (const struct limit_state *self)
 static double rate_used_until_us (const struct limit_state *self, int64_t now_us)
 {
     double now = (double)now_us;
-    return fmin (fmax (self->used_us, now), now + burst_of (self) * start_interval_us (self));
+    return fmin (fmax (self->used_us, now), now + limit_burst (self) * start_interval_us (self));
 }
 
 int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wake_us)
@@ -151,8 +151,8 @@ int64_t limit_left (const struct limit_state *self, int64_t now_us, int64_t *wak
     if (!(self->limit.rate > 0) || left == 0)
         return left;
     double used = rate_used_until_us (self, now_us), every = start_interval_us (self);
-    double tokens = floor (((double)now_us - used) / every + burst_of (self) + 1e-6);
-    int64_t next_us = (int64_t)ceil (used - (burst_of (self) - 1) * every);
+    double tokens = floor (((double)now_us - used) / every + limit_burst (self) + 1e-6);
+    int64_t next_us = (int64_t)ceil (used - (limit_burst (self) - 1) * every);
     if (tokens < 1 && next_us < *wake_us)
         *wake_us = next_us;
     return tokens < (double)left ? (int64_t)fmax (tokens, 0) : left;

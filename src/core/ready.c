@@ -21,9 +21,10 @@ static size_t group_count (const struct ready_group *self)
     return self->end - self->first + self->heaped;
 }
 
-static void resize_plans (struct ready *of, struct ready_plan **plans, size_t *room, size_t count)
+static void resize_plans (struct ready *ready, struct ready_plan **plans, size_t *room,
+                          size_t count)
 {
-    of->bytes += (count - *room) * sizeof **plans; // may shrink: the sum is modulo 2^64
+    ready->bytes += (count - *room) * sizeof **plans; // may shrink: the sum is modulo 2^64
     *room = count;
     *plans = memory_resize (*plans, count * sizeof **plans);
 }
@@ -33,17 +34,17 @@ static size_t grown_room (size_t room)
     return room ? 2 * room : ROOM_FIRST;
 }
 
-static void heap_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
+static void group_heap_push (struct ready *ready, struct ready_group *self, struct ready_plan plan)
 {
     if (self->heaped == self->heap_room)
-        resize_plans (of, &self->heap, &self->heap_room, grown_room (self->heap_room));
+        resize_plans (ready, &self->heap, &self->heap_room, grown_room (self->heap_room));
     size_t at = self->heaped++;
     for (size_t parent; at && ready_precedes (plan, self->heap[parent = (at - 1) / 2]); at = parent)
         self->heap[at] = self->heap[parent];
     self->heap[at] = plan;
 }
 
-static void heap_remove_at (struct ready_group *self, size_t at)
+static void group_heap_remove (struct ready_group *self, size_t at)
 {
     struct ready_plan last = self->heap[--self->heaped];
     if (at == self->heaped)
@@ -60,7 +61,7 @@ static void heap_remove_at (struct ready_group *self, size_t at)
     self->heap[at] = last;
 }
 
-static void line_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
+static void group_line_push (struct ready *ready, struct ready_group *self, struct ready_plan plan)
 {
     if (self->end == self->line_room && self->first > self->line_room / 2) {
         memmove (self->line, self->line + self->first,
@@ -68,18 +69,18 @@ static void line_push (struct ready *of, struct ready_group *self, struct ready_
         self->end -= self->first;
         self->first = 0;
     } else if (self->end == self->line_room) {
-        resize_plans (of, &self->line, &self->line_room, grown_room (self->line_room));
+        resize_plans (ready, &self->line, &self->line_room, grown_room (self->line_room));
     }
     self->line[self->end++] = plan;
 }
 
 // Add a plan to the line if it is due last, else to the heap.
-static void group_push (struct ready *of, struct ready_group *self, struct ready_plan plan)
+static void group_push (struct ready *ready, struct ready_group *self, struct ready_plan plan)
 {
     if (self->first == self->end || !ready_precedes (plan, self->line[self->end - 1]))
-        line_push (of, self, plan);
+        group_line_push (ready, self, plan);
     else
-        heap_push (of, self, plan);
+        group_heap_push (ready, self, plan);
 }
 
 // The plan of a group that was due first; the group must not be empty.
@@ -98,7 +99,7 @@ static struct ready_plan group_take (struct ready_group *self)
         self->line[self->first].due_us == first.due_us)
         self->first++;
     else
-        heap_remove_at (self, 0);
+        group_heap_remove (self, 0);
     return first;
 }
 
@@ -116,7 +117,7 @@ static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_
         if (self->heap[i].id != id || self->heap[i].due_us > until_us)
             continue;
         *ret = self->heap[i];
-        heap_remove_at (self, i);
+        group_heap_remove (self, i);
         return true;
     }
     return false;
@@ -130,9 +131,9 @@ static size_t group_own_bytes (const struct ready_group *group)
     return sizeof *group + strlen (group->name) + 1;
 }
 
-static void group_free (struct ready *of, struct ready_group *group)
+static void group_free (struct ready *ready, struct ready_group *group)
 {
-    of->bytes -=
+    ready->bytes -=
         group_own_bytes (group) + (group->line_room + group->heap_room) * sizeof *group->line;
     free (group->line);
     free (group->heap);
@@ -455,7 +456,7 @@ static void group_remove_plans (struct ready *self, struct ready_group *group,
     for (size_t i = 0; i < heaped; i++) { // a push never writes beyond `i`
         struct ready_plan plan = group->heap[i];
         if (!removes (owner, plan))
-            heap_push (self, group, plan);
+            group_heap_push (self, group, plan);
     }
     resize_plans (self, &group->heap, &group->heap_room, group->heaped);
 }

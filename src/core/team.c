@@ -34,7 +34,7 @@ static void worker_free (struct team_worker *worker)
     free (worker);
 }
 
-static void forget_removed (struct team *self)
+static void clear_removed_names (struct team *self)
 {
     for (size_t i = 0; i < self->removed_count; i++)
         free (self->removed[i]);
@@ -46,7 +46,7 @@ static void remove_all_workers (struct team *self)
     for (size_t i = 0; i < self->count; i++)
         worker_free (self->workers[i]);
     self->count = 0;
-    forget_removed (self);
+    clear_removed_names (self);
 }
 
 struct team *team_new (void)
@@ -149,7 +149,7 @@ struct team_worker *team_add_worker (struct team *self, struct span name, uint64
     return worker;
 }
 
-static void add_removed (struct team *self, const char *name)
+static void add_removed_name (struct team *self, const char *name)
 {
     if (self->removed_count == self->removed_room) {
         self->removed_room = self->removed_room ? 2 * self->removed_room : 4;
@@ -164,7 +164,7 @@ void team_remove (struct team *self, struct team_worker *worker)
     size_t at = worker_index (self, span_text (worker->name), &found);
     if (!found)
         return;
-    add_removed (self, worker->name);
+    add_removed_name (self, worker->name);
     memmove (&self->workers[at], &self->workers[at + 1],
              (--self->count - at) * sizeof *self->workers);
     worker_free (worker);

@@ -44,7 +44,7 @@ static int64_t clamp_number (int64_t number)
     return number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number;
 }
 
-static int64_t number_or (const json_t *object, const char *name, int64_t otherwise)
+static int64_t member_number_or (const json_t *object, const char *name, int64_t otherwise)
 {
     const json_t *value = json_object_get (object, name);
     if (json_is_integer (value))
@@ -81,9 +81,9 @@ void team_rule_read (struct team_rule *self, struct span message)
     struct span text = workers_text (message);
     json_t *workers = text.size ? json_loadb ((const char *)text.data, text.size, 0, NULL) : NULL;
     team_rule_free (self);
-    self->count = number_or (workers, "count", COUNT);
-    self->ping_s = number_or (workers, "ping_interval", PING_S);
-    self->timeout_s = number_or (workers, "worker_timeout", TIMEOUT_S);
+    self->count = member_number_or (workers, "count", COUNT);
+    self->ping_s = member_number_or (workers, "ping_interval", PING_S);
+    self->timeout_s = member_number_or (workers, "worker_timeout", TIMEOUT_S);
     self->again = json_is_true (json_object_get (workers, "again"));
     read_allowed_names (self, json_object_get (workers, "only"));
     json_decref (workers);

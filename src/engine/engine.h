@@ -110,7 +110,8 @@ struct due {
 struct decision engine_due (struct plan *plan, const struct due *due, struct reason *reason);
 
 // Whether engine_due will report an outcome of the lost run, if the plan may still run. False:
-// there is no such run, or its occurrence just runs again. Only `lost`, `exec_id` and `pull` of `due` are read.
+// there is no such run, or its occurrence just runs again. Only `lost`, `exec_id` and `pull` of
+// `due` are read.
 bool engine_reports_lost (const struct plan *plan, const struct due *due);
 
 // The plan has lost its right to run (plan document 3.3(3)).

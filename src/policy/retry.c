@@ -10,7 +10,7 @@ bool retry_is_exhausted (const struct retry_policy *self, int64_t failures)
     return self->strategy != RETRY_PACED && self->max != RETRY_FOREVER && failures > self->max;
 }
 
-static int64_t doubled (int64_t interval_s, int64_t failures)
+static int64_t doubled_delay_s (int64_t interval_s, int64_t failures)
 {
     int64_t delay_s = interval_s;
     for (int64_t i = 1; i < failures && delay_s < DAY_S; i++)
@@ -19,10 +19,10 @@ static int64_t doubled (int64_t interval_s, int64_t failures)
     return delay_s > DAY_S && interval_s < DAY_S ? DAY_S : delay_s;
 }
 
-static int64_t delay_s (const struct retry_policy *self, int64_t failures)
+static int64_t policy_delay_s (const struct retry_policy *self, int64_t failures)
 {
     if (self->strategy == RETRY_EXPONENTIAL)
-        return doubled (self->interval_s, failures);
+        return doubled_delay_s (self->interval_s, failures);
     if (self->strategy != RETRY_SEQUENCE)
         return self->interval_s;
     size_t at = (size_t)(failures > 0 ? failures - 1 : 0);
@@ -33,6 +33,6 @@ int64_t retry_delay_ms (const struct retry_policy *self, int64_t failures, uint6
 {
     if (self->strategy == RETRY_PACED)
         return pacing_delay_ms (failures);
-    return delay_s (self, failures) * SECOND_MS +
+    return policy_delay_s (self, failures) * SECOND_MS +
            (int64_t)spread (run, (uint64_t)self->jitter_s * SECOND_MS);
 }

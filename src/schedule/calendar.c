@@ -227,16 +227,16 @@ static bool find_skipping (const struct schedule *self, struct wall *wall, int64
     return true;
 }
 
-static bool calendar_first (const struct schedule *self, const struct beginning *beginning,
+static bool calendar_first (const struct schedule *self, const struct first_query *query,
                             struct missed *ret_missed, struct occurrence *ret)
 {
     struct days days;
-    int64_t time, skip = beginning->skip;
+    int64_t time, skip = query->skip;
     (void)ret_missed;
     if (lacks_cron (self) || !window_has_repeat (self, skip))
         return false;
-    struct wall wall = wall_of (self, beginning->zone, &days);
-    if (!find_skipping (self, &wall, beginning->now, skip, &time))
+    struct wall wall = wall_of (self, query->zone, &days);
+    if (!find_skipping (self, &wall, query->now, skip, &time))
         return false;
     *ret = (struct occurrence){.time = time, .used = skip};
     return true;
@@ -295,23 +295,23 @@ static void count_missed (struct wall *wall, int64_t from, int64_t until, struct
     missed->last = last;
 }
 
-static bool calendar_after (const struct schedule *self, const struct late *late,
+static bool calendar_after (const struct schedule *self, const struct after_query *query,
                             struct missed *ret_missed, struct occurrence *ret)
 {
-    const struct occurrence *current = late->current;
-    int64_t used = current->used + !late->with_current;
+    const struct occurrence *current = query->current;
+    int64_t used = current->used + !query->with_current;
     if (lacks_cron (self) || !window_has_repeat (self, used))
         return false;
     struct days days;
-    struct wall wall = wall_of (self, late->zone, &days);
+    struct wall wall = wall_of (self, query->zone, &days);
     // The occurrences after the current one are missed from `first` on and before `until`.
     int64_t first = window_later (current->time + 1, self->start_time);
-    int64_t until = window_later (first, window_earlier (late->now, window_last (self) + 1));
+    int64_t until = window_later (first, window_earlier (query->now, window_last (self) + 1));
     int64_t left;
     struct missed missed = {0};
-    int64_t begin = first_kept_time (&wall, late->catch_up, first, until, &left);
-    if (late->with_current) {
-        if (left > 0 && late->catch_up->oldest <= current->time) {
+    int64_t begin = first_kept_time (&wall, query->catch_up, first, until, &left);
+    if (query->with_current) {
+        if (left > 0 && query->catch_up->oldest <= current->time) {
             *ret = *current;
             return true;
         }

@@ -88,16 +88,16 @@ static void note_missed (const struct grid *grid, int64_t first, int64_t kept,
                                       number_time (grid, kept - 1), false};
 }
 
-static bool interval_first (const struct schedule *self, const struct beginning *beginning,
+static bool interval_first (const struct schedule *self, const struct first_query *query,
                             struct missed *ret_missed, struct occurrence *ret)
 {
     struct grid grid = grid_of (self);
-    int64_t past = window_earlier (number_from (&grid, beginning->now), number_end (self, &grid));
-    int64_t kept = first_kept_number (&grid, beginning->catch_up, 0, past);
-    if (beginning->skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
+    int64_t past = window_earlier (number_from (&grid, query->now), number_end (self, &grid));
+    int64_t kept = first_kept_number (&grid, query->catch_up, 0, past);
+    if (query->skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
         return false;
     note_missed (&grid, 0, kept, ret_missed);
-    return occurrence_at (self, &grid, kept + beginning->skip, ret);
+    return occurrence_at (self, &grid, kept + query->skip, ret);
 }
 
 static bool interval_skip (const struct schedule *self, const struct zone *zone,
@@ -119,15 +119,15 @@ static bool interval_skip (const struct schedule *self, const struct zone *zone,
 }
 
 // The next occurrence without a grid: it is due when it is computed, so none is missed.
-static bool asap_after (const struct schedule *self, const struct late *late,
+static bool asap_after (const struct schedule *self, const struct after_query *query,
                         struct occurrence *ret)
 {
-    if (late->with_current) {
-        *ret = *late->current;
+    if (query->with_current) {
+        *ret = *query->current;
         return true;
     }
-    int64_t used = late->current->used + 1;
-    int64_t time = window_later (late->current->time + 1, late->now);
+    int64_t used = query->current->used + 1;
+    int64_t time = window_later (query->current->time + 1, query->now);
     time = window_later (time, self->start_time);
     if (!window_has_repeat (self, used) || time > window_last (self))
         return false;
@@ -135,18 +135,18 @@ static bool asap_after (const struct schedule *self, const struct late *late,
     return true;
 }
 
-static bool interval_after (const struct schedule *self, const struct late *late,
+static bool interval_after (const struct schedule *self, const struct after_query *query,
                             struct missed *ret_missed, struct occurrence *ret)
 {
     if (is_asap (self))
-        return asap_after (self, late, ret);
+        return asap_after (self, query, ret);
     struct grid grid = grid_of (self);
-    int64_t first = late->current->used + !late->with_current;
+    int64_t first = query->current->used + !query->with_current;
     int64_t end = window_later (number_end (self, &grid), first);
-    int64_t past = window_earlier (number_from (&grid, late->now), end); // those below are missed
-    int64_t kept = first_kept_number (&grid, late->catch_up, first, past);
-    if (late->with_current && kept == first) {
-        *ret = *late->current;
+    int64_t past = window_earlier (number_from (&grid, query->now), end); // those below are missed
+    int64_t kept = first_kept_number (&grid, query->catch_up, first, past);
+    if (query->with_current && kept == first) {
+        *ret = *query->current;
         return true;
     }
     note_missed (&grid, first, kept, ret_missed);

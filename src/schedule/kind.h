@@ -4,14 +4,14 @@
 #include "schedule.h"
 
 // The arguments of schedule_begin.
-struct beginning {
+struct first_query {
     const struct zone *zone;
     int64_t now, skip;
     const struct catch_up *catch_up;
 };
 
 // The arguments of schedule_after and schedule_at_or_after.
-struct late {
+struct after_query {
     const struct zone *zone;
     const struct occurrence *current;
     int64_t now;
@@ -21,13 +21,13 @@ struct late {
 
 struct schedule_kind {
     // See schedule_begin. `ret_missed` is all zero, or NULL.
-    bool (*first) (const struct schedule *self, const struct beginning *beginning,
+    bool (*first) (const struct schedule *self, const struct first_query *query,
                    struct missed *ret_missed, struct occurrence *ret);
     // See schedule_skip.
     bool (*skip) (const struct schedule *self, const struct zone *zone,
                   const struct occurrence *current, int64_t count, struct occurrence *ret);
     // See schedule_after and schedule_at_or_after; for the latter the current occurrence is before
-    // late->now. `ret_missed` is all zero, or NULL.
-    bool (*after) (const struct schedule *self, const struct late *late, struct missed *ret_missed,
-                   struct occurrence *ret);
+    // query->now. `ret_missed` is all zero, or NULL.
+    bool (*after) (const struct schedule *self, const struct after_query *query,
+                   struct missed *ret_missed, struct occurrence *ret);
 };

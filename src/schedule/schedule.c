@@ -16,12 +16,12 @@ static bool in_window (const struct schedule *self, int64_t time)
 }
 
 // Type none: at once, or at start_time.
-static bool none_first (const struct schedule *self, const struct beginning *beginning,
+static bool none_first (const struct schedule *self, const struct first_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
     (void)ret_missed;
-    int64_t time = window_later (beginning->now, self->start_time);
-    if (beginning->skip > 0 || !in_window (self, time))
+    int64_t time = window_later (query->now, self->start_time);
+    if (query->skip > 0 || !in_window (self, time))
         return false;
     *ret = (struct occurrence){.time = time, .used = 0};
     return true;
@@ -34,53 +34,53 @@ static bool still_runs_late (const struct catch_up *catch_up, int64_t time)
 }
 
 // Type time: at base_time. If that is past, it is missed, and runs only if `catch_up` allows it.
-static bool time_first (const struct schedule *self, const struct beginning *beginning,
+static bool time_first (const struct schedule *self, const struct first_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
     (void)ret_missed;
     int64_t time = self->base_time;
-    bool past = time < beginning->now && !still_runs_late (beginning->catch_up, time);
-    if (beginning->skip > 0 || past || !in_window (self, time))
+    bool past = time < query->now && !still_runs_late (query->catch_up, time);
+    if (query->skip > 0 || past || !in_window (self, time))
         return false;
     *ret = (struct occurrence){.time = self->base_time, .used = 0};
     return true;
 }
 
-static bool once_skip (const struct schedule *self, const struct zone *zone,
-                       const struct occurrence *current, int64_t count, struct occurrence *ret)
+static bool skip_none_left (const struct schedule *self, const struct zone *zone,
+                            const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
     (void)self, (void)zone, (void)current, (void)count, (void)ret;
     return false;
 }
 
 // Types none and time run once, whatever their repeat. Type none is never missed.
-static bool none_after (const struct schedule *self, const struct late *late,
+static bool none_after (const struct schedule *self, const struct after_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
     (void)self, (void)ret_missed;
-    if (late->with_current)
-        *ret = *late->current;
-    return late->with_current;
+    if (query->with_current)
+        *ret = *query->current;
+    return query->with_current;
 }
 
-static bool time_after (const struct schedule *self, const struct late *late,
+static bool time_after (const struct schedule *self, const struct after_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
-    int64_t time = late->current->time;
+    int64_t time = query->current->time;
     (void)self;
-    if (!late->with_current)
+    if (!query->with_current)
         return false;
-    if (!still_runs_late (late->catch_up, time)) {
+    if (!still_runs_late (query->catch_up, time)) {
         if (ret_missed)
             *ret_missed = (struct missed){1, time, time, false};
         return false;
     }
-    *ret = *late->current;
+    *ret = *query->current;
     return true;
 }
 
-static const struct schedule_kind none_kind = {none_first, once_skip, none_after};
-static const struct schedule_kind time_kind = {time_first, once_skip, time_after};
+static const struct schedule_kind none_kind = {none_first, skip_none_left, none_after};
+static const struct schedule_kind time_kind = {time_first, skip_none_left, time_after};
 
 static const struct {
     const char *name;
@@ -164,8 +164,8 @@ bool schedule_begin (const struct schedule *self, const struct zone *zone, int64
     assert (now >= 0 && skip >= 0 && catch_up->keep >= 0);
     if (ret_missed)
         *ret_missed = (struct missed){0};
-    return kind_of (self)->first (self, &(struct beginning){zone, now, skip, catch_up}, ret_missed,
-                                  ret);
+    return kind_of (self)->first (self, &(struct first_query){zone, now, skip, catch_up},
+                                  ret_missed, ret);
 }
 
 static bool end_is_past (const struct schedule *self, int64_t now)
@@ -213,24 +213,25 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
     return kind_of (self)->skip (self, zone, current, count, ret);
 }
 
-static bool find_after (const struct schedule *self, const struct late *late,
+static bool find_after (const struct schedule *self, const struct after_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
-    assert (late->now >= 0 && late->catch_up->keep >= 0);
+    assert (query->now >= 0 && query->catch_up->keep >= 0);
     if (ret_missed)
         *ret_missed = (struct missed){0};
-    if (late->with_current && late->current->time >= late->now) {
-        *ret = *late->current;
+    if (query->with_current && query->current->time >= query->now) {
+        *ret = *query->current;
         return true;
     }
-    return kind_of (self)->after (self, late, ret_missed, ret);
+    return kind_of (self)->after (self, query, ret_missed, ret);
 }
 
 bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret)
 {
-    return find_after (self, &(struct late){zone, current, now, catch_up, false}, ret_missed, ret);
+    return find_after (self, &(struct after_query){zone, current, now, catch_up, false}, ret_missed,
+                       ret);
 }
 
 bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
@@ -238,7 +239,8 @@ bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
                            const struct catch_up *catch_up, struct missed *ret_missed,
                            struct occurrence *ret)
 {
-    return find_after (self, &(struct late){zone, current, now, catch_up, true}, ret_missed, ret);
+    return find_after (self, &(struct after_query){zone, current, now, catch_up, true}, ret_missed,
+                       ret);
 }
 
 bool schedule_next (const struct schedule *self, const struct zone *zone,
