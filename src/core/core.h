@@ -150,7 +150,7 @@ struct core_submission {
     int64_t due_us;
     int priority;
     struct span group;  // may be empty
-    struct span caller; // as a field of plan:count
+    struct span caller; // its field of plan:count
     bool made_here; // this station assigned the id; else keys of a former plan are deleted, unless
                     // `first`
     bool first;     // no plan had this id before, though the station did not assign it
@@ -302,10 +302,10 @@ struct core_commit {
     bool queued;
     int64_t due_us;
     struct span message; // copied; data NULL = unchanged
-    int64_t revision;    // of that message
+    int64_t revision;    // revision of `message`
     int64_t decided_on;  // the revision that the decision is based on; -1 = any
     enum { CORE_SILENT, CORE_PUBLISHED, CORE_FAILURE } broadcast;
-    bool waits;              // for its target to connect: then it is due at once
+    bool waits;              // the plan waits for its target to connect: then it is due at once
     bool has_work, has_team; // CORE_GONE: delete the keys of its answers, of its team
     struct span caller;
     struct span record, missed, output; // outcomes of the run and of missed occurrences, and the
@@ -313,7 +313,7 @@ struct core_commit {
 };
 
 struct core_committed {
-    int64_t seq;         // of the broadcast to be sent; 0 = none
+    int64_t seq;         // number of the broadcast to send; 0 = none
     struct span message; // CORE_CHANGED: the present one
 };
 
@@ -343,8 +343,8 @@ struct core_change {
     struct span target;
     uint64_t id;
     struct span message;            // copied
-    int64_t revision, was_revision; // of `message`; of the message that was changed
-    uint64_t exec_id;               // of the run in flight, 0 = none
+    int64_t revision, was_revision; // revisions of `message`, and of the message that it replaces
+    uint64_t exec_id;               // the run in flight, 0 = none
     enum {
         CORE_KEEP,    // the place in the queue is unchanged
         CORE_OUT,     // out of the queue

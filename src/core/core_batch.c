@@ -108,6 +108,7 @@ struct plan_tally *tally_find (const struct table *table, struct span name)
     return (struct plan_tally *)node; // it is the first member
 }
 
+// The tally of this name, added if needed.
 static struct plan_tally *tally_for (struct table *table, struct span name)
 {
     struct plan_tally *tally = tally_find (table, name);
@@ -228,6 +229,7 @@ static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned 
         rows_add (rows, COLUMN_UNCLASS, member, none);
 }
 
+// Add a row of plan:count, and free its tally.
 static void emit_count (struct table_node *node, void *owner)
 {
     struct plan_tally *tally = (struct plan_tally *)node;
@@ -238,6 +240,7 @@ static void emit_count (struct table_node *node, void *owner)
     free (tally);
 }
 
+// Add until when the rate of a name is used up, if that has changed.
 static void emit_used_rate (struct table_node *node, void *owner)
 {
     struct limit_state *state = (struct limit_state *)node;

@@ -74,6 +74,7 @@ struct each_limit {
     void *owner;
 };
 
+// Report a limit to the caller of core_each_limit, if it has a bound.
 static void visit_limit (struct table_node *node, void *owner)
 {
     const struct limit_state *state = (const struct limit_state *)node;

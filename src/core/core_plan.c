@@ -96,6 +96,7 @@ uint64_t core_exec_id (const struct core *self)
 
 // -- failures, broadcast at most once a minute
 
+// The failure of this plan that was broadcast lately; NULL: none was.
 static struct reported *reported_find (const struct core *self, const struct open_plan *plan)
 {
     struct table_node *node = table_find (&self->reported, table_hash_number (plan->id));

@@ -167,7 +167,7 @@ struct core {
     struct table targets, open, callers;
     struct pool memory; // the memory of `open`
     struct limit_table limits;
-    struct core_target *first_target; // of all targets, in a list
+    struct core_target *first_target; // list of all targets
     struct heap leases;
     struct window window;
     struct core_cursor cursor;
@@ -194,13 +194,15 @@ struct core {
 
     int64_t batch; // number of the open batch
     struct rows rows[2];
-    size_t message_bytes;               // messages that the open batch writes
-    struct rows *gathering, *in_flight; // of the open batch; of the batch in flight, NULL = none
+    size_t message_bytes;   // messages that the open batch writes
+    struct rows *gathering; // the rows of the open batch
+    struct rows *in_flight; // the rows of the batch in flight; NULL = none
     struct plan_list touched, batch_plans;
     struct table counts; // changes of plan:count in the open batch
 
-    struct heap busy; // pull_record.busy of plans with workers at work
-    struct kept_report *reports, *reports_in_flight; // of the open batch; of the batch in flight
+    struct heap busy;                      // pull_record.busy of plans with workers at work
+    struct kept_report *reports;           // to be written with the open batch
+    struct kept_report *reports_in_flight; // written with the batch in flight
     struct unread_team *unread;
     size_t unread_count, unread_room;
     struct team *shown; // the team that core_pull_team returned

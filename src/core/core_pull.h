@@ -21,7 +21,7 @@
 // A call that returns CORE_UNREAD has changed nothing. Read all of this for the plan with this id,
 // after the batch in flight is written, and repeat the call with it: it does not return that again.
 struct core_found {
-    struct span target; // of the plan; empty = no plan of this target has this id
+    struct span target; // the plan's target; empty = it has no plan with this id
     struct span message;
     int64_t score_us;        // its score in plan:time:set, -1 = not queued
     const struct span *team; // plan:team:TARGET:ID as HGETALL has it: field, value, field, ...
@@ -61,7 +61,7 @@ struct core_offered {
     int64_t free; // how many more workers may take it
     bool over;    // the plan's timeout has passed since the first offer: the run has timed out
     struct team_outcome outcome; // if complete: the previous owner did not commit it
-    struct span message;         // of the plan while this run is in flight
+    struct span message;         // the plan's message while this run is in flight
 };
 
 // Offer a run that core_take began to the workers of its target. Set the state in its message to
@@ -104,7 +104,7 @@ struct core_pull_taken {
     int64_t next;    // where to continue, 0 = all offers were examined
     bool limited;    // limits of the target or of groups prevent some from being taken
     int64_t wait_ms; // if limited: until a rate allows the next; 0 = until a run ends
-    size_t count;    // of jobs
+    size_t count;    // how many jobs were assigned
 };
 
 // Assign to the worker the plans that it may take, in the order of the offers; `jobs` has room for
@@ -116,7 +116,7 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
 // -- what workers send
 
 struct core_worker {
-    uint64_t id;        // of the plan
+    uint64_t id;        // id of the plan
     struct span target; // the plan's target must be this one, empty = any
     struct span worker;
     uint64_t exec_id; // as the worker received it, 0 = not stated
@@ -142,15 +142,15 @@ enum core_result core_pull_alive (struct core *self, const struct core_worker *w
 struct core_report {
     bool success;
     bool repeat; // the plan is known not to exist: accept only the repeat of an accepted report
-    struct advice advice;       // of a failure
+    struct advice advice;       // if not `success`
     struct span reason, result; // the result as JSON; both may be empty
 };
 
 struct core_reported {
     const char *refused;         // why it is rejected, NULL = accepted
     struct team_outcome outcome; // if complete: the run has ended and must be committed with it
-    struct span target, message; // of the plan, if the worker is in the team of the run in flight
-    uint64_t exec_id;            // of that run, 0 = the worker is not in its team
+    struct span target, message; // the plan's, if the worker is in the team of the run in flight
+    uint64_t exec_id;            // that run, 0 = the worker is not in its team
     bool earlier_may_answer;     // an earlier run of the occurrence may still answer
 };
 

@@ -46,6 +46,7 @@ void window_set_class (struct core *self, const struct open_plan *plan)
     }
 }
 
+// Take the plan that is due first; the window must not be empty.
 static struct window_plan window_pop (struct window *window)
 {
     struct window_plan first = window->plans[0], last = window->plans[--window->count];

@@ -154,6 +154,7 @@ static int64_t report_checksum (const struct core_report *report)
     return sum[0];
 }
 
+// Write an accepted report to plan:reports with the open batch.
 static void remember_report (struct core *self, const struct core_worker *worker,
                              const struct core_report *report, int64_t now_us)
 {

@@ -35,6 +35,7 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
     return node ? state_of (node) : NULL;
 }
 
+// The state of this name, added if needed; NULL: the name is too long.
 static struct limit_state *state_for (struct limit_table *self, struct span name)
 {
     struct limit_state *state = limits_find (self, name);
@@ -59,6 +60,7 @@ static bool limit_equals (const struct limit *one, const struct limit *other)
            !(one->rate > other->rate) && one->burst == other->burst;
 }
 
+// Returns whether the limit in force has changed.
 static bool update_limit_in_force (struct limit_state *state)
 {
     struct limit before = state->limit;

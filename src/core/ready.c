@@ -92,6 +92,7 @@ static struct ready_plan group_first (const struct ready_group *self)
     return heap ? self->heap[0] : self->line[self->first];
 }
 
+// Take the plan that was due first.
 static struct ready_plan group_take (struct ready_group *self)
 {
     struct ready_plan first = group_first (self);
@@ -103,6 +104,7 @@ static struct ready_plan group_take (struct ready_group *self)
     return first;
 }
 
+// Take this plan, if it is due until `until_us`. False: it is not in the group.
 static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_us,
                            struct ready_plan *ret)
 {
@@ -141,6 +143,7 @@ static void group_free (struct ready *ready, struct ready_group *group)
     free (group);
 }
 
+// The level of this priority, added if needed.
 static struct ready_level *level_for (struct ready *self, int priority)
 {
     size_t at = 0;

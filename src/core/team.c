@@ -98,6 +98,7 @@ struct team_worker *team_find (const struct team *self, struct span name)
     return found ? self->workers[at] : NULL;
 }
 
+// The worker of this name, added if needed.
 static struct team_worker *worker_for (struct team *self, struct span name)
 {
     bool found;

@@ -41,7 +41,7 @@ struct team {
     size_t count, room;
     char round[24]; // the nominal time of the occurrence, or "xEXEC_ID" of a run outside the
                     // schedule
-    int64_t try;    // of the occurrence
+    int64_t try;    // failed tries of the occurrence before this one
     uint64_t since; // exec_id of the first offer of this try: its time, in us of Redis' clock
     bool kept;      // Redis may have fields of the team
     bool cleared;   // the fields in Redis are deleted first

@@ -44,6 +44,7 @@ static int64_t clamp_number (int64_t number)
     return number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number;
 }
 
+// A number member of a JSON object, clamped; `otherwise` if it is missing or no number.
 static int64_t member_number_or (const json_t *object, const char *name, int64_t otherwise)
 {
     const json_t *value = json_object_get (object, name);

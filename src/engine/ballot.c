@@ -33,6 +33,7 @@ bool ballot_name_valid (struct span name)
     return text != NULL;
 }
 
+// The voter of this name, added if needed; NULL: the name is invalid, or there are too many.
 static struct voter *voter_for (struct ballot *self, struct span name)
 {
     if (!ballot_name_valid (name))
@@ -66,6 +67,7 @@ void ballot_open (struct ballot *self, struct span names)
     json_decref (list);
 }
 
+// Set the size of a voter's vote, and correct the sum.
 static void set_vote_bytes (struct ballot *self, struct voter *voter, size_t bytes)
 {
     self->bytes += bytes - voter->bytes;

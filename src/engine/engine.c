@@ -146,6 +146,7 @@ static bool poll_is_over (const struct plan *plan, const struct due *due)
     return deadline_us && due->lost <= due->exec_id && due->exec_id - due->lost >= deadline_us;
 }
 
+// What to report of the run before this one.
 static enum loss_report loss_report_of (const struct plan *plan, const struct due *due)
 {
     if (!due->lost)
@@ -162,6 +163,7 @@ bool engine_reports_lost (const struct plan *plan, const struct due *due)
     return loss_report_of (plan, due) != LOSS_NONE;
 }
 
+// End the vote of the lost run as timed out.
 static struct decision end_lost_poll (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;
@@ -173,6 +175,7 @@ static struct decision end_lost_poll (struct plan *plan, const struct due *due)
     return ending_finish (plan, was, decision);
 }
 
+// End the lost manual run as timed out.
 static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
 {
     plan->exec_id = lost; // the lost run is reported
@@ -180,6 +183,7 @@ static struct decision end_lost_manual_run (struct plan *plan, uint64_t lost)
     return ending_finish_manual_run (plan, (struct decision){0});
 }
 
+// End the lost run as timed out.
 static struct decision end_lost_run (struct plan *plan, const struct due *due)
 {
     enum plan_state was = plan->state;

@@ -46,11 +46,13 @@ static struct decision answer_success (const struct answer_event *event)
     return decision;
 }
 
+// The target has no worker for the run.
 static struct decision answer_no_worker (const struct answer_event *event)
 {
     return ending_not_taken (event->plan, event->answer->status, COMMIT_RETRY);
 }
 
+// An answer that parks the plan, which needs an operator then.
 static struct decision answer_parked (const struct answer_event *event)
 {
     event->plan->last_state = event->answer->status;
@@ -62,6 +64,7 @@ static struct decision answer_parked (const struct answer_event *event)
                              .attempts = event->plan->error_count + 1};
 }
 
+// An error as result.
 static struct decision answer_failed (const struct answer_event *event)
 {
     // Plan document 3.3(3): this status ends the right to run, from any sender.

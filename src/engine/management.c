@@ -14,6 +14,7 @@ enum {
     CLOSED = IN (PLAN_CLOSE)
 };
 
+// Whether the plan is neither stopped nor closed: it is in the queue, or its run is in flight.
 static bool is_queued (const struct plan *plan)
 {
     return (OPEN & IN (plan->state)) != 0;

@@ -33,6 +33,7 @@ static int64_t plan_clock (const struct plan *plan, int64_t time)
     return time > offset_s ? time - offset_s : 0;
 }
 
+// Add missed occurrences, for the reason `why`.
 static void misses_add (struct misses *self, const struct missed *more, const char *why)
 {
     if (more->count == 0)

@@ -10,6 +10,7 @@ bool retry_is_exhausted (const struct retry_policy *self, int64_t failures)
     return self->strategy != RETRY_PACED && self->max != RETRY_FOREVER && failures > self->max;
 }
 
+// The interval, doubled for each failure after the first.
 static int64_t doubled_delay_s (int64_t interval_s, int64_t failures)
 {
     int64_t delay_s = interval_s;
@@ -19,6 +20,7 @@ static int64_t doubled_delay_s (int64_t interval_s, int64_t failures)
     return delay_s > DAY_S && interval_s < DAY_S ? DAY_S : delay_s;
 }
 
+// The delay of a strategy other than RETRY_PACED, without jitter.
 static int64_t policy_delay_s (const struct retry_policy *self, int64_t failures)
 {
     if (self->strategy == RETRY_EXPONENTIAL)

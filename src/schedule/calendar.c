@@ -60,6 +60,7 @@ static const struct period {
     [SCHEDULE_MONTH] = {month_number, month_day},
 };
 
+// The first day of the schedule on or after this day, for week and month.
 static int64_t period_day_on_or_after (const struct schedule *schedule, int64_t day)
 {
     const struct period *period = &periods[schedule->type];
@@ -68,6 +69,7 @@ static int64_t period_day_on_or_after (const struct schedule *schedule, int64_t 
     return found >= day ? found : period->day (schedule->value, number + 1);
 }
 
+// The last day of the schedule on or before this day, for week and month.
 static int64_t period_day_on_or_before (const struct schedule *schedule, int64_t day)
 {
     const struct period *period = &periods[schedule->type];
@@ -92,6 +94,7 @@ static int64_t steps_within (const struct schedule *schedule, int64_t days)
 
 // -- the days of a schedule as a rule of local times
 
+// The first day of any schedule on or after this day.
 static int64_t day_on_or_after (const struct days *self, int64_t day)
 {
     if (self->schedule->type != SCHEDULE_DAY)
@@ -101,6 +104,7 @@ static int64_t day_on_or_after (const struct days *self, int64_t day)
     return self->origin + step_sum (self->schedule, steps);
 }
 
+// The last day of any schedule on or before this day; INT64_MIN: there is none.
 static int64_t day_on_or_before (const struct days *self, int64_t day)
 {
     if (self->schedule->type != SCHEDULE_DAY)
@@ -159,6 +163,7 @@ static struct wall wall_of (const struct schedule *self, const struct zone *zone
     return wall;
 }
 
+// Whether the expressions of a cron schedule are missing: it never runs.
 static bool lacks_cron (const struct schedule *self)
 {
     return self->type == SCHEDULE_CRON && !self->cron;

@@ -53,6 +53,7 @@ void cron_destroy (struct cron **self)
     *self = NULL;
 }
 
+// The first time at or after `local` that matches any of the expressions.
 static int64_t next_local (const void *cron, int64_t local)
 {
     const struct cron *self = cron;
@@ -64,6 +65,7 @@ static int64_t next_local (const void *cron, int64_t local)
     return first;
 }
 
+// The last time at or before `local` that matches any of the expressions.
 static int64_t previous_local (const void *cron, int64_t local)
 {
     const struct cron *self = cron;

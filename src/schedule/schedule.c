@@ -46,6 +46,7 @@ static bool time_first (const struct schedule *self, const struct first_query *q
     return true;
 }
 
+// Types none and time have no further occurrence.
 static bool skip_none_left (const struct schedule *self, const struct zone *zone,
                             const struct occurrence *current, int64_t count, struct occurrence *ret)
 {
@@ -213,6 +214,7 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
     return kind_of (self)->skip (self, zone, current, count, ret);
 }
 
+// Both schedule_after and schedule_at_or_after.
 static bool find_after (const struct schedule *self, const struct after_query *query,
                         struct missed *ret_missed, struct occurrence *ret)
 {
