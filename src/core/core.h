@@ -24,8 +24,11 @@ struct core_bounds {
     int64_t offers;      // most offers of a target of one priority and above; 0 = CORE_OFFERS
 };
 
+// Create a core; `bounds` is copied.
 struct core *core_new (const struct core_bounds *bounds);
 void core_destroy (struct core **self);
+
+// Change the bounds. The numbers of callers' plans must be loaded again.
 void core_set_bounds (struct core *self, const struct core_bounds *bounds);
 
 // Drop everything, to load it again. The last assigned ids and the last acknowledged sequence
@@ -43,6 +46,7 @@ struct core_numbers {
     bool classes;              // some plans have a priority or a group
 };
 
+// Load the numbers of plans, ids and broadcasts.
 void core_load_numbers (struct core *self, const struct core_numbers *numbers);
 // Load the number of plans of a target.
 void core_load_count (struct core *self, struct span target, int64_t plans);
@@ -206,6 +210,8 @@ void core_correct_plan_count (struct core *self, int64_t counted, int64_t found)
 // Whether the number of the caller's plans is known, or no bound needs it. False: read the caller's
 // field of plan:count, and call core_load_caller with it.
 bool core_knows_caller (const struct core *self, struct span caller);
+
+// Load the number of a caller's plans.
 void core_load_caller (struct core *self, struct span caller, int64_t plans);
 
 // -- taking plans
@@ -258,16 +264,19 @@ size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max);
 // closed.
 void core_prepared (struct core *self, const struct core_choice *choice, bool read);
 
-// What was read of a chosen plan: its message (data NULL = there is none), its score (-1 = not
-// queued) and, if core_wants_runs, its field of plan:run.
+// The message that was read of a chosen plan, which is copied; data NULL = it has none.
 void core_found_message (const struct core_choice *choice, struct span message);
+
+// The score that was read of a chosen plan; -1 = it is not queued.
 void core_found_score (const struct core_choice *choice, int64_t score_us);
+
+// The field of plan:run that was read of a chosen plan, if core_wants_runs; empty = it has none.
 void core_found_run (const struct core_choice *choice, struct span run);
 
 struct core_taken {
     struct span target;
     uint64_t id;
-    struct span message; // as it was before this run; valid until core_acked of this batch
+    struct span message; // the message before this run; valid until core_acked of this batch
     uint64_t exec_id;
     bool earlier_may_answer; // an earlier run of this occurrence has not ended
     uint64_t lost;           // the run whose lease expired without a result; 0 = none
@@ -387,7 +396,7 @@ bool core_has_waiting (const struct core *self, struct span target, uint64_t *re
 // core_has_waiting returned `number`.
 void core_none_waiting (struct core *self, struct span target, uint64_t number);
 
-// What the core knows of an open plan. False: the plan is not open.
+// What the core knows of an open plan.
 struct core_view {
     bool gone;
     bool submitted; // Redis has not acknowledged it, and may still reject it
@@ -403,12 +412,14 @@ struct core_view {
     bool no_status;          // its run got no status in time
     bool offered;            // workers may take its run
 };
+
+// Returns whether the plan is open. `ret` borrows until the next call.
 bool core_view (const struct core *self, uint64_t id, struct core_view *ret);
 
 // Whether a plan that is queued at this score is due and waits for its turn.
 bool core_is_ready (const struct core *self, struct span target, uint64_t id, int64_t score_us);
 
-// Call for each target that has plans, with their number.
+// Called for each target that has plans, with their number.
 typedef void core_target_fn (void *owner, struct span target, int64_t plans);
 void core_each_target (const struct core *self, core_target_fn *call, void *owner);
 
@@ -447,8 +458,8 @@ void core_load_tokens (struct core *self, struct span name, double used_us);
 // The state of the limit of a name; NULL: it has none.
 const struct limit_state *core_limit (const struct core *self, struct span name);
 
-// Call for each limit with how many more runs it allows now, and when it allows the next (INT64_MAX
-// = when a run ends).
+// Call `call` for each limit, with how many more runs it allows now, and when its rate allows the
+// next (INT64_MAX: after a run has ended).
 void core_each_limit (const struct core *self, int64_t now_us,
                       void (*call) (void *owner, const char *name, int64_t left, int64_t wake_us),
                       void *owner);

@@ -77,7 +77,7 @@ void open_set_message (struct core *self, struct open_plan *plan, struct span me
     plan->message_size = (uint32_t)message.size;
     plan->revision = revision;
     self->message_bytes += message.size;
-    plan->writes &= (uint8_t)~WRITE_HEAD; // of the former message
+    plan->writes &= (uint8_t)~WRITE_HEAD; // the head belongs to the former message
     open_touch (self, plan, WRITE_MESSAGE);
     if (plan->pull)
         pull_read_rule (plan);

@@ -257,7 +257,9 @@ static inline bool open_is_exempt (const struct open_plan *plan)
 
 // Change priority and group; its run counts toward the limit of the new group then.
 void open_set_class (struct core *self, struct open_plan *plan, int priority, struct span group);
-char *open_class (const struct open_plan *plan); // as text, to be freed; NULL = none
+
+// The class of a plan as text, to be freed by the caller; NULL = none.
+char *open_class (const struct open_plan *plan);
 
 // Take the plan out of the queue.
 void open_unqueue (struct core *self, struct open_plan *plan);
@@ -294,6 +296,7 @@ struct span member_of (struct core *self, const struct open_plan *plan);
 // Parse "PRIORITY:GROUP". Returns the group, which borrows from `class`.
 struct span class_group (struct span class, int *ret_priority);
 
+// The tally of this name; NULL: there is none.
 struct plan_tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
 
@@ -315,8 +318,11 @@ void add_unpublished (struct core *self, const struct open_plan *plan, int64_t n
 // has expired, become ready; runs whose workers are all late stop counting toward limits.
 void core_advance (struct core *self, int64_t now_us, int64_t ahead_us);
 
+// Add a plan to the window, which takes ownership of its class.
 void window_push (struct core *self, struct window_plan plan);
-void window_set_class (struct core *self, const struct open_plan *plan); // if it is in the window
+
+// Change the class of a plan, if it is in the window.
+void window_set_class (struct core *self, const struct open_plan *plan);
 
 // Whether a member of the queue is not after the cursor of the window: it was read, if it existed.
 bool core_cursor_covers (const struct core *self, const struct core_target *target, uint64_t id,

@@ -73,7 +73,7 @@ enum core_result core_pull_offer (struct core *self, const struct core_offer *of
 // How many plans are offered to the workers of this target.
 int64_t core_pull_offers (const struct core *self, struct span target);
 
-// Call for every offer, in order within each target. `order`: lower ones are offered first; it is
+// Called for every offer, in order within each target. `order`: lower ones are offered first; it is
 // the score in plan:offers:TARGET of a former version. `target` is valid until core_reset.
 typedef void core_offer_fn (void *owner, struct span target, uint64_t id, int64_t order);
 void core_each_offer (const struct core *self, core_offer_fn *call, void *owner);

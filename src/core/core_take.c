@@ -314,7 +314,7 @@ enum core_result core_take (struct core *self, const struct core_choice *choice,
         open_close_if_idle (self, plan, now_us);
         return stale ? CORE_NONE : CORE_CHANGED;
     }
-    bool ended = plan->flight == FLIGHT_TAKEN; // its lease has expired
+    bool ended = plan->flight == FLIGHT_TAKEN; // the lease of its run has expired
     bool past = plan->flight == FLIGHT_EARLIER;
     ret->earlier_may_answer = ended || past || plan->earlier_may_answer;
     ret->lost = ended ? plan->exec_id : 0;

@@ -47,7 +47,7 @@ struct ready {
     size_t bytes;                // memory of the plans and their groups
     bool unlimited;              // limits of groups do not apply here
     int floor;                   // plans of lower priorities are not taken now
-    struct table groups;         // of all levels, by priority and name
+    struct table groups;         // all groups, by priority and name
     struct ready_group *emptied; // freed with the next call; NULL = none
 };
 

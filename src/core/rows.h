@@ -74,8 +74,10 @@ bool rows_empty (const struct rows *self);
 void rows_clear (struct rows *self);
 void rows_free (struct rows *self);
 
-// A copy of a text, or a number as text, that lives as long as the rows.
+// A copy of a text that lives as long as the rows.
 struct span rows_copy (struct rows *self, struct span text);
+
+// A number as text that lives as long as the rows.
 struct span rows_number (struct rows *self, int64_t number);
 
 // Free this block from malloc together with the rows.

@@ -56,7 +56,7 @@ struct team_outcome {
     int64_t ended, failed;
     struct span worker; // the last worker that failed, else the last of all
     struct span reason; // the text that `worker` reported
-    struct span result; // as JSON
+    struct span result; // JSON
     struct advice advice;
 };
 
@@ -82,11 +82,14 @@ void team_destroy (struct team **self);
 // Load a field of the hash. An invalid one is ignored, and stays in Redis until it is overwritten.
 void team_load (struct team *self, struct span field, struct span value);
 
+// The worker of this name; NULL: it is not in the team.
 struct team_worker *team_find (const struct team *self, struct span name);
 
 // Add a worker that takes the run now. One that is in the team already starts again.
 struct team_worker *team_add_worker (struct team *self, struct span name, uint64_t exec_id,
                                      int64_t now_ms);
+
+// Remove a worker, and free it.
 void team_remove (struct team *self, struct team_worker *worker);
 
 // Whether a running worker has sent no heartbeat within its timeout.
@@ -95,6 +98,7 @@ bool worker_is_late (const struct team_worker *self, int64_t now_ms);
 // Remove all workers that are late.
 void team_remove_late (struct team *self, int64_t now_ms);
 
+// Count the workers by state.
 struct team_tally team_count_workers (const struct team *self);
 
 // Whether the team is of the occurrence and try that the plan's message names.
@@ -108,13 +112,14 @@ void team_begin_run (struct team *self, uint64_t exec_id, bool already_offered);
 // Replace a text of a worker by a copy of `value`.
 void worker_set_text (struct span *text, struct span value);
 
+// Describe a worker, whose texts are borrowed.
 struct team_member worker_describe (const struct team_worker *self, int64_t now_ms);
 
 // -- in Redis (team_pack.c)
 
 extern const char *const worker_state_names[WORKER_STATES];
 
-// Append the value of a field of the hash to `out`, whose data is from malloc.
+// Values of the hash are appended to such a text, whose data is from malloc.
 struct pack_text {
     uint8_t *data;
     size_t size, room;
@@ -122,8 +127,10 @@ struct pack_text {
 void team_pack_worker (const struct team_worker *worker, struct pack_text *out);
 void team_pack_head (const struct team *self, struct pack_text *out);
 
-// False: the value is not valid; `ret` is unchanged.
+// Read the value of a worker's field. False: it is invalid, and `ret` unchanged.
 bool team_unpack_worker (struct span value, struct team_worker *ret);
+
+// Read the value of field "team". False: it is invalid, and `ret` unchanged.
 bool team_unpack_head (struct span value, struct team *ret);
 
 // Add the rows that update the hash in Redis, and clear the `unwritten` marks.

@@ -9,7 +9,7 @@
 struct grid {
     int64_t origin; // time of number 0; a cycle: time before its first duration
     int64_t step;   // seconds of a step, at least 1; a cycle: of the unit of its durations
-    const struct cycle *cycle; // or NULL
+    const struct cycle *cycle; // NULL = equal steps
 };
 
 // Whether occurrences follow each other as soon as possible, without a grid.

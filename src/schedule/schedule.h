@@ -59,8 +59,8 @@ struct schedule {
     int64_t start_time, end_time;
     bool
         wall_clock; // type day: a day is one of the calendar in the zone, at the base's time of day
-    enum zone_gap gap;         // for all kinds that read the wall clock
-    enum zone_overlap overlap; // for all kinds that read the wall clock
+    enum zone_gap gap;         // kinds that read the wall clock
+    enum zone_overlap overlap; // kinds that read the wall clock
     const struct cycle *cycle; // borrowed; types second to day: replaces `value`
     const struct cron *cron;   // borrowed; SCHEDULE_CRON never runs without it
 };

@@ -10,7 +10,7 @@ enum {
     TIME_HOURS_MAX = 167,
     NAME_MIN = 3,
     YEARS_BEFORE = 2, // both transitions of last year may lie in the first week of this one
-    YEARS_AFTER = 2   // for the transition after the last one of this year
+    YEARS_AFTER = 2   // to find the transition after the last one of this year
 };
 
 // The text that is left to parse.
