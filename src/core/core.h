@@ -247,7 +247,7 @@ bool core_has_due (struct core *self, const struct core_wish *wish, int64_t now_
 size_t core_choose (struct core *self, const struct core_wish *wish, int64_t now_us,
                     struct core_choice *out, size_t max);
 
-// Whether a limit prevented plans from being chosen the last time.
+// Whether a limit prevented the last core_choose from choosing more plans.
 bool core_waits_for_limit (const struct core *self);
 
 struct span core_choice_target (const struct core_choice *choice);
@@ -260,8 +260,8 @@ bool core_wants_runs (const struct core *self);
 // chosen until core_prepared. Returns their number.
 size_t core_look_ahead (struct core *self, struct core_choice *out, size_t max);
 
-// End such a choice. `read`: its message and score were passed to the core; else the plan is
-// closed.
+// End a choice of core_look_ahead. `read`: its message and score were passed to the core; else the
+// plan is closed.
 void core_prepared (struct core *self, const struct core_choice *choice, bool read);
 
 // The message that was read of a chosen plan, which is copied; data NULL = it has none.

@@ -348,7 +348,7 @@ void core_acked (struct core *self, int64_t now_us)
         bool idle = !open_has_run (plan);
         bool pull_run = plan->pull_run && !idle;
         if (plan->lent) { // its message will be freed with the rows: copy it if it is needed
-            bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // by the next batch
+            bool written = plan->writes & (WRITE_MESSAGE | WRITE_HEAD); // the next batch writes it
             bool needed =
                 plan->chosen || plan->changed_in_run || pull_run || written || (soon && idle);
             plan->lent = false;

@@ -99,7 +99,7 @@ struct open_plan {
                              // ends
     bool lent : 1;           // `message` belongs to the rows of the batch in flight
     bool chosen : 1;
-    bool reading_ahead : 1; // its message and score are being read
+    bool reading_ahead : 1; // its message and score are being read, to prefetch them
     bool charged : 1;       // it counts toward the limits of its target and group
     bool flow_charged : 1;  // the run of a flow: it counts toward its target's limit; its calls,
                             // toward its group's
@@ -264,7 +264,7 @@ char *open_class (const struct open_plan *plan);
 // Take the plan out of the queue.
 void open_unqueue (struct core *self, struct open_plan *plan);
 
-// Queue the plan at this score; that of a plan with a run is the end of its lease.
+// Queue the plan at this score: its due time, or the end of the lease of its run.
 void open_queue (struct core *self, struct open_plan *plan, int64_t score_us);
 
 // The plan begins to wait for its target to connect, or stops waiting.
@@ -353,7 +353,7 @@ struct core_target *cut_wants_page (const struct core *self, int64_t now_us);
 void cut_load_page (struct core *self, struct core_target *target,
                     const struct core_member *members, size_t count, size_t all);
 
-// The target has no plans in Redis only any more.
+// Forget the cut of a target, and the number of its plans that are in Redis only.
 void cut_clear (struct core *self, struct core_target *target);
 
 // Whether a member of the queue is not after the cursor.

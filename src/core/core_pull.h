@@ -19,15 +19,17 @@
 // -- data read from Redis
 
 // A call that returns CORE_UNREAD has changed nothing. Read all of this for the plan with this id,
-// after the batch in flight is written, and repeat the call with it: it does not return that again.
+// after the batch in flight is written, and repeat the call with it: it does not return CORE_UNREAD
+// again.
 struct core_found {
     struct span target; // the plan's target; empty = it has no plan with this id
     struct span message;
-    int64_t score_us;        // its score in plan:time:set, -1 = not queued
-    const struct span *team; // plan:team:TARGET:ID as HGETALL has it: field, value, field, ...
-    size_t team_count;       // spans: two of each field
-    int64_t report; // core_pull_report only: the score of core_report_name in plan:reports,
-                    // -1 = not a member
+    int64_t score_us; // its score in plan:time:set, -1 = not queued
+    const struct span
+        *team;         // plan:team:TARGET:ID as HGETALL returns it: field, value, field, ... ...
+    size_t team_count; // spans: two of each field
+    int64_t report;    // core_pull_report only: the score of core_report_name in plan:reports,
+                       // -1 = not a member
 };
 
 // -- loading

@@ -104,7 +104,7 @@ static struct ready_plan group_take (struct ready_group *self)
     return first;
 }
 
-// Take this plan, if it is due until `until_us`. False: it is not in the group.
+// Take this plan, if it is due at `until_us` or before. False: it is not in the group.
 static bool group_take_id (struct ready_group *self, uint64_t id, int64_t until_us,
                            struct ready_plan *ret)
 {

@@ -44,7 +44,7 @@ struct team {
     int64_t try;    // failed tries of the occurrence before this one
     uint64_t since; // exec_id of the first offer of this try: its time, in us of Redis' clock
     bool kept;      // Redis may have fields of the team
-    bool cleared;   // the fields in Redis are deleted first
+    bool cleared;   // the next write deletes all fields in Redis first
     bool unwritten; // round, try or since has changed
     char **removed; // workers whose fields are deleted
     size_t removed_count, removed_room;

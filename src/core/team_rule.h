@@ -8,7 +8,7 @@
 #include "span.h"
 
 struct team_rule {
-    int64_t count;             // how many workers run it, each once
+    int64_t count;             // how many workers run the plan, each once
     int64_t ping_s, timeout_s; // heartbeat interval; time without heartbeat until a worker is late
     bool again;                // a worker that failed may take its retry
     char **only;               // names of the workers that may take it; NULL = any worker

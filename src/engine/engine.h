@@ -114,7 +114,7 @@ struct decision engine_due (struct plan *plan, const struct due *due, struct rea
 // `due` are read.
 bool engine_reports_lost (const struct plan *plan, const struct due *due);
 
-// The plan has lost its right to run (plan document 3.3(3)).
+// Revoke the plan's right to run (plan document 3.3(3)): it is parked until it is reset.
 struct decision engine_revoke (struct plan *plan);
 
 // The run could not be sent to its target.
@@ -137,7 +137,7 @@ struct decision engine_kept (struct plan *plan);
 // The run exceeded the plan's timeout.
 struct decision engine_timeout (struct plan *plan, const struct zone *zone, int64_t now);
 
-// Cancel the run.
+// Cancel the run: its occurrence is not retried.
 struct decision engine_cancel (struct plan *plan, const struct zone *zone, int64_t now);
 
 // Whether an answer is not one of this run: it is late, or forged.

@@ -46,7 +46,7 @@ static struct decision answer_success (const struct answer_event *event)
     return decision;
 }
 
-// The target has no worker for the run.
+// The target took no run, as it has no worker.
 static struct decision answer_no_worker (const struct answer_event *event)
 {
     return ending_not_taken (event->plan, event->answer->status, COMMIT_RETRY);
@@ -64,7 +64,7 @@ static struct decision answer_parked (const struct answer_event *event)
                              .attempts = event->plan->error_count + 1};
 }
 
-// An error as result.
+// The run ended with an error.
 static struct decision answer_failed (const struct answer_event *event)
 {
     // Plan document 3.3(3): this status ends the right to run, from any sender.

@@ -1,5 +1,5 @@
 // The calendar kinds are rules of local times; wall.c finds their instants. The rules of week,
-// month and day are: certain days, at one time of day.
+// month and day name days of the calendar, all at one time of day.
 #include "calendar.h"
 
 #include "civil.h"
