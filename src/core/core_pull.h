@@ -26,7 +26,7 @@ struct core_found {
     struct span message;
     int64_t score_us; // its score in plan:time:set, -1 = not queued
     const struct span
-        *team;         // plan:team:TARGET:ID as HGETALL returns it: field, value, field, ... ...
+        *team;         // plan:team:TARGET:ID as from HGETALL: field, value, field, ... ... ...
     size_t team_count; // spans: two of each field
     int64_t report;    // core_pull_report only: the score of core_report_name in plan:reports,
                        // -1 = not a member

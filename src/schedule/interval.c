@@ -143,8 +143,7 @@ static bool interval_after (const struct schedule *self, const struct after_quer
     struct grid grid = grid_of (self);
     int64_t first = query->current->used + !query->with_current;
     int64_t end = window_later (number_end (self, &grid), first);
-    int64_t past =
-        window_earlier (number_from (&grid, query->now), end); // lower numbers are missed
+    int64_t past = window_earlier (number_from (&grid, query->now), end); // lower ones are missed
     int64_t kept = first_kept_number (&grid, query->catch_up, first, past);
     if (query->with_current && kept == first) {
         *ret = *query->current;
