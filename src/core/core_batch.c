@@ -138,7 +138,7 @@ static struct span target_field (struct span target, char *out)
     return span_of (out, span_put (out, span_put (out, 0, span_text ("s:")), target));
 }
 
-void core_count (struct core *self, char kind, struct span name, int64_t change)
+void core_change_plan_count (struct core *self, char kind, struct span name, int64_t change)
 {
     char field[2 + STATION_NAME_MAX + 1];
     if (kind == 's')
@@ -230,7 +230,7 @@ static void emit_plan_rows (struct core *self, struct open_plan *plan, unsigned 
 }
 
 // Add a row of plan:count, and free its tally.
-static void emit_count (struct table_node *node, void *owner)
+static void emit_plan_count (struct table_node *node, void *owner)
 {
     struct plan_tally *tally = (struct plan_tally *)node;
     struct rows *rows = owner;
@@ -319,7 +319,7 @@ const struct rows *core_take_rows (struct core *self)
         if (written->writes & (WRITE_HEAD | WRITE_TEAM))
             emit_plan_commands (self, plan, written->writes);
     }
-    table_each (&self->counts, emit_count, rows);
+    table_each (&self->counts, emit_plan_count, rows);
     table_free (&self->counts);
     if (self->tokens_changed)
         table_each (&self->limits.states, emit_used_rate, rows);

@@ -68,7 +68,7 @@ void core_outcome (struct core *self, struct span target, uint64_t id, int64_t e
     add_unpublished (self, &plan, ended_ms * 1000, record, output);
 }
 
-int64_t next_seq (struct core *self, int64_t now_us)
+int64_t core_assign_seq (struct core *self, int64_t now_us)
 {
     if (!self->epoch[0] || self->seq == 0) {
         snprintf (self->epoch, sizeof self->epoch, "%llx%05llx",
@@ -180,8 +180,8 @@ static void insert_plan (struct core *self, const struct core_submission *submis
         self->plan_id = submission->id;
     self->plans++;
     plan->target->plans++;
-    core_count (self, 's', submission->target, 1);
-    core_count (self, 'c', submission->caller, 1);
+    core_change_plan_count (self, 's', submission->target, 1);
+    core_change_plan_count (self, 'c', submission->caller, 1);
     add_unpublished (self, plan, now_us, submission->missed, (struct span){0});
 }
 
@@ -270,8 +270,8 @@ static void delete_plan (struct core *self, struct open_plan *plan, bool has_wor
         open_touch (self, plan, WRITE_CLASS);
     self->plans -= self->plans > 0;
     plan->target->plans -= plan->target->plans > 0;
-    core_count (self, 's', target, -1);
-    core_count (self, 'c', caller, -1);
+    core_change_plan_count (self, 's', target, -1);
+    core_change_plan_count (self, 'c', caller, -1);
 }
 
 enum core_result core_commit (struct core *self, const struct core_commit *commit, int64_t now_us,
@@ -295,7 +295,7 @@ enum core_result core_commit (struct core *self, const struct core_commit *commi
         commit->broadcast == CORE_PUBLISHED ||
         (commit->broadcast == CORE_FAILURE && allow_failure_broadcast (self, plan, now_us));
     if (published) {
-        ret->seq = next_seq (self, now_us);
+        ret->seq = core_assign_seq (self, now_us);
         add_outcome (self, plan, ret->seq, 0, now_us, commit->record, commit->output);
     } else {
         add_unpublished (self, plan, now_us, commit->record, commit->output);
@@ -384,8 +384,8 @@ enum core_result core_change (struct core *self, const struct core_change *chang
     open_set_class (self, plan, change->priority, change->group);
     move_to_class (self, plan);
     if (!span_equal (change->caller_before, change->caller)) {
-        core_count (self, 'c', change->caller_before, -1);
-        core_count (self, 'c', change->caller, 1);
+        core_change_plan_count (self, 'c', change->caller_before, -1);
+        core_change_plan_count (self, 'c', change->caller, 1);
     }
     add_unpublished (self, plan, now_us, change->missed, (struct span){0});
     if (has_run)

@@ -288,7 +288,7 @@ struct limit_state *group_limit (const struct core *self, const struct open_plan
 
 // Change the number of plans of a target ('s', its name) or of a caller ('c', its field of
 // plan:count).
-void core_count (struct core *self, char kind, struct span name, int64_t change);
+void core_change_plan_count (struct core *self, char kind, struct span name, int64_t change);
 
 // The plan's member of plan:time:set, which is also the key of its message; in the open batch.
 struct span member_of (struct core *self, const struct open_plan *plan);
@@ -301,7 +301,7 @@ struct plan_tally *tally_find (const struct table *table, struct span name);
 void tallies_free (struct table *table);
 
 // Assign the next broadcast number.
-int64_t next_seq (struct core *self, int64_t now_us);
+int64_t core_assign_seq (struct core *self, int64_t now_us);
 
 // Whether to broadcast a failure of this plan: none was within the last minute. Remembers it then.
 bool allow_failure_broadcast (struct core *self, const struct open_plan *plan, int64_t now_us);

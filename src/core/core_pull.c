@@ -174,8 +174,8 @@ static bool is_valid_offer (const struct open_plan *plan)
 }
 
 // Report whether limits prevented plans from being taken, and for how long.
-static void set_limited (const struct limits_seen *seen, int64_t now_us,
-                         struct core_pull_taken *ret)
+static void report_limits (const struct limits_seen *seen, int64_t now_us,
+                           struct core_pull_taken *ret)
 {
     ret->limited = seen->waits;
     if (!seen->waits || seen->wake_us == INT64_MAX)
@@ -216,5 +216,5 @@ void core_pull_take (struct core *self, const struct core_pull_take *take, int64
     if (examined == PULL_LOOK_MAX && taken < take->limit && !seen.target_waits)
         ret->next = (int64_t)from + left;
     ret->count = (size_t)taken;
-    set_limited (&seen, now_us, ret);
+    report_limits (&seen, now_us, ret);
 }

@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-static struct limit_state *state_of (struct table_node *node)
+static struct limit_state *limit_state_of (struct table_node *node)
 {
     return (struct limit_state *)node; // it is the first member
 }
@@ -16,7 +16,7 @@ static struct limit_state *state_of (struct table_node *node)
 static void free_state (struct table_node *node, void *owner)
 {
     (void)owner;
-    free (state_of (node));
+    free (limit_state_of (node));
 }
 
 void limits_free (struct limit_table *self)
@@ -30,9 +30,9 @@ struct limit_state *limits_find (const struct limit_table *self, struct span nam
     if (!self->states.count)
         return NULL;
     struct table_node *node = table_find (&self->states, table_hash (name));
-    while (node && !span_is (name, state_of (node)->name))
+    while (node && !span_is (name, limit_state_of (node)->name))
         node = table_next (node);
-    return node ? state_of (node) : NULL;
+    return node ? limit_state_of (node) : NULL;
 }
 
 // The state of this name, added if needed; NULL: the name is too long.
@@ -91,7 +91,7 @@ bool limits_configure (struct limit_table *self, struct span name, const struct 
 static void unmark_renewed (struct table_node *node, void *owner)
 {
     (void)owner;
-    state_of (node)->is_renewed = false;
+    limit_state_of (node)->is_renewed = false;
 }
 
 void limits_begin_reload (struct limit_table *self)
@@ -102,7 +102,7 @@ void limits_begin_reload (struct limit_table *self)
 // Drop the limit of an admin that was not set since limits_begin_reload.
 static void drop_unrenewed_limit (struct table_node *node, void *owner)
 {
-    struct limit_state *state = state_of (node);
+    struct limit_state *state = limit_state_of (node);
     bool *dropped = owner;
     if (!state->is_set || state->is_renewed)
         return;
@@ -202,7 +202,7 @@ void limit_write (const struct limit *limit, char out[LIMIT_TEXT_MAX])
 }
 
 // Take the number before the next space; 0: it is invalid.
-static double next_number (struct span *text)
+static double take_next_number (struct span *text)
 {
     char digits[32] = "";
     const uint8_t *space = memchr (text->data, ' ', text->size);
@@ -220,8 +220,8 @@ struct limit limit_read (struct span text)
     struct limit limit = {0};
     if (!text.size)
         return limit;
-    limit.concurrency = (int64_t)next_number (&text);
-    limit.rate = next_number (&text);
-    limit.burst = (int64_t)next_number (&text);
+    limit.concurrency = (int64_t)take_next_number (&text);
+    limit.rate = take_next_number (&text);
+    limit.burst = (int64_t)take_next_number (&text);
     return limit;
 }

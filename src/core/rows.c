@@ -109,7 +109,7 @@ void rows_free (struct rows *self)
 
 // -- rows
 
-static void list_add (struct rows *self, struct row_list *list, struct span text)
+static void row_list_add (struct rows *self, struct row_list *list, struct span text)
 {
     if (list->count == list->room) {
         list->room = list->room ? 2 * list->room : LIST_FIRST;
@@ -121,15 +121,15 @@ static void list_add (struct rows *self, struct row_list *list, struct span text
 
 void rows_add (struct rows *self, enum row_column column, struct span first, struct span second)
 {
-    list_add (self, &self->columns[column], first);
+    row_list_add (self, &self->columns[column], first);
     if (column_forms[column].width == 2)
-        list_add (self, &self->columns[column], second);
+        row_list_add (self, &self->columns[column], second);
 }
 
 void rows_add_count (struct rows *self, struct span field, struct span change)
 {
-    list_add (self, &self->counts, field);
-    list_add (self, &self->counts, change);
+    row_list_add (self, &self->counts, field);
+    row_list_add (self, &self->counts, change);
 }
 
 void rows_add_command (struct rows *self, const struct span *words, size_t count)
@@ -141,12 +141,12 @@ void rows_add_command (struct rows *self, const struct span *words, size_t count
     }
     self->commands[self->command_count++] = count;
     for (size_t i = 0; i < count; i++)
-        list_add (self, &self->words, words[i]);
+        row_list_add (self, &self->words, words[i]);
 }
 
 // How many leading words this command shares with the last one, if it can be merged into it; else
 // 0.
-static size_t words_in_common (const struct rows *self, const struct span *words, size_t count)
+static size_t mergeable_words (const struct rows *self, const struct span *words, size_t count)
 {
     enum { WORDS_MAX = 256 }; // most words of a merged command: Redis' Lua takes a few thousand
     static const struct {
@@ -165,12 +165,12 @@ static size_t words_in_common (const struct rows *self, const struct span *words
 
 void rows_merge_command (struct rows *self, const struct span *words, size_t count)
 {
-    size_t common = words_in_common (self, words, count);
+    size_t common = mergeable_words (self, words, count);
     if (!common)
         rows_add_command (self, NULL, 0);
     self->commands[self->command_count - 1] += count - common;
     for (size_t i = common; i < count; i++)
-        list_add (self, &self->words, rows_copy (self, words[i]));
+        row_list_add (self, &self->words, rows_copy (self, words[i]));
 }
 
 void rows_add_outcome (struct rows *self, const struct outcome_row *outcome)

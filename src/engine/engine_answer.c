@@ -187,7 +187,7 @@ enum answer_class {
     CLASSES
 };
 
-static enum answer_class classify (const struct answer *answer)
+static enum answer_class class_of_answer (const struct answer *answer)
 {
     switch (answer->status) {
     case ZERO_STATUS_RUNING_ID:
@@ -221,7 +221,7 @@ static const struct answer_rule {
 
 bool engine_is_result (uint8_t status)
 {
-    enum answer_class class = classify (&(struct answer){.status = status});
+    enum answer_class class = class_of_answer (&(struct answer){.status = status});
     return class != CLASS_RUNING && class != CLASS_WAITING;
 }
 
@@ -237,7 +237,7 @@ bool engine_is_late (const struct run *run, const struct answer *answer)
         return true;
     if (run->phase == RUN_RUNNING)
         return false;
-    enum answer_class class = classify (answer);
+    enum answer_class class = class_of_answer (answer);
     // A status without a LOCAL_ID counts only if the target itself sends it, not a worker; a pub
     // target always does.
     bool from_station =
@@ -248,7 +248,7 @@ bool engine_is_late (const struct run *run, const struct answer *answer)
 struct decision engine_answer (struct plan *plan, struct run *run, const struct answer *answer,
                                const struct zone *zone, int64_t now)
 {
-    enum answer_class class = classify (answer);
+    enum answer_class class = class_of_answer (answer);
     if (engine_is_late (run, answer))
         return (struct decision){.commit = COMMIT_NONE};
     if (answer->advice.kind == ADVICE_RELEASE)

@@ -27,7 +27,7 @@ static bool runs_again_when_done (const struct schedule *schedule)
 // The time by a clock that is slow by the plan's jitter. Jitter moves every occurrence of a plan by
 // the same offset, so by this clock each is due at its nominal time, and the offset never counts as
 // lateness.
-static int64_t plan_clock (const struct plan *plan, int64_t time)
+static int64_t time_without_jitter (const struct plan *plan, int64_t time)
 {
     int64_t offset_s = plan_due_time (plan) - plan->plan_time;
     return time > offset_s ? time - offset_s : 0;
@@ -52,7 +52,8 @@ bool misses_first (const struct plan *plan, const struct zone *zone, int64_t now
                    struct misses *ret_misses, struct occurrence *ret)
 {
     const struct schedule *schedule = &plan->schedule;
-    struct catch_up misfires = policy_misfires (plan->policy, schedule, plan_clock (plan, now));
+    struct catch_up misfires =
+        policy_misfires (plan->policy, schedule, time_without_jitter (plan, now));
     struct missed missed;
     *ret_misses = (struct misses){0};
     // No run begins after end_time, not even a late one.
@@ -70,8 +71,8 @@ bool misses_next (const struct plan *plan, const struct zone *zone, const struct
     struct occurrence current = plan_occurrence (plan), next;
     // A plan without a fixed interval misses nothing, however long its run takes.
     bool again = runs_again_when_done (&plan->schedule);
-    int64_t now = again ? at->now : plan_clock (plan, at->now);
-    int64_t claimed = again ? now : plan_clock (plan, at->claimed);
+    int64_t now = again ? at->now : time_without_jitter (plan, at->now);
+    int64_t claimed = again ? now : time_without_jitter (plan, at->claimed);
     struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
     struct catch_up overlaps = overlap_catch_up (plan, misfires);
     struct missed missed = {0};
@@ -136,7 +137,7 @@ bool misses_present (const struct plan *plan, const struct zone *zone, int64_t n
     // An occurrence within the window is not missed; without a window only the newest ones may run.
     if (policy->misfire != MISFIRE_NEWEST && late_s <= policy->misfire_window_s)
         return false;
-    now = plan_clock (plan, now);
+    now = time_without_jitter (plan, now);
     struct catch_up misfires = policy_misfires (plan->policy, &plan->schedule, now);
     bool more = schedule_at_or_after (&plan->schedule, zone, &current, now, &misfires,
                                       &ret_misses->missed, ret);

@@ -129,7 +129,7 @@ static int64_t previous_local (const void *days, int64_t local)
     return day == INT64_MIN ? INT64_MIN : day * CIVIL_DAY + self->time_of_day;
 }
 
-static int64_t local_of (const struct zone *zone, int64_t instant)
+static int64_t local_time_of (const struct zone *zone, int64_t instant)
 {
     return instant + zone_offset (zone, instant);
 }
@@ -145,7 +145,7 @@ static struct days days_of (const struct schedule *schedule, const struct zone *
     } else if (!base) {
         return (struct days){schedule, 0, 0};
     }
-    int64_t local = local_of (zone, base);
+    int64_t local = local_time_of (zone, base);
     return (struct days){schedule, civil_time_of_day (local), civil_day_of (local)};
 }
 
@@ -205,7 +205,8 @@ static bool period_skip (const struct schedule *self, const struct wall *wall, i
                          int64_t skip, int64_t *ret)
 {
     // A gap may have moved the occurrence into the following week.
-    int64_t number = periods[self->type].number (civil_day_of (local_of (wall->zone, time))) - 1;
+    int64_t number =
+        periods[self->type].number (civil_day_of (local_time_of (wall->zone, time))) - 1;
     while (period_time (self, wall, number) < time)
         number++;
     int64_t found = period_time (self, wall, number + skip);

@@ -53,7 +53,7 @@ static bool is_digit (uint8_t byte)
     return byte >= '0' && byte <= '9';
 }
 
-static uint8_t upper (uint8_t byte)
+static uint8_t to_upper (uint8_t byte)
 {
     return byte >= 'a' && byte <= 'z' ? (uint8_t)(byte - 'a' + 'A') : byte;
 }
@@ -65,7 +65,7 @@ static bool at_field_end (const struct parser *self)
 
 static bool next_char_is (const struct parser *self, char wanted)
 {
-    return self->at < self->end && upper (*self->at) == (uint8_t)wanted;
+    return self->at < self->end && to_upper (*self->at) == (uint8_t)wanted;
 }
 
 static bool take_char (struct parser *self, char wanted)

@@ -87,7 +87,7 @@ static uint64_t days_by_number (const struct cron_rule *self, const struct month
 }
 
 // The days of the month on which this weekday falls.
-static uint64_t each_of (int weekday, const struct month *month)
+static uint64_t days_of_weekday (int weekday, const struct month *month)
 {
     int first = 1 + (weekday - month->first + 7) % 7;
     return bits_to (EACH_WEEK << first, month->length);
@@ -100,12 +100,12 @@ static uint64_t days_by_weekday (const struct cron_rule *self, const struct mont
         return bits_to (~UINT64_C (1), month->length);
     uint64_t days = 0;
     for (unsigned left = self->weekdays; left; left &= left - 1)
-        days |= each_of (first_bit (left), month);
+        days |= days_of_weekday (first_bit (left), month);
     for (unsigned left = self->last; left; left &= left - 1)
-        days |= UINT64_C (1) << last_bit (each_of (first_bit (left), month));
+        days |= UINT64_C (1) << last_bit (days_of_weekday (first_bit (left), month));
     for (int n = 0; n < CRON_NTH_MAX; n++)
         for (unsigned left = self->nth[n]; left; left &= left - 1) {
-            uint64_t each = each_of (first_bit (left), month);
+            uint64_t each = days_of_weekday (first_bit (left), month);
             days |= each & UINT64_C (1) << (first_bit (each) + 7 * n);
         }
     return days;

@@ -35,7 +35,7 @@ static struct grid grid_of (const struct schedule *self)
 }
 
 // The number of the first occurrence at or after this instant.
-static int64_t number_from (const struct grid *grid, int64_t instant)
+static int64_t number_at_or_after (const struct grid *grid, int64_t instant)
 {
     if (instant <= grid->origin)
         return 0;
@@ -54,7 +54,7 @@ static int64_t number_time (const struct grid *grid, int64_t number)
 static int64_t number_end (const struct schedule *self, const struct grid *grid)
 {
     int64_t last = window_last (self);
-    int64_t end = last < grid->origin ? 0 : number_from (grid, last + 1);
+    int64_t end = last < grid->origin ? 0 : number_at_or_after (grid, last + 1);
     return self->repeat == SCHEDULE_FOREVER ? end : window_earlier (end, self->repeat);
 }
 
@@ -73,7 +73,7 @@ static bool occurrence_at (const struct schedule *self, const struct grid *grid,
 static int64_t first_kept_number (const struct grid *grid, const struct catch_up *catch_up,
                                   int64_t first, int64_t past)
 {
-    int64_t kept = window_later (first, number_from (grid, catch_up->oldest));
+    int64_t kept = window_later (first, number_at_or_after (grid, catch_up->oldest));
     if (catch_up->keep < past)
         kept = window_later (kept, past - catch_up->keep);
     return window_earlier (kept, window_later (first, past));
@@ -92,7 +92,8 @@ static bool interval_first (const struct schedule *self, const struct first_quer
                             struct missed *ret_missed, struct occurrence *ret)
 {
     struct grid grid = grid_of (self);
-    int64_t past = window_earlier (number_from (&grid, query->now), number_end (self, &grid));
+    int64_t past =
+        window_earlier (number_at_or_after (&grid, query->now), number_end (self, &grid));
     int64_t kept = first_kept_number (&grid, query->catch_up, 0, past);
     if (query->skip > SCHEDULE_TIME_MAX) // there are no more occurrences than seconds
         return false;
@@ -143,7 +144,8 @@ static bool interval_after (const struct schedule *self, const struct after_quer
     struct grid grid = grid_of (self);
     int64_t first = query->current->used + !query->with_current;
     int64_t end = window_later (number_end (self, &grid), first);
-    int64_t past = window_earlier (number_from (&grid, query->now), end); // lower ones are missed
+    int64_t past =
+        window_earlier (number_at_or_after (&grid, query->now), end); // lower ones are missed
     int64_t kept = first_kept_number (&grid, query->catch_up, first, past);
     if (query->with_current && kept == first) {
         *ret = *query->current;

@@ -47,8 +47,9 @@ static bool time_first (const struct schedule *self, const struct first_query *q
 }
 
 // Types none and time have no further occurrence.
-static bool skip_none_left (const struct schedule *self, const struct zone *zone,
-                            const struct occurrence *current, int64_t count, struct occurrence *ret)
+static bool no_further_occurrence (const struct schedule *self, const struct zone *zone,
+                                   const struct occurrence *current, int64_t count,
+                                   struct occurrence *ret)
 {
     (void)self, (void)zone, (void)current, (void)count, (void)ret;
     return false;
@@ -80,8 +81,8 @@ static bool time_after (const struct schedule *self, const struct after_query *q
     return true;
 }
 
-static const struct schedule_kind none_kind = {none_first, skip_none_left, none_after};
-static const struct schedule_kind time_kind = {time_first, skip_none_left, time_after};
+static const struct schedule_kind none_kind = {none_first, no_further_occurrence, none_after};
+static const struct schedule_kind time_kind = {time_first, no_further_occurrence, time_after};
 
 static const struct {
     const char *name;
@@ -215,8 +216,8 @@ bool schedule_skip (const struct schedule *self, const struct zone *zone,
 }
 
 // Both schedule_after and schedule_at_or_after.
-static bool find_after (const struct schedule *self, const struct after_query *query,
-                        struct missed *ret_missed, struct occurrence *ret)
+static bool occurrence_after (const struct schedule *self, const struct after_query *query,
+                              struct missed *ret_missed, struct occurrence *ret)
 {
     assert (query->now >= 0 && query->catch_up->keep >= 0);
     if (ret_missed)
@@ -232,8 +233,8 @@ bool schedule_after (const struct schedule *self, const struct zone *zone,
                      const struct occurrence *current, int64_t now, const struct catch_up *catch_up,
                      struct missed *ret_missed, struct occurrence *ret)
 {
-    return find_after (self, &(struct after_query){zone, current, now, catch_up, false}, ret_missed,
-                       ret);
+    return occurrence_after (self, &(struct after_query){zone, current, now, catch_up, false},
+                             ret_missed, ret);
 }
 
 bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
@@ -241,8 +242,8 @@ bool schedule_at_or_after (const struct schedule *self, const struct zone *zone,
                            const struct catch_up *catch_up, struct missed *ret_missed,
                            struct occurrence *ret)
 {
-    return find_after (self, &(struct after_query){zone, current, now, catch_up, true}, ret_missed,
-                       ret);
+    return occurrence_after (self, &(struct after_query){zone, current, now, catch_up, true},
+                             ret_missed, ret);
 }
 
 bool schedule_next (const struct schedule *self, const struct zone *zone,

@@ -207,7 +207,7 @@ int32_t zone_offset (const struct zone *self, int64_t instant)
     return self->offsets[passed > 0 ? self->types[passed - 1] : 0];
 }
 
-static int64_t clamp (int64_t instant)
+static int64_t clamp_instant (int64_t instant)
 {
     if (instant < -INSTANT_MAX)
         return -INSTANT_MAX;
@@ -224,7 +224,8 @@ struct zone_stretch zone_stretch (const struct zone *self, int64_t instant)
         begin = of_rule > begin ? of_rule : begin;
         end = tzrule_next (&self->rule, instant);
     }
-    return (struct zone_stretch){clamp (begin), clamp (end), zone_offset (self, instant)};
+    return (struct zone_stretch){clamp_instant (begin), clamp_instant (end),
+                                 zone_offset (self, instant)};
 }
 
 // A stretch contains the local time at most once. All stretches that can contain it are tried in
